@@ -79,7 +79,7 @@ pub struct Meters {
     /// The metadata caches.
     pub scheme: Rc<Scheme>,
     /// The protection.
-    pub memory: Rc<TimedMemory<Rc<Chip>>>,
+    pub memory: Rc<TimedMemory>,
     /// The memory.
     pub channels: MemorySystem,
     /// The content of lines.

@@ -14,15 +14,15 @@ pub fn hashes_by_aes(machine: &Machine, parts: &Parts) -> bool {
 }
 
 /// A blank memory behind these channels. With `ledger`, every pad is written down.
-pub fn build<R: Receiver>(
+pub fn build(
     clock: &Clock,
     channels: MemorySystem,
     machine: &Machine,
     parts: &Parts,
     layout: &Layout,
     ledger: bool,
-    receiver: R,
-) -> Rc<TimedMemory<R>> {
+    receiver: Rc<dyn Receiver>,
+) -> Rc<TimedMemory> {
     let (engines, in_l2) = machine.engines_under(parts);
     let memory = TimedMemory::new(clock, channels, layout.shape(), &engines, ledger, receiver)
         .with_one_port(parts.caches.unified.is_some())

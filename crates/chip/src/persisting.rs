@@ -29,7 +29,7 @@ pub struct Persisting {
     clock: Clock,
     chip: Rc<Chip>,
     scheme: Rc<Scheme>,
-    memory: Rc<TimedMemory<Rc<Chip>>>,
+    memory: Rc<TimedMemory>,
     /// From a core's buffer to the memory controller, which is where metadata are.
     path: Duration,
     drains: WorkQueue<Leaving>,
@@ -54,7 +54,7 @@ impl Persisting {
         machine: &Machine,
         chip: &Rc<Chip>,
         scheme: &Rc<Scheme>,
-        memory: &Rc<TimedMemory<Rc<Chip>>>,
+        memory: &Rc<TimedMemory>,
     ) {
         if !chip.has_buffers() {
             return;
@@ -92,7 +92,7 @@ impl Persisting {
         }
     }
 
-    async fn accept(&self, verbs: &Timed<Rc<Chip>>, core: usize, line: LineAddr, holds: bool) {
+    async fn accept(&self, verbs: &Timed, core: usize, line: LineAddr, holds: bool) {
         if holds {
             self.clock.sleep(self.path).await;
         }
@@ -107,7 +107,7 @@ impl Persisting {
 
     /// Writes the lines that the kernel has changed under a core's program, as far as no store comes before. No turn is taken: the
     /// line is made what it is then at the instant when the entry takes it.
-    async fn write_from_outside(&self, core: usize, verbs: &Timed<Rc<Chip>>) {
+    async fn write_from_outside(&self, core: usize, verbs: &Timed) {
         let mut goes_on = true;
         while goes_on && let Some(line) = self.chip.next_from_outside(core) {
             // A chip that has stopped takes nothing.

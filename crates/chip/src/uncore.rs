@@ -31,7 +31,7 @@ pub struct Uncore {
     clock: Clock,
     chip: Rc<Chip>,
     scheme: Rc<Scheme>,
-    memory: Rc<TimedMemory<Rc<Chip>>>,
+    memory: Rc<TimedMemory>,
     /// What a core that is probed takes to look a line up.
     probe: Duration,
     path: Duration,
@@ -65,7 +65,7 @@ impl Uncore {
         machine: &Machine,
         chip: Rc<Chip>,
         scheme: Rc<Scheme>,
-        memory: Rc<TimedMemory<Rc<Chip>>>,
+        memory: Rc<TimedMemory>,
     ) -> Rc<Uncore> {
         let off_below =
             machine.at_l2.and_then(|at_l2| at_l2.off_below).filter(|_| scheme.on_chip(|chip| chip.copies.is_some()));

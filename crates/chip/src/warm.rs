@@ -17,8 +17,8 @@ use workload::Supplier;
 pub struct Warmer {
     chip: Rc<Chip>,
     scheme: Rc<Scheme>,
-    memory: Rc<TimedMemory<Rc<Chip>>>,
-    verbs: AtOnce<Rc<Chip>>,
+    memory: Rc<TimedMemory>,
+    verbs: AtOnce,
 }
 
 impl Warmer {

@@ -258,8 +258,8 @@ impl Bench<'_> {
         }
         let config = machine.memory_config();
         let channels = MemorySystem::start(&clock, config.clone());
-        let witness = Witness::new(&clock, machine, scenario.value.line());
-        let memory = memory::build(&clock, channels.clone(), machine, &design.parts, scheme.layout(), true, witness);
+        let witness = Rc::new(Witness::new(&clock, machine, scenario.value.line()));
+        let memory = memory::build(&clock, channels.clone(), machine, &design.parts, scheme.layout(), true, witness.clone());
         let result = Rc::new(RefCell::new(None));
 
         let (outcome, seen) = (result.clone(), memory.clone());
@@ -281,7 +281,7 @@ impl Bench<'_> {
             let bus = config.device.clock();
             clock.sleep_until(bus.start_of(bus.cycle_at_or_after(clock.now() + REST))).await;
             let start = clock.now();
-            seen.receiver().forget();
+            witness.forget();
             let explained = Explained::new(Timed::new(&seen));
             let ended = match (scenario.of, scenario.start) {
                 (Of::Store, _) => {
@@ -297,14 +297,14 @@ impl Bench<'_> {
                 }
                 (Of::Read, Start::Controller) => {
                     scheme.read_at_controller(&explained, target, Word::FIRST).await;
-                    seen.receiver().released().map(|end| (end, Until::Released))
+                    witness.released().map(|end| (end, Until::Released))
                 }
                 (Of::Read, Start::L2) => {
                     read_from_l2(&scheme, &explained, target, scenario.predicted).await;
-                    seen.receiver().in_l2(&explained, target).map(|end| (end, Until::InL2))
+                    witness.in_l2(&explained, target).map(|end| (end, Until::InL2))
                 }
             };
-            let rest = seen.receiver().whole().filter(|whole| Some(*whole) > seen.receiver().released());
+            let rest = witness.whole().filter(|whole| Some(*whole) > witness.released());
             *outcome.borrow_mut() = ended.map(|ended| (start, ended, rest, explained.take_spans()));
         });
         executor.run_until(|| result.borrow().is_some());
@@ -338,7 +338,7 @@ fn since(start: Time, time: Time) -> Time {
 }
 
 /// A read as a core's L2 sees it, from its look-up on. The last-level cache has not got the line.
-async fn read_from_l2(scheme: &Scheme, verbs: &Explained<Timed<Witness>>, target: LineAddr, predicted: bool) {
+async fn read_from_l2(scheme: &Scheme, verbs: &Explained<Timed>, target: LineAddr, predicted: bool) {
     verbs.look_up(Cache::L2(Role::Data)).await;
     let prediction = predicted.then(|| verbs.travel(Leg::Predicted));
     let request = async {

@@ -38,7 +38,7 @@ pub struct Write {
 pub(super) type OtherSide = Rc<dyn Receiver>;
 
 /// How the text runs on it.
-pub(super) type BenchVerbs = Explained<Timed<OtherSide>>;
+pub(super) type BenchVerbs = Explained<Timed>;
 
 /// Only writes: nothing is released, and nothing alarms.
 struct Unread;
@@ -79,7 +79,7 @@ impl Crowds {
 pub(super) struct Bench {
     pub executor: Executor,
     pub scheme: Rc<Scheme>,
-    pub memory: Rc<TimedMemory<OtherSide>>,
+    pub memory: Rc<TimedMemory>,
     pub verbs: Rc<BenchVerbs>,
 }
 

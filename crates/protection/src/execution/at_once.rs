@@ -5,7 +5,7 @@
 //! verb is ready at once and nothing is counted; nothing may be under way in the timed memory.
 
 use crate::domain::Completion;
-use crate::execution::{Outcomes, Receiver, TimedMemory, Untimed};
+use crate::execution::{Outcomes, TimedMemory, Untimed};
 use crate::placement::DataSlot;
 use crate::verbs::{Fault, Keystream, Plaintext, Role, Slot, Untrusted};
 use std::cell::Cell;
@@ -14,14 +14,14 @@ use std::rc::Rc;
 use units::{Line, LineAddr, Words};
 
 /// The verbs at once, over a memory that is otherwise timed.
-pub struct AtOnce<R> {
-    memory: Rc<TimedMemory<R>>,
+pub struct AtOnce {
+    memory: Rc<TimedMemory>,
     released: Cell<Option<Plaintext>>,
 }
 
-impl<R: Receiver> AtOnce<R> {
+impl AtOnce {
     /// The verbs over a memory.
-    pub fn new(memory: &Rc<TimedMemory<R>>) -> AtOnce<R> {
+    pub fn new(memory: &Rc<TimedMemory>) -> AtOnce {
         AtOnce { memory: memory.clone(), released: Cell::new(None) }
     }
 
@@ -31,10 +31,10 @@ impl<R: Receiver> AtOnce<R> {
     }
 }
 
-impl<R: Receiver> Untimed for AtOnce<R> {
-    type Outcomes = AtOnce<R>;
+impl Untimed for AtOnce {
+    type Outcomes = AtOnce;
 
-    fn outcomes(&self) -> &AtOnce<R> {
+    fn outcomes(&self) -> &AtOnce {
         self
     }
 
@@ -59,7 +59,7 @@ impl<R: Receiver> Untimed for AtOnce<R> {
     }
 }
 
-impl<R: Receiver> Outcomes for AtOnce<R> {
+impl Outcomes for AtOnce {
     fn keep(&self, completion: Completion) {
         self.memory.complete(&completion);
     }

@@ -6,7 +6,7 @@
 use crate::execution::explained::{Explained, Watch};
 use crate::execution::keep::{Keep, Piece};
 use crate::execution::operation::Operation;
-use crate::execution::{Receiver, Timed};
+use crate::execution::{Timed};
 use crate::verbs::Verbs;
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
@@ -171,7 +171,7 @@ pub trait Attended: Verbs {
     fn written(&self);
 }
 
-impl<R: Receiver> Attended for Timed<R> {
+impl Attended for Timed {
     fn reads(&self, _: usize, _: LineAddr) {}
 
     fn writes(&self, _: LineAddr) {}

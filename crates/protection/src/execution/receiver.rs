@@ -2,7 +2,6 @@
 
 use crate::execution::reads::Parts;
 use crate::verbs::{Fault, Leg, Plaintext, Role, Slot};
-use std::rc::Rc;
 use units::{Duration, Line, LineAddr, Words};
 
 /// What is on the other side of a timed memory.
@@ -42,50 +41,4 @@ pub trait Receiver {
     }
     /// What a line held when the machine started, or when it is first asked for.
     fn start_up_content(&self, line: LineAddr) -> Line;
-}
-
-impl<R: Receiver + ?Sized> Receiver for Rc<R> {
-    fn released_first(&self, line: LineAddr, plaintext: &Plaintext, words: Words) {
-        (**self).released_first(line, plaintext, words);
-    }
-
-    fn read(&self, line: LineAddr, parts: &Parts) {
-        (**self).read(line, parts);
-    }
-
-    fn released(&self, line: LineAddr, plaintext: &Plaintext) {
-        (**self).released(line, plaintext);
-    }
-
-    fn fault(&self, fault: Fault) {
-        (**self).fault(fault);
-    }
-
-    fn last_level_look_up(&self, slot: Slot) -> Duration {
-        (**self).last_level_look_up(slot)
-    }
-
-    fn way(&self, leg: Leg) -> Duration {
-        (**self).way(leg)
-    }
-
-    fn last_stretch(&self, leg: Leg) -> Option<Duration> {
-        (**self).last_stretch(leg)
-    }
-
-    fn private_look_up(&self, role: Role) -> Duration {
-        (**self).private_look_up(role)
-    }
-
-    fn hit_time(&self, core: usize, line: LineAddr) -> Duration {
-        (**self).hit_time(core, line)
-    }
-
-    fn released_in_private(&self, line: LineAddr, plaintext: &Plaintext) {
-        (**self).released_in_private(line, plaintext);
-    }
-
-    fn start_up_content(&self, line: LineAddr) -> Line {
-        (**self).start_up_content(line)
-    }
 }

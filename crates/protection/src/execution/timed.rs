@@ -34,7 +34,7 @@ use std::task::{Context, Poll, ready};
 use units::{Duration, Line, LineAddr, Time};
 
 /// The memory and the units that all accesses of one machine share.
-pub struct TimedMemory<R> {
+pub struct TimedMemory {
     clock: Clock,
     channels: Pins,
     shape: Shape,
@@ -46,10 +46,10 @@ pub struct TimedMemory<R> {
     registers: RefCell<Registers>,
     windows: Windows,
     overflows: Overflows,
-    receiver: R,
+    receiver: Rc<dyn Receiver>,
 }
 
-impl<R: Receiver> TimedMemory<R> {
+impl TimedMemory {
     /// A blank memory of this shape behind these channels. With `ledger`, every pad is written down.
     pub fn new(
         clock: &Clock,
@@ -57,7 +57,7 @@ impl<R: Receiver> TimedMemory<R> {
         shape: impl Into<Shape>,
         engines: &Engines,
         ledger: bool,
-        receiver: R,
+        receiver: Rc<dyn Receiver>,
     ) -> Self {
         let shape = shape.into();
         let media = Rc::new(RefCell::new(Media::new(shape.slots)));
@@ -123,8 +123,8 @@ impl<R: Receiver> TimedMemory<R> {
     }
 
     /// What is on the other side.
-    pub fn receiver(&self) -> &R {
-        &self.receiver
+    pub fn receiver(&self) -> &dyn Receiver {
+        &*self.receiver
     }
 
     /// What was done so far.
@@ -202,20 +202,20 @@ fn pass(unit: &Pipe, ready: Time, items: u32) -> (Time, Duration) {
 }
 
 /// The timed verbs, as one access sees them.
-pub struct Timed<R> {
-    memory: Rc<TimedMemory<R>>,
+pub struct Timed {
+    memory: Rc<TimedMemory>,
     account: Cell<Account>,
     progress: Progress,
 }
 
-impl<R: Receiver> Timed<R> {
+impl Timed {
     /// The verbs over a memory.
-    pub fn new(memory: &Rc<TimedMemory<R>>) -> Timed<R> {
+    pub fn new(memory: &Rc<TimedMemory>) -> Timed {
         Timed { memory: memory.clone(), account: Cell::default(), progress: Progress::default() }
     }
 
     /// Sends items through a unit, now, and waits until the last has come out.
-    fn through(&self, unit: &Pipe, items: u32, part: ReadPart) -> Working<'_, R> {
+    fn through(&self, unit: &Pipe, items: u32, part: ReadPart) -> Working<'_> {
         let now = self.memory.clock.now();
         let (done, waited) = pass(unit, now, items);
         self.working(Some(part), (now, done), waited)
@@ -223,7 +223,7 @@ impl<R: Receiver> Timed<R> {
 
     /// Work that was ready for its unit then and is done at `end`, which may be before it is waited for. The unit was at work for
     /// others first, for so long.
-    fn working(&self, part: Option<ReadPart>, (ready, end): (Time, Time), waited: Duration) -> Working<'_, R> {
+    fn working(&self, part: Option<ReadPart>, (ready, end): (Time, Time), waited: Duration) -> Working<'_> {
         Working { timed: self, part, ready, end, waited, sleep: self.memory.clock.sleep_until(end) }
     }
 
@@ -248,7 +248,7 @@ impl<R: Receiver> Timed<R> {
     }
 
     /// Waits until a stretch of time from now is over.
-    fn after(&self, stretch: Duration) -> Working<'_, R> {
+    fn after(&self, stretch: Duration) -> Working<'_> {
         let now = self.memory.clock.now();
         self.working(None, (now, now + stretch), Duration::ZERO)
     }
@@ -288,8 +288,8 @@ impl<R: Receiver> Timed<R> {
 }
 
 /// A wait for work that has begun. By hand, as [`Sleep`] is.
-struct Working<'a, R> {
-    timed: &'a Timed<R>,
+struct Working<'a> {
+    timed: &'a Timed,
     /// What it counts for among the parts of a read.
     part: Option<ReadPart>,
     ready: Time,
@@ -298,7 +298,7 @@ struct Working<'a, R> {
     sleep: Sleep<'a>,
 }
 
-impl<R: Receiver> Future for Working<'_, R> {
+impl Future for Working<'_> {
     type Output = ();
 
     #[inline]
@@ -316,7 +316,7 @@ impl<R: Receiver> Future for Working<'_, R> {
     }
 }
 
-impl<R: Receiver> Watch for Timed<R> {
+impl Watch for Timed {
     fn now(&self) -> Time {
         self.memory.clock.now()
     }

@@ -2,7 +2,7 @@
 
 use super::{BusError, BusOptions, BusWriter, Header};
 use crate::record::Configuration;
-use protection::execution::{Receiver, TimedMemory};
+use protection::execution::TimedMemory;
 use protection::media::Shape;
 use protection::probe::Probe;
 use std::cell::RefCell;
@@ -16,10 +16,10 @@ pub(crate) struct BusRecorder(Option<Rc<RefCell<Filled>>>);
 
 impl BusRecorder {
     /// Begins the file that is asked for, and puts a probe to the pins that fills it.
-    pub fn begin<R: Receiver>(
+    pub fn begin(
         bus: Option<&BusOptions>,
         configuration: impl FnOnce() -> Configuration,
-        memory: &TimedMemory<R>,
+        memory: &TimedMemory,
         shape: Shape,
     ) -> Result<BusRecorder, BusError> {
         let Some(bus) = bus else { return Ok(BusRecorder(None)) };
@@ -54,7 +54,7 @@ impl BusRecorder {
     ///
     /// # Errors
     /// What went wrong with it, then or before.
-    pub fn finish<R: Receiver>(&self, memory: &TimedMemory<R>) -> Result<(), BusError> {
+    pub fn finish(&self, memory: &TimedMemory) -> Result<(), BusError> {
         let Some(filled) = &self.0 else { return Ok(()) };
         memory.probe().into_iter().for_each(Probe::finish);
         match std::mem::replace(&mut *filled.borrow_mut(), Err(None)) {

@@ -1,6 +1,5 @@
 //! The condition that a machine is in when an access is explained: what is on the chip, and a memory at rest.
 
-use super::witness::Witness;
 use catalogue::Machine;
 use machine::memory::DeviceConfig;
 use protection::execution::{Timed, TimedMemory};
@@ -39,7 +38,7 @@ pub(super) fn lines_per_group(scheme: &Scheme) -> u64 {
 
 /// Reads that bring what is wanted on the chip, and no more: of a line whose counter has the same parents, of one with
 /// the same line of counters, of one with the same line of tags.
-pub(super) async fn prepare(scheme: &Scheme, memory: &Rc<TimedMemory<Witness>>, target: LineAddr, on_chip: OnChip) {
+pub(super) async fn prepare(scheme: &Scheme, memory: &Rc<TimedMemory>, target: LineAddr, on_chip: OnChip) {
     let group = lines_per_group(scheme);
     let before = match on_chip {
         OnChip::Nothing => return,

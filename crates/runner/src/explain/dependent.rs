@@ -55,8 +55,8 @@ pub fn between_fetches(
     let scheme = Rc::new(parts.build_with(memory_lines(machine), 1, planted)?);
     let config = machine.memory_config();
     let channels = MemorySystem::start(&clock, config.clone());
-    let witness = Witness::new(&clock, machine, content);
-    let memory = memory::build(&clock, channels.clone(), machine, parts, scheme.layout(), true, witness);
+    let witness = Rc::new(Witness::new(&clock, machine, content));
+    let memory = memory::build(&clock, channels.clone(), machine, parts, scheme.layout(), true, witness.clone());
     let shape = scheme.layout().shape();
     let at_pins = [first, second].map(|line| shape.lines(scheme.layout().data_slot(line).slot()).0);
     let crossed = Rc::new(RefCell::new(Vec::new()));
@@ -71,11 +71,11 @@ pub fn between_fetches(
         }
         clock.sleep_until(at_rest(&config.device, clock.now())).await;
         channels.close_rows();
-        memory.receiver().forget();
+        witness.forget();
         memory.attach(Probe::new(false, move |at, crossing| seen.borrow_mut().push((crossing.line, at))));
         let verbs = Timed::new(&memory);
         let follow = async {
-            memory.receiver().until_released().await;
+            witness.until_released().await;
             scheme.read_at_controller(&verbs, second, Word::FIRST).await;
         };
         join!(scheme.read_at_controller(&verbs, first, Word::FIRST), follow);

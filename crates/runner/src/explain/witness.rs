@@ -55,7 +55,7 @@ impl Witness {
     }
 
     /// When the line is in L2. What the controller releases goes there, which is written down in `explained`.
-    pub fn in_l2(&self, explained: &Explained<Timed<Witness>>, line: LineAddr) -> Option<Time> {
+    pub fn in_l2(&self, explained: &Explained<Timed>, line: LineAddr) -> Option<Time> {
         let (mut at, in_l2) = self.released.get()?;
         for leg in [Leg::FromController, Leg::Answer(0, line)].into_iter().filter(|_| !in_l2) {
             let start = at;

@@ -213,7 +213,7 @@ impl Machine {
         Machine { bench: Bench::facing(alarm.clone(), parts, PROGRAM_LINES, seed, planted), alarm }
     }
 
-    fn at_once(&self) -> AtOnce<crate::crash::bench::OtherSide> {
+    fn at_once(&self) -> AtOnce {
         AtOnce::new(&self.bench.memory)
     }
 

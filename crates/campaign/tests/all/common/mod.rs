@@ -37,9 +37,9 @@ pub fn with_caches(parts: &Parts, which: u64) -> Parts {
 }
 
 /// The timed memory of all tests: whatever is on the other side of it, the text is compiled once.
-pub type Memory = TimedMemory<Rc<dyn Receiver>>;
+pub type Memory = TimedMemory;
 /// The verbs over it.
-pub type Verbs = Timed<Rc<dyn Receiver>>;
+pub type Verbs = Timed;
 
 /// A timed memory under a scheme.
 pub struct Machine<R> {

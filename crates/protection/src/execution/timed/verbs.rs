@@ -2,7 +2,6 @@
 
 use super::{Timed, pass};
 use crate::domain::Completion;
-use crate::execution::Receiver;
 use crate::execution::explained::Account;
 use crate::execution::reads::{ReadPart, part_of};
 use crate::execution::windows::Settled;
@@ -17,7 +16,7 @@ use sim::span::Cause;
 use std::future::{Future, ready};
 use units::{Duration, Line, LineAddr, Words};
 
-impl<R: Receiver> MemoryVerbs for Timed<R> {
+impl MemoryVerbs for Timed {
     fn fetch(&self, slot: Slot, role: Role, wanted: Wanted) -> impl Future<Output = Arriving> {
         self.read(slot, role, wanted)
     }
@@ -77,7 +76,7 @@ impl<R: Receiver> MemoryVerbs for Timed<R> {
     }
 }
 
-impl<R: Receiver> EngineVerbs for Timed<R> {
+impl EngineVerbs for Timed {
     fn decode(&self) -> Known {
         Known(self.memory.clock.now() + self.memory.units.decoding)
     }
@@ -137,7 +136,7 @@ impl<R: Receiver> EngineVerbs for Timed<R> {
     }
 }
 
-impl<R: Receiver> TransitVerbs for Timed<R> {
+impl TransitVerbs for Timed {
     fn look_up(&self, cache: Cache) -> impl Future<Output = ()> {
         let (now, receiver) = (self.memory.clock.now(), &self.memory.receiver);
         let ((end, waited), part) = match cache {
@@ -186,11 +185,8 @@ impl<R: Receiver> TransitVerbs for Timed<R> {
     }
 }
 
-impl<R: Receiver> LockVerbs for Timed<R> {
-    type Guard<'a>
-        = Guard<'a, LockName>
-    where
-        R: 'a;
+impl LockVerbs for Timed {
+    type Guard<'a> = Guard<'a, LockName>;
 
     async fn lock(&self, name: LockName, mode: Mode) -> Guard<'_, LockName> {
         let guard = self.memory.locks.lock(name, mode).await;
@@ -199,7 +195,7 @@ impl<R: Receiver> LockVerbs for Timed<R> {
     }
 }
 
-impl<R: Receiver> ExitVerbs for Timed<R> {
+impl ExitVerbs for Timed {
     fn release_first(&self, line: LineAddr, plaintext: Plaintext, words: Words) {
         self.count_read(line, false);
         self.memory.receiver.released_first(line, &plaintext, words);
