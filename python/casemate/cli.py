@@ -12,8 +12,9 @@ import traceback
 from collections.abc import Sequence
 
 import click
+from click.exceptions import NoArgsIsHelpError
 
-from casemate import interruption
+from casemate import interruption, usage
 from casemate._core import CasemateError, __version__
 from casemate.names import Commands
 
@@ -111,8 +112,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         with interruption.listening():
             code = casemate.main(args=arguments, prog_name="casemate", standalone_mode=False) or 0
         sys.exit(interruption.exit_code() if code == EXIT_INTERRUPTED else code)
-    except click.UsageError as error:
+    except NoArgsIsHelpError as error:
         error.show()
+        sys.exit(EXIT_BAD_INPUT)
+    except click.UsageError as error:
+        click.echo(f"casemate: {usage.line(error)}", err=True)
         sys.exit(EXIT_BAD_INPUT)
     except (click.ClickException, CasemateError) as error:
         message = error.format_message() if isinstance(error, click.ClickException) else error

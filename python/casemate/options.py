@@ -80,16 +80,20 @@ class Percent(click.ParamType[float]):
 
 
 def pairs(example: str) -> Callable[[click.Context, click.Parameter, tuple[str, ...]], dict[str, str]]:
-    """Reads options of the form KEY=VALUE."""
+    """Reads options of the form KEY=VALUE, each key once."""
 
     def read(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
-        split = [text.partition("=") for text in given]
-        for key, equals, _ in split:
-            if not equals:
-                raise click.BadParameter(
-                    f"'{key}' sets nothing: expected KEY=VALUE, as in {parameter.opts[0]} {example}"
-                )
-        return {key.strip(): value.strip() for key, _, value in split}
+        found = dict[str, str]()
+        for text in given:
+            key, equals, value = (part.strip() for part in text.partition("="))
+            if not equals or not key:
+                expected = f"expected {parameter.metavar}, as in {parameter.opts[0]} {example}"
+                raise click.BadParameter(f"'{text}' sets nothing: {expected}")
+            if key in found:
+                values = f"'{found[key]}' and '{value}'"
+                raise click.BadParameter(f"'{key}' is given twice, as {values}: expected one {parameter.opts[0]} of it")
+            found[key] = value
+        return found
 
     return read
 

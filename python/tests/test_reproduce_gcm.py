@@ -240,7 +240,7 @@ def test_only_the_tables_that_are_asked_for_are_shown(casemate: Casemate) -> Non
         (("--lanes", "-1"), "lanes is -1: expected"),
         (("--clock", "inf"), "clock is inf: expected a number of MHz above 0"),
         (("--table", "6.3"), "unknown table '6.3' (did you mean '6."),
-        (("--figure", "1"), "No such option"),
+        (("--figure", "1"), "there is no option '--figure'"),
     ],
 )
 def test_what_is_not_to_be_had_is_refused_and_nothing_is_written(
