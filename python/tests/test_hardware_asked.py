@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from casemate._core import CasemateError
-from casemate.hardware import design, library, stimulus, tools
+from casemate.hardware import design, library, sources, stimulus, tools
+from casemate.hardware.stimulus import Core
 from conftest import Casemate
 from hardware_parts import TEXT
 
@@ -20,9 +21,100 @@ def test_a_stimulus_without_its_function_is_refused(tmp_path: Path) -> None:
     path.write_text("def drives(core): pass\n")
     with pytest.raises(CasemateError, match="has no function drive\\(core\\) \\(did you mean 'drives'\\?\\)"):
         stimulus.load(path)
-    path.write_text("def drive(core:\n")
-    with pytest.raises(CasemateError, match="cannot be read: SyntaxError"):
+    path.write_text("def drive(): pass\n")
+    with pytest.raises(CasemateError, match="drive\\(\\) does not take the core: expected drive\\(core\\)"):
         stimulus.load(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("\ndef drive(core:\n", "line 2: SyntaxError: "),
+        ("import nothing_like_it\n", "line 1: ModuleNotFoundError: No module named 'nothing_like_it'"),
+        ("import sys\nsys.exit(3)\n", "line 2: sys.exit(3) ends the stimulus: expected it to return"),
+    ],
+)
+def test_a_stimulus_that_cannot_be_loaded_is_refused_with_its_line(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "drives.py"
+    path.write_text(text)
+    with pytest.raises(CasemateError) as refused:
+        stimulus.load(path)
+    assert f"'{path}' {said}" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("core.cycle(b=1)", "line 4: the stimulus names 'b', which is no port; there are: clk, a, y"),
+        ("core.cycle(a=2)", "line 4: the stimulus sets 'a' to 0x2, which does not fit 1 bits"),
+        ("core.cycle(a='1')", "line 4: the stimulus sets 'a' to '1': expected a whole number"),
+        ("1 / 0", "line 4: ZeroDivisionError: division by zero"),
+        ("import sys; sys.exit()", "line 4: sys.exit() ends the stimulus: expected it to return"),
+        ("assert False", "line 4: AssertionError"),
+        ("helper()", "line 2: KeyError: 'missing'"),
+    ],
+)
+def test_what_a_stimulus_does_wrong_has_its_file_and_line(tmp_path: Path, body: str, said: str) -> None:
+    path = tmp_path / "drives.py"
+    path.write_text(f"def helper():\n    return {{}}['missing']\ndef drive(core):\n    {body}\n")
+    with pytest.raises(CasemateError) as refused:
+        stimulus.load(path)(Core(Still(), {"clk": (True, 1), "a": (True, 1), "y": (False, 1)}, 16, 1))
+    assert str(refused.value) == f"'{path}' {said}"
+
+
+class Still:
+    """A simulation in which nothing happens."""
+
+    def cycle(self, changes: dict[str, int]) -> dict[str, int]:
+        """One cycle."""
+        return {"y": 0}
+
+
+def test_what_a_stimulus_prints_is_no_result(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "drives.py"
+    path.write_text("print('loaded')\ndef drive(core):\n    print('driving')\n")
+    stimulus.load(path)(Core(Still(), {"clk": (True, 1)}, 16, 1))
+    heard = capsys.readouterr()
+    assert (heard.out, heard.err) == ("", "loaded\ndriving\n")
+
+
+@pytest.mark.parametrize(
+    ("listed", "said"),
+    [
+        ("adder.sv\nadd.sv\n", "'core.f' line 2: there is no source 'add.sv' (did you mean 'adder.sv'?)"),
+        ("\nsub // a folder\n", "'core.f' line 2: the source 'sub' is a folder: expected files, +incdir+FOLDER or"),
+        ("+incdir+sup\n", "'core.f' line 1: there is no folder 'sup' to include from (did you mean 'sub'?)"),
+        ("+define+\n", "'core.f' line 1: '+define+' defines nothing: expected +define+NAME=VALUE"),
+        ("-y sub adder.sv\n", "'core.f' line 1: '-y' is nothing that both front ends take: expected files"),
+        ("core.f\n", "'core.f' line 1: 'core.f' is another list: expected it next to this one"),
+        ("+define+A\n", "the sources have no file: expected one with the module on top"),
+    ],
+)
+def test_what_a_list_has_wrong_is_named_with_its_line(casemate: Casemate, source: Path, listed: str, said: str) -> None:
+    (source.parent / "sub").mkdir()
+    Path("core.f").write_text(listed)
+    refused = casemate("cost", "rtl", "core.f", "--top", "adder")
+    assert (refused.code, refused.out) == (2, "")
+    assert said in refused.err
+
+
+def test_a_list_gives_include_folders_and_macros_and_what_is_included_decides_results(
+    source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(source.parent)
+    folder = source.parent / "sub"
+    folder.mkdir()
+    (folder / "inner.svh").write_text('`include "own.svh"\n')
+    (source.parent / "own.svh").write_text("")
+    (folder / "own.svh").write_text("")
+    source.write_text(f'`include "inner.svh"\n// `include "none.svh"\n{MODULE}')
+    Path("core.f").write_text("+incdir+sub +define+WIDTH=8\nadder.sv # the top\n")
+    found = sources.read([Path("core.f")])
+    assert [str(each) for each in found] == [
+        f"+incdir+{folder}", "+define+WIDTH=8", f"+incdir+{source.parent}", str(source),
+    ]  # fmt: skip
+    # From the folder of the file that includes, before any other.
+    assert sources.included(found) == [folder / "inner.svh", folder / "own.svh"]
 
 
 def test_a_clock_is_found_by_its_usual_name_or_asked_for() -> None:
@@ -55,6 +147,9 @@ def source(tmp_path: Path) -> Path:
         (("adder.sv", "--top", "adder", "--param", "Fats=1"), "'adder' has no parameter 'Fats' (did you mean 'Fast'?)"),
         (("adder.sv", "--top", "adder", "--param", "W"), "'W' sets nothing: expected NAME=VALUE, as in --param W=16"),
         (("adder.sv", "--top", "adder", "--param", "W="), "the parameter 'W' has no value: expected NAME=VALUE"),
+        (("adder.sv", "--top", "adder", "--param", "W=abc"), "the parameter 'W' is 'abc': expected a whole number or"),
+        (("adder.sv", "--top", "adder", "--param", "W=1 2"), "the parameter 'W' is '1 2': expected a whole number or"),
+        (("adder.sv", "--top", "adder", "--param", "W=8", "--param", "W=9"), "'W' is given twice, as '8' and '9'"),
     ],
 )
 def test_bad_input_is_refused_in_one_line_that_names_the_nearest(
@@ -107,3 +202,16 @@ def test_the_rest_of_casemate_does_not_load_the_flow() -> None:
     for path in here.parent.rglob("*.py"):
         if path.parent != here and path.stem not in ("cost_hardware", "hardware_table", "hardware_picture"):
             assert "casemate.hardware" not in path.read_text(), path
+
+
+def test_what_sources_report_themselves_comes_first_and_files_are_named_from_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "work").mkdir()
+    said = (
+        "../a.sv:3: ERROR: range is reversed\n../a.sv:9: ERROR: $error encountered: W is even\nBuild failed: 2 errors\n"
+    )
+    told = tools.errors_of(said, 1, tmp_path / "work")
+    assert told == "a.sv:9: ERROR: W is even; a.sv:3: ERROR: range is reversed"
+    assert tools.errors_of("nothing to see\n", -9) == "it ended with signal 9, and its last line is: nothing to see"

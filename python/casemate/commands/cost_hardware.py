@@ -19,8 +19,10 @@ OSU018 = Path("/usr/share/qflow/tech/osu018/osu018_stdcells.lib")
 FOLDER = Path("results") / "hardware"
 TARGETS_NS = (0.01, 1000)
 """What synthesis can aim at in any library; beyond, its programs give up."""
-STEPS = 6
-"""Steps of a core that nothing is known of yet."""
+STEP_SECONDS = {"simulation of the RTL": 22, "synthesis": 35, "timing": 4, "FPGA": 44, "simulation of the netlist": 13}
+"""What steps of the engine's router with its lane took, in their order: the shares by which progress goes."""
+WITH_STIMULUS = ("simulation of the RTL", "simulation of the netlist")
+"""The steps that need one."""
 
 HOW = """\b
 The flow, the same for every core and with nothing to set for one:
@@ -160,8 +162,8 @@ def engine(**asked: Any) -> None:
     key_bits, rounds, mul_bits = ([int(each) for each in asked[name]] for name in ("key_bits", "rounds", "mul_bits"))
     points = space.points(key_bits, rounds, mul_bits, [each == "yes" for each in asked["tower"]], asked["lanes"])
     others = [row for path in asked["beside"] for row in _rows(path, asked["library"])]
-    with Steps(screen.notices(), "pricing", len(points)) as progress:
-        told = _Told(progress)
+    with Steps(screen.notices(), "pricing", 1) as progress:
+        told = Pricing(progress, len(points), ["FPGA"] if asked["no_fpga"] else [])
         flow = _flow(asked, told)
         rows = space.price(points, flow, sources, not asked["no_fpga"], told.begin)
     _show(flow, [*rows, *others], asked, pictures, scaling(points, rows))
@@ -194,11 +196,11 @@ def engine(**asked: Any) -> None:
 @_shared
 def rtl(**asked: Any) -> None:
     """Price any RTL through the flow of `casemate cost engine`."""
-    from casemate.hardware import design
+    from casemate.hardware import design, sources
     from casemate.hardware.flow import Request
     from casemate.progress import Steps
 
-    described = design.Design(design.sources(list(asked["files"])), asked["top"], tuple(asked["parameters"].items()))
+    described = design.Design(sources.read(asked["files"]), asked["top"], tuple(asked["parameters"].items()))
     described.check()
     request = Request(
         design=described,
@@ -209,31 +211,41 @@ def rtl(**asked: Any) -> None:
         has_fpga=not asked["no_fpga"],
     )
     with Steps(screen.notices(), "pricing", 1) as progress:
-        told = _Told(progress)
+        left_out = ["FPGA"] if asked["no_fpga"] else []
+        told = Pricing(progress, 1, left_out if asked["stimulus"] else [*left_out, *WITH_STIMULUS])
         flow = _flow(asked, told)
         told.begin(0, described.title)
         row = flow.price(request)
     _show(flow, [row], asked, [])
 
 
-class _Told:
-    """Says which step of which core is under way; steps that were kept are passed over."""
+class Pricing:
+    """Says which step of which core is under way, and how far all is. Steps that were kept are no work; cores that have
+    not begun are taken to be all of it.
+    """
 
-    def __init__(self, steps: "Steps") -> None:
-        self._steps, self._done, self._core = steps, 0, ""
+    def __init__(self, steps: "Steps", cores: int, left_out: Sequence[str]) -> None:
+        self._steps, self._cores, self._core = steps, cores, ""
+        self._seconds = {name: each for name, each in STEP_SECONDS.items() if name not in left_out}
+        self._done = self._step = 0
 
     def begin(self, number: int, core: str) -> None:
         """Begins a core."""
-        self._core, self._done = core, 0
-        self._steps.begin(number, core)
+        self._cores, self._core = self._cores - (number > 0), core
+        self._done, self._step = self._done + self._step, 0
+        self._steps.begin(0, core)
 
     def step(self, name: str) -> None:
         """Begins a step of it."""
-        self._steps.tell({"done": min(self._done, STEPS - 1), "of": STEPS, "about": f"{self._core}: {name}"})
-        self._done += 1
+        self._done += self._step
+        known = list(self._seconds)
+        at = next((number for number, start in enumerate(known) if name.startswith(start)), 0)
+        self._step = self._seconds[known[at]] if name.startswith(known[at]) else 0
+        left = sum(self._seconds[each] for each in known[at:]) + (self._cores - 1) * sum(self._seconds.values())
+        self._steps.tell({"done": self._done, "of": self._done + left, "about": f"{self._core}: {name}"})
 
 
-def _flow(asked: dict[str, Any], progress: _Told) -> "Flow":
+def _flow(asked: dict[str, Any], progress: Pricing) -> "Flow":
     from casemate.hardware import tools
     from casemate.hardware.flow import Flow
 

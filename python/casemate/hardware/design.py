@@ -5,18 +5,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from casemate._core import CasemateError
+from casemate.hardware import sources
+from casemate.hardware.sources import Source
 from casemate.nearest import hint
 
 CLOCKS = ("clk_i", "clk", "clock", "clock_i", "CLK")
 """What a clock is called where nothing is said."""
-_COMMENTS = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_VALUE = re.compile(r"-?\d+|\d*'[sS]?[bodhBODH][0-9a-fA-F_]+")
+"""A value that Yosys and Verilator take alike: names and expressions mean something in one of them only."""
 
 
 @dataclass(frozen=True)
 class Design:
     """RTL with the module on top of it and values of its parameters."""
 
-    sources: tuple[Path, ...]
+    sources: tuple[Source, ...]
+    """What front ends read, as `sources.read` gives it."""
     top: str
     parameters: tuple[tuple[str, str], ...] = ()
 
@@ -25,12 +29,16 @@ class Design:
         """Its name with its parameters."""
         return " ".join([self.top, *(f"{name}={value}" for name, value in self.parameters)])
 
+    @property
+    def files(self) -> list[Path]:
+        """The sources that are files."""
+        return [each for each in self.sources if isinstance(each, Path)]
+
     def check(self) -> None:
         """Raises `CasemateError` if a source is missing, or if there is no such module or parameter."""
-        texts = [_COMMENTS.sub(" ", _text(path)) for path in self.sources]
         modules = {
             name: body
-            for text in texts
+            for text in map(sources.text, self.files)
             for name, body in re.findall(r"\bmodule\s+(\w+)(.*?)\bendmodule\b", text, re.DOTALL)
         }
         if self.top not in modules:
@@ -45,38 +53,11 @@ class Design:
                 raise CasemateError(f"'{self.top}' has no parameter '{name}'{hint(name, known)}; {there}")
             if not value:
                 raise CasemateError(f"the parameter '{name}' has no value: expected NAME=VALUE, as in {name}=16")
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(errors="replace")
-    except OSError as error:
-        raise CasemateError(f"cannot read the source '{path}': {error.strerror or error}") from error
-
-
-def sources(paths: list[Path]) -> tuple[Path, ...]:
-    """The files to read, in order: a file that ends in `.f` is a list of others, from the folder of which the names in
-    it count, or from one above it. Raises `CasemateError` if one is not there.
-    """
-    found = list[Path]()
-    for path in paths:
-        if path.suffix != ".f":
-            found.append(path)
-            continue
-        for line in _text(path).splitlines():
-            if name := line.partition("//")[0].strip():
-                folders = (path.parent, *path.absolute().parent.parents)
-                found.append(
-                    next((folder / name for folder in folders if (folder / name).is_file()), path.parent / name)
+            if not _VALUE.fullmatch(value):
+                raise CasemateError(
+                    f"the parameter '{name}' is '{value}': expected a whole number or a literal of Verilog, "
+                    f"as in {name}=16 or {name}=8'h10"
                 )
-    for path in found:
-        if not path.is_file():
-            raise CasemateError(f"there is no source '{path}'")
-        if re.search(r"\s", str(path.absolute())):
-            raise CasemateError(
-                f"the source '{path}' has a space in its path, which Yosys does not take: expected none"
-            )
-    return tuple(dict.fromkeys(path.absolute() for path in found))
 
 
 def clock_of(widths: dict[str, tuple[bool, int]], asked: str | None) -> str:
@@ -92,4 +73,6 @@ def clock_of(widths: dict[str, tuple[bool, int]], asked: str | None) -> str:
     for name in CLOCKS:
         if name in fitting:
             return name
+    if not fitting:
+        raise CasemateError("no port is an input of one bit, so there is no clock: expected a core with registers")
     raise CasemateError(f"no port has the usual name of a clock; say which it is with --clock: {', '.join(fitting)}")

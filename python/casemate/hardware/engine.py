@@ -11,9 +11,10 @@ from itertools import product
 from pathlib import Path
 
 from casemate._core import CasemateError
-from casemate.hardware import design as designs
+from casemate.hardware import sources as reading
 from casemate.hardware.design import Design
 from casemate.hardware.flow import Flow, Request
+from casemate.hardware.sources import Source
 from casemate.results.hardware import CoreCost
 
 KEY_BITS = (128, 256)
@@ -45,7 +46,7 @@ class Point:
         lanes = f"{self.lanes} x " if self.lanes > 1 else ""
         return f"{lanes}AES-{self.key_bits} {rounds}, W={self.mul_bits}{', tower' if self.tower else ''}"
 
-    def request(self, sources: tuple[Path, ...], has_fpga: bool) -> Request:
+    def request(self, sources: tuple[Source, ...], has_fpga: bool) -> Request:
         """What is asked of the flow for it."""
         # As many ids for each lane as one alone has.
         ids = ID_BITS + (self.lanes - 1).bit_length()
@@ -97,7 +98,7 @@ def points(
     return [Point(*values) for values in dict.fromkeys(product(*axes))]
 
 
-def rtl_folder(asked: Path | None) -> tuple[Path, ...]:
+def rtl_folder(asked: Path | None) -> tuple[Source, ...]:
     """The sources of the engine: those in a folder, or in the repository that this package was built from. Raises
     `CasemateError` if they are not there.
     """
@@ -108,11 +109,11 @@ def rtl_folder(asked: Path | None) -> tuple[Path, ...]:
         raise CasemateError(
             f"there is no RTL in '{folder}': expected its list 'sources.f'; say where it is with --rtl FOLDER"
         )
-    return designs.sources([listed])
+    return reading.read([listed])
 
 
 def price(
-    asked: list[Point], flow: Flow, sources: tuple[Path, ...], has_fpga: bool, begin: Callable[[int, str], object]
+    asked: list[Point], flow: Flow, sources: tuple[Source, ...], has_fpga: bool, begin: Callable[[int, str], object]
 ) -> list[CoreCost]:
     """The cost of each point; `begin` hears of each."""
     rows = list[CoreCost]()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from casemate import screen
+from casemate._core import CasemateError
 from casemate.hardware import (
     design as designs,
 )
@@ -19,6 +20,7 @@ from casemate.hardware import (
     library,
     netlist,
     rtl_simulation,
+    sources,
     stimulus,
     store,
     synthesis,
@@ -28,7 +30,7 @@ from casemate.hardware import (
 from casemate.hardware.design import Design
 from casemate.hardware.library import Library
 from casemate.hardware.netlist import Netlist
-from casemate.hardware.stimulus import Core, Trace
+from casemate.hardware.stimulus import Core, Drive, Trace
 from casemate.hardware.store import Store
 from casemate.results.hardware import Area, CoreCost, EnergyOfLine, Fpga, Speed
 
@@ -73,12 +75,15 @@ class Flow:
     def price(self, request: Request) -> CoreCost:
         """All figures of a core. Raises `CasemateError` for bad input and for whatever step fails."""
         request.design.check()
+        drive = None
         if request.stimulus:
             tools.need_simulation()
-            stimulus.load(request.stimulus)
+            drive = stimulus.load(request.stimulus)
         rtl = self._of(request.design)
         ports = self._ports(request.design, rtl)
         clock = designs.clock_of(ports, request.clock)
+        # A stimulus is most often wrong, and is done in a moment; synthesis may take an hour.
+        trace = self._trace(request, drive, ports, clock, rtl) if drive else None
         built, buffers = fanout.split(self._mapped(request.design, request.part), self.library, clock)
         gate_simulation.check(built, self.library, clock)
         area = self._area(built, buffers)
@@ -94,9 +99,8 @@ class Flow:
         speed = self._timing(built, clock, told)
         fpga = self._fpga(request) if request.has_fpga else None
         cost = CoreCost(name=request.design.title, area=area, speed=speed, fpga=fpga, energy=None)
-        if request.stimulus is None:
+        if trace is None:
             return cost
-        trace = self._trace(request, ports, clock, rtl)
         counted = self._counted(built, clock, trace, told)
         return with_work(cost, trace, energy.Energy(**counted))
 
@@ -112,7 +116,10 @@ class Flow:
         def find() -> Any:
             self._tell("ports")
             with tempfile.TemporaryDirectory() as folder:
-                return synthesis.ports(design, Path(folder))
+                try:
+                    return synthesis.ports(design, Path(folder))
+                except CasemateError as error:
+                    raise CasemateError(f"'{design.title}' cannot be elaborated: {error}") from error
 
         found = self._store.keep("ports", rtl, find)
         return {name: (bool(port[0]), int(port[1])) for name, port in found.items()}
@@ -120,7 +127,10 @@ class Flow:
     def _of(self, design: Design) -> dict[str, Any]:
         """What decides what is made of a design."""
         return {
-            "sources": [[path.name, store.content(path)] for path in design.sources],
+            "sources": [
+                [path.name, store.content(path)] for path in (*design.files, *sources.included(design.sources))
+            ],
+            "defined": [str(each) for each in design.sources if str(each).startswith(sources.DEFINE)],
             "top": design.top,
             "parameters": design.parameters,
             "versions": self._versions,
@@ -131,7 +141,7 @@ class Flow:
         boxes = [part.top] if part else []
         path = self._store.path("netlist", self._of(design) | self._mapping() | {"boxes": boxes}, ".json.gz")
         if not store.is_whole(path):
-            self._tell(f"synthesis of {design.title}")
+            self._tell(f"synthesis of {design.top}")
             with tempfile.TemporaryDirectory() as folder:
                 mapped = synthesis.to_cells(design, self.library, self.delay_s, Path(folder), boxes).read_bytes()
             screen.write_whole(path, gzip.compress(mapped, mtime=0))
@@ -179,7 +189,7 @@ class Flow:
 
     def _fabric(self, design: Design, boxes: list[str]) -> dict[str, int]:
         def find() -> Any:
-            self._tell(f"FPGA of {design.title}")
+            self._tell(f"FPGA of {design.top}")
             with tempfile.TemporaryDirectory() as folder:
                 return fabric.to_fabric(design, Path(folder), boxes).model_dump()
 
@@ -187,7 +197,9 @@ class Flow:
         found: dict[str, int] = self._store.keep("fpga", told, find)
         return found
 
-    def _trace(self, request: Request, ports: dict[str, tuple[bool, int]], clock: str, rtl: dict[str, Any]) -> Trace:
+    def _trace(
+        self, request: Request, drive: Drive, ports: dict[str, tuple[bool, int]], clock: str, rtl: dict[str, Any]
+    ) -> Trace:
         assert request.stimulus is not None
         told = rtl | {
             "stimulus": store.content(request.stimulus),
@@ -196,7 +208,6 @@ class Flow:
             "clock": clock,
             "step": store.code("rtl_simulation", "stimulus"),
         }
-        drive = stimulus.load(request.stimulus)
 
         def find() -> Any:
             self._tell("simulation of the RTL")

@@ -18,9 +18,13 @@ A core that is no AES-GCM calls `core.done()` for each thing that it has done. `
 line, from which the latency follows; lines end in any order with `core.done(..., line=N)`.
 """
 
-import importlib.util
+import contextlib
+import inspect
 import random
-from collections.abc import Callable
+import sys
+import traceback
+import types
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -100,6 +104,8 @@ class Core:
             is_input, bits = self._ports[port]
             if not is_input:
                 raise CasemateError(f"the stimulus sets '{port}', which is an output")
+            if not isinstance(value, int):
+                raise CasemateError(f"the stimulus sets '{port}' to {value!r}: expected a whole number")
             if value < 0 or value >> bits:
                 raise CasemateError(f"the stimulus sets '{port}' to {value:#x}, which does not fit {bits} bits")
         outputs = self._simulation.cycle(inputs)
@@ -149,19 +155,49 @@ Drive = Callable[[Core], None]
 
 
 def load(path: Path) -> Drive:
-    """The function `drive` of a file. Raises `CasemateError` if there is none."""
+    """The function `drive` of a file. What it prints goes to standard error, and what it raises, also `SystemExit`, is
+    a `CasemateError` with the file and the line. Raises `CasemateError` if the file has no such function.
+    """
     if not path.is_file():
         raise CasemateError(f"there is no stimulus '{path}': expected a Python file with a function drive(core)")
-    specification = importlib.util.spec_from_file_location("stimulus", path)
-    if specification is None or specification.loader is None:
-        raise CasemateError(f"the stimulus '{path}' is no Python file: expected one that ends in .py")
-    module = importlib.util.module_from_spec(specification)
-    try:
-        specification.loader.exec_module(module)
-    except Exception as error:
-        raise CasemateError(f"the stimulus '{path}' cannot be read: {type(error).__name__}: {error}") from error
-    drive = getattr(module, "drive", None)
-    if not callable(drive):
+    module = types.ModuleType("stimulus")
+    module.__file__ = str(path)
+    with _contained(path):
+        exec(compile(path.read_bytes(), str(path), "exec"), vars(module))
+    found = getattr(module, "drive", None)
+    if not callable(found):
         raise CasemateError(f"the stimulus '{path}' has no function drive(core){hint('drive', vars(module))}")
-    found: Drive = drive
-    return found
+    try:
+        inspect.signature(found).bind(None)
+    except TypeError as error:
+        raise CasemateError(
+            f"'{path}': drive{inspect.signature(found)} does not take the core: expected drive(core)"
+        ) from error
+
+    def drive(core: Core) -> None:
+        with _contained(path):
+            found(core)
+
+    return drive
+
+
+@contextlib.contextmanager
+def _contained(path: Path) -> Iterator[None]:
+    """Runs code of a stimulus: standard output is ours, and an error has the line of the file where it came up."""
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    except SyntaxError as error:
+        # Of a module that the file imports it names that.
+        place = f"'{error.filename or path}' line {error.lineno or 1}"
+        raise CasemateError(f"{place}: {type(error).__name__}: {error.msg}") from error
+    except (Exception, SystemExit) as error:
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+        place = f"'{path}' line {lines[-1]}" if lines else f"'{path}'"
+        if isinstance(error, CasemateError):
+            said = str(error)
+        elif isinstance(error, SystemExit):
+            said = f"sys.exit({error.code if error.code is not None else ''}) ends the stimulus: expected it to return"
+        else:
+            said = f"{type(error).__name__}: {error}".rstrip(": ")
+        raise CasemateError(f"{place}: {said}") from error

@@ -25,6 +25,8 @@ SETUP = "scripts/setup.sh .venv hw"
 SECONDS_MAX = 3600
 MEMORY_MAX_BYTES = 12 << 30
 ERRORS_SHOWN = 2
+_OWN_ERROR = "$error encountered: "
+_RELATIVE = re.compile(r"(?<![\w/.])\.\./[^\s:]+")
 
 _YOSYS = """
 import sys
@@ -138,21 +140,31 @@ def run(
             raise
     said = log.read_text(errors="replace")
     if code:
-        raise CasemateError(f"{what} failed: {errors_of(said, code)}")
+        raise CasemateError(f"{what} failed: {errors_of(said, code, folder)}")
     return said
+
+
+def _from_here(path: Path) -> str:
+    """A path as a user writes it: from the folder that we are in, if it is below that."""
+    whole, here = path.resolve(), Path.cwd()
+    return str(whole.relative_to(here) if whole.is_relative_to(here) else whole)
 
 
 def _limit() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_MAX_BYTES, MEMORY_MAX_BYTES))
 
 
-def errors_of(said: str, code: int) -> str:
-    """The errors in the output of a program, or how it ended if it reported none."""
+def errors_of(said: str, code: int, folder: Path | None = None) -> str:
+    """The errors in the output of a program, first those that the sources report themselves, or how it ended if it
+    reported none. Files that it names from the folder that it ran in are named from ours.
+    """
     lines = [line.strip() for line in said.splitlines()]
     found = [line for line in lines if re.search(r"(^|[\s:%])error\b", line, re.IGNORECASE)]
     found = [line for line in found if not re.search(r"elaboration failed|Exiting due to|Build failed", line)] or found
     if found:
-        return "; ".join(dict.fromkeys(found[:ERRORS_SHOWN]))
+        own = sorted(dict.fromkeys(found), key=lambda line: _OWN_ERROR not in line)[:ERRORS_SHOWN]
+        shown = "; ".join(own).replace(_OWN_ERROR, "")
+        return shown if folder is None else _RELATIVE.sub(lambda name: _from_here(folder / name[0]), shown)
     end = f"signal {-code}" if code < 0 else f"exit code {code}"
     last = next((line for line in reversed(lines) if line), "it said nothing")
     return f"it ended with {end}, and its last line is: {last}"

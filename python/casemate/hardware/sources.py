@@ -1,0 +1,156 @@
+"""What front ends read, in order: files, and what lists of files say to the preprocessor.
+
+A list (`.f`) has a file, `+incdir+FOLDER` or `+define+NAME=VALUE` in each word; both front ends take these as they are.
+What else such lists may have elsewhere (libraries, other lists) is refused with the list's name and line, since one
+front end would read it otherwise than the other.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from casemate._core import CasemateError
+from casemate.nearest import hint
+
+INCLUDE, DEFINE = "+incdir+", "+define+"
+EXPECTED = f"expected files, {INCLUDE}FOLDER or {DEFINE}NAME=VALUE"
+_COMMENTS = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_INCLUDED = re.compile(r'`include\s+"([^"]+)"')
+_NO_PATH = re.compile(r"""[\s;#"']""")
+"""What a path must not have: Yosys ends a word or a command there."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """An include folder or macros, for the preprocessor of a front end."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+    def folders(self) -> list[Path]:
+        """The folders that it adds to where included files are looked for."""
+        return [Path(self.text.removeprefix(INCLUDE))] if self.text.startswith(INCLUDE) else []
+
+
+Source = Path | Setting
+
+
+@dataclass(frozen=True)
+class _Word:
+    """A word of a list or of the command line."""
+
+    text: str
+    place: str
+    """Where it stands, as the beginning of a sentence; nothing on the command line."""
+    folders: tuple[Path, ...]
+    """From which names in it count, the first that has it."""
+
+    def path(self, name: str) -> Path:
+        """What a name in it means."""
+        found = (folder / name for folder in self.folders if (folder / name).exists())
+        return next(found, self.folders[0] / name)
+
+    def refused(self, why: str) -> CasemateError:
+        """The error for it."""
+        return CasemateError(f"{self.place}{why}")
+
+
+def read(paths: Sequence[Path]) -> tuple[Source, ...]:
+    """What front ends read: files, and `.f` lists of files, from the folder of which the names in it count, or from one
+    above it. Raises `CasemateError`, for what a list has with its name and line, if something is not there or is
+    nothing that a front end takes.
+    """
+    found = list[Source]()
+    for word in (each for path in paths for each in _words(path)):
+        found += _meant(word)
+    files = [each for each in found if isinstance(each, Path)]
+    if not files:
+        raise CasemateError("the sources have no file: expected one with the module on top")
+    # Verilator looks for included files in folders that it is given alone, slang also next to the file that includes.
+    beside = {each.parent for each in files if _INCLUDED.search(text(each))}
+    settings = [each for each in found if isinstance(each, Setting)]
+    settings += [Setting(f"{INCLUDE}{folder}") for folder in sorted(beside)]
+    return tuple(dict.fromkeys((*settings, *files)))
+
+
+def text(path: Path) -> str:
+    """A source without its comments. Raises `CasemateError` if it cannot be read."""
+    return _COMMENTS.sub(" ", _content(path))
+
+
+def included(sources: Sequence[Source]) -> list[Path]:
+    """The files that sources include, and those that these do; what is not found is left to front ends, since the
+    preprocessor may pass over it.
+    """
+    folders = [folder for each in sources if isinstance(each, Setting) for folder in each.folders()]
+    waiting = [each for each in sources if isinstance(each, Path)]
+    found = dict[Path, None]()
+    while waiting:
+        path = waiting.pop()
+        for name in _INCLUDED.findall(text(path)):
+            place = next((folder / name for folder in (path.parent, *folders) if (folder / name).is_file()), None)
+            if place and place not in found:
+                found[place] = None
+                waiting.append(place)
+    return sorted(found)
+
+
+def _content(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace")
+    except OSError as error:
+        raise CasemateError(f"cannot read the source '{path}': {error.strerror or error}{_nearest(path)}") from error
+
+
+def _words(path: Path) -> Iterator[_Word]:
+    """The words of a list, or the one that is no list."""
+    if path.suffix != ".f":
+        yield _Word(str(path), "", (Path(),))
+        return
+    folders = (path.parent, *path.absolute().parent.parents)
+    for number, line in enumerate(_content(path).splitlines(), 1):
+        for word in re.split(r"//|#", line)[0].split():
+            yield _Word(os.path.expandvars(word), f"'{path}' line {number}: ", folders)
+
+
+def _meant(word: _Word) -> list[Source]:
+    """What a word says."""
+    if word.text.startswith(DEFINE):
+        defined = word.text.removeprefix(DEFINE)
+        if not re.fullmatch(r"[A-Za-z_]\w*(=[\w.'+]*)?", defined):
+            raise word.refused(f"'{word.text}' defines nothing: expected {DEFINE}NAME=VALUE, as in {DEFINE}WIDTH=16")
+        return [Setting(word.text)]
+    if word.text.startswith(INCLUDE):
+        folders = [word.path(name) for name in word.text.removeprefix(INCLUDE).split("+") if name]
+        for folder in folders:
+            if not folder.is_dir():
+                raise word.refused(f"there is no folder '{folder}' to include from{_nearest(folder)}")
+        return [Setting(f"{INCLUDE}{_taken(word, folder)}") for folder in folders]
+    if word.text.startswith(("+", "-")):
+        raise word.refused(f"'{word.text}' is nothing that both front ends take: {EXPECTED}")
+    path = word.path(word.text)
+    if path.is_dir():
+        raise word.refused(f"the source '{path}' is a folder: {EXPECTED}")
+    if not path.is_file():
+        raise word.refused(f"there is no source '{path}'{_nearest(path)}")
+    if path.suffix == ".f":
+        raise word.refused(f"'{word.text}' is another list: expected it next to this one on the command line")
+    return [_taken(word, path)]
+
+
+def _taken(word: _Word, path: Path) -> Path:
+    """The whole path, if programs take it."""
+    whole = path.absolute()
+    if wrong := _NO_PATH.search(str(whole)):
+        what = "a space" if wrong[0].isspace() else f"a {wrong[0]}"
+        raise word.refused(f"the source '{path}' has {what} in its path, which Yosys does not take: expected none")
+    return whole
+
+
+def _nearest(path: Path) -> str:
+    """What there is instead in its folder."""
+    return hint(path.name, (each.name for each in path.parent.iterdir())) if path.parent.is_dir() else ""
