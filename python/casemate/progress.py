@@ -1,9 +1,10 @@
 """Progress on standard error: bars on a terminal, a line now and then elsewhere; both say how much is left."""
 
+import threading
 import time
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
@@ -16,6 +17,7 @@ BETWEEN_LATER_LINES_SECONDS = 30.0
 """Between two lines when there have been some: long work does not fill a log."""
 
 LINES_SOON = 4
+BEAT_SECONDS = 1.0
 
 
 class _Rate(ProgressColumn):
@@ -37,33 +39,65 @@ class _Left(ProgressColumn):
 
     def render(self, task: Task) -> Text:
         share = task.completed / task.total if task.total else 0.0
-        return Text(_left(task.elapsed or 0.0, share).strip(" ,"), style="dim")
+        elapsed = task.elapsed or 0.0
+        told = task.fields.get("told", elapsed)
+        return Text(_left(told, share, elapsed - told).strip(" ,"), style="dim")
 
 
-def _left(elapsed: float, share: float) -> str:
-    """How long it still takes, if the rest goes as what was done did; nothing where that is not known yet."""
+def _left(elapsed: float, share: float, since: float = 0.0) -> str:
+    """How long it still takes, if the rest goes as what was done did, and if that share was done so many seconds ago;
+    nothing where that is not known yet, or no longer.
+    """
     if not 0.005 < share < 1.0:
         return ""
-    return f", about {short_time(elapsed * (1 - share) / share)} left"
+    left = elapsed * (1 - share) / share - since
+    return f", about {short_time(left)} left" if left > 0 else ""
 
 
 class _Lines:
-    """Lines about work where no bars can be shown: soon at first, and then at longer distances."""
+    """Lines about work where no bars can be shown: soon at first, and then at longer distances. `beat` keeps saying
+    them while the work itself says nothing.
+    """
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._started = self._said = time.monotonic()
+        self._started = self._said = self._told = time.monotonic()
         self._lines = 0
+        self._what, self._share = "", 0.0
+        self._lock, self._ended = threading.Lock(), threading.Event()
+        self._beats: threading.Thread | None = None
 
     def say(self, what: str, share: float) -> None:
         """Says how far the work is, if it is time to; `share` is how much of it is done, as far as that is known."""
-        now = time.monotonic()
-        between = BETWEEN_LINES_SECONDS if self._lines < LINES_SOON else BETWEEN_LATER_LINES_SECONDS
-        if self._console.is_terminal or now - self._said < between:
-            return
-        self._said, self._lines = now, self._lines + 1
-        elapsed = now - self._started
-        self._console.print(f"  {elapsed:4.0f} s: {what}{_left(elapsed, share)}", markup=False)
+        with self._lock:
+            self._what, self._share, self._told = what, share, time.monotonic()
+        self._line()
+
+    def _line(self) -> None:
+        with self._lock:
+            now = time.monotonic()
+            between = BETWEEN_LINES_SECONDS if self._lines < LINES_SOON else BETWEEN_LATER_LINES_SECONDS
+            if self._console.is_terminal or not self._what or now - self._said < between:
+                return
+            self._said, self._lines = now, self._lines + 1
+            left = _left(self._told - self._started, self._share, now - self._told)
+            self._console.print(f"  {now - self._started:4.0f} s: {self._what}{left}", markup=False)
+
+    def beat(self) -> None:
+        """Says what was said last again and again, until `end`."""
+        if not self._console.is_terminal:
+            self._beats = threading.Thread(target=self._repeat, daemon=True)
+            self._beats.start()
+
+    def _repeat(self) -> None:
+        while not self._ended.wait(BEAT_SECONDS):
+            self._line()
+
+    def end(self) -> None:
+        """Says nothing more."""
+        self._ended.set()
+        if self._beats:
+            self._beats.join()
 
 
 class Instructions:
@@ -109,25 +143,7 @@ class Instructions:
         self._lines.say(f"instructions: {', '.join(parts)}", share)
 
 
-_S = TypeVar("_S", bound="_Shown")
-
-
-class _Shown:
-    """Bars that are on the screen as long as the work lasts."""
-
-    _bars: Progress
-
-    def __enter__(self: _S) -> _S:
-        self._bars.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._bars.stop()
-
-
-class Steps(_Shown):
+class Steps:
     """Steps done of a known number, over several pieces of work of equal length."""
 
     def __init__(self, console: Console, title: str, pieces: int) -> None:
@@ -148,6 +164,17 @@ class Steps(_Shown):
         self._title, self._name = title, ""
         self._lines = _Lines(console)
 
+    def __enter__(self) -> "Steps":
+        self._bars.start()
+        self._lines.beat()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._lines.end()
+        self._bars.stop()
+
     def begin(self, piece: int, name: str) -> None:
         """Begins a piece of work, counted from zero."""
         self._piece, self._name = piece, name
@@ -159,5 +186,6 @@ class Steps(_Shown):
             return
         self._name = progress.get("about", self._name)
         share = (self._piece + progress["done"] / max(progress["of"], 1)) / self._pieces
-        self._bars.update(self._task, completed=share * self._pieces, piece=self._name)
+        told = self._bars.tasks[self._task].elapsed or 0.0
+        self._bars.update(self._task, completed=share * self._pieces, piece=self._name, told=told)
         self._lines.say(f"{self._title}: {100 * share:.0f} %, {self._name}", share)

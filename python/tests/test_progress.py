@@ -1,0 +1,74 @@
+"""What is said of long work where no bars can be shown."""
+
+import io
+import time
+from typing import Any, cast
+
+import pytest
+from casemate import progress
+from casemate.commands.cost_hardware import STEP_SECONDS, Pricing
+from rich.console import Console
+
+
+def test_work_that_says_nothing_for_long_is_said_to_go_on_until_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "BEAT_SECONDS", 0.01)
+    monkeypatch.setattr(progress, "BETWEEN_LINES_SECONDS", 0.03)
+    monkeypatch.setattr(progress, "BETWEEN_LATER_LINES_SECONDS", 60.0)
+    heard = io.StringIO()
+    with progress.Steps(Console(file=heard), "pricing", 1) as steps:
+        steps.tell({"done": 1, "of": 2, "about": "synthesis"})
+        time.sleep(0.5)
+    lines = heard.getvalue().splitlines()
+    # Soon at first, and then at longer distances.
+    assert len(lines) == progress.LINES_SOON
+    assert all("pricing: 50 %, synthesis" in line for line in lines)
+    time.sleep(0.1)
+    assert len(heard.getvalue().splitlines()) == len(lines)
+
+
+def test_a_forecast_ages_with_what_it_is_from() -> None:
+    assert progress._left(10.0, 0.5) == ", about 10 s left"
+    assert progress._left(10.0, 0.5, since=4.0) == ", about 6 s left"
+    assert progress._left(10.0, 0.5, since=11.0) == ""
+    assert progress._left(10.0, 0.0) == progress._left(10.0, 1.0) == ""
+
+
+class Heard:
+    """Takes what a pricing says."""
+
+    def __init__(self) -> None:
+        self.shares = list[tuple[float, float]]()
+
+    def begin(self, piece: int, name: str) -> None:
+        """A core begins."""
+
+    def tell(self, told: dict[str, Any]) -> None:
+        """A step begins."""
+        self.shares.append((told["done"], told["of"]))
+
+
+def test_steps_that_were_kept_are_no_work_of_a_pricing() -> None:
+    steps, whole = Heard(), sum(STEP_SECONDS.values())
+    pricing = Pricing(cast(progress.Steps, steps), 3, [])
+    pricing.begin(0, "kept")
+    pricing.begin(1, "new")
+    for name in STEP_SECONDS:
+        pricing.step(f"{name} of it")
+    pricing.begin(2, "in part")
+    pricing.step("timing")
+    # The first core was kept whole, so two are left, and of the third what comes before its timing.
+    assert steps.shares[0] == (0, 2 * whole)
+    assert steps.shares[-2] == (whole - list(STEP_SECONDS.values())[-1], 2 * whole)
+    before = STEP_SECONDS["simulation of the RTL"] + STEP_SECONDS["synthesis"]
+    assert steps.shares[-1] == (whole, 2 * whole - before)
+
+
+def test_a_step_that_occurs_twice_goes_on_where_the_core_was() -> None:
+    steps = Heard()
+    pricing = Pricing(cast(progress.Steps, steps), 1, ["FPGA"])
+    pricing.begin(0, "router")
+    for name in ("synthesis of gcm_router", "synthesis of gcm_lane", "timing"):
+        pricing.step(name)
+    done = [done for done, _ in steps.shares]
+    assert done == [0, STEP_SECONDS["synthesis"], 2 * STEP_SECONDS["synthesis"]]
+    assert all(done < of for done, of in steps.shares)
