@@ -1,15 +1,18 @@
 """What is asked of the hardware flow and cannot be had: each is refused in one line, before anything long begins."""
 
 import importlib.util
+import json
 import shutil
 from pathlib import Path
 
 import pytest
 from casemate._core import CasemateError
+from casemate.commands.cost_hardware import rows_beside
 from casemate.hardware import design, library, sources, stimulus, tools
+from casemate.hardware.flow import Flow
 from casemate.hardware.stimulus import Core
 from conftest import Casemate
-from hardware_parts import TEXT
+from hardware_parts import TEXT, small_library
 
 MODULE = "module adder #(parameter int W = 8, parameter bit Fast = 0) (input clk, input [W-1:0] a, output q); endmodule"
 
@@ -215,3 +218,47 @@ def test_what_sources_report_themselves_comes_first_and_files_are_named_from_her
     told = tools.errors_of(said, 1, tmp_path / "work")
     assert told == "a.sv:9: ERROR: W is even; a.sv:3: ERROR: range is reversed"
     assert tools.errors_of("nothing to see\n", -9) == "it ended with signal 9, and its last line is: nothing to see"
+
+
+def beside(**changed: object) -> str:
+    """A result of the small library without cores, as a flow that aims at 8 ns prints it."""
+    told = {"library": "small", "voltage_v": 2.0, "target_ns": 8.0, "tools": {}, "rows": [], "scaling": []}
+    return json.dumps(told | changed)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("thesi.json", beside(), "--beside: cannot read 'thesis.json': No such file or directory (did you mean 'thesi"),
+        ("thesis.json", "{", "'thesis.json' holds no cores: Invalid JSON: EOF while parsing an object at line 1"),
+        ("thesis.json", "{}", "holds no cores: library: Field required; expected what `casemate cost rtl --json`"),
+        ("thesis.json", beside(library="big"), "are of the library big, and those here of the library small"),
+        ("thesis.json", beside(voltage_v=1.1), "are at 1.1 V, and those here at 2 V"),
+        ("thesis.json", beside(target_ns=3), "synthesised for 3 ns, and those here synthesised for 8 ns: price them"),
+    ],
+)
+def test_cores_that_did_not_go_through_the_same_flow_are_not_set_beside(
+    casemate: Casemate, source: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str, said: str
+) -> None:
+    for program in ("need_yosys", "need_opensta"):
+        monkeypatch.setattr(tools, program, lambda: "")
+    Path("small.lib").write_text(TEXT)
+    Path(name).write_text(text)
+    refused = casemate("cost", "engine", "--lib", "small.lib", "--beside", "thesis.json")
+    assert (refused.code, refused.out) == (2, "")
+    assert said in refused.err
+
+
+def test_cores_of_other_programs_are_set_beside_with_a_word_about_these(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for program in ("need_yosys", "need_opensta"):
+        monkeypatch.setattr(tools, program, lambda: "")
+    monkeypatch.chdir(tmp_path)
+    small_library(tmp_path)
+    flow = Flow(tmp_path / "small.lib", tmp_path / "kept")
+    for versions, said in (({"pyosys": "0.1"}, "were priced by other programs: pyosys 0.1\n"), (tools.versions(), "")):
+        Path("thesis.json").write_text(beside(tools=versions))
+        assert rows_beside(Path("thesis.json"), flow) == []
+        heard = capsys.readouterr().err
+        assert (bool(heard), heard.endswith(said)) == (bool(said), True)

@@ -8,6 +8,7 @@ import click
 
 from casemate import options, screen
 from casemate._core import CasemateError
+from casemate.nearest import hint
 
 if TYPE_CHECKING:
     from casemate.hardware.flow import Flow
@@ -161,10 +162,10 @@ def engine(**asked: Any) -> None:
     sources = space.rtl_folder(asked["rtl"])
     key_bits, rounds, mul_bits = ([int(each) for each in asked[name]] for name in ("key_bits", "rounds", "mul_bits"))
     points = space.points(key_bits, rounds, mul_bits, [each == "yes" for each in asked["tower"]], asked["lanes"])
-    others = [row for path in asked["beside"] for row in _rows(path, asked["library"])]
     with Steps(screen.notices(), "pricing", 1) as progress:
         told = Pricing(progress, len(points), ["FPGA"] if asked["no_fpga"] else [])
         flow = _flow(asked, told)
+        others = [row for path in asked["beside"] for row in rows_beside(path, flow)]
         rows = space.price(points, flow, sources, not asked["no_fpga"], told.begin)
     _show(flow, [*rows, *others], asked, pictures, scaling(points, rows))
 
@@ -259,20 +260,42 @@ def _flow(asked: dict[str, Any], progress: Pricing) -> "Flow":
     return Flow(library, asked["folder"], target and target * 1e-9, progress.step)
 
 
-def _rows(path: Path, library: Path) -> "list[CoreCost]":
-    """The cores of a result that was printed before. Raises `CasemateError` if it is none, or is of another library."""
-    from casemate.hardware.library import read
+def rows_beside(path: Path, flow: "Flow") -> "list[CoreCost]":
+    """The cores of a result that was printed before. Raises `CasemateError` if it is none, or if its cores did not go
+    through this flow: nothing compares across libraries, nor what was synthesised for another delay.
+    """
+    from pydantic import ValidationError
+
+    from casemate.hardware import tools
     from casemate.results.hardware import HardwareCost
 
+    expected = "expected what `casemate cost rtl --json` printed"
     try:
         found = HardwareCost.model_validate_json(path.read_bytes())
-    except (OSError, ValueError) as error:
-        raise CasemateError(f"'{path}' holds no cores: expected what `casemate cost rtl --json` printed") from error
-    if found.library != (name := read(library).name):
+    except OSError as error:
+        near = hint(path.name, (each.name for each in path.parent.iterdir())) if path.parent.is_dir() else ""
+        raise CasemateError(f"--beside: cannot read '{path}': {error.strerror or error}{near}; {expected}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
         raise CasemateError(
-            f"the cores in '{path}' are of the library '{found.library}': expected '{name}'; "
-            "nothing compares across libraries"
-        )
+            f"--beside: '{path}' holds no cores: {where}{': ' * bool(where)}{first['msg']}; {expected}"
+        ) from error
+    here = flow.delay_s * 1e9
+    for what, theirs, ours in (
+        ("of the library", found.library, flow.library.name),
+        ("at", f"{found.voltage_v:g} V", f"{flow.library.voltage_v:g} V"),
+        ("synthesised for", f"{found.target_ns:.4g} ns", f"{here:.4g} ns"),
+    ):
+        if theirs != ours:
+            way = f": price them with --target {here:.4g}" if "synthesised" in what else ""
+            raise CasemateError(
+                f"--beside: the cores in '{path}' are {what} {theirs}, and those here {what} {ours}{way}"
+            )
+    others = {name: version for name, version in found.tools.items() if tools.versions().get(name) != version}
+    if others:
+        told = ", ".join(f"{name} {version}" for name, version in others.items())
+        screen.notices().print(f"the cores in '{path}' were priced by other programs: {told}", markup=False)
     return found.rows
 
 
