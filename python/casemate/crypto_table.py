@@ -48,8 +48,6 @@ def _by_size(found: CryptoBench, title: str, unit: str) -> Iterator[RenderableTy
     names = [str(size) for size in sizes]
     yield Text(f"{title}, by bytes of a message", style="bold cyan")
     table = plain_table("engine", "", *names, right=names)
-    for column in table.columns:
-        column.no_wrap = True
     table.padding = (0, 0, 0, 1)
     by_key = {(row.engine, row.operation, row.message_bytes): getattr(row, unit) for row in found.rows}
     for engine in found.engines:

@@ -6,44 +6,65 @@ from rich.text import Text
 from casemate.results.hardware import CoreCost, HardwareCost, Scaling
 from casemate.tables import plain_table
 
+LEAST = 0.1
+"""Of smaller numbers decimals would leave less than three digits."""
+NAME_WIDTH = 26
+"""On a narrow screen columns go on below before names take more than two lines."""
 ENERGIES = ("% nets", "% cells", "% clock")
 """The shares of a line's energy: charging nets, within cells, and clock pins."""
 
 
 def table(found: HardwareCost) -> RenderableType:
     """All figures of all cores."""
-    numbers = ("mm2", "MHz", "cycles", "Gb/s", "Gb/s/mm2", "nJ/line", "LUT", "FF")
-    shown = plain_table("core", *numbers, right=numbers)
-    for row in found.rows:
-        speed, fpga = row.speed, row.fpga
-        shown.add_row(
-            Text(row.name), f"{row.area.um2 / 1e6:.3f}", f"{speed.fmax_mhz:.1f}", _number(speed.cycles_per_line, "g"),
-            _number(speed.gbps, ".2f"), _number(speed.gbps_per_mm2, ".2f"),
-            _number(row.energy.total_nj if row.energy else None, ".1f"),
-            str(fpga.lut) if fpga else "", str(fpga.flops) if fpga else "",
-        )  # fmt: skip
+    rows = [
+        {
+            "mm2": _number(row.area.um2 / 1e6, 3),
+            "MHz": f"{row.speed.fmax_mhz:.1f}",
+            "cycles": _whole(row.speed.cycles_per_line),
+            "Gb/s": _number(row.speed.gbps, 2),
+            "Gb/s/mm2": _number(row.speed.gbps_per_mm2, 2),
+            "nJ/line": _number(row.energy.total_nj if row.energy else None, 1),
+            "LUT": str(row.fpga.lut) if row.fpga else "",
+            "FF": str(row.fpga.flops) if row.fpga else "",
+        }
+        for row in found.rows
+    ]
     head = Text(
         f"{found.library} at {found.voltage_v:g} V, synthesis aims at {found.target_ns:.2f} ns; wires are ideal"
     )
-    return Group(head, shown, *(Text(line) for line in _notes(found)))
+    return Group(head, _by_core(found, rows), *(Text(line) for line in _notes(found)))
 
 
 def details(found: HardwareCost) -> RenderableType:
     """What the figures are made of."""
-    numbers = ("cells", "flops", "% area", "fan-out", "latency", *ENERGIES)
-    shown = plain_table("core", *numbers, right=numbers)
+    rows = list[dict[str, str]]()
     for row in found.rows:
         energy = row.energy
         parts = (energy.switching_nj, energy.internal_nj, energy.clock_nj) if energy else ()
         total = energy.total_nj if energy else 1.0
         shares = [f"{100 * part / total:.0f}" for part in parts] or [""] * len(ENERGIES)
-        of_flops = f"{100 * row.area.flops_um2 / row.area.um2:.0f}"
-        shown.add_row(
-            Text(row.name), f"{row.area.cells:,}", f"{row.area.flops:,}", of_flops,
-            str(row.area.fanout_buffers), _number(row.speed.latency_cycles, "g"), *shares,
-        )  # fmt: skip
+        rows.append(
+            {
+                "cells": f"{row.area.cells:,}",
+                "flops": f"{row.area.flops:,}",
+                "% area": f"{100 * row.area.flops_um2 / row.area.um2:.0f}",
+                "fan-out": str(row.area.fanout_buffers),
+                "latency": _whole(row.speed.latency_cycles),
+                **dict(zip(ENERGIES, shares, strict=True)),
+            }
+        )
     paths = (Text(f"{row.name}: longest path {_path(row)}") for row in found.rows)
-    return Group(shown, *paths)
+    return Group(_by_core(found, rows), *paths)
+
+
+def _by_core(found: HardwareCost, rows: list[dict[str, str]]) -> RenderableType:
+    """A row for each core, with the figures that any of them has."""
+    names = [name for name in rows[0] if any(row[name] for row in rows)]
+    shown = plain_table("core", *names, right=names)
+    shown.columns[0].min_width = NAME_WIDTH
+    for core, row in zip(found.rows, rows, strict=True):
+        shown.add_row(Text(core.name), *(row[name] for name in names))
+    return shown
 
 
 def _path(row: CoreCost) -> str:
@@ -51,8 +72,20 @@ def _path(row: CoreCost) -> str:
     return f"{1e3 / speed.fmax_mhz:.2f} ns, {speed.path_cells} cells, from {speed.path_begins} to {speed.path_ends}"
 
 
-def _number(value: float | None, form: str) -> str:
-    return "" if value is None else format(value, form)
+def _number(value: float | None, decimals: int) -> str:
+    """With so many decimals, and of small numbers as many as three digits take."""
+    if value is None:
+        return ""
+    return f"{value:.{decimals}f}" if abs(value) >= LEAST or not value else f"{value:#.3g}"
+
+
+def _whole(value: float | None) -> str:
+    return "" if value is None else f"{value:g}"
+
+
+def _line(slope: float, intercept: float, decimals: int) -> str:
+    """A straight line over n."""
+    return f"{_number(slope, decimals)} n {'-' if intercept < 0 else '+'} {_number(abs(intercept), decimals)}"
 
 
 def _notes(found: HardwareCost) -> list[str]:
@@ -61,6 +94,6 @@ def _notes(found: HardwareCost) -> list[str]:
 
 
 def _scaling(fit: Scaling) -> str:
-    area = f"{fit.area_um2_a_lane / 1e6:.3f} n {fit.area_um2_besides / 1e6:+.3f} mm2"
-    power = f"{fit.power_mw_a_lane:.1f} n {fit.power_mw_besides:+.1f} mW at {fit.clock_mhz:.1f} MHz"
+    area = f"{_line(fit.area_um2_a_lane / 1e6, fit.area_um2_besides / 1e6, 3)} mm2"
+    power = f"{_line(fit.power_mw_a_lane, fit.power_mw_besides, 1)} mW at {fit.clock_mhz:.1f} MHz"
     return f"n x {fit.name}, fitted at n = {', '.join(map(str, fit.lanes))}: {area}, {power}"

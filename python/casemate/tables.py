@@ -14,11 +14,12 @@ from casemate.results.excerpt import ExcerptInfo
 from casemate.results.origin import Exited, Killed, Origin, TraceInfo
 from casemate.results.validation import Validation
 from casemate.results.window import Window
+from casemate.split_table import SplitTable
 
 
-def plain_table(*headers: str, right: Iterable[str] = ()) -> Table:
-    """An empty table in the house style; the columns named in `right` hold numbers."""
-    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1))
+def plain_table(*headers: str, right: Iterable[str] = ()) -> SplitTable:
+    """An empty table in the house style; the columns named in `right` hold numbers, which no screen cuts."""
+    table = SplitTable(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1))
     numbers = set(right)
     for header in headers:
         table.add_column(header, justify="right" if header in numbers else "left", no_wrap=header in numbers)
