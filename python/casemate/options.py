@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import click
 
-from casemate import _core
+from casemate import _core, screen
 from casemate._core import CasemateError
 from casemate.amounts import parse_count, parse_seconds, parse_window
 
@@ -153,7 +153,22 @@ class OutputFile(click.ParamType[Path]):
         return path
 
 
+class OutputFolder(click.ParamType[Path]):
+    """A folder to write into, which is found out to be none now and not after the work."""
+
+    name = "folder"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """The path. Raises `CasemateError` if nothing can be written there."""
+        if not str(value):
+            option = max(param.opts, key=len) if param else "the folder"
+            raise CasemateError(f"{option} has no name: expected that of a folder")
+        screen.check_folder(Path(value))
+        return Path(value)
+
+
 file = OutputFile()
+folder = OutputFolder()
 source = click.Path(dir_okay=False, path_type=Path)
 """A file that is read."""
 

@@ -8,6 +8,8 @@ import os
 import stat
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,12 +61,32 @@ def check_folder(folder: Path) -> None:
 
 def make_folder(folder: Path) -> None:
     """Makes sure that files can be written into a folder. Raises `CasemateError` if not."""
+    check_folder(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise CasemateError(f"cannot make the folder '{folder}': {error.strerror or error}") from error
-    if not os.access(folder, os.W_OK):
-        raise CasemateError(f"cannot write into the folder '{folder}'")
+
+
+@contextmanager
+def together(folder: Path) -> Iterator[Path]:
+    """A folder to write files into, which is made if it is not there: all of them get into their places at the end, and
+    none if anything fails before. Raises `CasemateError` if they cannot.
+    """
+    make_folder(folder)
+    try:
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".partial-") as partial:
+            yield Path(partial)
+            written = sorted(Path(partial).iterdir())
+            for path in written:
+                if (folder / path.name).is_dir():
+                    raise CasemateError(
+                        f"cannot write '{folder / path.name}': it is a folder; expected none of this name"
+                    )
+            for path in written:
+                path.replace(folder / path.name)
+    except OSError as error:
+        raise CasemateError(f"cannot write into the folder '{folder}': {error.strerror or error}") from error
 
 
 def write_whole(path: Path, content: bytes) -> None:

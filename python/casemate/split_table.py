@@ -11,6 +11,9 @@ from rich.table import Column, Table
 
 from casemate.plain import MOST_COLUMNS
 
+LEAST_WORD = 4
+"""Letters in a line that a broken word keeps."""
+
 
 @dataclass(frozen=True)
 class _Width:
@@ -55,13 +58,25 @@ class SplitTable(Table):
 
     def _part(self, console: Console, wide: ConsoleOptions, shown: Sequence[int], widths: Sequence[_Width]) -> Table:
         """A table of some columns, whose words share what the screen has."""
-        room = max(self._besides(console, wide, shown, widths), 0)
+        room = self._besides(console, wide, shown, widths)
+        if room < 0:
+            return self._made(shown, self._folded(shown, widths, -room))
         wanted = sum(widths[at].most - widths[at].least for at in shown)
         given = list[int]()
         for at in shown:
             wants = widths[at].most - widths[at].least
             given.append(widths[at].least + (wants if wanted <= room else wants * room // wanted))
         return self._made(shown, given)
+
+    def _folded(self, shown: Sequence[int], widths: Sequence[_Width], excess: int) -> list[int]:
+        """Widths of columns of which not even the words fit: the widest of words are broken, and no number is."""
+        found = {at: widths[at].least for at in shown}
+        wrapping = [at for at in shown if not self.columns[at].no_wrap and found[at] > LEAST_WORD]
+        while excess > 0 and wrapping:
+            widest = max(wrapping, key=lambda at: found[at])
+            found[widest], excess = found[widest] - 1, excess - 1
+            wrapping = [at for at in wrapping if found[at] > LEAST_WORD]
+        return [found[at] for at in shown]
 
     def _made(self, shown: Sequence[int], widths: Sequence[int]) -> Table:
         part = Table(
@@ -70,7 +85,7 @@ class SplitTable(Table):
         )  # fmt: skip
         columns = [self.columns[at] for at in shown]
         for column, width in zip(columns, widths, strict=True):
-            part.add_column(column.header, justify=column.justify, no_wrap=column.no_wrap, width=width)
+            part.add_column(column.header, justify=column.justify, no_wrap=column.no_wrap, width=width, overflow="fold")
         for row, *cells in zip(self.rows, *(column.cells for column in columns), strict=True):
             part.add_row(*cells, style=row.style, end_section=row.end_section)
         return part

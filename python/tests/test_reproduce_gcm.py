@@ -1,6 +1,7 @@
 """A study without runs: what a thesis prints follows from its parameters, or a remark says why it does not."""
 
 import csv
+import errno
 import io
 import re
 from collections import Counter
@@ -9,6 +10,7 @@ from typing import cast, get_args
 
 import jsonschema
 import pytest
+from casemate import picture
 from casemate.reproduce import derivation, derived_report, studies
 from casemate.reproduce.derivation import DerivedStudy, agreement
 from casemate.reproduce.gcm import STUDY, engines, parameters
@@ -288,8 +290,44 @@ def test_a_study_that_differs_without_a_reason_does_not_hold() -> None:
     assert (table.rows[0].quantity, table.rows[0].unit) == ("b", "m")
 
 
-def test_a_folder_that_cannot_be_made_is_refused(casemate: Casemate, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    said = casemate("reproduce", "gcm", "--output", "file/below")
-    assert said.code == 2
-    assert "cannot make the folder 'file/below'" in said.err
+@pytest.mark.parametrize(
+    ("folder", "expected"),
+    [
+        ("file/below", "cannot make the folder 'file/below': 'file' is no folder"),
+        ("file", "cannot make the folder 'file': 'file' is no folder"),
+        ("", "--output has no name: expected that of a folder"),
+    ],
+)
+def test_a_folder_that_cannot_be_made_is_refused_before_anything_is_shown(
+    casemate: Casemate, folder: str, expected: str
+) -> None:
+    Path("file").write_text("")
+    said = casemate("reproduce", "gcm", "--output", folder)
+    assert (said.code, said.out) == (2, "")
+    assert expected in said.err.replace(f"{Path.cwd()}/", "")
+
+
+def test_a_report_that_cannot_be_written_whole_leaves_the_one_before(
+    casemate: Casemate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = Path("here")
+    assert casemate("reproduce", "gcm", "--output", "here", "--table", "5.2").code == 0
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+
+    def full(figure: object, path: Path, kind: str, dpi: int) -> None:
+        path.write_bytes(b"half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(picture, "save", full)
+        said = casemate("reproduce", "gcm", "--output", "here")
+    assert (said.code, said.out) == (2, "")
+    assert "cannot write into the folder 'here': No space left on device" in said.err
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    # Nor do some of the files change if one of them has no place.
+    (folder / "report.md").unlink()
+    (folder / "report.md").mkdir()
+    said = casemate("reproduce", "gcm", "--output", "here")
+    assert (said.code, "cannot write 'here/report.md': it is a folder" in said.err) == (2, True)
+    assert (folder / "figures.csv").read_bytes() == before["figures.csv"]
+    assert len(list(folder.iterdir())) == 3

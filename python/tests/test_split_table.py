@@ -39,6 +39,15 @@ def test_no_screen_cuts_a_number_or_a_word(columns: int, rows: list[tuple[list[s
         assert all(word in found for word in words)
 
 
+def test_where_not_even_words_fit_they_are_broken_and_numbers_are_not() -> None:
+    table = plain_table("reference", "subject", "ours", right=("ours",))
+    table.add_row("Ramulator", "instructions", "7.703e+04 ± 1.6e+02")
+    said = shown(table, 36)
+    assert max(map(len, said.splitlines())) <= 36
+    assert "7.703e+04 ± 1.6e+02" in said
+    assert "…" not in said
+
+
 def test_what_a_screen_has_no_room_for_goes_on_below_in_tables_of_much_the_same_size() -> None:
     names = [f"number-{number}" for number in range(6)]
     table = plain_table("core", *names, right=names)

@@ -91,7 +91,7 @@ def _shared(command: Any) -> Any:
         click.option(
             "--out",
             "folder",
-            type=click.Path(path_type=Path),
+            type=options.folder,
             default=FOLDER,
             show_default=True,
             metavar="FOLDER",

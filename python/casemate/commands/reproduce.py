@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from casemate import screen
+from casemate import options, screen
 from casemate.cli import EXIT_INTERRUPTED, EXIT_NO
 from casemate.names import Commands, OneOf
 from casemate.reproduce import studies
@@ -91,7 +91,7 @@ def command() -> None:
 def _output(name: str) -> click.Option:
     return click.Option(
         ["--output", "folder"],
-        type=click.Path(file_okay=False, path_type=Path),
+        type=options.folder,
         metavar="DIRECTORY",
         help=f"Where files and pictures go.  [default: results/reproduce/{name}]",
     )
@@ -179,17 +179,15 @@ def _of_formulas(study: DerivedStudy) -> click.Command:
 
         chosen = _chosen("table", numbers, list(study.tables))
         kept = folder or Path("results") / "reproduce" / study.name
+        screen.check_folder(kept)
         found = study.derive(chosen, _asked(study, given))
+        written = derived_report.write(found, study.draw, kept)
         if as_json:
             screen.print_json(found)
         else:
             screen.results().print(derived_report.tables(found))
-        screen.make_folder(kept)
-        screen.write_whole(kept / "report.md", derived_report.markdown(found).encode())
-        screen.write_whole(kept / "figures.csv", derived_report.as_csv(found).encode())
-        study.draw(found, kept / "figures.png")
-        for name in ("report.md", "figures.csv", "figures.png"):
-            screen.notices().print(f"wrote {kept / name}", markup=False)
+        for path in written:
+            screen.notices().print(f"wrote {path}", markup=False)
         return 0 if found.holds else EXIT_NO
 
     made = click.command(

@@ -4,12 +4,14 @@ CSV.
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from casemate import screen
 from casemate.results.derivation import Derivation, DerivedRow, DerivedTable, EngineNeed
 from casemate.tables import plain_table
 
@@ -154,3 +156,12 @@ def as_csv(found: Derivation) -> str:
                 "" if row.difference_percent is None else repr(row.difference_percent), row.formula, row.remark or "",
             ))  # fmt: skip
     return text.getvalue()
+
+
+def write(found: Derivation, draw: Callable[[Derivation, Path], None], folder: Path) -> list[Path]:
+    """Writes the report, the figures and the picture into a folder, all or none. Raises `CasemateError` if not."""
+    with screen.together(folder) as partial:
+        (partial / "report.md").write_text(markdown(found))
+        (partial / "figures.csv").write_text(as_csv(found))
+        draw(found, partial / "figures.png")
+    return [folder / name for name in ("report.md", "figures.csv", "figures.png")]
