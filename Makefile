@@ -27,7 +27,7 @@ export PROPTEST_RNG_SEED := $(SEED)
   lint-rust test-rust lint-python hw hw-lint hw-simulation hw-faults hw-proofs hw-synthesis hw-long clean help
 
 help: ## Show this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 # The virtual environment, and the system packages that recording needs.
 $(VENV)/.ready: scripts/setup.sh pyproject.toml
@@ -87,22 +87,22 @@ $(VENV)/.ready-hw: scripts/setup.sh pyproject.toml $(VENV)/.ready
 	scripts/setup.sh $(VENV) hw
 	touch $@
 
-hw-lint: $(VENV)/.ready-hw $(VENV)/bin/ruff
+hw-lint: $(VENV)/.ready-hw $(VENV)/bin/ruff ## Lint the hardware: Verilator, Verible
 	$(PYTHON) dv/lint.py
 
-hw-simulation: $(VENV)/.ready-hw $(VENV)/bin/ruff
+hw-simulation: $(VENV)/.ready-hw $(VENV)/bin/ruff ## Simulate the hardware against the golden model
 	$(PYTHON) dv/run.py --seed $(SEED)
 
 # Every control bit of a lane is flipped in every cycle, and a share of its data.
-hw-faults: $(VENV)/.ready-hw $(VENV)/bin/ruff
+hw-faults: $(VENV)/.ready-hw $(VENV)/bin/ruff ## Flip bits of the hardware, and look for what it should not release
 	$(PYTHON) dv/faults/inject.py
 
 # Each proof must also fail when the hardware is changed.
-hw-proofs: $(VENV)/.ready-hw
+hw-proofs: $(VENV)/.ready-hw ## Prove what holds of the hardware by induction, and that each proof can fail
 	$(PYTHON) formal/prove.py
 
 # One small core through the whole flow that prices RTL.
-hw-synthesis: $(VENV)/.ready-hw $(VENV)/bin/ruff
+hw-synthesis: $(VENV)/.ready-hw $(VENV)/bin/ruff ## Take one small core through the flow that prices RTL, and check each step
 	$(PYTHON) scripts/hw_synthesis.py
 
 # Between them they have all files of rtl/: counters make much code, so coverage is counted on these alone.
@@ -163,11 +163,15 @@ mutants: ## Change the cryptography and the protection in many places, one at a 
 	cargo mutants --package casemate-protection --features planted-bugs --shard $(SHARD) \
 	  --test-package casemate-protection --test-package casemate-campaign --output target/mutants-protection
 
+# What has a schema, `-` for each blank.
+DESCRIBED := run result explain attack crash list record trace bus excerpt cost-secpb cost-engine cost-rtl bench-crypto \
+  validate champsim reproduce-emcc reproduce-fvs reproduce-gcm reproduce-secpb
+
 docs: build ## Build the Rust documentation, the schemas of all results and the reference of keys
 	$(PYTHON) scripts/keys.py > docs/KEYS.new && mv docs/KEYS.new docs/KEYS.md
 	cargo doc --workspace --no-deps --locked
 	mkdir -p target/doc/schemas
-	for command in run record explain attack crash list; do $(CASEMATE) schema $$command > target/doc/schemas/$$command.json; done
+	for command in $(DESCRIBED); do $(CASEMATE) schema $$command > target/doc/schemas/$$command.json; done
 
 clean: ## Remove everything that was built
 	rm -rf $(VENV) target build/hw $(RECORDER) python/casemate/_core*.so
