@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
     from casemate.results.base import Result
 
-as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object (see `casemate schema`).")
+as_json = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object; `casemate schema COMMAND` prints its form."
+)
 
 
 def _console(stderr: bool) -> "Console":

@@ -90,7 +90,7 @@ def test_a_drain_that_no_design_can_have_is_not_carried_out_and_says_why(casemat
 
 def test_json_is_what_its_schema_says_and_reads_back(casemate: Casemate) -> None:
     said = casemate("cost", "secpb", "--entries", "8", "--entries", "512", "--json")
-    jsonschema.validate(said.json(), casemate("schema", "cost").json())
+    jsonschema.validate(said.json(), casemate("schema", "cost", "secpb").json())
     found = BatteryCost.model_validate_json(said.out)
     assert found == cm.cost_of_battery(entries=[8, 512])
     assert len(found.rows) == 2 * 8 + 3

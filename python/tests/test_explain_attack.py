@@ -271,6 +271,8 @@ def test_what_has_not_been_tried_yet_is_not_judged(tmp_path: Path) -> None:
         (["explain", "sc64-bmt", "--layout", "--memory", "100 B"], "whole lines of 64 bytes"),
         (["list", "desings"], "did you mean 'designs'?"),
         (["schema", "runs"], "did you mean 'run'?"),
+        (["schema", "cost", "engines"], "did you mean 'cost engine'?"),
+        (["schema", "cost"], "'cost' prints one of several: expected cost secpb, cost engine, cost rtl"),
         (["trace", "inof", "x"], "did you mean 'info'?"),
     ],
 )
@@ -293,7 +295,7 @@ def test_lists_name_everything_that_is_built_in(casemate: Casemate) -> None:
 
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_every_schema_describes_every_field(casemate: Casemate, kind: str) -> None:
-    schema = casemate("schema", kind).json()
+    schema = casemate("schema", *kind.split()).json()
     for model in [schema, *schema["$defs"].values()]:
         for name, field in model.get("properties", {}).items():
             # A field that says the same as its type is described there.

@@ -216,7 +216,7 @@ def test_json_is_what_its_schema_says_and_the_files_have_the_same_figures(
     casemate: Casemate, found: Derivation
 ) -> None:
     said = casemate("reproduce", "gcm", "--json", "--output", "here")
-    jsonschema.validate(said.json(), casemate("schema", "derivation").json())
+    jsonschema.validate(said.json(), casemate("schema", "reproduce", "gcm").json())
     assert Derivation.model_validate_json(said.out) == found
     rows = list(csv.DictReader(io.StringIO(Path("here/figures.csv").read_text())))
     told = [(table.number, row.of, row.quantity, row.computed) for table in found.tables for row in table.rows]

@@ -1,6 +1,11 @@
-"""A wrong use of any command is one line that says what was expected, and exits with 2."""
+"""A wrong use of any command is one line that says what was expected, and exits with 2. Every --json has a schema."""
 
+from collections.abc import Iterator
+
+import click
 import pytest
+from casemate import cli
+from casemate.commands import schema
 from casemate.nearest import hint
 from conftest import Casemate
 
@@ -46,3 +51,31 @@ def test_the_nearest_of_numbers_is_the_one_that_differs_least() -> None:
     assert hint("20", ["8", "16", "128"]) == " (did you mean '16'?)"
     assert hint("hundred", ["8", "16"]) == ""
     assert hint("nan", []) == ""
+
+
+def commands(group: click.Group, words: str = "") -> Iterator[tuple[str, click.Command]]:
+    """Every command by its words."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        found = group.get_command(context, name)
+        assert found is not None
+        if isinstance(found, click.Group):
+            yield from commands(found, f"{words}{name} ")
+        else:
+            yield f"{words}{name}", found
+
+
+def test_what_prints_json_has_a_schema_under_its_own_words() -> None:
+    known = dict(commands(cli.casemate))
+    printing = {words for words, each in known.items() if any("--json" in option.opts for option in each.params)}
+    assert {"run", "cost engine", "cost rtl", "reproduce gcm", "bench crypto"} <= printing
+    for words in printing:
+        assert schema.of(words)
+    for kind in set(schema.KINDS) - {"result"}:
+        assert any(words == kind or words.startswith(f"{kind} ") for words in printing), kind
+
+
+def test_a_group_whose_commands_print_alike_has_their_schema(casemate: Casemate) -> None:
+    assert casemate("schema", "bench").json() == casemate("schema", "bench", "crypto").json()
+    assert casemate("schema", "cost-engine").json() == casemate("schema", "cost", "engine").json()
+    assert casemate("schema", "cost", "secpb").json() != casemate("schema", "cost", "engine").json()

@@ -3,40 +3,66 @@
 import click
 
 from casemate import screen
-from casemate.names import OneOf
+from casemate._core import CasemateError
+from casemate.nearest import hint
 
 EPILOG = """\b
 Examples:
   casemate schema run                     what `casemate run --json` prints
+  casemate schema cost engine             what `casemate cost engine --json` prints
+  casemate schema reproduce gcm           what a study without runs prints
   casemate schema result > record.json    the form of the files that `casemate run --output` writes
+
+\b
+There are schemas of:
+  {listed}
 """
 
 KINDS = {
     "run": "RunResults",
     "result": "Record",
+    "explain": "Explanations",
     "attack": "AttackResults",
     "crash": "CrashResults",
-    "explain": "Explanations",
-    "record": "Recording",
     "list": "Listing",
+    "record": "Recording",
+    "trace": "TraceInfo",
     "bus": "BusInfo",
     "excerpt": "ExcerptInfo",
-    "trace": "TraceInfo",
-    "cost": "BatteryCost",
-    "cost-engine": "HardwareCost",
-    "cost-rtl": "HardwareCost",
+    "cost secpb": "BatteryCost",
+    "cost engine": "HardwareCost",
+    "cost rtl": "HardwareCost",
+    "bench crypto": "CryptoBench",
     "validate": "Validation",
     "champsim": "Window",
-    "reproduce": "Reproduction",
-    "derivation": "Derivation",
-    "bench": "CryptoBench",
+    "reproduce emcc": "Reproduction",
+    "reproduce fvs": "Reproduction",
+    "reproduce gcm": "Derivation",
+    "reproduce secpb": "Reproduction",
 }
+"""The result of each command, as it is typed; what several commands of a group print alike stands under the group."""
 
 
-@click.command("schema", epilog=EPILOG)
-@click.argument("kind", type=OneOf("schema", tuple(KINDS)), metavar=f"[{'|'.join(KINDS)}]")
-def command(kind: str) -> None:
+def of(words: str) -> str:
+    """The name of the result that a command prints. Raises `CasemateError` if there is no such command, or if those of
+    a group print several.
+    """
+    known = next((name for name in KINDS if words == name or words.startswith(f"{name} ")), None)
+    if known:
+        return KINDS[known]
+    of_group = {name: kind for name, kind in KINDS.items() if name.startswith(f"{words} ")}
+    if len(set(of_group.values())) == 1:
+        return next(iter(of_group.values()))
+    if of_group:
+        raise CasemateError(f"'{words}' prints one of several: expected {', '.join(of_group)}")
+    raise CasemateError(f"unknown schema '{words}'{hint(words, KINDS)}; there are: {', '.join(KINDS)}")
+
+
+@click.command("schema", epilog=EPILOG.format(listed="\n  ".join(KINDS)))
+@click.argument("words", nargs=-1, required=True, metavar="COMMAND...")
+def command(words: tuple[str, ...]) -> None:
     """Print the JSON schema of a command's --json, with the meaning and unit of every field."""
     from casemate import results
 
-    screen.print_json(getattr(results, KINDS[kind]).schema_of())
+    # `cost-engine` is one word for scripts.
+    screen.print_json(getattr(results, of(" ".join(words).replace("-", " "))).schema_of())
