@@ -13,9 +13,11 @@ from casemate.reproduce.gcm.engines import ASIC_FITTED
 from casemate.results.derivation import Derivation, DerivedRow, Dots
 
 SIZE_INCHES = (12.0, 8.0)
-POINT, OURS = "#111827", "#2a9d8f"
-COLOURS = ("#3b6fb6", OURS)
+POINT = "#111827"
+COLOURS = ("#3b6fb6", "#b3402a")
 HARDWARE, SOFTWARE = "#3b6fb6", "#e0a030"
+UNDER = 0.45
+"""The opacity of a line on which another may lie."""
 CLEAR_OF_ZERO = 1.6
 """How much lower than the shortest bar a logarithmic axis begins."""
 
@@ -58,27 +60,44 @@ def draw(found: Derivation, path: Path) -> None:
 
     figure, axes = pyplot.subplots(2, 2, figsize=SIZE_INCHES, layout="constrained")
     power, area, *fpga = found.dots
-    _lines(axes[0, 0], [power], scale=1.0, unit="mW")
-    _lines(axes[0, 1], [area], scale=1e-6, unit="mm\N{SUPERSCRIPT TWO}")
-    _lines(axes[1, 0], fpga, scale=1e-3, unit="W")
+    _lines(axes[0, 0], [power], "power", scale=1.0, unit="mW")
+    _lines(axes[0, 1], [area], "area", scale=1e-6, unit="mm\N{SUPERSCRIPT TWO}")
+    _lines(axes[1, 0], fpga, "power", scale=1e-3, unit="W")
     _bars(axes[1, 1], [row for row in comparison.summary().rows if row.quantity == "Mbps/mW"])
-    figure.suptitle("AES-GCM for memory, the thesis's figures from its parameters", x=0.01, ha="left")
+    titles = (
+        f"ASIC of 45 nm at {_mhz('ASIC')}: power",
+        "ASIC of 45 nm: area",
+        f"Kintex 7 at {_mhz('FPGA, typical')}: power",
+        "All implementations: throughput for their power",
+    )
+    for axis, title in zip(axes.flat, titles, strict=True):
+        axis.set_title(title, loc="left", fontsize=10)
+    figure.suptitle(
+        "AES-GCM for memory: the thesis's figures from its parameters; lines are its equations and our fit",
+        x=0.01, ha="left",
+    )  # fmt: skip
     picture.save(figure, path, "png", dpi=130)
 
 
-def _lines(axis: Any, all_dots: list[Dots], scale: float, unit: str) -> None:
+def _mhz(name: str) -> str:
+    return f"{given.POWER[name].clock_hz / 1e6:g} MHz"
+
+
+def _lines(axis: Any, all_dots: list[Dots], quantity: str, scale: float, unit: str) -> None:
     last = max(16.0, *(place for dots in all_dots for place, _ in dots.points))
     for number, dots in enumerate(all_dots):
         for place, (name, slope, intercept) in enumerate(dots.lines):
             ends = [scale * (slope * modules + intercept) for modules in (0.0, last)]
-            told = f"{name}: {scale * slope:.4g} n {'+' if intercept >= 0 else '-'} {abs(scale * intercept):.3g}"
-            style = "--" if place else "-"
-            axis.plot([0.0, last], ends, style, color=COLOURS[max(place, number)], linewidth=1.4, label=told)
+            sign, above = "+" if intercept >= 0 else "-", abs(scale * intercept)
+            told = f"{name}: {scale * slope:.4g} n {sign} {above:#.3g} {unit}"
+            # A line that lies on another is seen by its dashes, in the paler one.
+            look: dict[str, Any] = {"linestyle": "--"} if place else {"alpha": UNDER if len(dots.lines) > 1 else 1.0}
+            axis.plot([0.0, last], ends, color=COLOURS[max(place, number)], linewidth=1.6, label=told, **look)
         of_points = [place for place, _ in dots.points], [scale * value for _, value in dots.points]
         marker = "os"[number]
         axis.plot(*of_points, marker, color=POINT, markersize=5, fillstyle="none", label=dots.title)
-    axis.set_xlabel("modules n")
-    axis.set_ylabel(unit)
+    axis.set_xlabel("number of modules, n")
+    axis.set_ylabel(f"{quantity} ({unit})")
     axis.set_ylim(bottom=0)
     axis.grid(color="#e5e7eb", linewidth=0.8)
     axis.set_axisbelow(True)
@@ -89,12 +108,16 @@ def _lines(axis: Any, all_dots: list[Dots], scale: float, unit: str) -> None:
 
 def _bars(axis: Any, rows: list[DerivedRow]) -> None:
     """Megabits a second for each milliwatt, on a logarithmic axis; marks are what is printed."""
+    from matplotlib.patches import Patch
+
     rows = rows[::-1]
     software = {each.name for each in given.SOFTWARE}
     colours = [SOFTWARE if row.of in software else HARDWARE for row in rows]
     axis.barh(range(len(rows)), [row.computed for row in rows], color=colours, height=0.6)
     printed = [(float(row.printed), place) for place, row in enumerate(rows) if row.printed is not None]
-    axis.plot(*zip(*printed, strict=True), "|", color=POINT, markersize=13, markeredgewidth=1.6, label="printed")
+    (marks,) = axis.plot(
+        *zip(*printed, strict=True), "|", color=POINT, markersize=13, markeredgewidth=1.6, label="as printed"
+    )
     axis.set_xscale("log")
     axis.set_xlim(left=min(row.computed for row in rows) / CLEAR_OF_ZERO)
     for place, row in enumerate(rows):
@@ -102,8 +125,9 @@ def _bars(axis: Any, rows: list[DerivedRow]) -> None:
         axis.text(end * 1.15, place, f"{row.computed:.3g}", va="center", fontsize=8)
     axis.set_xlim(right=max(row.computed for row in rows) * 4)
     axis.set_yticks(range(len(rows)), [row.of for row in rows])
-    axis.set_xlabel("Mb/s for each mW, of lines of 64 B with tags (equations 6.1 and 6.2)")
-    axis.legend(fontsize=8, frameon=False, loc="lower right")
+    axis.set_xlabel("throughput for its power, on lines of 64 B with tags (Mb/s/mW)")
+    kinds = [Patch(color=HARDWARE, label="hardware, one module"), Patch(color=SOFTWARE, label="software, one core")]
+    axis.legend(handles=[*kinds, marks], fontsize=8, frameon=False, loc="lower right")
     axis.tick_params(axis="y", length=0)
     for side in ("top", "right"):
         axis.spines[side].set_visible(False)
