@@ -153,12 +153,13 @@ def concluded(
     processor = Processor.found()
     power = processors.power(processor, EnergyCounter(), options.tdp_w, options.cores)
     rows = tuple(_rows(samples, power))
+    built_as = json.loads(_core.crypto_engines())["built_as"]
     implementations = crypto_today.implementations(rows, engines, options.bandwidth_gbs)
     return CryptoBench(
         processor=processor.name, core_count=processors.usable_cores(), nominal_mhz=processor.mhz, power=power,
-        built_as=json.loads(_core.crypto_engines())["built_as"], turns=options.turns, engines=tuple(engines),
+        built_as=built_as, turns=options.turns, engines=tuple(engines),
         left_out=tuple(left_out), rows=rows, bandwidth_gbs=options.bandwidth_gbs, implementations=implementations,
-        conclusion=crypto_today.conclusion(implementations, power, options.bandwidth_gbs),
+        conclusion=crypto_today.conclusion(implementations, power, options.bandwidth_gbs, built_as),
     )  # fmt: skip
 
 

@@ -6,13 +6,12 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from casemate import amounts
+from casemate.crypto_today import RELEASED
 from casemate.results.bench import CryptoBench, Implementation
 from casemate.tables import plain_table
 
 DIGITS = 3
 NAME_WIDTH = 16
-RELEASED = "release"
-"""The profile that figures are meant of."""
 
 
 def bench(found: CryptoBench) -> RenderableType:
@@ -39,7 +38,10 @@ def bench(found: CryptoBench) -> RenderableType:
     ):
         if any(getattr(row, unit) is not None for row in found.rows):
             parts += _by_size(found, title, unit)
-    return Group(*parts, *_today(found), Text(found.conclusion))
+    said = Text(found.conclusion)
+    if found.built_as != RELEASED:
+        said.stylize("red", 0, found.conclusion.find(":") + 1)
+    return Group(*parts, *_today(found), said)
 
 
 def _by_size(found: CryptoBench, title: str, unit: str) -> Iterator[RenderableType]:

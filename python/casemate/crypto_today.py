@@ -11,6 +11,8 @@ from casemate.results.bench import CryptoEngine, CryptoPower, CryptoRow, Impleme
 
 ASIC, FPGA = "ASIC, 45 nm", "FPGA, Kintex 7"
 ALONE = "a line"
+RELEASED = "release"
+"""The profile of Cargo that figures are meant of."""
 
 
 def implementations(
@@ -63,8 +65,13 @@ def _of_today(
             )  # fmt: skip
 
 
-def conclusion(found: Sequence[Implementation], power: CryptoPower, bandwidth_gbs: float) -> str:
-    """What becomes of "software is infeasible"."""
+def conclusion(found: Sequence[Implementation], power: CryptoPower, bandwidth_gbs: float, built_as: str) -> str:
+    """What becomes of "software is infeasible", with what speaks against figures of this build in front."""
+    caveat = f"Of a build for tests ('{built_as}'), slower than `make build` makes it: " if built_as != RELEASED else ""
+    return caveat + _conclusion(found, power, bandwidth_gbs)
+
+
+def _conclusion(found: Sequence[Implementation], power: CryptoPower, bandwidth_gbs: float) -> str:
     today = [each for each in found if each.is_today]
     alone = [each for each in today if each.name.endswith(ALONE)]
     if not alone:

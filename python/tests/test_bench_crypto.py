@@ -8,7 +8,7 @@ from typing import Any
 import casemate as cm
 import jsonschema
 import pytest
-from casemate import _core, crypto_bench, crypto_table, openssl_speed, processors
+from casemate import _core, crypto_bench, crypto_table, crypto_today, openssl_speed, processors
 from casemate.crypto_bench import CryptoOptions, Key, Sample
 from casemate.openssl_speed import VARIANTS
 from casemate.processors import EnergyCounter, Processor
@@ -313,13 +313,16 @@ def test_a_build_for_tests_says_that_its_figures_are_not_the_released_ones(measu
 
     assert "built as 'quick', for tests: `make build`" in told("quick")
     assert "built as" not in told("release")
+    for built_as, begins in (("quick", "Of a build for tests ('quick'), slower than"), ("release", "25.6 GB/s take ")):
+        said = crypto_today.conclusion(measured.implementations, measured.power, 25.6, built_as)
+        assert said.startswith(begins)
     assert measured.built_as in ("quick", "release")
 
 
 def test_json_is_what_its_schema_says(casemate: Casemate) -> None:
     said = casemate("bench", "crypto", "--size", "64", "--turns", "1", "--without-openssl", "--json")
     assert said.code == 0
-    jsonschema.validate(said.json(), casemate("schema", "bench").json())
+    jsonschema.validate(said.json(), casemate("schema", "bench", "crypto").json())
 
 
 def test_the_table_fits_a_screen_and_says_where_watts_come_from(casemate: Casemate) -> None:
