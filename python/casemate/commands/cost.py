@@ -59,9 +59,14 @@ def command() -> None:
 
     \b
     Examples:
-      casemate cost secpb        the battery of a secure persist buffer, scheme by scheme
-      casemate cost engine       area, frequency and energy of the AES-GCM engine
-      casemate cost rtl core.v --top core      the same of any RTL
+      casemate cost secpb                      the battery of a secure persist buffer, scheme by scheme
+      casemate cost engine                     area, frequency and energy of the AES-GCM engine: minutes
+      casemate cost engine --lanes 1 --lanes 2 --no-fpga    what one more lane takes
+      casemate cost rtl rtl/sources.f --top gf128_mul --param W=16    the same of any RTL: half a minute
+
+    \b
+    engine and rtl need the tools that `scripts/setup.sh .venv hw` installs. `casemate cost COMMAND --help` says what
+    each figure is, and what is not in it.
     """
 
 

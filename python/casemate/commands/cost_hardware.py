@@ -36,8 +36,13 @@ How to read the table:
   mm2       cells, no wires
   MHz       the highest frequency, with ideal wires and registers right at the ports
   cycles    from one line of 64 bytes to the next, measured in simulation, all lanes busy
+  Gb/s      of text, at that frequency and in these cycles; then for each mm2
   nJ/line   switching, what cells take within, clock pins and leakage, over lines of random text that are sealed
   LUT, FF   of a Xilinx series 7 FPGA, as Yosys maps it
+  n x core  straight lines through cores that differ in their number of lanes alone: area, and power at the clock of the
+            slowest of them
+With --details: cells and flip-flops, the share of the area that is flip-flops, buffers that split nets, cycles from
+taking a line to its response, and how much of the energy charges nets, is taken within cells, and is the clock's.
 Compare cores in one library and one run of the flow only. More is in docs/systems/gcm-engine-cost.md.
 
 \b
@@ -55,15 +60,21 @@ Examples:
   casemate cost engine --lib NangateOpenCellLibrary_typical.lib --out results/nangate
 
 \b
-Values of several options are combined, all with all.
+Values of several options are combined, all with all; an option that is not given is at its default. Without any of
+--key-bits, --rounds, --mul-bits, --tower and --lanes it prices six usual points.
 
 {HOW}"""
 
 RTL = f"""\b
 Examples:
-  casemate cost rtl rtl/sources.f --top gf128_mul --param W=16
+  casemate cost rtl rtl/sources.f --top gf128_mul --param W=16        this repository's multiplier: half a minute
+  casemate cost rtl rtl/sources.f --top gcm_lane --stimulus python/casemate/hardware/engine_stimulus.py --details
   casemate cost rtl core.v aes.v --top gcm_core --clock clk --stimulus drive.py
-  casemate cost rtl *.v --top gcm_core --stimulus drive.py --json > core.json
+  casemate cost rtl +incdir+include +define+SYNTHESIS *.v --top gcm_core --stimulus drive.py --json > core.json
+
+\b
+A FILE is a source, +incdir+FOLDER, +define+NAME=VALUE, or a list of these that ends in .f; names in a list count from
+its folder or one above.
 
 \b
 Cycles and energy need a stimulus, a Python file with a function drive(core):
@@ -119,26 +130,33 @@ def _shared(command: Any) -> Any:
 
 
 @click.command("engine", short_help="Area, speed and energy of the AES-GCM engine.", epilog=ENGINE)
-@click.option("--key-bits", type=click.Choice(["128", "256"]), multiple=True, help="Bits of the key; repeat it.")
+@click.option(
+    "--key-bits", type=click.Choice(["128", "256"]), multiple=True, help="Bits of the key; repeat it.  [default: 128]"
+)
 @click.option(
     "--rounds",
     type=click.Choice(["0", "1", "2"]),
     multiple=True,
-    help="Rounds of AES a cycle, 0: a stage for each; repeat it.",
+    help="Rounds of AES a cycle, 0: a stage for each; repeat it.  [default: 1]",
 )
 @click.option(
     "--mul-bits",
     type=click.Choice(["8", "16", "32", "64", "128"]),
     multiple=True,
-    help="Bits of a GHASH product a cycle; repeat it.",
+    help="Bits of a GHASH product a cycle; repeat it.  [default: 16]",
 )
-@click.option("--tower", type=click.Choice(["no", "yes"]), multiple=True, help="S-boxes in the tower field; repeat it.")
+@click.option(
+    "--tower",
+    type=click.Choice(["no", "yes"]),
+    multiple=True,
+    help="S-boxes in the tower field; repeat it.  [default: no]",
+)
 @click.option(
     "--lanes",
     type=click.IntRange(1, 16),
     multiple=True,
     metavar="N",
-    help="Lanes, behind a router if more than one; repeat it.",
+    help="Lanes, behind a router if more than one; repeat it.  [default: 1]",
 )
 @click.option(
     "--rtl",
@@ -147,7 +165,11 @@ def _shared(command: Any) -> Any:
     help="The engine's sources.  [default: this repository's]",
 )
 @click.option(
-    "--beside", type=options.source, multiple=True, metavar="FILE", help="Also show the cores of a --json; repeat it."
+    "--beside",
+    type=options.source,
+    multiple=True,
+    metavar="FILE",
+    help="Also show the cores that --json printed into a file; repeat it.",
 )
 @options.svg
 @options.png
@@ -181,7 +203,7 @@ def engine(**asked: Any) -> None:
     callback=options.pairs("W=16"),
     help="A parameter of it; repeat it.",
 )
-@click.option("--clock", metavar="PORT", help="Its clock.  [default: clk_i, clk or clock]")
+@click.option("--clock", metavar="PORT", help="Its clock.  [default: clk_i, clk, clock, clock_i or CLK]")
 @click.option("--stimulus", type=click.Path(path_type=Path), metavar="FILE", help="What drives it, as below.")
 @click.option(
     "--key-bits", type=click.Choice(["128", "256"]), default="128", show_default=True, help="Bits of core.key."
