@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from pathlib import Path
 
 
 def hint(name: str, known: Iterable[str], alike: float = 0.5) -> str:
@@ -12,5 +13,11 @@ def hint(name: str, known: Iterable[str], alike: float = 0.5) -> str:
     try:
         nearest = sorted(listed, key=lambda each: abs(float(each) - float(name)))[:1]
     except ValueError:
-        nearest = get_close_matches(name, listed, n=1, cutoff=alike)
+        same = [each for each in listed if each.lower() == name.lower()]
+        nearest = same[:1] or get_close_matches(name, listed, n=1, cutoff=alike)
     return f" (did you mean '{nearest[0]}'?)" if nearest else ""
+
+
+def hint_of_file(path: Path) -> str:
+    """Which file of its folder was most likely meant."""
+    return hint(path.name, (each.name for each in path.parent.iterdir())) if path.parent.is_dir() else ""

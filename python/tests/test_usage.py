@@ -50,6 +50,7 @@ def test_the_nearest_of_numbers_is_the_one_that_differs_least() -> None:
     assert hint("100", ["8", "16", "128"]) == " (did you mean '128'?)"
     assert hint("20", ["8", "16", "128"]) == " (did you mean '16'?)"
     assert hint("hundred", ["8", "16"]) == ""
+    assert hint("w", ["KeyBits", "W"]) == " (did you mean 'W'?)"
     assert hint("nan", []) == ""
 
 

@@ -8,7 +8,7 @@ import click
 
 from casemate import options, screen
 from casemate._core import CasemateError
-from casemate.nearest import hint
+from casemate.nearest import hint_of_file
 
 if TYPE_CHECKING:
     from casemate.hardware.flow import Flow
@@ -295,8 +295,8 @@ def rows_beside(path: Path, flow: "Flow") -> "list[CoreCost]":
     try:
         found = HardwareCost.model_validate_json(path.read_bytes())
     except OSError as error:
-        near = hint(path.name, (each.name for each in path.parent.iterdir())) if path.parent.is_dir() else ""
-        raise CasemateError(f"--beside: cannot read '{path}': {error.strerror or error}{near}; {expected}") from error
+        said = f"--beside: cannot read '{path}': {error.strerror or error}{hint_of_file(path)}; {expected}"
+        raise CasemateError(said) from error
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from casemate._core import CasemateError
+from casemate.nearest import hint_of_file
 
 GZIP = b"\x1f\x8b"
 """How what gzip compressed begins."""
@@ -48,7 +49,8 @@ def read(path: Path) -> Group:
             content = gzip.decompress(content)
         text = content.decode("latin-1")
     except OSError as error:
-        raise CasemateError(f"cannot read the library '{path}': {error.strerror or error}") from error
+        near = hint_of_file(path) if isinstance(error, FileNotFoundError) else ""
+        raise CasemateError(f"cannot read the library '{path}': {error.strerror or error}{near}") from error
     return parse(text, str(path))
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from casemate._core import CasemateError
-from casemate.nearest import hint
+from casemate.nearest import hint_of_file
 
 INCLUDE, DEFINE = "+incdir+", "+define+"
 EXPECTED = f"expected files, {INCLUDE}FOLDER or {DEFINE}NAME=VALUE"
@@ -103,7 +103,9 @@ def _content(path: Path) -> str:
     try:
         return path.read_text(errors="replace")
     except OSError as error:
-        raise CasemateError(f"cannot read the source '{path}': {error.strerror or error}{_nearest(path)}") from error
+        raise CasemateError(
+            f"cannot read the source '{path}': {error.strerror or error}{hint_of_file(path)}"
+        ) from error
 
 
 def _words(path: Path) -> Iterator[_Word]:
@@ -128,7 +130,7 @@ def _meant(word: _Word) -> list[Source]:
         folders = [word.path(name) for name in word.text.removeprefix(INCLUDE).split("+") if name]
         for folder in folders:
             if not folder.is_dir():
-                raise word.refused(f"there is no folder '{folder}' to include from{_nearest(folder)}")
+                raise word.refused(f"there is no folder '{folder}' to include from{hint_of_file(folder)}")
         return [Setting(f"{INCLUDE}{_taken(word, folder)}") for folder in folders]
     if word.text.startswith(("+", "-")):
         raise word.refused(f"'{word.text}' is nothing that both front ends take: {EXPECTED}")
@@ -136,7 +138,7 @@ def _meant(word: _Word) -> list[Source]:
     if path.is_dir():
         raise word.refused(f"the source '{path}' is a folder: {EXPECTED}")
     if not path.is_file():
-        raise word.refused(f"there is no source '{path}'{_nearest(path)}")
+        raise word.refused(f"there is no source '{path}'{hint_of_file(path)}")
     if path.suffix == ".f":
         raise word.refused(f"'{word.text}' is another list: expected it next to this one on the command line")
     return [_taken(word, path)]
@@ -149,8 +151,3 @@ def _taken(word: _Word, path: Path) -> Path:
         what = "a space" if wrong[0].isspace() else f"a {wrong[0]}"
         raise word.refused(f"the source '{path}' has {what} in its path, which Yosys does not take: expected none")
     return whole
-
-
-def _nearest(path: Path) -> str:
-    """What there is instead in its folder."""
-    return hint(path.name, (each.name for each in path.parent.iterdir())) if path.parent.is_dir() else ""

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Protocol
 
 from casemate._core import CasemateError, GcmLines
-from casemate.nearest import hint
+from casemate.nearest import hint, hint_of_file
 
 LINE_BYTES = 64
 NONCE_BYTES = 12
@@ -159,7 +159,8 @@ def load(path: Path) -> Drive:
     a `CasemateError` with the file and the line. Raises `CasemateError` if the file has no such function.
     """
     if not path.is_file():
-        raise CasemateError(f"there is no stimulus '{path}': expected a Python file with a function drive(core)")
+        near = hint_of_file(path)
+        raise CasemateError(f"there is no stimulus '{path}'{near}: expected a Python file with a function drive(core)")
     module = types.ModuleType("stimulus")
     module.__file__ = str(path)
     with _contained(path):
