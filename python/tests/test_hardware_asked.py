@@ -24,6 +24,10 @@ def test_a_stimulus_without_its_function_is_refused(tmp_path: Path) -> None:
     path.write_text("def drives(core): pass\n")
     with pytest.raises(CasemateError, match="has no function drive\\(core\\) \\(did you mean 'drives'\\?\\)"):
         stimulus.load(path)
+    for text in ("drive = 3\n", "async def drive(core): pass\n", "def drive(core): yield core\n"):
+        path.write_text(text)
+        with pytest.raises(CasemateError, match="drive is no plain function: expected `def drive"):
+            stimulus.load(path)
     path.write_text("def drive(): pass\n")
     with pytest.raises(CasemateError, match="drive\\(\\) does not take the core: expected drive\\(core\\)"):
         stimulus.load(path)
@@ -48,7 +52,7 @@ def test_a_stimulus_that_cannot_be_loaded_is_refused_with_its_line(tmp_path: Pat
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ("core.cycle(b=1)", "line 4: the stimulus names 'b', which is no port; there are: clk, a, y"),
+        ("core.cycle(b=1)", "line 4: the stimulus names 'b', which is no port besides the clock; there are: clk, a, y"),
         ("core.cycle(a=2)", "line 4: the stimulus sets 'a' to 0x2, which does not fit 1 bits"),
         ("core.cycle(a='1')", "line 4: the stimulus sets 'a' to '1': expected a whole number"),
         ("1 / 0", "line 4: ZeroDivisionError: division by zero"),

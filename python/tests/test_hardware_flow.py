@@ -275,7 +275,7 @@ def test_lines_are_the_same_for_every_core_and_sealed_as_the_simulator_does() ->
 @pytest.mark.parametrize(
     ("inputs", "said"),
     [
-        ({"aa": 1}, "'aa', which is no port \\(did you mean 'a'\\?\\)"),
+        ({"aa": 1}, "'aa', which is no port besides the clock \\(did you mean 'a'\\?\\)"),
         ({"y": 1}, "sets 'y', which is an output"),
         ({"a": 16}, "sets 'a' to 0x10, which does not fit 4 bits"),
     ],

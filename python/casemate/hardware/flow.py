@@ -211,6 +211,8 @@ class Flow:
 
         def find() -> Any:
             self._tell("simulation of the RTL")
+            # The clock runs by itself.
+            settable = {name: port for name, port in ports.items() if name != clock}
             with tempfile.TemporaryDirectory() as folder:
                 program = rtl_simulation.build(request.design, ports, clock, Path(folder))
                 return asdict(
@@ -219,7 +221,7 @@ class Flow:
                         ports,
                         clock,
                         drive,
-                        lambda process: Core(process, ports, request.key_bytes, request.lines),
+                        lambda process: Core(process, settable, request.key_bytes, request.lines),
                     )
                 )
 

@@ -115,10 +115,8 @@ class Core:
 
     def _check(self, port: str) -> None:
         if port not in self._ports:
-            known = ", ".join(self._ports)
-            raise CasemateError(
-                f"the stimulus names '{port}', which is no port{hint(port, self._ports)}; there are: {known}"
-            )
+            there = f"{hint(port, self._ports)}; there are: {', '.join(self._ports)}"
+            raise CasemateError(f"the stimulus names '{port}', which is no port besides the clock{there}")
 
     def measure(self) -> None:
         """Cycles and lines count from here on."""
@@ -166,7 +164,11 @@ def load(path: Path) -> Drive:
     with _contained(path):
         exec(compile(path.read_bytes(), str(path), "exec"), vars(module))
     found = getattr(module, "drive", None)
-    if not callable(found):
+    if found is not None and (
+        not callable(found) or inspect.iscoroutinefunction(found) or inspect.isgeneratorfunction(found)
+    ):
+        raise CasemateError(f"'{path}': drive is no plain function: expected `def drive(core):` that does not yield")
+    if found is None:
         raise CasemateError(f"the stimulus '{path}' has no function drive(core){hint('drive', vars(module))}")
     try:
         inspect.signature(found).bind(None)
