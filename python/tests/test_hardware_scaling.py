@@ -1,9 +1,12 @@
-"""What one more lane takes, from cores that differ in their lanes alone."""
+"""What one more lane takes, from cores that differ in their lanes alone, and the picture of cores."""
+
+from pathlib import Path
 
 import pytest
+from casemate import hardware_picture
 from casemate.hardware.engine import Point
 from casemate.hardware.scaling import scaling
-from casemate.results.hardware import Area, CoreCost, EnergyOfLine, Speed
+from casemate.results.hardware import Area, CoreCost, EnergyOfLine, HardwareCost, Speed
 
 
 def core(um2: float, fmax_mhz: float, cycles: float, nj: float) -> CoreCost:
@@ -37,3 +40,18 @@ def test_a_line_through_two_numbers_of_lanes_is_theirs_at_the_clock_that_both_re
 
 def test_cores_that_differ_in_more_than_lanes_have_no_line() -> None:
     assert scaling([Point(), Point(lanes=2, tower=True)], [core(1, 1, 1, 1), core(2, 1, 1, 1)]) == []
+
+
+def test_a_picture_names_every_core_and_what_its_axes_are(tmp_path: Path) -> None:
+    sealing = core(2e6, 200, 50, 60)
+    sealing = sealing.model_copy(update={"name": "lane", "speed": sealing.speed.model_copy(update={"gbps": 2.0})})
+    still = sealing.model_copy(update={"name": "multiplier", "energy": None})
+    for rows in ([sealing, still], [still]):
+        found = HardwareCost(library="small", voltage_v=2, target_ns=8, tools={}, rows=rows, scaling=[])
+        hardware_picture.draw(found, tmp_path / "cores.svg", "svg")
+        text = (tmp_path / "cores.svg").read_text()
+        for said in ("area of cells (mm²)", "throughput (Gb/s)", "energy of a line of 64 bytes (nJ)", "small at 2 V"):
+            assert said in text
+        assert ("1  lane" in text) == (sealing in rows)
+        # What cannot be drawn is named as well.
+        assert text.index("not drawn, since they seal no lines:") < text.index("multiplier")
