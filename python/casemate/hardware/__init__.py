@@ -13,7 +13,7 @@ A figure of one core says little: libraries, scripts and assumptions about wires
 everything here is one chain with nothing to set for a single core, and a published core is priced by running its RTL
 through the same chain. What is modelled and what is not is in docs/systems/gcm-engine-cost.md.
 
-Each file is a step, and none knows how the next one works: `tools` (finds and contains programs), `liberty` and
-`library` (the cell library), `synthesis`, `fabric`, `netlist`, `fanout`, `timing`, `rtl_simulation`, `gate_simulation`,
-`energy`, `flow` (their order, with a store of what was done). Nothing of it is imported by the rest of Casemate.
+Each file is a step, and none knows how the next one works: `tools` (finds and contains programs), `sources` and
+`design` (what is priced), `liberty` and `library` (the cell library), `synthesis`, `fabric`, `netlist`, `fanout`,
+`timing`, `rtl_simulation`, `gate_simulation`, `energy`, `flow` (their order, with a store of what was done). Nothing of it is imported by the rest of Casemate.
 """
