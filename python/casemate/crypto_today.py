@@ -84,7 +84,7 @@ def _conclusion(found: Sequence[Implementation], power: CryptoPower, bandwidth_g
     by_line = "" if best is quick else f", and {quick.instances} line by line ({quick.name})"
     said = [
         f"{bandwidth_gbs:g} GB/s take {amounts.counted(best.instances, 'core')} of this processor ({best.name})"
-        f"{by_line}, where the thesis's fastest software takes {then.instances}."
+        f"{by_line}, where the thesis's fastest software takes {then.instances:,}."
     ]
     if power.cores:
         share = 100 * quick.instances / power.cores
@@ -97,16 +97,18 @@ def _conclusion(found: Sequence[Implementation], power: CryptoPower, bandwidth_g
         said.append(f"Line by line that is {fits}.")
     if best.total_w and quick.total_w and asic.total_w:
         watts = " to ".join(dict.fromkeys(_watts(each.total_w or 0) for each in (best, quick)))
-        times = " to ".join(dict.fromkeys(f"{(each.total_w or 0) / asic.total_w:.1f}" for each in (best, quick)))
-        said.append(
-            f"They are charged with {watts} W; the thesis's ASIC of 45 nm takes {asic.total_w:.3g} W, "
-            f"{times} times less."
-        )
+        times = " to ".join(dict.fromkeys(_times((each.total_w or 0) / asic.total_w) for each in (best, quick)))
+        theirs = f"the {_watts(asic.total_w)} W of the thesis's ASIC of 45 nm"
+        said.append(f"They are charged with {watts} W, {times} times {theirs}.")
     waits = LINE_BYTES * BITS / quick.mbps * 1e3
     said.append(
         f"A line by itself takes {waits:.0f} ns, which a miss would wait for; the thesis counts throughput alone."
     )
     return " ".join(said)
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:,.1f}" if ratio >= 1 else f"{ratio:.2g}"
 
 
 def _watts(watts: float) -> str:

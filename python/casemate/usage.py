@@ -10,11 +10,15 @@ import click
 
 from casemate.nearest import hint
 
+ALIKE = 0.7
+"""How much alike options must be, of which all begin with two dashes."""
+
 
 def line(error: click.UsageError) -> str:
     """The error in one line, without the program's name in front."""
     if isinstance(error, click.NoSuchOption):
-        said = f"there is no option '{error.option_name}'{hint(error.option_name, _options(error.ctx))}{_help(error)}"
+        nearest = hint(error.option_name, _options(error.ctx), ALIKE)
+        said = f"there is no option '{error.option_name}'{nearest}{_help(error)}"
     elif isinstance(error, click.MissingParameter):
         said = _missing(error)
     elif isinstance(error, click.BadParameter):

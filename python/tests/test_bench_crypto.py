@@ -87,9 +87,10 @@ def test_the_conclusion_says_cores_watts_and_what_a_line_waits() -> None:
     assert "take 4 cores of this processor (lines-vaes, 64 lines), and 13 line by line (lines-vaes, a line)" in said
     assert "where the thesis's fastest software takes 34." in said
     assert "26.0 % of the processor's 50 cores, so their number no longer makes it infeasible" in said
-    assert "charged with 8 to 26 W; the thesis's ASIC of 45 nm takes 2.42 W, 3.3 to 10.7 times less" in said
+    assert "charged with 8 to 26 W, 3.3 to 10.7 times the 2.42 W of the thesis's ASIC of 45 nm." in said
     assert "A line by itself takes 32 ns, which a miss would wait for" in said
     assert "more than the 50 cores that the processor has" in bench(bandwidth_gbs=2560).conclusion
+    assert "takes 1,296,297." in bench(bandwidth_gbs=1e6).conclusion
     small = bench(bandwidth_gbs=0.1).conclusion
     assert "take 1 core of this processor" in small
     assert "charged with 2 W" in small

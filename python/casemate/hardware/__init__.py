@@ -15,5 +15,6 @@ through the same chain. What is modelled and what is not is in docs/systems/gcm-
 
 Each file is a step, and none knows how the next one works: `tools` (finds and contains programs), `sources` and
 `design` (what is priced), `liberty` and `library` (the cell library), `synthesis`, `fabric`, `netlist`, `fanout`,
-`timing`, `rtl_simulation`, `gate_simulation`, `energy`, `flow` (their order, with a store of what was done). Nothing of it is imported by the rest of Casemate.
+`timing`, `stimulus`, `rtl_simulation`, `gate_simulation`, `energy`, `flow` (their order, with a store of what was
+done). Nothing of it is imported by the rest of Casemate.
 """
