@@ -6,8 +6,8 @@ from rich.text import Text
 from casemate.results.hardware import CoreCost, HardwareCost, Scaling
 from casemate.tables import plain_table
 
-LEAST = 0.1
-"""Of smaller numbers decimals would leave less than three digits."""
+DIGITS = 3
+"""At least so many of each number that is no count."""
 NAME_WIDTH = 26
 """On a narrow screen columns go on below before names take more than two lines."""
 ENERGIES = ("% nets", "% cells", "% clock")
@@ -73,10 +73,12 @@ def _path(row: CoreCost) -> str:
 
 
 def _number(value: float | None, decimals: int) -> str:
-    """With so many decimals, and of small numbers as many as three digits take."""
+    """With so many decimals, and of small numbers with as many as all digits take."""
     if value is None:
         return ""
-    return f"{value:.{decimals}f}" if abs(value) >= LEAST or not value else f"{value:#.3g}"
+    return (
+        f"{value:.{decimals}f}" if abs(value) >= 10 ** (DIGITS - 1 - decimals) or not value else f"{value:#.{DIGITS}g}"
+    )
 
 
 def _whole(value: float | None) -> str:

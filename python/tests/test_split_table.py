@@ -93,4 +93,4 @@ def test_a_fitted_line_is_written_as_a_sum_or_a_difference() -> None:
         power_mw_a_lane=240.5, power_mw_besides=3.2,
     )  # fmt: skip
     told = shown(hardware_table.table(cost(1e6, [fit])), 120)
-    assert "n x lane, fitted at n = 1, 2: 1.154 n - 0.0460 mm2, 240.5 n + 3.2 mW at 180.0 MHz" in told
+    assert "n x lane, fitted at n = 1, 2: 1.154 n - 0.0460 mm2, 240.5 n + 3.20 mW at 180.0 MHz" in told
