@@ -76,9 +76,8 @@ def _number(value: float | None, decimals: int) -> str:
     """With so many decimals, and of small numbers with as many as all digits take."""
     if value is None:
         return ""
-    return (
-        f"{value:.{decimals}f}" if abs(value) >= 10 ** (DIGITS - 1 - decimals) or not value else f"{value:#.{DIGITS}g}"
-    )
+    has_digits = abs(value) >= 10 ** (DIGITS - 1 - decimals) or value == 0
+    return f"{value:.{decimals}f}" if has_digits else f"{value:#.{DIGITS}g}"
 
 
 def _whole(value: float | None) -> str:

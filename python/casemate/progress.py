@@ -69,13 +69,13 @@ class _Lines:
 
     def say(self, what: str, share: float) -> None:
         """Says how far the work is, if it is time to; `share` is how much of it is done, as far as that is known."""
+        now = time.monotonic()
         with self._lock:
-            self._what, self._share, self._told = what, share, time.monotonic()
-        self._line()
+            self._what, self._share, self._told = what, share, now
+        self._line(now)
 
-    def _line(self) -> None:
+    def _line(self, now: float) -> None:
         with self._lock:
-            now = time.monotonic()
             between = BETWEEN_LINES_SECONDS if self._lines < LINES_SOON else BETWEEN_LATER_LINES_SECONDS
             if self._console.is_terminal or not self._what or now - self._said < between:
                 return
@@ -91,7 +91,7 @@ class _Lines:
 
     def _repeat(self) -> None:
         while not self._ended.wait(BEAT_SECONDS):
-            self._line()
+            self._line(time.monotonic())
 
     def end(self) -> None:
         """Says nothing more."""
