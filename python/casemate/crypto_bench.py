@@ -6,6 +6,7 @@ here by the thesis's formulas, and stands next to its Table 6.1.
 """
 
 import json
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,8 +26,6 @@ TURNS = 51
 TURNS_MAX = 10_000
 REPETITIONS = 8
 """In a turn: wide units that slept wake up in the first of them."""
-TURN_SECONDS = 0.01
-"""About what a turn of all engines at one size takes: the progress bar goes by it."""
 NOT_INSTALLED = "the program `openssl` is not installed (try: apt-get install openssl)"
 OPERATIONS: tuple[Operation, ...] = ("seal", "open")
 
@@ -84,21 +83,21 @@ def measure(options: CryptoOptions, progress: Told | None = None) -> CryptoBench
     known = json.loads(_core.crypto_engines())["engines"]
     ours = [engine for engine in known if engine["is_available"]]
     with_openssl = openssl_speed.VARIANTS if options.openssl and openssl_speed.program() else ()
-    turns, seconds = options.turns * len(sizes), len(with_openssl) * len(sizes) * len(OPERATIONS)
-    steps = _Steps(progress, turns * TURN_SECONDS + seconds * openssl_speed.SECONDS)
+    seconds = len(with_openssl) * len(sizes) * len(OPERATIONS) * openssl_speed.SECONDS
+    steps = _Steps(progress, options.turns * len(sizes), seconds)
     samples: defaultdict[Key, Sample] = defaultdict(Sample)
     for _ in range(options.turns):
         for size in sizes:
             for engine in ours:
                 if size % (engine["unit_bytes"] or size) == 0:
                     _turn(engine["name"], size, samples)
-            steps.tell("our kernels and aes-gcm, in turns", TURN_SECONDS)
+            steps.turn("our kernels and aes-gcm, in turns")
     clock_hz = median(clock for sample in samples.values() for clock in sample.clock_hz)
     for variant in with_openssl:
         for size in sizes:
             for operation in OPERATIONS:
                 _second(variant, operation, size, samples[variant.name, operation, size], clock_hz)
-                steps.tell(f"{variant.name}, {operation} {size} bytes", openssl_speed.SECONDS)
+                steps.openssl(f"{variant.name}, {operation} {size} bytes", openssl_speed.SECONDS)
     engines = [
         *(CryptoEngine(**{name: engine[name] for name in CryptoEngine.model_fields}) for engine in ours),
         *(CryptoEngine(name=each.name, summary=each.summary, unit_bytes=None) for each in with_openssl),
@@ -112,17 +111,31 @@ def measure(options: CryptoOptions, progress: Told | None = None) -> CryptoBench
 
 @dataclass
 class _Steps:
-    """How far it is, by the seconds that all of it takes."""
+    """How far it is, by seconds: those of turns are what turns have taken so far, those of OpenSSL are known."""
 
     progress: Told | None
-    seconds: float
-    done: float = 0.0
+    turns: int
+    openssl_seconds: float
+    turns_done: int = 0
+    turns_seconds: float = 0.0
+    openssl_done: float = 0.0
+    began: float = field(default_factory=time.monotonic)
 
-    def tell(self, about: str, seconds: float) -> None:
-        """So much more is done."""
-        self.done += seconds
+    def turn(self, about: str) -> None:
+        """A turn of all engines at one size is done."""
+        self.turns_done += 1
+        self.turns_seconds = time.monotonic() - self.began
+        self._tell(about)
+
+    def openssl(self, about: str, seconds: float) -> None:
+        """So much of OpenSSL is done."""
+        self.openssl_done += seconds
+        self._tell(about)
+
+    def _tell(self, about: str) -> None:
         if self.progress:
-            self.progress({"done": self.done, "of": self.seconds, "about": about})
+            whole = self.turns_seconds * self.turns / self.turns_done + self.openssl_seconds
+            self.progress({"done": self.turns_seconds + self.openssl_done, "of": whole, "about": about})
 
 
 def _turn(engine: str, size: int, samples: defaultdict[Key, Sample]) -> None:

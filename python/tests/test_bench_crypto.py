@@ -344,6 +344,18 @@ def test_progress_rises_to_the_end() -> None:
     assert told[-1] == pytest.approx(1)
 
 
+def test_a_forecast_goes_by_what_turns_have_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter((3.0, 6.0))
+    monkeypatch.setattr("casemate.crypto_bench.time.monotonic", lambda: next(clock))
+    told: list[dict[str, Any]] = []
+    steps = crypto_bench._Steps(told.append, turns=4, openssl_seconds=8, began=0.0)
+    steps.turn("ours")
+    steps.turn("ours")
+    steps.openssl("openssl", 1)
+    # Four turns of 3 s, and OpenSSL's 8.
+    assert [(each["done"], each["of"]) for each in told] == [(3, 20), (6, 20), (7, 20)]
+
+
 def test_ctrl_c_ends_a_measurement_and_leaves_nothing(interrupted: Casemate, tmp_path: Path) -> None:
     said = interrupted("bench", "crypto", "--turns", "10000", "--without-openssl", "--json")
     assert (said.code, said.out) == (130, "")
