@@ -30,7 +30,9 @@ THOROUGH = {"aes128-w16", "router-2-aes128-pipelined-w128"}
 INTERVALS = 186
 
 # The files of a lane's registers, with an iterated core and with a pipelined one.
-CONSISTS_OF = [["gcm_lane.sv", "gf128_mul.sv", f"aes_core_{how}.sv"] for how in ("iterated", "pipelined")]
+CONSISTS_OF = [
+    ["gcm_lane.sv", "gcm_verdict_rail.sv", "gf128_mul.sv", f"aes_core_{how}.sv"] for how in ("iterated", "pipelined")
+]
 
 POINTS = cocotb.parametrize(point=[cocotb.Param(point, name=point.name) for point in chosen()])
 ALONE = cocotb.parametrize(point=[cocotb.Param(point, name=point.name) for point in chosen() if point.lanes is None])

@@ -198,7 +198,7 @@ module gcm_lane_properties #(
       i_out_belongs_to_in: assert (!taken || (in_valid == Yes && out_busy == Yes && !filled &&
                                     u_lane.out_id_q[0] == u_lane.in_id_q[0] && u_lane.out_op_q[0] == u_lane.in_op_q[0]));
       i_out_is_filled_or_being_filled: assert (out_busy == No || filled || taken);
-      i_no_out_no_progress: assert (out_busy == Yes || (!filled && !hashed && !hashing && u_lane.verdict_q[0] == Pending));
+      i_no_out_no_progress: assert (out_busy == Yes || (!filled && !hashed && !hashing && u_lane.verdict[0] == Pending));
       i_products_belong_to_out:
       assert (!(u_lane.u_mul.busy_q || u_lane.hashed) || (out_busy == Yes && !hashed) ||
               (u_lane.key_state_q inside {KeySquare, KeyLength} && !(u_lane.final_q == Yes) && !u_lane.hashed));
@@ -209,9 +209,9 @@ module gcm_lane_properties #(
       assert (!(filled || consumed == 3'd4) || (hashed != hashing && !(u_lane.u_mul.busy_q && u_lane.hashed)));
       i_hash_is_not_early:
       assert (filled || consumed == 3'd4 || (!hashed && !u_lane.hashed && !(taken && (u_lane.final_q == Yes))));
-      i_verdict_comes_last: assert (u_lane.verdict_q[0] == Pending || (filled && hashed));
+      i_verdict_comes_last: assert (u_lane.verdict[0] == Pending || (filled && hashed));
       i_open_is_accepted_with_nothing_left:
-      assert (!(u_lane.verdict_q[0] == Accepted && u_lane.out_op_q[0] == OpOpen) || u_lane.out_tag_q[0] == '0);
+      assert (!(u_lane.verdict[0] == Accepted && u_lane.out_op_q[0] == OpOpen) || u_lane.out_tag_q[0] == '0);
       // The watched request.
       i_id_is_inside_once: assert (!(in_it && out_it) || taken);
       i_in_is_the_request: assert (!in_it || (blocks_q == consumed && u_lane.in_op_q[0] == (opens_q ? OpOpen : OpSeal) &&
@@ -219,7 +219,7 @@ module gcm_lane_properties #(
       i_out_is_the_request: assert (!out_it || u_lane.out_op_q[0] == (opens_q ? OpOpen : OpSeal));
       i_tag_waits: assert (!in_it || taken || (!hashed_q && (!opens_q || remainder_q == u_lane.in_tag_q[0])));
       i_remainder_is_kept: assert (!(out_it && opens_q) || remainder_q == u_lane.out_tag_q[0]);
-      i_words_are_kept: assert (!(out_it && u_lane.verdict_q[0] != Refused) || words_kept);
+      i_words_are_kept: assert (!(out_it && u_lane.verdict[0] != Refused) || words_kept);
       i_hash_is_complete_once: assert (!out_it || hashed_q == hashed);
       i_blocks_are_counted: assert (!out_it || blocks_q == (taken ? consumed : 3'd5));
     end

@@ -19,8 +19,8 @@
 // authentic.
 //
 // No text leaves before the verdict. Control is coded so that one flipped flip-flop makes no other legal state, the verdict is
-// formed by two comparators, and whatever is no legal state halts the lane: it forgets its lines, answers no more and raises
-// `alert_o` until reset.
+// formed on two rails with a comparator each (`gcm_verdict_rail`), and whatever is no legal state halts the lane: it forgets its
+// lines, answers no more and raises `alert_o` until reset.
 //
 // A key is taken only when the lane is idle; a key that waits lets no new line in.
 
@@ -186,7 +186,8 @@ module gcm_lane #(
   logic [OutLines-1:0][IdBits-1:0] out_id_q;
   line_t [OutLines-1:0] out_line_q;
   block_t [OutLines-1:0] out_tag_q;
-  verdict_e [OutLines-1:0] verdict_q;
+  rail_t [OutLines-1:0] rail_a, rail_b;
+  verdict_e [OutLines-1:0] verdict;
   // Where the back writes, whose hash is being made, who is answered next.
   logic [OutLines-1:0] fill_q, hash_q, answer_q;
   rails_e mul_done_q, final_q, hashed_q;
@@ -293,41 +294,57 @@ module gcm_lane #(
 
   // ---------------------------------------------------------------- Lines that go out
 
-  logic [OutLines-1:0] leave;
+  logic [OutLines-1:0] leave, clear;
+
+  gcm_verdict_rail #(
+    .Lines(OutLines)
+  ) u_rail_a (
+    .clk_i,
+    .rst_ni,
+    .clear_i(clear),
+    .filled_i(out_filled_q),
+    .hashed_i(out_hashed_q),
+    .op_i(out_op_q),
+    .tag_i(out_tag_q),
+    .rail_o(rail_a)
+  );
+
+  gcm_verdict_rail #(
+    .Lines(OutLines)
+  ) u_rail_b (
+    .clk_i,
+    .rst_ni,
+    .clear_i(clear),
+    .filled_i(out_filled_q),
+    .hashed_i(out_hashed_q),
+    .op_i(out_op_q),
+    .tag_i(out_tag_q),
+    .rail_o(rail_b)
+  );
 
   for (genvar o = 0; o < OutLines; o++) begin : gen_out
-    logic here, begins, decide, seals, opens, authentic_a, authentic_b;
+    logic here, begins, seals;
 
     assign here = fire && fill_q[o];
     assign begins = here && back_q[0];
     assign leave[o] = answer_q[o] && rsp_valid_o && rsp_ready_i;
-    assign decide = out_filled_q[o] == Yes && out_hashed_q[o] == Yes && verdict_q[o] == Pending;
+    assign clear[o] = wipe || leave[o];
     assign seals = out_op_q[o] == OpSeal;
-    assign opens = out_op_q[o] == OpOpen;
-    // Two comparators of different shape.
-    assign authentic_a = ~|out_tag_q[o];
-    assign authentic_b = &(~out_tag_q[o]);
+    assign verdict[o] = verdict_e'({rail_a[o], rail_b[o]});
 
     always_ff @(posedge clk_i or negedge rst_ni) begin
       if (!rst_ni) begin
         out_busy_q[o] <= No;
         out_filled_q[o] <= No;
         out_hashed_q[o] <= No;
-        verdict_q[o] <= Pending;
-      end else if (wipe || leave[o]) begin
+      end else if (clear[o]) begin
         out_busy_q[o] <= No;
         out_filled_q[o] <= No;
         out_hashed_q[o] <= No;
-        verdict_q[o] <= Pending;
       end else begin
         if (begins) out_busy_q[o] <= Yes;
         if (last_fire && fill_q[o]) out_filled_q[o] <= Yes;
         if (hashed && hash_q[o]) out_hashed_q[o] <= Yes;
-        if (decide) begin
-          verdict_q[o] <= verdict_e'({
-            {2{seals || (opens && authentic_a)}} | 2'b01, {2{seals || (opens && authentic_b)}} | 2'b10
-          });
-        end
       end
     end
 
@@ -337,7 +354,7 @@ module gcm_lane #(
         out_id_q[o] <= id;
       end
 
-      if (wipe || leave[o]) out_tag_q[o] <= '0;
+      if (clear[o]) out_tag_q[o] <= '0;
       else if (begins) out_tag_q[o] <= op == OpOpen ? tag ^ aes_out : '0;
       else begin
         out_tag_q[o] <= out_tag_q[o] ^ ((mul_product ^ h_length_q) & {128{hashed && hash_q[o]}}) ^
@@ -345,7 +362,7 @@ module gcm_lane #(
       end
 
       for (int unsigned w = 0; w < 4; w++) begin
-        if (wipe || leave[o] || (verdict_q[o] != Pending && verdict_q[o] != Accepted)) out_line_q[o][w] <= '0;
+        if (clear[o] || (verdict[o] != Pending && verdict[o] != Accepted)) out_line_q[o][w] <= '0;
         else if (here && (op == OpOpen ? back_q[w+1] : op == OpSeal && back_q[w])) out_line_q[o][w] <= padded;
       end
     end
@@ -368,10 +385,10 @@ module gcm_lane #(
     rsp_line_o = '0;
     rsp_tag_o = '0;
     for (int unsigned o = 0; o < OutLines; o++) begin
-      if (answers && answer_q[o] && verdict_q[o] inside {Refused, Accepted}) begin
+      if (answers && answer_q[o] && verdict[o] inside {Refused, Accepted}) begin
         rsp_valid_o = 1'b1;
         rsp_id_o |= out_id_q[o];
-        if (verdict_q[o] == Accepted && ^out_op_q[o]) begin
+        if (verdict[o] == Accepted && ^out_op_q[o]) begin
           rsp_ok_o = 1'b1;
           rsp_line_o |= out_line_q[o];
           if (out_op_q[o] == OpSeal) rsp_tag_o |= out_tag_q[o];
@@ -435,7 +452,7 @@ module gcm_lane #(
     for (int unsigned o = 0; o < OutLines; o++) begin
       control_fault |= ~^out_busy_q[o] || ~^out_filled_q[o] || ~^out_hashed_q[o] ||
           (out_busy_q[o] == Yes && ~^out_op_q[o]) ||
-          !(verdict_q[o] inside {Pending, Refused, Accepted});
+          !(verdict[o] inside {Pending, Refused, Accepted});
     end
   end
 

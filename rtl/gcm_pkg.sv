@@ -21,10 +21,13 @@ package gcm_pkg;
     Yes = 2'b10
   } rails_e;
 
-  // From pending to accepted all four bits change, from refused to accepted two.
+  // Whether a line is accepted, and whether it is decided.
+  typedef logic [1:0] rail_t;
+
+  // Two rails. From pending to accepted all four bits change, from refused to accepted one of each rail.
   typedef enum logic [3:0] {
     Pending  = 4'b0000,
-    Refused  = 4'b0110,
+    Refused  = 4'b0101,
     Accepted = 4'b1111
   } verdict_e;
 

@@ -8,5 +8,6 @@ rtl/aes_core_pipelined.sv
 rtl/aes_core.sv
 rtl/gf128_step.sv
 rtl/gf128_mul.sv
+rtl/gcm_verdict_rail.sv
 rtl/gcm_lane.sv
 rtl/gcm_router.sv

@@ -4,7 +4,7 @@
 
 Each check can fail, and those that compare have a planted bug that must be found. The core is the GHASH multiplier with
 16 bits a cycle; toggles are held against Verilator's on one with one bit a cycle, which is small enough to build with a
-trace of every net. A minute of processor time; exit code 1 if a check fails.
+trace of every net. hw_rails.py looks at the lane's verdict. A minute of processor time; exit code 1 if a check fails.
 """
 
 import argparse
@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
+import hw_rails
 from casemate._core import CasemateError, ghash_product
 from casemate.commands.cost_hardware import OSU018
 from casemate.hardware import (
@@ -239,7 +240,8 @@ def main() -> int:
         if not path.is_file():
             raise tools.missing(f"the cell library '{path}'")
         with tempfile.TemporaryDirectory() as folder:
-            found = checks(library.read(path), Path(folder))
+            cells = library.read(path)
+            found = [*checks(cells, Path(folder)), *hw_rails.checks(cells, RTL, Path(folder) / "rails")]
     except CasemateError as error:
         print(f"hw-synthesis: {error}", file=sys.stderr)
         return 2

@@ -39,37 +39,35 @@ class Plant:
         (folder / self.source).write_text(text)
 
 
-_VERDICT = """verdict_q[o] <= verdict_e'({
-            {2{seals || (opens && authentic_a)}} | 2'b01, {2{seals || (opens && authentic_b)}} | 2'b10
-          });"""
+# From the operation of a rail to the end of its ports.
+_TO = "\n    .tag_i(out_tag_q),\n    .rail_o(rail_"
 
 PLANTS = (
     Plant(
         "a line is shown unless it is refused",
         "gcm_lane.sv",
         (
-            ("verdict_q[o] inside {Refused, Accepted}) begin", "verdict_q[o] != Pending) begin"),
-            ("if (verdict_q[o] == Accepted && ^out_op_q[o])", "if (verdict_q[o] != Refused)"),
+            ("verdict[o] inside {Refused, Accepted}) begin", "verdict[o] != Pending) begin"),
+            ("if (verdict[o] == Accepted && ^out_op_q[o])", "if (verdict[o] != Refused)"),
         ),
         "busy",
     ),
     Plant(
         "the verdict is on one rail",
         "gcm_lane.sv",
-        (
-            (_VERDICT, "verdict_q[o] <= seals || (opens && authentic_a) ? Accepted : Refused;"),
-            ("verdict_q[o] inside {Refused, Accepted}) begin", "verdict_q[o] != Pending) begin"),
-            ("verdict_q[o] == Accepted && ^out_op_q[o]", "verdict_q[o][0] && ^out_op_q[o]"),
-        ),
+        (("verdict_e'({rail_a[o], rail_b[o]})", "verdict_e'({2{rail_a[o]}})"),),
         "busy",
     ),
     Plant(
         "the operation is on one wire",
         "gcm_lane.sv",
         (
-            ("assign seals = out_op_q[o] == OpSeal;", "assign seals = out_op_q[o][0];"),
+            *(
+                (f".op_i(out_op_q),{_TO}{rail})", f".op_i(out_op_q[0][0] ? OpSeal : OpOpen),{_TO}{rail})")
+                for rail in "ab"
+            ),
             ("          (out_busy_q[o] == Yes && ~^out_op_q[o]) ||\n", ""),
-            ("verdict_q[o] == Accepted && ^out_op_q[o]", "verdict_q[o] == Accepted"),
+            ("verdict[o] == Accepted && ^out_op_q[o]", "verdict[o] == Accepted"),
         ),
         "busy",
     ),

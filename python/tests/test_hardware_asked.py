@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from casemate._core import CasemateError
 from casemate.commands.cost_hardware import rows_beside
-from casemate.hardware import design, library, sources, stimulus, tools
+from casemate.hardware import design, library, sources, stimulus, synthesis, tools
 from casemate.hardware.flow import Flow
 from casemate.hardware.stimulus import Core
 from conftest import Casemate
@@ -136,6 +136,25 @@ def test_a_clock_is_found_by_its_usual_name_or_asked_for() -> None:
             design.clock_of(ports, asked)
     with pytest.raises(CasemateError, match="say which it is with --clock: go"):
         design.clock_of({"go": (True, 1)}, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "marked"),
+    [
+        ("(* keep_hierarchy *)\nmodule", True),
+        ("(* full_case, keep_hierarchy = 1 *) module", True),
+        ("module", False),
+        ("// (* keep_hierarchy *)\n/* (* keep_hierarchy *) */ module", False),
+    ],
+)
+def test_modules_are_kept_apart_where_the_rtl_marks_one_and_nowhere_else(
+    tmp_path: Path, text: str, marked: bool
+) -> None:
+    path = tmp_path / "top.sv"
+    path.write_text(MODULE.replace("module", text, 1))
+    asked = design.Design((path,), "adder")
+    assert asked.keeps_modules == marked
+    assert ("--best-effort-hierarchy" in synthesis.read_command(asked)) == marked
 
 
 @pytest.fixture

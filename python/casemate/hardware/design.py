@@ -34,6 +34,11 @@ class Design:
         """The sources that are files."""
         return [each for each in self.sources if isinstance(each, Path)]
 
+    @property
+    def keeps_modules(self) -> bool:
+        """Whether a module in the sources is marked as one that synthesis must not merge with others."""
+        return any(re.search(r"\(\*[^)]*\bkeep_hierarchy\b", text) for text in map(sources.text, self.files))
+
     def check(self) -> None:
         """Raises `CasemateError` if a source is missing, or if there is no such module or parameter."""
         modules = {

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from casemate.hardware import tools
 from casemate.hardware.design import Design
-from casemate.hardware.synthesis import read_command
+from casemate.hardware.synthesis import FLATTEN_ALL, read_command
 from casemate.results.hardware import Fpga
 
 _FPGA_KINDS = {"LUT": "lut", "INV": "lut", "FD": "flops", "MUXF": "muxes", "CARRY": "carries", "RAMB": "block_rams"}
@@ -22,6 +22,7 @@ def to_fabric(design: Design, folder: Path, boxes: Sequence[str] = ()) -> Fpga:
         read_command(design, boxes),
         *_without_parameters(design, boxes, folder),
         f"synth_xilinx -family xc7 -flatten -noiopad -top {design.top}",
+        *FLATTEN_ALL,
         "write_json fabric.json",
     ]
     tools.yosys(script, folder, "fabric")
