@@ -6,7 +6,7 @@
 //   or answered under another's;
 // * a line that was opened is released only if the tag that came with this very request, its mask and the hash over this very
 //   request's ciphertext cancel out, and what it shows is its own line and its own pads;
-// * a line that is not released shows nothing;
+// * a line that is not released shows nothing, and what is left of its tag goes with it;
 // * the key stays as it is while a line is inside.
 //
 // One request is followed through the lane: that with the id `watched`, which may be any. Its history is written down from the
@@ -152,6 +152,10 @@ module gcm_lane_properties #(
     idle_before_q <= idle || !rst_ni;
   end
 
+  // The line that is inside left in the cycle before.
+  logic answered_q;
+  always_ff @(posedge clk_i) answered_q <= answer;
+
   logic claims;
   assign claims = rst_ni && started_q;
 
@@ -176,6 +180,7 @@ module gcm_lane_properties #(
               u_lane.mul_factor == (filled || consumed == 3'd4 ? u_lane.h_squared_q : u_lane.h_q));
       a_abort_takes_nothing: assert (!(abort_i && accept));
       a_refused_shows_nothing: assert (rsp_ok || (rsp_line == '0 && rsp_tag == '0));
+      a_tag_goes_with_its_line: assert (!answered_q || u_lane.out_tag_q[0] == '0);
       a_key_is_stable_while_busy: assert (idle_before_q || u_lane.key_q == key_before_q);
       a_lane_does_not_halt_by_itself: assert (!alert);
     end

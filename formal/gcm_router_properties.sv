@@ -6,6 +6,7 @@
 //   that lane made of it;
 // * an answer that is not taken stays the same;
 // * all lanes get the same keys, when all are idle;
+// * no lane is answered twice while another one's answer waits all the time;
 // * a lane's alert is the router's, and lets nothing more in.
 //
 // One request is followed: that with the id `watched`, which may be any. Ids of requests that are inside differ.
@@ -115,6 +116,31 @@ module gcm_router_properties #(
     else if (key_valid_i && key_ready) keyed_q <= 1'b1;
   end
 
+  // Lane l waited while lane k was answered, and waits since.
+  logic [Lanes-1:0][Lanes-1:0] passed_q;
+  logic [Lanes-1:0] again, out_of_turn;
+  logic rises;
+
+  for (genvar l = 0; l < Lanes; l++) begin : gen_turn
+    logic [Lanes-1:0] follows;
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni || !u_router.rsp_valid[l] || (answer && u_router.grant[l])) passed_q[l] <= '0;
+      else if (answer) passed_q[l] <= passed_q[l] | u_router.grant;
+    end
+    for (genvar k = 0; k < Lanes; k++) begin : gen_other
+      assign follows[k] = u_router.above_q[k] == u_router.above_q[l] ? k > l : u_router.above_q[l];
+    end
+    assign again[l] = u_router.rsp_valid[l] && (passed_q[l] & u_router.grant) != '0;
+    // What has passed it comes after it, and is not held; what is held came before it.
+    assign out_of_turn[l] = u_router.rsp_valid[l] && passed_q[l] != '0 &&
+        ((passed_q[l] & (u_router.held_q | ~follows)) != '0 || (u_router.held_q & follows) != '0);
+  end
+
+  always_comb begin
+    rises = 1'b1;
+    for (int unsigned l = 1; l < Lanes; l++) rises &= !u_router.above_q[l-1] || u_router.above_q[l];
+  end
+
   logic abort_before_q;
   always_ff @(posedge clk_i) abort_before_q <= abort_i;
 
@@ -129,6 +155,8 @@ module gcm_router_properties #(
       a_nothing_enters_after_an_alert: assert (!(accept && alert));
       a_key_comes_when_all_are_idle: assert (!(key_valid_i && key_ready) || busy == '0);
       a_all_lanes_have_one_key: assert (!keyed_q || &knows);
+      a_lanes_take_turns: assert (!answer || again == '0);
+      i_turns_are_kept: assert (out_of_turn == '0 && rises);
       // Why, for induction: a grant that is held is that of a lane which still answers.
       i_held_is_one_lane: assert (waits_q ? $onehot(u_router.held_q) && (u_router.held_q & u_router.rsp_valid) != '0 :
                                   u_router.held_q == '0 || (abort_before_q && $onehot(u_router.held_q) && busy == '0));
