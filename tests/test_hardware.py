@@ -8,8 +8,10 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
+from fractions import Fraction
 from pathlib import Path
 
+import cycles
 import hdl_coverage
 import points
 import pytest
@@ -159,6 +161,19 @@ def test_every_point_is_in_the_package_that_the_benches_read() -> None:
     assert text.count("lanes: ") == len(points.LANES)
     assert text.count("'{key_bits: ") == len(points.LANES) + len(points.CORES)
     assert f"MulPoints = {len(points.MULTIPLIERS)};" in text
+
+
+def test_the_cycles_of_a_lane_are_those_that_its_page_states_and_that_it_was_built_for() -> None:
+    page = (Path(tools.ROOT) / "docs" / "systems" / "gcm-engine.md").read_text()
+    rows = re.findall(r"^\| `([\w-]+)`[^|]*\| ([\d./]+) \| (\d+) \| (\d+) \|$", page, re.MULTILINE)
+    stated = {name: (Fraction(pace), int(alone), int(key)) for name, pace, alone, key in rows}
+    assert stated == {
+        point.name: (cycles.pace(point), cycles.latency(point), cycles.key_setup(point)) for point in points.LANES
+    }
+    for name, wanted in cycles.WANTED_PACE.items():
+        assert stated[name][0] <= wanted
+    for name, wanted_latency in cycles.WANTED_LATENCY.items():
+        assert stated[name][1] <= wanted_latency
 
 
 def test_a_tool_that_is_missing_is_named_with_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
