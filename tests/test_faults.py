@@ -76,3 +76,28 @@ def test_no_single_flip_makes_a_refused_line_of_any_history_authentic() -> None:
 def test_ids_of_a_history_are_two_flips_apart() -> None:
     ids = part("histories").IDS
     assert all(bin(a ^ b).count("1") >= 2 for a in ids for b in ids if a != b)
+
+
+def test_a_new_key_is_another_and_both_are_searched_for() -> None:
+    made = part("histories").history("rekeyed", 128, 1)
+    first = made.written(slack=1).split(maxsplit=2)[1]
+    second = next(request.split()[-1] for request in made.requests if request.startswith("request key"))
+    assert first != second
+    assert {bytes.fromhex(first), bytes.fromhex(second)} <= set(made.secrets)
+
+
+def test_the_masks_of_all_lines_and_the_tags_that_would_make_a_forgery_authentic_are_searched_for() -> None:
+    histories = part("histories")
+    for name in histories.HISTORIES:
+        made = histories.history(name, 128, 1)
+        asked = [request.split() for request in made.requests]
+        if name == "rekeyed":
+            asked = asked[[words[1] for words in asked].index("key") :]
+        for words in asked:
+            if words[1] not in ("seal", "open", "refuse"):
+                continue
+            nonce, line = map(bytes.fromhex, words[4:6])
+            assert made.gcm.pads(nonce)[0] in made.secrets, (name, words)
+            right = made.gcm.tag(nonce, line)
+            if words[1] == "refuse" and right not in made.known:
+                assert right in made.secrets, (name, words)

@@ -46,6 +46,10 @@ class History:
     window: tuple[int, int, int] = (0, 0, 8)
     asked: int = 0
 
+    def __post_init__(self) -> None:
+        self.first_key = self.gcm.key
+        self.secrets += self.gcm.keys()
+
     def sealed(self, ciphertext: bytes | None = None) -> Sealed:
         """A line that the owner wrote: any, or one that has this ciphertext."""
         nonce = self.draw.randbytes(12)
@@ -61,49 +65,62 @@ class History:
         self.asked += 1
         return self.asked - 1
 
+    def _hides_mask(self, nonce: bytes) -> None:
+        """The mask of a tag stays inside for good: with it and the ciphertext each tag gives an equation for H."""
+        self.secrets.append(self.gcm.pads(nonce)[0])
+
     def _knows(self, data: bytes) -> None:
         self.known += [data[i : i + BLOCK] for i in range(0, len(data), BLOCK)]
 
-    def seal(self, text: bytes | None = None, gap: int = 0) -> int:
+    def seal(self, text: bytes | None = None, gap: int = 0, nonce: bytes | None = None) -> int:
         """A line of zeros comes out as bare pads, if they are its own."""
-        nonce, line = self.draw.randbytes(12), bytes(LINE) if text is None else text
+        nonce, line = nonce or self.draw.randbytes(12), bytes(LINE) if text is None else text
         ciphertext = self.gcm.crypt(nonce, line)
         tag = self.gcm.tag(nonce, ciphertext)
         self._knows(ciphertext)
+        self._hides_mask(nonce)
         return self._ask("seal", nonce, line, bytes(BLOCK), f"{ciphertext.hex()} {tag.hex()}", gap)
 
     def open(self, line: Sealed | None = None, gap: int = 0) -> int:
         """An authentic line."""
         line = line or self.sealed()
         self._knows(line.text)
+        self._hides_mask(line.nonce)
         return self._ask("open", line.nonce, line.ciphertext, line.tag, f"{line.text.hex()} {bytes(BLOCK).hex()}", gap)
 
     def refuse(self, line: Sealed, ciphertext: bytes, tag: bytes | None = None, gap: int = 0) -> int:
-        """A line that is not authentic. What it deciphers to is secret, and so are its pads and the true text."""
-        pads = self.gcm.pads(line.nonce)
-        self.secrets += pads
+        """A line that is not authentic. What it deciphers to is secret, and so are its pads, the true text, and the tag
+        with which it would be authentic.
+        """
+        self.secrets += [*self.gcm.pads(line.nonce), self.gcm.tag(line.nonce, ciphertext)]
         for text in (line.text, self.gcm.crypt(line.nonce, ciphertext)):
             self.secrets += [text[i : i + BLOCK] for i in range(0, LINE, BLOCK)]
         return self._ask("refuse", line.nonce, ciphertext, line.tag if tag is None else tag, REFUSED, gap)
 
     def refuse_known(self, line: Sealed, ciphertext: bytes, tag: bytes | None = None, gap: int = 0) -> int:
-        """The same where the authentic line is opened too: its pads are no secret, that the lane says no is all."""
+        """The same where the authentic line is opened too: its pads are no secret, nor is the tag that was written."""
+        self._hides_mask(line.nonce)
+        if ciphertext != line.ciphertext:
+            self.secrets.append(self.gcm.tag(line.nonce, ciphertext))
         return self._ask("refuse", line.nonce, ciphertext, line.tag if tag is None else tag, REFUSED, gap)
 
     def again(self, of: int, delta: bytes, text: bytes, nonce: bytes, gap: int = 0) -> int:
         """Opens what came of an earlier seal, with `delta` added. `text` is what was sealed."""
         changed = xor(text, delta)
+        self.secrets.append(self.gcm.tag(nonce, self.gcm.crypt(nonce, changed)))
         self.secrets += [changed[i : i + BLOCK] for i in range(0, LINE, BLOCK) if any(delta[i : i + BLOCK])]
         return self._ask(f"again {of}", nonce, delta, bytes(BLOCK), REFUSED, gap)
 
     def abort(self, gap: int) -> None:
-        """Forgets the lines inside."""
+        """Forgets the lines inside. Some abort of a history must find two or more."""
         self.requests.append(f"request abort 0 {gap}")
         self.asked += 1
 
     def rekey(self) -> None:
-        """Takes the key once more, when all lines are answered."""
-        self.requests.append("request key 0 0")
+        """Takes another key, when all lines are answered."""
+        self.gcm = Gcm(self.draw.randbytes(len(self.gcm.key)))
+        self.secrets += self.gcm.keys()
+        self.requests.append(f"request key 0 0 {self.gcm.key.hex()}")
         self.asked += 1
 
     def garbled(self, line: Sealed) -> bytes:
@@ -112,7 +129,7 @@ class History:
 
     def written(self, slack: int) -> str:
         """The statements, for the injector."""
-        head = [f"key {self.gcm.key.hex()}", f"stall {self.stall}", f"slack {slack}"]
+        head = [f"key {self.first_key.hex()}", f"stall {self.stall}", f"slack {slack}"]
         head.append("window {} {} {}".format(*self.window))
         blocks = [f"known {block.hex()}" for block in dict.fromkeys(self.known)]
         secrets = [f"secret {block.hex()}" for block in dict.fromkeys(self.secrets)]
@@ -213,21 +230,21 @@ def _wrong_tag(h: History) -> None:
 
 def _own(h: History) -> None:
     nonce, text = h.draw.randbytes(12), h.draw.randbytes(LINE)
-    ciphertext = h.gcm.crypt(nonce, text)
-    response = f"{ciphertext.hex()} {h.gcm.tag(nonce, ciphertext).hex()}"
-    sealed = h._ask("seal", nonce, text, bytes(BLOCK), response, 0)
+    sealed = h.seal(text, nonce=nonce)
     h.again(sealed, h.draw.randbytes(LINE), text, nonce)
     h.seal()
     h.window = (-1, sealed, 4)
 
 
 def _aborted(h: History) -> None:
-    line = h.sealed()
-    target = h.refuse(line, h.garbled(line))
-    h.abort(gap=20)
+    # As many as any lane has inside, one right after the other; then one that is half done.
+    lines = [h.sealed() for _ in range(5)]
+    full = [h.refuse(line, h.garbled(line)) for line in lines[:4]]
+    h.abort(gap=0)
+    h.refuse(lines[4], h.garbled(lines[4]))
+    h.abort(gap=12)
     follow = h.seal()
-    h.open()
-    h.window = (target, follow, 8)
+    h.window = (full[2], follow, 8)
 
 
 def _authentic(h: History) -> None:
@@ -250,8 +267,11 @@ def _rekeyed(h: History) -> None:
     h.seal()
     h.open()
     h.seal()
+    old = h.sealed()
     h.rekey()
     follow = h.seal()
+    # What the key of before made authentic.
+    h.refuse(old, old.ciphertext)
     line = h.sealed()
     h.refuse(line, h.garbled(line))
     h.window = (follow - 1, follow, 8)
@@ -294,6 +314,5 @@ def history(name: str, key_bits: int, seed: int) -> History:
     """A history by its name, with keys, nonces and texts that follow from the seed."""
     draw = random.Random(f"{name} {key_bits} {seed}")
     made = History(name, Gcm(draw.randbytes(key_bits // 8)), draw)
-    made.secrets += made.gcm.keys()
     (HISTORIES | UNSEEN)[name](made)
     return made

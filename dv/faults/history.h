@@ -13,8 +13,8 @@
 //   request KIND ID GAP NONCE LINE TAG LINE TAG   a request and its response; `-` says that the response is a refusal
 //
 // KIND is `seal`, `open` (of an authentic line), `refuse` (of one that is not), `again I` (opens the response to request I, with
-// LINE and TAG added: it must be refused), `abort` (forgets the lines inside) or `key` (takes the key once more). GAP is the idle
-// cycles before it.
+// LINE and TAG added: it must be refused), `abort` (forgets the lines inside) or `key` (takes another key, which follows). GAP is
+// the idle cycles before it.
 #pragma once
 
 #include <array>
@@ -37,6 +37,7 @@ enum class Kind { Seal, Open, Refuse, Again, Abort, Key };
 struct Request {
   Kind kind;
   unsigned id, gap, of;  // `of`: the request whose response is opened again
+  std::string key;
   Wide<3> nonce;
   Line line;
   Block tag;
@@ -75,6 +76,7 @@ inline Request parse_request(std::istringstream& words) {
   words >> request.id >> request.gap;
   if (kind == "abort" || kind == "key") {
     request.kind = kind == "key" ? Kind::Key : Kind::Abort;
+    words >> request.key;
     return request;
   }
   words >> nonce >> line >> tag >> response_line >> response_tag;
@@ -107,10 +109,10 @@ inline History read_history(const char* path) {
 // All halves of a secret, alone and with each known block: a half is enough, so that one changed bit hides nothing.
 class Forbidden {
  public:
-  explicit Forbidden(const History& history) {
-    for (const Block& secret : history.secrets) {
+  Forbidden(const std::vector<Block>& secrets, const std::vector<Block>& known) {
+    for (const Block& secret : secrets) {
       add(secret, Block{});
-      for (const Block& known : history.known) add(secret, known);
+      for (const Block& k : known) add(secret, k);
     }
   }
 

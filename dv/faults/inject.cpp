@@ -24,6 +24,7 @@ namespace {
 
 constexpr unsigned AfterAlert = 16;
 constexpr unsigned WideRegister = 32;
+constexpr unsigned LinesStruck = 2;      // an abort of fewer lines is that of a lane that is all but empty
 constexpr unsigned ReleasesPrinted = 5;  // of one register
 
 enum End { Released, Wrong, WrongAlert, Misaddressed, Alert, Lost, Refused, Same, Ends };
@@ -47,7 +48,7 @@ void power_up(Lane& lane, unsigned seed) {
   }
 }
 
-void reset(Lane& lane, const History& history) {
+void reset(Lane& lane) {
   Vlane& top = lane.top();
   top.req_op_i = 1;
   top.rst_ni = 0;
@@ -56,13 +57,10 @@ void reset(Lane& lane, const History& history) {
     lane.tick();
   }
   top.rst_ni = 1;
-  constexpr size_t Words = sizeof(top.key_i) / 4;
-  const Wide<Words> key = parse_wide<Words>(history.key);
-  for (size_t w = 0; w < Words; w++) top.key_i[w] = key[w];
 }
 
 // The run without a fault: each moment is the one before a cycle.
-std::vector<Moment> straight(Lane& lane, Session& session, unsigned limit) {
+std::vector<Moment> straight(Lane& lane, Session& session, const History& history, unsigned limit) {
   std::vector<Moment> moments;
   while (!session.complete() && moments.size() < limit) {
     moments.push_back({lane.state(), session.progress});
@@ -70,6 +68,12 @@ std::vector<Moment> straight(Lane& lane, Session& session, unsigned limit) {
   }
   if (!session.complete() || session.seen.released || session.seen.wrong || session.seen.refused || session.seen.alert) {
     std::cerr << "inject: the run without a fault went wrong in cycle " << session.progress.cycle << "\n";
+    std::exit(1);
+  }
+  const bool aborts = std::any_of(history.requests.begin(), history.requests.end(),
+                                  [](const Request& r) { return r.kind == Kind::Abort; });
+  if (aborts && session.struck < LinesStruck) {
+    std::cerr << "inject: an abort found " << session.struck << " lines inside at most, and must find " << LinesStruck << "\n";
     std::exit(1);
   }
   // So that what a fault left behind may end in the same state a little later.
@@ -196,9 +200,9 @@ int main(int count, char** arguments) {
   const History history = read_history(arguments[1]);
   const unsigned seed = std::stoul(arguments[3]);
   power_up(lane, seed);
-  reset(lane, history);
+  reset(lane);
   Session session(lane, history);
-  const std::vector<Moment> moments = straight(lane, session, 20000);
+  const std::vector<Moment> moments = straight(lane, session, history, 20000);
   const Window window = window_of(history, session, moments.size());
   Injector injector(lane, session, moments, history.slack);
   std::printf("run cycles %zu first %u last %u forbidden %zu\n", moments.size(), window.first, window.last,

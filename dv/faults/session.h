@@ -36,7 +36,7 @@ struct Progress {
 
 class Session {
  public:
-  Session(Lane& lane, const History& history) : lane_(lane), history_(history), forbidden_(history) {
+  Session(Lane& lane, const History& history) : lane_(lane), history_(history), forbidden_(history.secrets, history.known), secrets_(history.secrets, {}) {
     const size_t requests = history.requests.size();
     progress.answered.assign(requests, 0);
     progress.lines.assign(requests, Line{});
@@ -49,6 +49,9 @@ class Session {
 
   // The acceptance and the response of each request, in cycles, of a run without a fault.
   std::vector<unsigned> accepted, responded;
+
+  // The most lines that an abort found inside.
+  unsigned struck = 0;
 
   bool complete() const {
     return progress.next == int(history_.requests.size()) &&
@@ -85,6 +88,7 @@ class Session {
     const bool asks = !first_key && progress.next < int(history_.requests.size()) && due(history_.requests[progress.next]);
     const Kind kind = asks ? history_.requests[progress.next].kind : Kind::Key;
     top.key_valid_i = first_key || (asks && kind == Kind::Key);
+    if (top.key_valid_i) show_key(top, first_key ? history_.key : history_.requests[progress.next].key);
     top.rsp_ready_i = progress.cycle % (history_.stall + 1) == history_.stall;
     top.abort_i = asks && kind == Kind::Abort;
     top.req_valid_i = asks && kind != Kind::Abort && kind != Kind::Key;
@@ -100,18 +104,36 @@ class Session {
     for (unsigned w = 0; w < 4; w++) top.req_tag_i[w] = request.tag[w] ^ (again ? progress.tags[request.of][w] : 0);
   }
 
+  static void show_key(Vlane& top, const std::string& digits) {
+    constexpr size_t Words = sizeof(top.key_i) / 4;
+    const Wide<Words> key = parse_wide<Words>(digits);
+    for (size_t w = 0; w < Words; w++) top.key_i[w] = key[w];
+  }
+
   void look(Vlane& top) {
     bool anything = false;
     for (unsigned w = 0; w < 16; w++) anything |= top.rsp_line_o[w] != 0;
     for (unsigned w = 0; w < 4; w++) anything |= top.rsp_tag_o[w] != 0;
     if (anything) {
-      bool leaks = forbidden_.has(&top.rsp_tag_o[0]);
-      for (unsigned w = 0; w < 16; w += 4) leaks |= forbidden_.has(&top.rsp_line_o[w]);
-      if (leaks) seen.released = true;
+      if (leaks(&top.rsp_tag_o[0])) seen.released = true;
+      for (unsigned w = 0; w < 16; w += 4) seen.released |= leaks(&top.rsp_line_o[w]);
       if (!top.rsp_valid_o || !top.rsp_ok_o) seen.wrong = true;
     }
     seen.alert |= top.alert_o;
     if (top.rsp_valid_o && top.rsp_ready_i) respond(top);
+  }
+
+  // Of the tags an attacker knows those that came before: who gets a wrong one never sees the right one.
+  bool leaks(const uint32_t* word) const {
+    if (forbidden_.has(word)) return true;
+    for (size_t i = 0; i < history_.requests.size(); i++) {
+      if (progress.answered[i] && history_.requests[i].kind == Kind::Seal) {
+        Block sum = history_.requests[i].response_tag;
+        for (unsigned w = 0; w < 4; w++) sum[w] ^= word[w];
+        if (secrets_.has(sum.data())) return true;
+      }
+    }
+    return false;
   }
 
   void respond(Vlane& top) {
@@ -165,11 +187,14 @@ class Session {
   }
 
   void forget() {
+    const auto now = progress.answered.begin();
+    struck = std::max(struck, unsigned(std::count(now, now + progress.next, 0)));
     for (int i = 0; i <= progress.next; i++) progress.answered[i] = 1;
   }
 
   Lane& lane_;
   const History& history_;
-  Forbidden forbidden_;
+  // Secrets with and without what is known from the beginning.
+  Forbidden forbidden_, secrets_;
   std::vector<bool> opened_again_;
 };
