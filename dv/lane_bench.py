@@ -20,6 +20,7 @@ from scoreboard import Answered, Scoreboard
 IDS = 16
 # So many of the latest are kept for tests to look at.
 ANSWERS_KEPT = 1 << 14
+HALTS = "nothing halts"
 # Bits of `broken_o`.
 RULES = (
     "a response that is not taken stays as it is",
@@ -27,7 +28,7 @@ RULES = (
     "no line enters while a key waits",
     "a key enters only when nothing is inside",
     "what has a response is not idle",
-    "nothing halts",
+    HALTS,
 )
 
 
@@ -80,16 +81,36 @@ class Bench:
             await self.changed()
         number = next(number for number in range(IDS) if number not in self.board.pending)
         dut = self.dut
-        dut.req_op_i.value = int(request.op)
-        dut.req_id_i.value = number
-        dut.req_nonce_i.value = int.from_bytes(request.nonce, "big")
-        dut.req_line_i.value = int.from_bytes(request.line, "big")
-        dut.req_tag_i.value = int.from_bytes(request.tag, "big")
         dut.req_wait_i.value = wait
+        self._show(request, int(request.op), number)
         await self._post("req")
         cycle = int(dut.req_cycle_o.value)
         self.board.accepted(number, request, cycle)
         return cycle
+
+    def offer(self, request: Request, op: int, number: int) -> None:
+        """Offers a line with any operation and id, and expects nothing of it; it is withdrawn by `reset` alone."""
+        self._show(request, op, number)
+        self._posted["req"] ^= 1
+        self.dut.req_post_i.value = self._posted["req"]
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether the line that was offered last entered."""
+        return int(self.dut.req_done_o.value) == self._posted["req"]
+
+    def broken(self) -> list[str]:
+        """The rules that broke since reset."""
+        bits = int(self.dut.broken_o.value)
+        return [rule for bit, rule in enumerate(RULES) if bits >> bit & 1]
+
+    def _show(self, request: Request, op: int, number: int) -> None:
+        dut = self.dut
+        dut.req_op_i.value = op
+        dut.req_id_i.value = number
+        dut.req_nonce_i.value = int.from_bytes(request.nonce, "big")
+        dut.req_line_i.value = int.from_bytes(request.line, "big")
+        dut.req_tag_i.value = int.from_bytes(request.tag, "big")
 
     async def ask(self, request: Request) -> Answered:
         """Sends a line alone, and waits for its response."""
@@ -104,6 +125,19 @@ class Bench:
         self.dut.abort_i.value = 1
         await FallingEdge(self.dut.clk_i)
         self.dut.abort_i.value = 0
+        self.board.aborted()
+        self._changed.set()
+
+    async def reset(self) -> None:
+        """Resets for half a cycle, in which no edge of the clock comes: all inside is gone, and so is the key."""
+        dut = self.dut
+        await FallingEdge(dut.clk_i)
+        dut.key_post_i.value = dut.req_post_i.value = 0
+        self._posted = {"req": 0, "key": 0}
+        dut.rst_ni.value = 0
+        await Timer(PERIOD_NS // 4, "ns")
+        dut.rst_ni.value = 1
+        await FallingEdge(dut.clk_i)
         self.board.aborted()
         self._changed.set()
 
@@ -122,8 +156,7 @@ class Bench:
         await self.drained()
         # Longer than any line takes: what was aborted would come now.
         await Timer(1000 * PERIOD_NS, "ns")
-        broken = int(self.dut.broken_o.value)
-        assert not broken, "; ".join(f"broken: {rule}" for bit, rule in enumerate(RULES) if broken >> bit & 1)
+        assert not self.broken(), f"broken: {'; '.join(self.broken())}"
         assert int(self.dut.idle_o.value) == 1, "nothing is inside, and the lane is not idle"
 
     async def _post(self, port: str) -> None:
@@ -135,6 +168,8 @@ class Bench:
         dut = self.dut
         while True:
             await dut.rsp_done_o.value_change
+            if not int(dut.rst_ni.value):
+                continue
             dut.rsp_wait_i.value = self._response_wait()
             response = Response(
                 bool(int(dut.rsp_ok_o.value)),

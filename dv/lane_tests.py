@@ -21,12 +21,16 @@ from lines import LINE_BYTES, TAG_BYTES, Op, Request, Source, flipped, single_fl
 from points import LanePoint, chosen
 from reset import PERIOD_NS
 from vectors import LINES as PUBLISHED
-from walk import found, registers, unseen
+from walk import found, registers, unseen, words
 
 LINES = int(os.environ.get("LINES", "10000"))
 SEED = int(os.environ.get("SEED", "1"))
 # All random lines go through these: the smallest lane, and all that a router and pipelines add. Others take a tenth.
 THOROUGH = {"aes128-w16", "router-2-aes128-pipelined-w128"}
+
+# In so many cycles of a line a reset comes; and the registers that may keep what was no secret when it came in.
+RESETS = 6
+PUBLIC = ("in_nonce_q", "in_tag_q")
 
 # A pace is a mean over so many: whole rounds of two lanes, and of three.
 INTERVALS = 186
@@ -63,6 +67,12 @@ def sealed_request(bench: Bench, rng: random.Random, source: Source) -> tuple[Re
     assert bench.board.golden is not None
     nonce, text = source.nonce(), rng.randbytes(LINE_BYTES)
     return Request(Op.OPEN, nonce, *bench.board.golden.seal(nonce, text)), text
+
+
+def sealing_request(rng: random.Random, source: Source) -> tuple[Request, bytes]:
+    """A line to be sealed, and its plaintext."""
+    text = rng.randbytes(LINE_BYTES)
+    return Request(Op.SEAL, source.nonce(), text), text
 
 
 @cocotb.test()
@@ -228,11 +238,15 @@ async def a_refused_line_leaves_no_text_and_no_pad_in_any_register(dut: Any, poi
     for bit in (0, 77, 8 * TAG_BYTES - 1):
         request, text = sealed_request(bench, rng, source)
         # Its right tag neither.
-        words = [*secrets(bench, request.nonce, text), request.tag]
+        hidden = [*secrets(bench, request.nonce, text), request.tag]
         await waiting(replace(request, tag=flipped(request.tag, bit)))
-        assert not found(bench.design, words), "while the refusal waits"
+        assert not found(bench.design, hidden), "while the refusal waits"
         await bench.drained()
-        assert not found(bench.design, words), "after the refusal was taken"
+        assert not found(bench.design, hidden), "after the refusal was taken"
+    for request, text in (sealed_request(bench, rng, source), sealing_request(rng, source)):
+        await bench.ask(request)
+        await FallingEdge(dut.clk_i)
+        assert not found(bench.design, secrets(bench, request.nonce, text)), f"after a line to {request.op.name} left"
     await bench.finish()
     seen = list(registers(bench.design))
     say(
@@ -249,11 +263,38 @@ async def a_line_that_is_aborted_in_any_cycle_leaves_no_text_and_no_pad(dut: Any
     alone = (await bench.ask(sealed_request(bench, rng, source)[0])).latency
     # With the edge of its last cycle its response is taken.
     for after in range(alone - 1):
-        request, text = sealed_request(bench, rng, source)
+        for request, text in (sealed_request(bench, rng, source), sealing_request(rng, source)):
+            await bench.send(request)
+            for _ in range(after):
+                await FallingEdge(dut.clk_i)
+            await bench.abort()
+            hidden = secrets(bench, request.nonce, text)
+            assert not found(bench.design, hidden), f"a line to {request.op.name}, aborted after {after} cycles"
+    await bench.finish()
+    assert bench.board.dropped == 2 * (alone - 1)
+
+
+@cocotb.test()
+@ALONE
+async def a_reset_in_mid_line_leaves_no_text_no_pad_and_no_key(dut: Any, point: LanePoint) -> None:
+    bench, rng = await begin(dut, point)
+    source = Source(rng)
+    alone = cycles.latency(point)
+    for after in sorted(rng.sample(range(alone - 1), RESETS)):
+        request, text = rng.choice((sealed_request(bench, rng, source), sealing_request(rng, source)))
         await bench.send(request)
         for _ in range(after):
             await FallingEdge(dut.clk_i)
-        await bench.abort()
-        assert not found(bench.design, secrets(bench, request.nonce, text)), f"aborted {after} cycles after it entered"
+        before = words(bench.design, but=PUBLIC)
+        hidden = secrets(bench, request.nonce, text)
+        assert {"key_q", "h_q", "h_squared_q", "h_length_q"} <= {path.split(".")[-1] for path, _ in before}
+        await bench.reset()
+        assert not found(bench.design, hidden), f"a line to {request.op.name}, reset after {after} cycles"
+        # When the next key is taken, all that was made of the last one is gone.
+        await bench.load_key(rng.randbytes(point.key_bits // 8))
+        kept = before.items() & words(bench.design, but=PUBLIC).items()
+        assert not kept, f"registers that keep a word: {sorted(path for (path, _), _ in kept)}"
+    assert bench.board.dropped == RESETS
+    # The lane works as before.
+    await bench.ask(sealed_request(bench, rng, source)[0])
     await bench.finish()
-    assert bench.board.dropped == alone - 1

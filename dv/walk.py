@@ -22,6 +22,8 @@ from cocotb.handle import (
 )
 from tools import RTL
 
+WORD = 128
+
 
 def registers(design: Any) -> Iterator[tuple[str, str]]:
     """The path of each register in and below `design`, with its bits."""
@@ -46,6 +48,18 @@ def found(design: Any, words: Iterable[bytes]) -> list[str]:
     """The paths of the registers that hold one of the words."""
     patterns = [format(int.from_bytes(word, "big"), f"0{8 * len(word)}b") for word in words]
     return [path for path, bits in registers(design) if any(pattern in bits for pattern in patterns)]
+
+
+def words(design: Any, but: Iterable[str]) -> dict[tuple[str, int], str]:
+    """The words of 128 bits of each register that are not zero, by path and place, without registers of some names."""
+    left_out = set(but)
+    return {
+        (path, at): bits[at : at + WORD]
+        for path, bits in registers(design)
+        if re.split(r"[.\[]", path)[-1] not in left_out
+        for at in range(0, len(bits) - WORD + 1, WORD)
+        if "1" in bits[at : at + WORD]
+    }
 
 
 def unseen(design: Any, files: Iterable[str]) -> set[str]:

@@ -7,7 +7,8 @@
 // * a line that was opened is released only if the tag that came with this very request, its mask and the hash over this very
 //   request's ciphertext cancel out, and what it shows is its own line and its own pads;
 // * a line that is not released shows nothing, and what is left of its tag goes with it;
-// * the key stays as it is while a line is inside.
+// * the key stays as it is while a line is inside, and no line enters before there is one;
+// * what was inside when reset came is gone a cycle after it, and so is the key.
 //
 // One request is followed through the lane: that with the id `watched`, which may be any. Its history is written down from the
 // lane's ports and from what goes into and comes out of cipher and multiplier, apart from the registers in which the lane keeps
@@ -156,6 +157,16 @@ module gcm_lane_properties #(
   logic answered_q;
   always_ff @(posedge clk_i) answered_q <= answer;
 
+  logic fresh_before_q, nothing;
+  always_ff @(posedge clk_i) fresh_before_q <= u_lane.fresh;
+  assign nothing = {u_lane.in_line_q, u_lane.out_line_q, u_lane.out_tag_q, u_lane.key_q} == '0;
+
+  logic keyed_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) keyed_q <= 1'b0;
+    else if (key_valid_i && key_ready) keyed_q <= 1'b1;
+  end
+
   logic claims;
   assign claims = rst_ni && started_q;
 
@@ -182,6 +193,8 @@ module gcm_lane_properties #(
       a_refused_shows_nothing: assert (rsp_ok || (rsp_line == '0 && rsp_tag == '0));
       a_tag_goes_with_its_line: assert (!answered_q || u_lane.out_tag_q[0] == '0);
       a_key_is_stable_while_busy: assert (idle_before_q || u_lane.key_q == key_before_q);
+      a_no_line_enters_without_a_key: assert (!accept || keyed_q);
+      a_reset_leaves_nothing: assert (!fresh_before_q || nothing);
       a_lane_does_not_halt_by_itself: assert (!alert);
     end
   end
@@ -193,6 +206,9 @@ module gcm_lane_properties #(
       i_states_are_legal: assert (!u_lane.fault && !u_lane.halted_q);
       i_key_changes_when_empty:
       assert (u_lane.key_state_q == KeyReady || (in_valid == No && out_busy == No && !taken && u_lane.front_q[0]));
+      i_key_is_used_if_there_is_one:
+      assert (keyed_q == (u_lane.given_q == Yes) && (keyed_q || u_lane.key_state_q != KeyReady));
+      i_reset_comes_first: assert (u_lane.fresh_q == No || (u_lane.key_state_q == KeyNone && !keyed_q));
       i_nothing_without_a_line:
       assert (in_valid == Yes ||
               (!taken && u_lane.front_q[0] && (!u_lane.u_aes.busy_q || u_lane.key_state_q == KeyEncrypt)));

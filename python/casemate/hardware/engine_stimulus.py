@@ -16,7 +16,10 @@ SECONDS_CYCLES = 20_000
 def drive(core: Core) -> None:
     """Resets the engine, gives it a key, and lets it seal all lines."""
     core.cycle(rst_ni=0, req_op_i=SEAL)
-    core.cycle(rst_ni=1, key_i=core.key, key_valid_i=1, rsp_ready_i=1)
+    out = core.cycle(rst_ni=1, key_i=core.key, key_valid_i=1, rsp_ready_i=1)
+    # After reset it overwrites what it kept of the key of before.
+    while not out["key_ready_o"]:
+        out = core.cycle()
     core.cycle(key_valid_i=0)
     free = list(range(1 << core.width("req_id_i")))
     inside = dict[int, int]()
