@@ -16,7 +16,7 @@ from typing import Any
 import cocotb
 import cycles
 from cocotb.triggers import FallingEdge, RisingEdge, Timer
-from lane_bench import IDS, Bench
+from lane_bench import HALTS, IDS, Bench
 from lines import LINE_BYTES, TAG_BYTES, Op, Request, Source, flipped, single_flips
 from points import LanePoint, chosen
 from reset import PERIOD_NS
@@ -67,6 +67,11 @@ def sealed_request(bench: Bench, rng: random.Random, source: Source) -> tuple[Re
     assert bench.board.golden is not None
     nonce, text = source.nonce(), rng.randbytes(LINE_BYTES)
     return Request(Op.OPEN, nonce, *bench.board.golden.seal(nonce, text)), text
+
+
+async def cycles_pass(dut: Any, count: int) -> None:
+    for _ in range(count):
+        await FallingEdge(dut.clk_i)
 
 
 def sealing_request(rng: random.Random, source: Source) -> tuple[Request, bytes]:
@@ -297,4 +302,29 @@ async def a_reset_in_mid_line_leaves_no_text_no_pad_and_no_key(dut: Any, point: 
     assert bench.board.dropped == RESETS
     # The lane works as before.
     await bench.ask(sealed_request(bench, rng, source)[0])
+    await bench.finish()
+
+
+@cocotb.test()
+@POINTS
+async def an_operation_that_is_none_halts_the_lane_until_reset(dut: Any, point: LanePoint) -> None:
+    bench, rng = await begin(dut, point)
+    source = Source(rng)
+    for op in (0, 3):
+        before = bench.board.answers
+        request, text = sealed_request(bench, rng, source)
+        await bench.send(sealed_request(bench, rng, source)[0])
+        bench.offer(request, op, number=IDS - 1)
+        await cycles_pass(dut, 3 * cycles.latency(point))
+        assert bench.is_taken
+        # A lane forgets its lines; a router's other lane answers what it has.
+        assert bench.board.answers == before + (point.lanes is not None)
+        assert bench.broken() == [HALTS], "it halts, and is zero where it must be"
+        assert not found(bench.design, secrets(bench, request.nonce, text))
+        bench.offer(request, int(Op.OPEN), number=IDS - 2)
+        await cycles_pass(dut, 3 * cycles.latency(point))
+        assert not bench.is_taken, "a line entered after the halt"
+        await bench.reset()
+        await bench.load_key(rng.randbytes(point.key_bits // 8))
+        await bench.ask(sealed_request(bench, rng, source)[0])
     await bench.finish()
