@@ -115,7 +115,7 @@ def build(design: Design, ports: dict[str, tuple[bool, int]], clock: str, folder
     text = _HARNESS.replace("@CLOCK@", clock).replace("@INPUTS@", "\n".join(cases))
     (folder / "harness.cpp").write_text(text.replace("@OUTPUTS@", "\n".join(outputs)))
     command = [
-        program, "--cc", "--exe", "--build", "-MAKEFLAGS", "OPT_FAST=-O1",
+        program, "--cc", "--exe", "--build", "-MAKEFLAGS", "OPT_FAST=-O1 OPT_GLOBAL=-O0 VM_PARALLEL_BUILDS=0",
         "-Wno-fatal", "-Wno-lint", "-Wno-style", "--no-timing", "--no-assert",
         "--prefix", "Vcore", "--Mdir", "simulator", "-o", "simulator", "--top-module", design.top,
         *(f"-G{name}={value}" for name, value in design.parameters), *map(str, design.sources), "harness.cpp",
