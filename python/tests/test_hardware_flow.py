@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from casemate import hardware_picture
@@ -14,6 +15,7 @@ from casemate._core import CasemateError, GcmLines
 from casemate.hardware import (
     energy,
     engine,
+    engine_stimulus,
     fanout,
     flow,
     functions,
@@ -269,7 +271,56 @@ def test_lines_are_the_same_for_every_core_and_sealed_as_the_simulator_does() ->
     assert (line.sealed.to_bytes(64, "big"), line.tag.to_bytes(16, "big")) == (sealed, tag)
     first.done(line.sealed, line.tag, line=2)
     with pytest.raises(CasemateError, match=r"line 2 came out as .* which is not AES-GCM"):
-        first.done(line.sealed ^ 1, line.tag, line=2)
+        second.done(line.sealed ^ 1, line.tag, line=2)
+
+
+def test_a_line_that_is_counted_and_not_compared_is_refused() -> None:
+    for first_is_compared in (True, False):
+        core = echo()
+        for line in core.lines[: 1 + first_is_compared]:
+            core.done(*((line.sealed, line.tag) if first_is_compared else ()))
+        rest = () if first_is_compared else (core.lines[1].sealed, core.lines[1].tag)
+        with pytest.raises(CasemateError, match="compares some lines and counts others as they come"):
+            core.done(*rest)
+
+
+def test_lines_that_were_compared_before_the_measurement_make_no_lines_of_what_is_measured() -> None:
+    core = echo()
+    core.done(core.lines[0].sealed, core.lines[0].tag)
+    assert core.trace.are_lines
+    core.measure()
+    core.cycle()
+    core.done()
+    assert (core.trace.done, core.trace.are_lines) == (1, False)
+
+
+def test_a_line_that_is_counted_twice_is_refused() -> None:
+    core = echo()
+    line = core.lines[2]
+    core.done(line.sealed, line.tag, line=2)
+    with pytest.raises(CasemateError, match="says twice that line 2 is done"):
+        core.done(line.sealed, line.tag, line=2)
+
+
+class Deaf:
+    """An engine that takes a key, and then so many lines, and answers none."""
+
+    PORTS: ClassVar = {
+        "rst_ni": (True, 1), "req_op_i": (True, 2), "key_i": (True, 128), "key_valid_i": (True, 1),
+        "rsp_ready_i": (True, 1), "req_id_i": (True, 4), "req_nonce_i": (True, 96), "req_line_i": (True, 512),
+        "req_valid_i": (True, 1),
+    }  # fmt: skip
+
+    def cycle(self, changes: dict[str, int]) -> dict[str, int]:
+        """One cycle."""
+        return {"key_ready_o": 1, "req_ready_o": 1, "rsp_valid_o": 0}
+
+
+def test_an_engine_that_stops_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_stimulus, "IDLE_CYCLES_MAX", 50)
+    core = Core(Deaf(), Deaf.PORTS, 16, 3)
+    with pytest.raises(CasemateError, match="did nothing for 50 cycles, with 0 of 3 lines done"):
+        engine_stimulus.drive(core)
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,13 @@ An id is given again only after its response, so that lines that overtake each o
 steady state: from a response, when all lanes are full, to another as many lines later as are asked for.
 """
 
+from casemate._core import CasemateError
 from casemate.hardware.stimulus import Core
 
 SEAL = 1
 WARM_UP = 1 / 3
 """Of all lines, those that are not measured, first."""
-SECONDS_CYCLES = 20_000
+IDLE_CYCLES_MAX = 20_000
 """Cycles in which the engine must have done something."""
 
 
@@ -26,7 +27,7 @@ def drive(core: Core) -> None:
     sent = ended = idle = 0
     first, count = int(WARM_UP * len(core.lines)), len(core.lines)
     # More is sent than is measured: the engine stays full to the end.
-    while ended < count and idle < SECONDS_CYCLES:
+    while ended < count and idle < IDLE_CYCLES_MAX:
         asking = bool(free)
         line = core.lines[sent % count]
         asked = {"req_id_i": free[0], "req_nonce_i": line.nonce, "req_line_i": line.text} if asking else {}
@@ -43,3 +44,7 @@ def drive(core: Core) -> None:
             ended, idle = ended + 1, 0
             if ended == first:
                 core.measure()
+    if ended < count:
+        raise CasemateError(
+            f"the engine did nothing for {idle} cycles, with {ended} of {count} lines done: it cannot be measured"
+        )

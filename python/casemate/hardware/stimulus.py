@@ -14,8 +14,8 @@ The file has a function `drive(core)`, which is a test bench in the order of tim
             core.done(out["sealed"], out["tag"]) # a line is done, and is compared with AES-GCM
 
 Numbers have the first byte as the most significant. `core.lines` are the same for every core, so that energies compare.
-A core that is no AES-GCM calls `core.done()` for each thing that it has done. `core.begun()` says that the core took a
-line, from which the latency follows; lines end in any order with `core.done(..., line=N)`.
+A core that is no AES-GCM calls `core.done()` for each thing that it has done, and never with a line. `core.begun()`
+says that the core took a line, from which the latency follows; lines end in any order with `core.done(..., line=N)`.
 """
 
 import contextlib
@@ -68,7 +68,7 @@ class Trace:
     latencies: list[int] = field(default_factory=list)
     """Cycles from the one in which a line was taken to the one in which it was done."""
     are_lines: bool = False
-    """What was done were lines, sealed as they must be, and not something else."""
+    """All that was done were lines, sealed as they must be, and not something else."""
 
     @property
     def cycles(self) -> int:
@@ -83,7 +83,7 @@ class Core:
         """`ports` says of each whether it is an input, and its bits; `count` is the number of lines."""
         self._simulation, self._ports = simulation, ports
         self._begun: dict[int, int] = {}
-        self._ended = 0
+        self._ended = set[int]()
         self.trace = Trace()
         drawn = random.Random(SEED)
         key = drawn.randbytes(key_bytes)
@@ -121,23 +121,34 @@ class Core:
     def measure(self) -> None:
         """Cycles and lines count from here on."""
         self.trace.first, self.trace.done, self.trace.latencies = len(self.trace.inputs), 0, []
+        self.trace.are_lines = False
 
     def begun(self, line: int) -> None:
         """The core took a line in the cycle that passed last."""
         self._begun[line] = len(self.trace.inputs)
 
     def done(self, sealed: int | None = None, tag: int | None = None, line: int | None = None) -> None:
-        """A line is done, by default the next one. Raises `CasemateError` if what came out is not that line, sealed."""
-        number = self._ended if line is None else line
-        self._ended += 1
-        if sealed is not None or tag is not None:
+        """A line is done, by default the next one. Raises `CasemateError` if what came out is not that line, sealed, if
+        it was done before, or if of what is measured some was compared and some was not.
+        """
+        number = len(self._ended) if line is None else line
+        if number in self._ended:
+            raise CasemateError(f"the stimulus says twice that line {number} is done: expected each line once")
+        self._ended.add(number)
+        is_compared = sealed is not None or tag is not None
+        if is_compared:
             expected = self.lines[number % len(self.lines)]
             if (sealed, tag) != (expected.sealed, expected.tag):
                 raise CasemateError(
                     f"line {number} came out as {sealed or 0:#x} with tag {tag or 0:#x}, which is not AES-GCM: "
                     f"expected {expected.sealed:#x} with tag {expected.tag:#x}"
                 )
-            self.trace.are_lines = True
+        if self.trace.done and is_compared != self.trace.are_lines:
+            raise CasemateError(
+                f"the stimulus compares some lines and counts others as they come, as with line {number}: "
+                "expected core.done(sealed, tag) for all of them, or for none"
+            )
+        self.trace.are_lines = is_compared
         self.trace.done += 1
         if number in self._begun:
             self.trace.latencies.append(len(self.trace.inputs) - self._begun.pop(number))
