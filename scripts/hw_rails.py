@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Iterable
 from pathlib import Path
 
-from casemate.hardware import design, netlist, synthesis
+from casemate.hardware import design, netlist, sources, synthesis
 from casemate.hardware.library import Library
 from casemate.hardware.netlist import Netlist
 
@@ -22,7 +22,7 @@ TAG_BITS = 128
 def mapped(cells: Library, rtl: Path, folder: Path) -> Netlist:
     """The lane as cells, without what is in its boxes."""
     folder.mkdir(parents=True)
-    lane = design.Design(design.sources([rtl / "sources.f"]), TOP)
+    lane = design.Design(sources.read([rtl / "sources.f"]), TOP)
     path = synthesis.to_cells(lane, cells, synthesis.target_s(cells), folder, BOXES)
     return netlist.read(path, TOP, cells, {name: Netlist(name, {}, (), {}) for name in BOXES})
 
