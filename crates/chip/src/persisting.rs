@@ -49,13 +49,7 @@ pub(crate) async fn write_from_outside<V: Verbs>(
 
 impl Persisting {
     /// Starts the tasks behind the buffers of these cores, if they have such.
-    pub fn start(
-        clock: &Clock,
-        machine: &Machine,
-        chip: &Rc<Chip>,
-        scheme: &Rc<Scheme>,
-        memory: &Rc<TimedMemory>,
-    ) {
+    pub fn start(clock: &Clock, machine: &Machine, chip: &Rc<Chip>, scheme: &Rc<Scheme>, memory: &Rc<TimedMemory>) {
         if !chip.has_buffers() {
             return;
         }

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use units::{Line, ZERO_LINE};
 
 const LINES_PER_PAGE: usize = u32::BITS as usize;
-const PAGES_PER_DIRECTORY: usize = 128;
+const PAGES_PER_DIRECTORY: usize = 1024;
 
 type Page<T> = [T; LINES_PER_PAGE];
 

@@ -43,6 +43,6 @@ pub fn holds(memory: &Memory) -> Checked {
 #[test]
 fn what_a_machine_started_with_reads_right_under_every_two_parts() {
     for parts in pairs() {
-        assert_eq!(check(&parts, Planted::NONE), Ok(()), "{parts:?}");
+        assert_eq!(check(parts, Planted::NONE), Ok(()), "{parts:?}");
     }
 }

@@ -31,7 +31,7 @@ fn check(parts: &Parts) -> Checked {
 fn every_tag_notes_the_masks_of_all_its_lines() {
     let mut of_several = 0;
     for parts in super::pairs() {
-        assert_eq!(check(&parts), Ok(()), "{parts:?}");
+        assert_eq!(check(parts), Ok(()), "{parts:?}");
         of_several += u64::from(parts.mac.lines > 1);
     }
     assert!(of_several > 10, "{of_several}");

@@ -40,6 +40,7 @@ use crate::speculation::Target;
 use crate::tree::{ForestDesign, Update};
 use crypto::{COUNTER_BITS, PLACE_BITS};
 use std::collections::HashSet;
+use std::sync::LazyLock;
 use strum::VariantArray;
 use units::random::Random;
 use units::{Bytes, LINE_BYTES, Line, LineAddr};
@@ -211,8 +212,13 @@ fn handled((index, parts): (usize, Parts)) -> Parts {
     if handled.check().is_ok() { handled } else { parts }
 }
 
-/// Of all compositions, as many as it takes for every two parts that go together to do so once.
-pub(crate) fn pairs() -> Vec<Parts> {
+/// Of all compositions, as many as it takes for every two parts that go together to do so once. Found once, for all who ask.
+pub(crate) fn pairs() -> &'static [Parts] {
+    static PAIRS: LazyLock<Vec<Parts>> = LazyLock::new(find_pairs);
+    &PAIRS
+}
+
+fn find_pairs() -> Vec<Parts> {
     let mut met = HashSet::new();
     let brings_a_pair = |parts: &Parts| {
         let names = [

@@ -3,10 +3,10 @@
 //! Readers and writers of an excerpted run have verbs that are [`Explained`]; those of any other run have them plain, so that
 //! an excerpt costs nothing where there is none. Outside the window, a span is looked at and dropped before it has a name.
 
+use crate::execution::Timed;
 use crate::execution::explained::{Explained, Watch};
 use crate::execution::keep::{Keep, Piece};
 use crate::execution::operation::Operation;
-use crate::execution::{Timed};
 use crate::verbs::Verbs;
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
