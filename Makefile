@@ -90,8 +90,11 @@ $(VENV)/.ready-hw: scripts/setup.sh pyproject.toml $(VENV)/.ready
 hw-lint: $(VENV)/.ready-hw $(VENV)/bin/ruff ## Lint the hardware: Verilator, Verible
 	$(PYTHON) dv/lint.py
 
+# Each way through AES and each pace once; `make hw-long` simulates all points.
+SIMULATED := aes128-w16,aes256-w8,aes256-two-rounds-w32-tower,aes128-pipelined-w128,router-2-aes128-pipelined-w128
+
 hw-simulation: $(VENV)/.ready-hw $(VENV)/bin/ruff ## Simulate the hardware against the golden model
-	$(PYTHON) dv/run.py --seed $(SEED)
+	$(PYTHON) dv/run.py --seed $(SEED) --points $(SIMULATED)
 
 # Every control bit of a lane is flipped in every cycle, and a share of its data.
 hw-faults: $(VENV)/.ready-hw $(VENV)/bin/ruff ## Flip bits of the hardware, and look for what it should not release
@@ -109,6 +112,7 @@ hw-synthesis: $(VENV)/.ready-hw $(VENV)/bin/ruff ## Take one small core through 
 COVERED := aes128-w16,aes256-two-rounds-w32-tower,router-2-aes128-pipelined-w128
 
 hw-long: $(VENV)/.ready-hw $(VENV)/bin/ruff ## Simulate a million random lines of the hardware, and count what the tests reach of it
+	$(PYTHON) dv/run.py --seed $(SEED)
 	$(PYTHON) dv/run.py --seed $(SEED) --bench lane_bench --points $(COVERED) --coverage
 	$(PYTHON) dv/run.py --seed $(SEED) --bench lane_bench --test golden_model --lines 1000000
 	$(PYTHON) dv/faults/inject.py --complete

@@ -17,7 +17,7 @@ use units::random::Random;
 fn every_design_ends_every_attack_as_it_claims() {
     let complaints = Mutex::new(Vec::new());
     side_by_side(swept(), |design| {
-        let report = attack_design(&design, &Options { trials: 50, ..Options::default() }, &mut |_, _| ());
+        let report = attack_design(&design, &Options { trials: 25, ..Options::default() }, &mut |_, _| ());
         assert_eq!(report.rows.len(), Attack::ALL.len());
         assert_eq!(report.agrees, report.complaints().is_empty());
         complaints.lock().unwrap().extend(report.complaints());
@@ -40,8 +40,8 @@ fn one_trial_run_alone_ends_as_it_did_among_others() {
 #[test]
 fn an_honest_run_raises_no_alarm_and_returns_what_was_written() {
     side_by_side(swept(), |design| {
-        let report = honest(&design.parts, 40_000, 7, Planted::NONE).unwrap();
-        assert_eq!((report.accesses, report.finding), (40_000, None), "{}", design.name);
+        let report = honest(&design.parts, 15_000, 7, Planted::NONE).unwrap();
+        assert_eq!((report.accesses, report.finding), (15_000, None), "{}", design.name);
     });
 }
 
