@@ -17,6 +17,8 @@ pub mod persisting;
 pub mod predictability;
 mod second_level;
 pub mod shadow;
+#[cfg(test)]
+mod testing;
 mod turns;
 pub mod uncore;
 pub mod waits;

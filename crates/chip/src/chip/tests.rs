@@ -1,19 +1,157 @@
-//! The chip by itself, in states that no run should bring it to.
+//! The chip by itself: states that no run should bring it to, and flushes, whose writes the test carries to memory by hand.
 
 use super::*;
+use crate::testing::nop;
+use isa::Instruction;
+use machine::node::{Feed, Orders, PageKey, Request, RequestKind, Step, Touch};
+use std::convert::Infallible;
+use units::Time;
+
+const LINE: LineAddr = LineAddr(3);
+const CODE: LineAddr = LineAddr(64);
+
+/// Four cores on a mesh, which flush what their programs do.
+fn chip(executor: &sim::Executor, inclusion: Inclusion) -> Rc<Chip> {
+    let mut machine = catalogue::machine("emcc-4core").unwrap();
+    (machine.llc.inclusion, machine.node.flushes) = (inclusion, true);
+    let shadow = Rc::new(RefCell::new(Shadow::new(machine.memory.size.0 / units::LINE_BYTES as u64)));
+    Chip::new(executor.clock(), &machine, shadow)
+}
 
 #[test]
 fn a_line_that_no_l2_has_decrypted_any_more_is_asked_of_memory_and_counted() {
-    const LINE: LineAddr = LineAddr(3);
-    let mut machine = catalogue::machine("emcc-4core").unwrap();
-    machine.llc.inclusion = Inclusion::Inclusive;
     let executor = sim::Executor::new();
-    let shadow = Rc::new(RefCell::new(Shadow::new(machine.memory.size.0 / units::LINE_BYTES as u64)));
-    let chip = Chip::new(executor.clock(), &machine, shadow);
+    let chip = chip(&executor, Inclusion::Inclusive);
     chip.llc.borrow_mut().fetched_unverified(LINE);
     assert!(!chip.look_up(LINE));
     chip.pass_by(LINE);
     assert!(chip.look_up(LINE), "memory gave it again, and the controller decrypted it");
     let LlcCounters { hits, misses, stranded, .. } = chip.counters();
     assert_eq!((hits, misses, stranded), (1, 1, 1));
+}
+
+/// A few instructions of one core, each with what it touches and orders.
+struct Script {
+    instruction: Instruction,
+    due: VecDeque<(Vec<Touch>, Option<Orders>)>,
+    now: (Vec<Touch>, Option<Orders>),
+}
+
+fn touch(line: LineAddr, store: bool) -> Touch {
+    Touch { page: PageKey(0), line, offset: 0, bytes: 8, store, persistent: true }
+}
+
+impl Feed for Script {
+    type Error = Infallible;
+
+    fn next(&mut self) -> Result<Option<Step<'_>>, Infallible> {
+        let Some(now) = self.due.pop_front() else { return Ok(None) };
+        self.now = now;
+        Ok(Some(Step {
+            instruction: &self.instruction,
+            code: touch(CODE, false),
+            touches: &self.now.0,
+            orders: self.now.1.as_ref(),
+            tables: &[],
+            next: None,
+        }))
+    }
+}
+
+/// A core executes these, and is given each line in the moment in which it asks for it. What it flushes goes to the chip.
+fn execute(executor: &mut sim::Executor, chip: &Rc<Chip>, core: usize, due: Vec<(Vec<Touch>, Option<Orders>)>) {
+    let mut script = Script { instruction: nop(0x1000), due: due.into(), now: (Vec::new(), None) };
+    loop {
+        let mut out = std::mem::take(&mut *chip.outbox(core).borrow_mut());
+        let Ok(_) = chip.cores.nodes()[core].borrow_mut().run(&mut script, Time::NEVER, &mut out);
+        if out.is_empty() {
+            return;
+        }
+        for Request { at, line, word, kind } in out {
+            if kind == RequestKind::Flush {
+                chip.flush(at, core, line);
+            } else {
+                let clock = chip.clock.clone();
+                chip.clock.spawn(async move { clock.sleep_until(at).await });
+                executor.run();
+                assert!(chip.claim(Miss { core, line, word, kind, left: at, in_l2: false }).is_some());
+                chip.deliver(line, Duration::ZERO);
+            }
+        }
+        executor.run();
+    }
+}
+
+fn store(executor: &mut sim::Executor, chip: &Rc<Chip>, core: usize) {
+    execute(executor, chip, core, vec![(vec![touch(LINE, true)], None)]);
+    assert_eq!(chip.cores.nodes()[core].borrow().dirty_lines(), [LINE]);
+}
+
+/// A core flushes the line, and fences that.
+fn flush(executor: &mut sim::Executor, chip: &Rc<Chip>, core: usize) {
+    let flush = Orders { flushes: vec![LINE], fence: false };
+    let fence = Orders { flushes: Vec::new(), fence: true };
+    execute(executor, chip, core, vec![(Vec::new(), Some(flush)), (Vec::new(), Some(fence))]);
+}
+
+/// When a core has done everything; never, while it waits for its flush.
+fn ends(chip: &Chip, core: usize) -> Time {
+    chip.cores.nodes()[core].borrow().retired_at()
+}
+
+/// A writer carries the line that has waited longest to memory.
+fn carry(chip: &Chip) {
+    let line = chip.next_victim().unwrap();
+    chip.put(line);
+    chip.written(line);
+}
+
+#[test]
+fn a_flush_writes_back_what_any_core_has_made_of_the_line_and_takes_it_from_none() {
+    for (writer, flusher) in [(0, 0), (1, 0), (0, 3)] {
+        let mut executor = sim::Executor::new();
+        let chip = chip(&executor, Inclusion::Victim);
+        store(&mut executor, &chip, writer);
+        flush(&mut executor, &chip, flusher);
+        assert_eq!((chip.counters().writebacks, ends(&chip, flusher)), (1, Time::NEVER), "{flusher} of {writer}");
+        let nodes = chip.cores.nodes();
+        assert!(nodes[writer].borrow().dirty_lines().is_empty() && nodes[writer].borrow().holds(LINE));
+        carry(&chip);
+        assert_ne!(ends(&chip, flusher), Time::NEVER);
+    }
+}
+
+#[test]
+fn a_flush_is_answered_when_every_write_of_the_line_that_was_under_way_has_arrived() {
+    for writes in 1..=3 {
+        let mut executor = sim::Executor::new();
+        let chip = chip(&executor, Inclusion::Victim);
+        (0..writes).for_each(|_| chip.write_back(LINE));
+        flush(&mut executor, &chip, 0);
+        for arrived in 0..writes {
+            assert_eq!(ends(&chip, 0), Time::NEVER, "{arrived} of {writes} have arrived");
+            carry(&chip);
+        }
+        assert_ne!(ends(&chip, 0), Time::NEVER);
+    }
+}
+
+#[test]
+fn the_answer_of_a_flush_comes_back_from_where_it_was_found_that_memory_has_the_line() {
+    for from_memory in [false, true] {
+        let mut executor = sim::Executor::new();
+        let chip = chip(&executor, Inclusion::Victim);
+        if from_memory {
+            chip.write_back(LINE);
+        }
+        flush(&mut executor, &chip, 0);
+        if from_memory {
+            carry(&chip);
+        }
+        let behind = if from_memory { chip.distances.path } else { Duration::ZERO };
+        let comes = chip.clock.now() + behind + chip.network.way(0, LINE);
+        // From the fence's end in the cycle of the answer to its retirement.
+        let cycles = chip.cores.nodes()[0].borrow().start_of(2).since(Time::ZERO);
+        assert!((comes..=comes + cycles).contains(&ends(&chip, 0)), "{from_memory}: {comes:?}, {:?}", ends(&chip, 0));
+    }
 }

@@ -1,0 +1,17 @@
+//! What tests of the chip share.
+
+use isa::{Class, Flow, Instruction};
+use units::VirtAddr;
+
+/// An instruction that does nothing but take its slot.
+pub fn nop(pc: u64) -> Instruction {
+    Instruction {
+        pc: VirtAddr(pc),
+        bytes: 4,
+        class: Class::Nop,
+        flow: Flow::Next,
+        address_sources: Default::default(),
+        sources: Default::default(),
+        destinations: Default::default(),
+    }
+}
