@@ -7,6 +7,8 @@
 
 pub mod counters;
 mod skim;
+#[cfg(test)]
+mod tests;
 
 pub use counters::FeedCounters;
 
