@@ -102,6 +102,41 @@ fn a_system_call_is_told_before_the_instruction_that_makes_it() {
 }
 
 #[test]
+fn a_flush_and_a_fence_are_told_behind_all_instructions_before_the_one_that_makes_them() {
+    let blocks = vec![block(0, 0x100, &[LOAD, NOP, NOP, NOP])];
+    let control = |which, index, operand| word::control(which, index, operand);
+    let words = [load(0, 0x8000), control(Control::Flush, 2, 0x8000), control(Control::Fence, 3, 0)];
+    let words = [word::block(0, 4)].into_iter().chain(words).collect();
+    let mut walker = Walker::new(Listed::new(vec![chunk(0, blocks, words)]));
+    let mut told = Vec::new();
+    while let Some(event) = walker.next().unwrap() {
+        told.push(match event {
+            Event::Instruction(step) => format!("{:#x}", step.instruction.pc.0),
+            Event::Flush { addr, .. } => format!("flush {:#x}", addr.0),
+            Event::Fence { .. } => "fence".to_owned(),
+            _ => unreachable!("nothing else was said"),
+        });
+    }
+    assert_eq!(told, ["0x100", "0x103", "flush 0x8000", "0x104", "fence", "0x105"]);
+}
+
+#[test]
+fn a_block_that_is_told_anew_is_executed_as_told_last_and_by_its_own_process_alone() {
+    let entered = || vec![word::block(0, 1)];
+    let of_another =
+        Chunk { strand: Strand { process: 1, thread: 0 }, ..chunk(0, vec![block(0, 0x200, &[NOP])], entered()) };
+    let chunks = vec![
+        chunk(0, vec![block(0, 0x100, &[NOP])], entered()),
+        of_another,
+        chunk(0, vec![block(0, 0x300, &[LOAD, RETURN])], vec![word::block(0, 2), load(0, 0x8000)]),
+        chunk(0, vec![], vec![word::block(0, 2), load(0, 0x8000)]),
+    ];
+    let mut steps: Vec<_> = steps(chunks).iter().map(|step| (step.1, step.2)).collect();
+    steps.sort_unstable();
+    assert_eq!(steps, [(0x100, 0), (0x200, 0), (0x300, 1), (0x300, 1), (0x303, 0), (0x303, 0)]);
+}
+
+#[test]
 fn words_that_make_no_sense_are_an_error_and_not_a_panic() {
     let blocks = || vec![block(0, 0x100, &[LOAD])];
     for words in
