@@ -223,3 +223,48 @@ impl Machine {
         verbs.take_released().map(|plaintext| plaintext.bytes)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::script::{Choice, Step};
+    use super::*;
+
+    fn script(name: &str, seed: u64) -> Script {
+        Script::of(&Choice { name: name.to_owned(), settings: Default::default() }, seed).unwrap()
+    }
+
+    /// What the judge of a program says of a memory where all steps of a script are durable, if so many operations may be there.
+    fn judged(judge: &Script, durable: &Script, expected: RangeInclusive<u64>) -> Result<u64, (Verdict, String)> {
+        let life = Life::new(&catalogue::design("secpb-cobcm").unwrap(), judge, 0, Planted::NONE);
+        let machine = life.first_machine();
+        let (scheme, verbs) = (&machine.bench.scheme, machine.at_once());
+        for (line, content) in durable.steps.iter().filter_map(Step::stored) {
+            run_now(scheme.write(&verbs, line, &content));
+        }
+        let stop = Stop { expected, observer: None, machine };
+        life.judge(&stop.machine, &stop)
+    }
+
+    #[test]
+    fn the_judge_takes_as_many_operations_as_were_committed_no_fewer_and_no_more() {
+        for name in ["log", "btree"] {
+            let script = script(name, 3);
+            let all = script.operations() as u64;
+            let judged = |expected| judged(&script, &script, expected);
+            let found = |committed: &str| {
+                format!("power failed when {committed} operations had been committed; its recovery finds {all}")
+            };
+            assert_eq!((judged(all..=all), judged(0..=all + 1)), (Ok(all), Ok(all)), "{name}");
+            assert_eq!(judged(0..=all - 1), Err((Verdict::Garbled, found("0 to 47"))), "{name}");
+            assert_eq!(judged(all + 1..=all + 1), Err((Verdict::Stale, found("49"))), "{name}");
+        }
+    }
+
+    /// Memory is whole and consistent, and was written by the same program with other inputs. A log finds its records in it; a
+    /// tree would not, since its pointers are addresses, which are drawn with the inputs.
+    #[test]
+    fn the_judge_compares_what_is_held_with_what_was_asked_for() {
+        let (verdict, story) = judged(&script("log", 3), &script("log", 4), 0..=48).unwrap_err();
+        assert!(verdict == Verdict::Garbled && story.ends_with("is not what was asked for"), "{story}");
+    }
+}
