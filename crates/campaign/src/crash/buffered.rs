@@ -228,3 +228,32 @@ pub(super) fn feed_into(bench: &Bench, config: PersistBufferConfig, contents: Ve
     bench.executor.clock().spawn(feeding.clone().feed(contents.into_iter().enumerate().map(store).collect(), true));
     feeding
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::workload::LINES;
+    use super::*;
+    use protection::planted::Planted;
+
+    /// Two cores store to a line, the second when the first has gone on. Where its entry is then, by core, and how many entries had
+    /// begun to drain until then.
+    fn met(first: usize) -> ([bool; CORES], usize) {
+        let mut bench = Bench::new(&catalogue::design("secpb-cobcm").unwrap().parts, 1, Planted::NONE);
+        let (feeding, most) = (Feeding::new(&bench, SMALL), Cell::new(0));
+        for (number, core) in [first, 1 - first].into_iter().enumerate() {
+            let store = Store { number, core, line: LINES[0], content: [number as u8; 64] };
+            bench.executor.clock().spawn(feeding.clone().feed(vec![store], true));
+            bench.run_until(|| {
+                most.set(most.get().max(feeding.draining.get()));
+                feeding.is_idle_after(number + 1)
+            });
+        }
+        ([0, 1].map(|core| feeding.has(core, LINES[0])), most.get())
+    }
+
+    #[test]
+    fn an_entry_goes_over_to_the_core_that_writes_and_is_flushed_for_the_core_that_reads() {
+        assert_eq!(met(1), ([true, false], 0), "the first core writes, and does not read");
+        assert_eq!(met(0), ([false, true], 1), "the second core reads before it writes");
+    }
+}
