@@ -99,3 +99,21 @@ fn keeps_order(workload: &Workload, taken: &[usize]) -> bool {
         of_core.take(taken.len()).eq(taken)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crash::workload::LINES;
+
+    #[test]
+    fn stores_that_are_durable_are_the_first_of_each_core_in_its_order_however_cores_alternate() {
+        let workload = Workload { turns_from: Some(1), ..Workload::of_one_core(LINES.repeat(2), true, false) };
+        let [of_one, of_other] = [[1, 3, 5], [0, 2, 4]];
+        assert!((0..6).all(|number| workload.core(number) == usize::from(of_other.contains(&number))));
+        let keeps = |taken: &[usize]| keeps_order(&workload, taken);
+        assert!(keeps(&[]) && keeps(&of_one) && keeps(&of_other[..2]) && keeps(&[0, 1, 2, 3]) && keeps(&[1, 3, 0]));
+        for wrong in [&[2][..], &[3], &[0, 4], &[2, 0], &[1, 0, 5], &[0, 0], &[0, 1, 1]] {
+            assert!(!keeps(wrong), "{wrong:?}");
+        }
+    }
+}
