@@ -19,8 +19,6 @@ struct Directory<T> {
     /// For each page, one bit for each line that holds something: apart from the pages, so that asking whether a line
     /// holds anything does not touch its page.
     held: [u32; PAGES_PER_DIRECTORY],
-    /// One bit for each page that is there: a look at all that is held skips the others.
-    used: [u32; PAGES_PER_DIRECTORY / u32::BITS as usize],
     pages: [Option<Rc<Page<T>>>; PAGES_PER_DIRECTORY],
 }
 
@@ -66,15 +64,12 @@ impl<T: Copy + Default> Sparse<T> {
     pub fn entry(&mut self, line: u64) -> &mut T {
         let (directory, page, index) = split(line);
         let directory = self.directories[directory].get_or_insert_with(|| {
-            let (held, used) = ([0; PAGES_PER_DIRECTORY], [0; PAGES_PER_DIRECTORY / u32::BITS as usize]);
-            Rc::new(Directory { held, used, pages: [const { None }; PAGES_PER_DIRECTORY] })
+            Rc::new(Directory { held: [0; PAGES_PER_DIRECTORY], pages: [const { None }; PAGES_PER_DIRECTORY] })
         });
         let directory = Rc::make_mut(directory);
         directory.held[page] |= 1 << index;
-        let used = &mut directory.used[page / u32::BITS as usize];
         let page = directory.pages[page].get_or_insert_with(|| {
             self.pages += 1;
-            *used |= 1 << (page % u32::BITS as usize);
             Rc::new([T::default(); LINES_PER_PAGE])
         });
         &mut Rc::make_mut(page)[index]
@@ -85,11 +80,10 @@ impl<T: Copy + Default> Sparse<T> {
         let directories =
             self.directories.iter().enumerate().filter_map(|(i, directory)| Some((i, directory.as_ref()?)));
         let pages = directories.flat_map(|(i, directory)| {
-            let words = directory.used.iter().enumerate();
-            let used = words.flat_map(|(word, used)| ones(*used).map(move |bit| word * u32::BITS as usize + bit));
-            used.filter_map(move |j| {
-                Some((i * PAGES_PER_DIRECTORY + j, directory.pages[j].as_ref()?, directory.held[j]))
-            })
+            // Most pages of a directory hold nothing; what holds something is there.
+            let holding = directory.held.iter().enumerate().filter(|(_, held)| **held != 0);
+            holding
+                .filter_map(move |(j, held)| Some((i * PAGES_PER_DIRECTORY + j, directory.pages[j].as_ref()?, *held)))
         });
         pages.flat_map(|(number, page, held)| {
             ones(held).map(move |index| ((number * LINES_PER_PAGE + index) as u64, &page[index]))

@@ -123,7 +123,7 @@ impl TimedMemory {
     }
 
     /// What is on the other side.
-    pub fn receiver(&self) -> &dyn Receiver {
+    pub(crate) fn receiver(&self) -> &dyn Receiver {
         &*self.receiver
     }
 

@@ -9,7 +9,7 @@
 //! The order is exact: the lock of a line is first come, first served, and is the first thing that an access asks the controller
 //! for. So a read must give what was written by the last write of its line that was asked for before it.
 
-use crate::common::{DATA_LINES, Machine, Verbs};
+use crate::common::{DATA_LINES, Machine};
 use casemate_campaign::frequent::VALUES;
 use protection::counter::Age;
 use protection::design::{Parts, Point};
@@ -187,7 +187,7 @@ fn content(scheme: &Scheme, random: &mut Random) -> Line {
 }
 
 /// One read by one of the cores. One in eight finds its line on the chip; one in four is predicted.
-async fn read((cores, verbs): (&Core, &Verbs), scheme: &Scheme, clock: &Clock, line: LineAddr, random: &mut Random) {
+async fn read((cores, verbs): (&Core, &Timed), scheme: &Scheme, clock: &Clock, line: LineAddr, random: &mut Random) {
     let core = random.below(CORES) as usize;
     let from_memory = random.below(8) > 0;
     let wait = cores.some_time();

@@ -11,7 +11,7 @@ use machine::dram::DramConfig;
 use machine::memory::MemorySystem;
 use proptest::prelude::ProptestConfig;
 use protection::design::Parts;
-use protection::execution::{CipherEngine, CounterTags, Engine, Engines, OverflowLimits, Receiver, Timed, TimedMemory};
+use protection::execution::{CipherEngine, CounterTags, Engine, Engines, OverflowLimits, Receiver, TimedMemory};
 use protection::scheme::Scheme;
 use sim::Executor;
 use std::rc::Rc;
@@ -36,11 +36,6 @@ pub fn with_caches(parts: &Parts, which: u64) -> Parts {
     }
 }
 
-/// The timed memory of all tests: whatever is on the other side of it, the text is compiled once.
-pub type Memory = TimedMemory;
-/// The verbs over it.
-pub type Verbs = Timed;
-
 /// A timed memory under a scheme.
 pub struct Machine<R> {
     /// Its tasks.
@@ -48,7 +43,7 @@ pub struct Machine<R> {
     /// The channel of its memory.
     pub channel: Rc<Channel>,
     /// Its memory.
-    pub memory: Rc<Memory>,
+    pub memory: Rc<TimedMemory>,
     /// What is on the other side.
     pub core: Rc<R>,
     /// Its protection.
@@ -93,7 +88,7 @@ impl<R: Receiver + 'static> Machine<R> {
         let channel = Channel::start(executor.clock(), DramConfig::ddr4_3200());
         let (shape, core) = (scheme.layout().shape(), Rc::new(receiver));
         let channels = change(channel.clone().into());
-        let memory = Memory::new(executor.clock(), channels, shape, engines, true, core.clone());
+        let memory = TimedMemory::new(executor.clock(), channels, shape, engines, true, core.clone());
         Machine { executor, channel, memory: Rc::new(memory), core, scheme: Rc::new(scheme) }
     }
 
