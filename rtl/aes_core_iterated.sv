@@ -6,6 +6,9 @@
 //
 // The round is a ring with one bit for each step and one for idleness, so that a flipped bit is seen. An idle core holds
 // zeros, and intermediate states stay inside.
+//
+// A block enters with its parity, which is compared in its first step: before the first round a flipped bit makes the block of
+// another counter, and what comes out is then another's pad. After a round no flip of one bit makes any other block's state.
 
 module aes_core_iterated #(
   parameter int unsigned KeyBits = 128,
@@ -22,7 +25,7 @@ module aes_core_iterated #(
   output logic               valid_o,
   input  logic               ready_i,
   output aes_pkg::block_t    block_o,      // zero unless valid
-  output logic               fault_o       // the round is none
+  output logic               fault_o       // the step is none, or a bit of a block that entered is flipped
 );
   import aes_pkg::*;
 
@@ -39,8 +42,6 @@ module aes_core_iterated #(
   assign leave = last && ready_i;
   assign ready_o = step_q[0] || leave;
   assign enter = valid_i && ready_o;
-  assign fault_o = (step_q & (step_q - 1)) != '0 || step_q == '0;
-
   always_comb begin
     step_d = step_q;
     if (enter) step_d = (Steps + 1)'(2);
@@ -142,15 +143,21 @@ module aes_core_iterated #(
     assign unmixed = shift_rows(substituted);
     assign mixed = mix_columns(unmixed) ^ added;
   end
+  block_t entering;
+  logic parity_q;
+  assign entering = block_i ^ first_key;
+  assign fault_o = (step_q & (step_q - 1)) != '0 || step_q == '0 || (step_q[1] && ^state_q != parity_q);
+
   // The last round does not mix columns.
   assign block_o = (gen_round[RoundsPerCycle-1].unmixed ^ gen_round[RoundsPerCycle-1].added) & {128{last}};
 
   always_ff @(posedge clk_i) begin
     if (wipe_i || (leave && !enter)) state_q <= '0;
-    else if (enter) state_q <= block_i ^ first_key;
+    else if (enter) state_q <= entering;
     else if (!step_q[0] && !last) state_q <= gen_round[RoundsPerCycle-1].mixed;
 
     if (enter) begin
+      parity_q <= ^entering;
       before_q <= first_key;
       current_q <= second_key;
       constant_q <= LongKey ? 8'h01 : 8'h02;

@@ -3,7 +3,9 @@
 // AES encryption with one stage a round: a block enters each cycle, and comes out Rounds cycles after. The round keys are kept;
 // they are made one a cycle when a key is new. A result that is not taken holds the whole pipeline.
 //
-// Each stage says on two rails whether a block is in it, so that a flipped bit is seen; a stage without one holds zeros.
+// Each stage says on two rails whether a block is in it, so that a flipped bit is seen; a stage without one holds zeros. The first
+// stage has the parity of its block: before the first round a flipped bit makes the block of another counter, and what comes out
+// is then another's pad. After a round no flip of one bit makes any other block's state.
 
 module aes_core_pipelined #(
   parameter int unsigned KeyBits = 128,
@@ -21,7 +23,7 @@ module aes_core_pipelined #(
   output logic               valid_o,
   input  logic               ready_i,
   output aes_pkg::block_t    block_o,      // zero unless valid
-  output logic               fault_o       // a stage contradicts itself, or so does the making of keys
+  output logic               fault_o       // a stage contradicts itself, the making of keys, or a block that entered its parity
 );
   import aes_pkg::*;
 
@@ -84,11 +86,13 @@ module aes_core_pipelined #(
   logic [1:0] there_q[Rounds];
   block_t state_q[Rounds];
   block_t unmixed[Rounds];
-  logic advance, contradiction;
+  block_t entering;
+  logic parity_q, advance, contradiction;
 
   assign valid_o = there_q[Rounds-1] == 2'b10;
   assign advance = !valid_o || ready_i;
   assign ready_o = advance;
+  assign entering = block_i ^ round_key_q[0];
 
   for (genvar s = 0; s < Rounds; s++) begin : gen_stage
     block_t substituted;
@@ -116,18 +120,20 @@ module aes_core_pipelined #(
     if (wipe_i) begin
       for (int unsigned s = 0; s < Rounds; s++) state_q[s] <= '0;
     end else if (advance) begin
-      state_q[0] <= valid_i ? block_i ^ round_key_q[0] : '0;
+      state_q[0] <= valid_i ? entering : '0;
       for (int unsigned s = 1; s < Rounds; s++) begin
         state_q[s] <= there_q[s-1] == 2'b10 ? mix_columns(unmixed[s-1]) ^ round_key_q[s] : '0;
       end
     end
+
+    if (valid_i && advance) parity_q <= ^entering;
   end
 
   // The last round does not mix columns.
   assign block_o = valid_o ? unmixed[Rounds-1] ^ round_key_q[Rounds] : '0;
 
   always_comb begin
-    contradiction = 1'b0;
+    contradiction = there_q[0] == 2'b10 && ^state_q[0] != parity_q;
     for (int unsigned s = 0; s < Rounds; s++) contradiction |= ~^there_q[s];
   end
   assign fault_o = contradiction || (making_q & (making_q - 1)) != '0 || making_q == '0;

@@ -8,8 +8,9 @@
 // flip of that bit one cycle later, which was made before. Otherwise it ends with the history, when it is clear that a response is
 // lost, or some cycles after an alert.
 //
-//   inject HISTORY SHARE SEED      SHARE: of registers wider than 32 bits, one bit of SHARE is flipped, in every cycle
-//   inject --registers             the registers, with their bits
+//   inject HISTORY SHARE SEED [WHOLE]   SHARE: of registers wider than 32 bits, one bit of SHARE is flipped, in every cycle;
+//                                       of WHOLE, every bit
+//   inject --registers                  the registers, with their bits
 //
 // Prints `run` with what the run without a fault took, `of REGISTER` with how many flips ended how, and `release` for each flip
 // after which a secret came out; progress goes to standard error.
@@ -152,22 +153,36 @@ struct Bit {
   End later;
 };
 
-std::vector<Bit> chosen_bits(const std::vector<Register>& registers, unsigned share, unsigned seed) {
+struct Share {
+  unsigned one_of;    // bits of wide registers
+  std::string whole;  // but of this register all
+  unsigned seed;
+};
+
+std::vector<Bit> chosen_bits(const std::vector<Register>& registers, const Share& share) {
   std::vector<Bit> bits;
-  std::mt19937 random(seed);
+  std::mt19937 random(share.seed);
   for (size_t r = 0; r < registers.size(); r++) {
+    const bool whole = all_bits(registers[r]) <= WideRegister || registers[r].name == share.whole;
     for (unsigned b = 0; b < all_bits(registers[r]); b++) {
-      if (all_bits(registers[r]) <= WideRegister || random() % share == 0) bits.push_back({r, b, Ends});
+      if (whole || random() % share.one_of == 0) bits.push_back({r, b, Ends});
     }
   }
   return bits;
 }
 
+void require(const std::vector<Register>& registers, const std::string& whole) {
+  const bool there = std::any_of(registers.begin(), registers.end(), [&](const Register& r) { return r.name == whole; });
+  if (whole.empty() || there) return;
+  std::cerr << "inject: no register `" << whole << "`; `inject --registers` lists them\n";
+  std::exit(2);
+}
+
 // From the last cycle to the first.
-void sweep(Lane& lane, Injector& injector, Window window, unsigned share, unsigned seed) {
+void sweep(Lane& lane, Injector& injector, Window window, const Share& share) {
   const std::vector<Register>& registers = lane.registers();
   std::vector<std::array<uint64_t, Ends>> counts(registers.size());
-  std::vector<Bit> bits = chosen_bits(registers, share, seed);
+  std::vector<Bit> bits = chosen_bits(registers, share);
   for (unsigned at = window.last + 1; at-- > window.first;) {
     for (Bit& b : bits) {
       b.later = injector.inject(at, b.which, b.bit, b.later);
@@ -193,12 +208,14 @@ int main(int count, char** arguments) {
     for (const Register& r : lane.registers()) std::printf("%s %u\n", r.name.c_str(), all_bits(r));
     return 0;
   }
-  if (count != 4) {
-    std::fprintf(stderr, "usage: inject HISTORY SHARE SEED | inject --registers\n");
+  if (count != 4 && count != 5) {
+    std::fprintf(stderr, "usage: inject HISTORY SHARE SEED [WHOLE] | inject --registers\n");
     return 2;
   }
   const History history = read_history(arguments[1]);
   const unsigned seed = std::stoul(arguments[3]);
+  const Share share{unsigned(std::stoul(arguments[2])), count == 5 ? arguments[4] : "", seed};
+  require(lane.registers(), share.whole);
   power_up(lane, seed);
   reset(lane);
   Session session(lane, history);
@@ -207,7 +224,7 @@ int main(int count, char** arguments) {
   Injector injector(lane, session, moments, history.slack);
   std::printf("run cycles %zu first %u last %u forbidden %zu\n", moments.size(), window.first, window.last,
               session.forbidden());
-  sweep(lane, injector, window, std::stoul(arguments[2]), seed);
+  sweep(lane, injector, window, share);
   std::printf("simulated %llu\n", (unsigned long long)injector.cycles);
   return 0;
 }

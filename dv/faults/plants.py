@@ -13,6 +13,8 @@ from lane_model import ROOT, FaultsError, Point
 
 ITERATED = Point()
 PIPELINED = Point(128, 0, 128)
+# Holds, in a block's first step, the counter block and the first round key.
+ENTERED = "u_aes.gen_iterated.u_core.state_q"
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,8 @@ class Plant:
     changes: tuple[tuple[str, str], ...]
     history: str
     point: Point = ITERATED
+    # A wide register, all of whose bits are flipped.
+    whole: str = ""
 
     def write(self, folder: Path) -> None:
         """Puts the changed source into `folder`."""
@@ -84,6 +88,13 @@ PLANTS = (
         (("assign fault = control_fault || aes_fault || mul_fault;", "assign fault = control_fault || mul_fault;"),),
         "busy",
         PIPELINED,
+    ),
+    Plant(
+        "a block enters AES without its parity",
+        "aes_core_iterated.sv",
+        ((" || (step_q[1] && ^state_q != parity_q)", ""),),
+        "between-authentic",
+        whole=ENTERED,
     ),
     Plant(
         "the cycle of a product is a counter in binary",
