@@ -2,10 +2,11 @@
 //
 // What holds of an AES core, whatever its S-boxes make (`models/`):
 //
+// * without a flip no core sees a fault, whatever comes when;
 // * once a block has left it, or was wiped, a core that is idle holds zeros, and so does each stage without a block;
 // * the keys of a pipelined core are there after as many cycles as it has round keys to make, and not before or after.
 //
-// Both are of no effect on what comes out, so no test of values sees them.
+// The last two are of no effect on what comes out, so no test of values sees them.
 
 module aes_core_properties #(
   parameter int unsigned KeyBits = 128
@@ -71,6 +72,8 @@ module aes_core_properties #(
 
   logic keys_ready, pipelined_ready, pipelined_valid, pipelined_fault;
   aes_pkg::block_t pipelined_block;
+  // There was a key: a lane has one before it has blocks, that of zeros.
+  logic keyed_q;
 
   aes_core_pipelined #(
     .KeyBits(KeyBits)
@@ -81,7 +84,7 @@ module aes_core_properties #(
     .key_i,
     .key_new_i,
     .key_ready_o(keys_ready),
-    .valid_i,
+    .valid_i(valid_i && keyed_q),
     .ready_o(pipelined_ready),
     .block_i,
     .valid_o(pipelined_valid),
@@ -99,7 +102,6 @@ module aes_core_properties #(
   logic wiped_q;
   // How many cycles ago the key was new.
   logic [4:0] since_q;
-  logic keyed_q;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) wiped_q <= 1'b0;
     else if (wipe_i) wiped_q <= 1'b1;
@@ -115,6 +117,7 @@ module aes_core_properties #(
       a_stage_without_a_block_holds_zeros: assert (!wiped_q || &zero);
       a_keys_take_the_cycles_of_their_rounds: assert (!keyed_q || keys_ready == (since_q == 5'(Made)));
       a_pipelined_core_does_not_contradict_itself: assert (!pipelined_fault);
+      i_first_key_has_its_parity: assert (!keyed_q || u_pipelined.key_parity_q == ^u_pipelined.round_key_q[0]);
       i_cycles_are_counted_to_the_last_key: assert (!keyed_q || since_q <= 5'(Made));
       i_round_keys_are_made_in_turn:
       assert (!keyed_q || (since_q == 5'(Made) ? u_pipelined.making_q[0] :

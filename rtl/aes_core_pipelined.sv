@@ -4,8 +4,8 @@
 // they are made one a cycle when a key is new. A result that is not taken holds the whole pipeline.
 //
 // Each stage says on two rails whether a block is in it, so that a flipped bit is seen; a stage without one holds zeros. The first
-// stage has the parity of its block: before the first round a flipped bit makes the block of another counter, and what comes out
-// is then another's pad. After a round no flip of one bit makes any other block's state.
+// stage has the parity of its block and of the first round key: before the first round a flipped bit of either makes the block of
+// another counter, and what comes out is then another's pad. After a round no flip of one bit makes any other block's state.
 
 module aes_core_pipelined #(
   parameter int unsigned KeyBits = 128,
@@ -86,13 +86,11 @@ module aes_core_pipelined #(
   logic [1:0] there_q[Rounds];
   block_t state_q[Rounds];
   block_t unmixed[Rounds];
-  block_t entering;
-  logic parity_q, advance, contradiction;
+  logic key_parity_q, parity_q, advance, contradiction;
 
   assign valid_o = there_q[Rounds-1] == 2'b10;
   assign advance = !valid_o || ready_i;
   assign ready_o = advance;
-  assign entering = block_i ^ round_key_q[0];
 
   for (genvar s = 0; s < Rounds; s++) begin : gen_stage
     block_t substituted;
@@ -120,13 +118,14 @@ module aes_core_pipelined #(
     if (wipe_i) begin
       for (int unsigned s = 0; s < Rounds; s++) state_q[s] <= '0;
     end else if (advance) begin
-      state_q[0] <= valid_i ? entering : '0;
+      state_q[0] <= valid_i ? block_i ^ round_key_q[0] : '0;
       for (int unsigned s = 1; s < Rounds; s++) begin
         state_q[s] <= there_q[s-1] == 2'b10 ? mix_columns(unmixed[s-1]) ^ round_key_q[s] : '0;
       end
     end
 
-    if (valid_i && advance) parity_q <= ^entering;
+    if (key_new_i) key_parity_q <= ^key_i[KeyBits-1-:128];
+    if (valid_i && advance) parity_q <= ^block_i ^ key_parity_q;
   end
 
   // The last round does not mix columns.
