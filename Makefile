@@ -8,8 +8,11 @@ RECORDER := python/casemate/libcasemate_recorder.so python/casemate/casemate-kee
 # The tests can build schemes with a deliberate weakness; what is installed cannot.
 PLANTED := --features casemate-campaign/planted-bugs
 
-# How the recorder and the package are built: as they are released, but for tests.
+# How the recorder and the package are built: as they are released, but for tests. Those share with the Rust tests what they are
+# built from, so they are built with the same features, and without the flags of what is released.
 PROFILE := release
+OUTPUT = $${CARGO_TARGET_DIR:-target}/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))
+SHARED = $(if $(filter dev,$(PROFILE)),--features tested)
 
 # Cargo counts its jobs without make.
 ALONE := env -u MAKEFLAGS -u MFLAGS
@@ -18,12 +21,13 @@ ALONE := env -u MAKEFLAGS -u MFLAGS
 # builds examples, which clippy has looked at; documentation has tests only for cargo.
 NEXTEST := $(shell cargo nextest --version 2>/dev/null)
 RUN_TESTS := $(ALONE) $(if $(NEXTEST),cargo nextest run --cargo-quiet --status-level fail,cargo test --quiet)
+RUST_TESTS = $(RUN_TESTS) --workspace --locked $(PLANTED) --tests
 
 # Property tests draw the same cases each time; `make test SEED=7` draws others.
 SEED ?= 1
 export PROPTEST_RNG_SEED := $(SEED)
 
-.PHONY: demo check test test-python test-documents test-long mutants bench sample campaign reproduce docs build \
+.PHONY: demo check test test-python test-crates test-hw test-long mutants bench sample campaign reproduce docs build \
   lint-rust test-rust lint-python hw hw-lint hw-simulation hw-faults hw-proofs hw-synthesis hw-long clean help
 
 help: ## Show this list
@@ -36,25 +40,29 @@ $(VENV)/.ready: scripts/setup.sh pyproject.toml
 
 build: $(VENV)/.ready ## Build the recorder and the Python package
 	$(ALONE) cargo build --profile $(PROFILE) --locked --package casemate-recorder
-	install $(foreach file,$(notdir $(RECORDER)),$${CARGO_TARGET_DIR:-target}/$(PROFILE)/$(file)) python/casemate/
-	$(ALONE) PIP_QUIET=1 VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop --profile $(PROFILE) --locked --quiet --extras dev
+	install $(foreach file,$(notdir $(RECORDER)),$(OUTPUT)/$(file)) python/casemate/
+	$(ALONE) $(if $(SHARED),RUSTFLAGS=) PIP_QUIET=1 VIRTUAL_ENV=$(abspath $(VENV)) \
+	  $(VENV)/bin/maturin develop --profile $(PROFILE) $(SHARED) --locked --quiet --extras dev
 
 demo: build ## Run sqlite3 under four designs, compare them, and explain one read
 	scripts/setup.sh $(VENV) sqlite3
 	CASEMATE=$(CASEMATE) scripts/demo.sh
 
-# Two chains at a time, since each has stretches that keep one processor busy: the package with its tests, and the Rust
-# tests. What is tested of the package is built without link-time optimisation; `make build` or `make demo` builds it as it
-# is released.
-test: $(VENV)/.ready ## Run every check
-	$(MAKE) --jobs=2 --output-sync=line --no-print-directory PROFILE=quick SEED=$(SEED) test-python test-documents
+# Three chains at a time, since each has stretches that keep one processor busy. The package that is tested is of what the Rust
+# tests are built from; `make build` or `make demo` builds it as it is released.
+test: ## Run every check
+	$(MAKE) --jobs=3 --output-sync=line --no-print-directory PROFILE=dev SEED=$(SEED) test-python test-crates test-hw
 
 test-python: build
 	$(MAKE) lint-python
 	$(ALONE) $(PYTHON) -m pytest --quiet python/tests tests
-	$(MAKE) hw
 
-test-documents: test-rust
+test-hw: build
+	$(ALONE) $(MAKE) --no-print-directory SEED=$(SEED) hw
+
+# The package comes first: the other chains wait for it, and cargo builds for one of them at a time.
+test-crates: lint-rust build
+	$(RUST_TESTS)
 	$(ALONE) cargo test --workspace --locked --quiet $(PLANTED) --doc
 
 # Sweeps go over one design of each class. Left out are the tests of the package, and what takes half a minute each without
@@ -69,7 +77,7 @@ lint-rust:
 	$(ALONE) cargo clippy --workspace --all-targets --locked --quiet $(PLANTED) -- -D warnings
 
 test-rust: lint-rust
-	$(RUN_TESTS) --workspace --locked $(PLANTED) --tests $(if $(SKIPPED),-- $(addprefix --skip ,$(SKIPPED)))
+	$(RUST_TESTS) $(if $(SKIPPED),-- $(addprefix --skip ,$(SKIPPED)))
 
 lint-python: $(VENV)/bin/ruff
 	$(VENV)/bin/ruff check python tests scripts formal dv
@@ -90,8 +98,8 @@ $(VENV)/.ready-hw: scripts/setup.sh pyproject.toml $(VENV)/.ready
 hw-lint: $(VENV)/.ready-hw $(VENV)/bin/ruff ## Lint the hardware: Verilator, Verible
 	$(PYTHON) dv/lint.py
 
-# Each way through AES and each pace once; `make hw-long` simulates all points.
-SIMULATED := aes128-w16,aes256-w8,aes256-two-rounds-w32-tower,aes128-pipelined-w128,router-2-aes128-pipelined-w128
+# Between them they have all files of rtl/, and each way through AES; `make hw-long` simulates all points.
+SIMULATED := aes128-w16,aes256-two-rounds-w32-tower,router-2-aes128-pipelined-w128
 
 hw-simulation: $(VENV)/.ready-hw $(VENV)/bin/ruff ## Simulate the hardware against the golden model
 	$(PYTHON) dv/run.py --seed $(SEED) --points $(SIMULATED)
@@ -100,20 +108,18 @@ hw-simulation: $(VENV)/.ready-hw $(VENV)/bin/ruff ## Simulate the hardware again
 hw-faults: $(VENV)/.ready-hw $(VENV)/bin/ruff ## Flip bits of the hardware, and look for what it should not release
 	$(PYTHON) dv/faults/inject.py
 
-# Each proof must also fail when the hardware is changed.
+# Each proof must also fail when the hardware is changed: here in a third of all ways, in `make hw-long` in all.
 hw-proofs: $(VENV)/.ready-hw ## Prove what holds of the hardware by induction, and that each proof can fail
-	$(PYTHON) formal/prove.py
+	$(PYTHON) formal/prove.py --seed $(SEED)
 
 # One small core through the whole flow that prices RTL.
 hw-synthesis: $(VENV)/.ready-hw $(VENV)/bin/ruff ## Take one small core through the flow that prices RTL, and check each step
 	$(PYTHON) scripts/hw_synthesis.py
 
-# Between them they have all files of rtl/: counters make much code, so coverage is counted on these alone.
-COVERED := aes128-w16,aes256-two-rounds-w32-tower,router-2-aes128-pipelined-w128
-
+# Counters of coverage make much code, so they are on the points of `make hw-simulation`.
 hw-long: $(VENV)/.ready-hw $(VENV)/bin/ruff ## Simulate a million random lines of the hardware, and count what the tests reach of it
 	$(PYTHON) dv/run.py --seed $(SEED)
-	$(PYTHON) dv/run.py --seed $(SEED) --bench lane_bench --points $(COVERED) --coverage
+	$(PYTHON) dv/run.py --seed $(SEED) --bench lane_bench --points $(SIMULATED) --coverage
 	$(PYTHON) dv/run.py --seed $(SEED) --bench lane_bench --test golden_model --lines 1000000
 	$(PYTHON) dv/faults/inject.py --complete
 	$(PYTHON) formal/prove.py --long

@@ -312,12 +312,12 @@ def test_a_build_for_tests_says_that_its_figures_are_not_the_released_ones(measu
         console.print(crypto_table.bench(measured.model_copy(update={"built_as": built_as})))
         return console.export_text()
 
-    assert "built as 'quick', for tests: `make build`" in told("quick")
+    assert "built as 'debug', for tests: `make build`" in told("debug")
     assert "built as" not in told("release")
-    for built_as, begins in (("quick", "Of a build for tests ('quick'), slower than"), ("release", "25.6 GB/s take ")):
+    for built_as, begins in (("debug", "Of a build for tests ('debug'), slower than"), ("release", "25.6 GB/s take ")):
         said = crypto_today.conclusion(measured.implementations, measured.power, 25.6, built_as)
         assert said.startswith(begins)
-    assert measured.built_as in ("quick", "release")
+    assert measured.built_as in ("debug", "release")
 
 
 def test_json_is_what_its_schema_says(casemate: Casemate) -> None:
