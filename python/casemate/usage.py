@@ -4,6 +4,7 @@ Click by itself says it in four lines, of which the last one counts, and knows t
 stay where they say enough; what is added is the option's name in front and the nearest choice behind.
 """
 
+import math
 import re
 
 import click
@@ -12,6 +13,9 @@ from casemate.nearest import hint
 
 ALIKE = 0.7
 """How much alike options must be, of which all begin with two dashes."""
+NUMBERS = (click.types.IntParamType, click.types.FloatParamType)
+UNITS = ("BYTES", "GB/s", "MHz", "NS", "WATTS")
+"""What help calls a number whose unit is its name there."""
 
 
 def line(error: click.UsageError) -> str:
@@ -54,12 +58,37 @@ def _bad(error: click.BadParameter) -> str:
     message, parameter = _begun(error.message), error.param
     if message == error.message and not re.match(r"['\d-]", message):
         return message
+    if parameter is not None and isinstance(parameter.type, NUMBERS):
+        message = _no_number(message, parameter)
     if parameter is not None and isinstance(parameter.type, click.Choice):
         given = re.match(r"'([^']*)'", message)
         message += hint(given[1], map(str, parameter.type.choices)) if given else ""
     if isinstance(parameter, click.Option):
         return f"{max(parameter.opts, key=len)}: {message}"
     return message
+
+
+def _no_number(message: str, parameter: click.Parameter) -> str:
+    """What is no number, or none that is taken: which ones are, in which unit, and the nearest. What something else
+    than its type says of a number stays as it is.
+    """
+    found = re.fullmatch(r"'?(.*?)'? is not (a valid|in the range) .*", message, re.DOTALL)
+    if found is None:
+        return message
+    is_whole = isinstance(parameter.type, click.types.IntParamType)
+    what = "a whole number" if is_whole else "a number"
+    low, high = (getattr(parameter.type, side, None) for side in ("min", "max"))
+    taken = f" from {low} to {high}" if high is not None else f" of at least {low}" if low is not None else ""
+    if parameter.metavar in UNITS:
+        taken += f" in {parameter.metavar}"
+    near = ""
+    if given := re.match(r"[-+]?\d*\.?\d+(e[-+]?\d+)?", found[1].strip(), re.IGNORECASE):
+        value = min(max(float(given[0]), -math.inf if low is None else low), math.inf if high is None else high)
+        if math.isfinite(value):
+            near = f" (did you mean '{round(value) if is_whole else value}'?)"
+    if found[2] == "a valid":
+        return f"'{found[1]}' is not {what}: expected one{taken or ', such as 8'}{near}"
+    return f"{found[1]} is out of range: expected {what}{taken}{near}"
 
 
 def _begun(message: str) -> str:

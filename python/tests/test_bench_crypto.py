@@ -254,7 +254,7 @@ def test_measured_watts_are_the_row_s_own(monkeypatch: pytest.MonkeyPatch, tmp_p
         (("--size", "0"), "casemate: size is 0: expected a multiple of 16 bytes from 16 to 1048576; the nearest is 16"),
         (("--size", "64", "--size", "100"), "casemate: size is 100: expected a multiple of 16"),
         (("--size", str(2**70)), "expected a multiple of 16 bytes"),
-        (("--size", "many"), "'many' is not a valid integer"),
+        (("--size", "many"), "'many' is not a whole number"),
         (("--turns", "0"), "casemate: turns is 0: expected 1 to 10000"),
         (("--tdp", "-3"), "casemate: tdp is -3: expected more than 0"),
         (("--tdp", "nan"), "casemate: tdp is nan: expected more than 0"),

@@ -100,7 +100,7 @@ def test_json_is_what_its_schema_says_and_reads_back(casemate: Casemate) -> None
     ("arguments", "expected"),
     [
         (("--entries", "0"), "casemate: entries is 0: expected 1 to 1048576"),
-        (("--entries", "many"), "'many' is not a valid integer"),
+        (("--entries", "many"), "'many' is not a whole number"),
         (("--height", "1"), "casemate: height is 1: expected 2 to 64"),
         (("--scheme", "cobmc"), "casemate: unknown scheme 'cobmc' (did you mean 'cobcm'?); there are: cobcm, obcm"),
         (("--profile", "secbp"), "casemate: unknown profile 'secbp' (did you mean 'secpb'?)"),

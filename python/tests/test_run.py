@@ -168,7 +168,7 @@ def test_the_table_tells_the_ipc_of_each_core_and_which_are_idle(casemate: Casem
         (["run", "--workload", "bfs", "--warm-up", "1K", "--detail", "sampled"], "a sampled run has no warm-up"),
         (["run", "--workload", "bfs", "--age", "old"], "'old' is not one of 'new', 'steady'"),
         (["run", "--trace", "x.trace", "--set", "scale=9"], "--set is for built-in workloads"),
-        (["run", "--workload", "bfs", "--copies", "0"], "0 is not in the range x>=1"),
+        (["run", "--workload", "bfs", "--copies", "0"], "0 is out of range: expected a whole number of at least 1"),
         (["run", "--workload", "bfs", "--skip", "5"], "--skip and --region are for programs that run now"),
         (["run", "--workload", "bfs", "--dezign", "none"], "--design"),
         (["run", "--trace", "missing.trace"], "missing.trace"),
