@@ -145,7 +145,11 @@ def verilator_toggles(multiplier: Multiplier, trace: Trace) -> dict[str, int]:
     Liberty, and every net traced (SAIF, IEEE 1801).
     """
     folder = multiplier.folder
-    script = [f'read_liberty -ignore_miss_func "{multiplier.cells.path}"', "proc", "write_verilog -noattr cells.v"]
+    script = [
+        f'read_liberty -ignore_miss_func "{multiplier.cells.place(folder)}"',
+        "proc",
+        "write_verilog -noattr cells.v",
+    ]
     tools.yosys(script, folder, "cells")
     (folder / "gates.v").write_text(netlist.verilog(multiplier.netlist))
     inputs = [(name, bit) for name, bit, _ in multiplier.netlist.input_bits() if name != CLOCK]
@@ -249,7 +253,7 @@ def main() -> int:
     parser.add_argument("--lib", type=Path, default=OSU018, help="the cell library (default: %(default)s)")
     path = parser.parse_args().lib
     try:
-        if not path.is_file():
+        if path == OSU018 and not path.is_file():
             raise tools.missing(f"the cell library '{path}'")
         with tempfile.TemporaryDirectory() as folder:
             cells = library.read(path)

@@ -30,6 +30,11 @@ def expression(function: str, variable: Callable[[str], str]) -> str:
     return written
 
 
+def check(function: str) -> None:
+    """Raises `CasemateError` if a text is no function."""
+    expression(function, str)
+
+
 def inputs(function: str) -> list[str]:
     """The names in a function, each once."""
     return list(dict.fromkeys(token for token in _TOKEN.findall(function) if token[0].isalpha() or token[0] == "_"))

@@ -6,7 +6,9 @@ Only what all libraries use is read: no macros, no expressions in values.
 """
 
 import gzip
+import math
 import re
+import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -37,21 +39,45 @@ class Group:
         return self.attributes.get(name, [otherwise])[0]
 
     def number(self, name: str, otherwise: float = 0.0) -> float:
-        """An attribute that is a number."""
-        return float(self.attributes[name][0]) if name in self.attributes else otherwise
+        """An attribute that is a number. Raises `ValueError` if it is none."""
+        if name not in self.attributes:
+            return otherwise
+        return number(self.attributes[name][0], f"'{name}'")
+
+    @property
+    def name(self) -> str:
+        """Its first argument. Raises `ValueError` if it has none."""
+        if not self.arguments:
+            raise ValueError(f"a group '{self.kind}' has no name: expected {self.kind}(NAME)")
+        return self.arguments[0]
+
+
+def number(text: str, what: str) -> float:
+    """A number, which is `what`. Raises `ValueError` if it is none."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not math.isfinite(found):
+        raise ValueError(f"{what} is '{text}': expected a number")
+    return found
+
+
+def content(path: Path) -> bytes:
+    """What is in a file, which may be compressed by gzip. Raises `CasemateError` if it cannot be read."""
+    try:
+        found = path.read_bytes()
+        return gzip.decompress(found) if found[: len(GZIP)] == GZIP else found
+    except OSError as error:
+        near = hint_of_file(path) if isinstance(error, FileNotFoundError) else ""
+        raise CasemateError(f"cannot read the library '{path}': {error.strerror or error}{near}") from error
+    except (EOFError, zlib.error) as error:
+        raise CasemateError(f"cannot read the library '{path}': what gzip compressed is damaged: {error}") from error
 
 
 def read(path: Path) -> Group:
     """The library in a file, which may be compressed by gzip. Raises `CasemateError` if it is none."""
-    try:
-        content = path.read_bytes()
-        if content[:2] == GZIP:
-            content = gzip.decompress(content)
-        text = content.decode("latin-1")
-    except OSError as error:
-        near = hint_of_file(path) if isinstance(error, FileNotFoundError) else ""
-        raise CasemateError(f"cannot read the library '{path}': {error.strerror or error}{near}") from error
-    return parse(text, str(path))
+    return parse(content(path).decode("latin-1"), str(path))
 
 
 def parse(text: str, name: str) -> Group:

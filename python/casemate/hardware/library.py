@@ -7,11 +7,13 @@ unit in Liberty; libraries of cells use square micrometres, and so does this flo
 
 import re
 from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from casemate._core import CasemateError
-from casemate.hardware import liberty
+from casemate.hardware import functions, liberty
 from casemate.hardware.liberty import Group
 
 _PREFIXES = {"f": 1e-15, "p": 1e-12, "n": 1e-9, "u": 1e-6, "m": 1e-3, "": 1.0}
@@ -19,6 +21,7 @@ _TRANSITIONS = ("rise_transition", "fall_transition")
 _DELAYS = ("cell_rise", "cell_fall")
 _ENERGIES = ("rise_power", "fall_power")
 FANOUT_OF_FO4 = 4
+_Read = TypeVar("_Read")
 
 
 @dataclass(frozen=True)
@@ -123,6 +126,14 @@ class Library:
     """The fastest slew that its tables know: that of ports and of the clock."""
     cells: dict[str, Cell] = field(repr=False)
 
+    def place(self, folder: Path) -> Path:
+        """Puts the library into a folder for the programs that run there: plain, and under a name that all of them
+        take. They know no path from where we are, OpenSTA reads nothing that is compressed, and ABC no spaces.
+        """
+        placed = folder / "library.lib"
+        placed.write_bytes(liberty.content(self.path))
+        return placed
+
     def buffer(self, load_f: float) -> Cell:
         """The buffer that drives a load fastest. Raises `CasemateError` if the library has none."""
         found = [cell for cell in self.cells.values() if _is_gate(cell, "")]
@@ -150,12 +161,12 @@ class Library:
 
 def _is_gate(cell: Cell, written: str) -> bool:
     """Whether a cell has one input, one output and this function."""
-    from casemate.hardware.functions import expression
-
     if len(cell.inputs) != 1 or len(cell.outputs) != 1 or cell.flop or cell.is_other_state:
         return False
     output = cell.pins[cell.outputs[0]]
-    return bool(output.function) and bool(output.delays) and expression(output.function, lambda _: "") == written
+    return (
+        bool(output.function) and bool(output.delays) and functions.expression(output.function, lambda _: "") == written
+    )
 
 
 def _delay_s(cell: Cell, load_f: float, slew_s: float) -> float:
@@ -169,9 +180,14 @@ def _worst(cell: Cell, load_f: float, slew_s: float) -> float:
 
 
 def read(path: Path) -> Library:
-    """The library in a Liberty file. Raises `CasemateError` if it is none, or if its cells have no areas."""
+    """The library in a Liberty file. Raises `CasemateError` if it is none, if a number, unit, table or function in it
+    is none, or if its cells have no areas.
+    """
     group = liberty.read(path)
-    library = _Reader(group, path).library()
+    try:
+        library = _Reader(group, path).library()
+    except ValueError as error:
+        raise CasemateError(f"the library '{path}': {error}") from error
     if not library.cells:
         raise CasemateError(f"the library '{path}' has no cells")
     if not any(cell.area_um2 for cell in library.cells.values()):
@@ -187,17 +203,18 @@ class _Reader:
 
     def __init__(self, group: Group, path: Path) -> None:
         self._group, self._path = group, path
-        self._time = _unit(group.text("time_unit", "1ns"))
-        number, unit = [*group.attributes.get("capacitive_load_unit", ["1", "pf"]), "pf"][:2]
-        self._farad = float(number) * _PREFIXES[unit.strip().lower()[:-1]]
-        self._volt = _unit(group.text("voltage_unit", "1V"))
-        self._leakage = _unit(group.text("leakage_power_unit", "1nW"))
+        self._time = _unit(group, "time_unit", "1ns")
+        self._farad = _unit(group, "capacitive_load_unit", "1pf")
+        self._volt = _unit(group, "voltage_unit", "1V")
+        self._leakage = _unit(group, "leakage_power_unit", "1nW")
         self._voltage = group.number("nom_voltage", 1.0) * self._volt
-        self._templates = {each.arguments[0]: each for each in group.all("lu_table_template", "power_lut_template")}
+        if self._voltage <= 0:
+            raise ValueError("'nom_voltage' is not positive: expected that of the cells, as in 1.8")
+        self._templates = {each.name: each for each in group.all("lu_table_template", "power_lut_template")}
 
     def library(self) -> Library:
         """The library itself."""
-        cells = [self._cell(group) for group in self._group.all("cell")]
+        cells = [_named(f"cell '{group.name}'", self._cell, group) for group in self._group.all("cell")]
         tables = [arc.rise for cell in cells for pin in cell.pins.values() for arc in pin.transitions]
         slew = min((table.slews[0] for table in tables), default=0.0)
         name = self._group.arguments[0] if self._group.arguments else self._path.name
@@ -205,16 +222,23 @@ class _Reader:
         return Library(name, self._path, self._voltage, self._time, slew, by_name)
 
     def _cell(self, group: Group) -> Cell:
-        pins = {pin.arguments[0]: self._pin(pin) for pin in group.all("pin") if pin.text("direction") != "internal"}
+        pins = {
+            pin.name: _named(f"pin '{pin.name}'", self._pin, pin)
+            for pin in group.all("pin")
+            if pin.text("direction") != "internal"
+        }
         flops = group.all("ff")
         flop = None
         if len(flops) == 1:
             state, inverse = [*flops[0].arguments, "", ""][:2]
             texts = (flops[0].text(name) for name in ("next_state", "clocked_on", "clear", "preset"))
             flop = Flop(state, inverse, *texts)
+        area = group.number("area")
+        if area < 0:
+            raise ValueError(f"'area' is {area:g}: expected one in square micrometres")
         return Cell(
-            group.arguments[0],
-            group.number("area"),
+            group.name,
+            area,
             group.number("cell_leakage_power", self._group.number("default_cell_leakage_power")) * self._leakage,
             pins,
             flop,
@@ -226,10 +250,13 @@ class _Reader:
         # Constraints are timing too, but not of an output.
         timing = [each for each in group.all("timing") if each.all(*_DELAYS)]
         energy = self._farad * self._volt**2
+        function = group.text("function")
+        if function:
+            functions.check(function)
         return Pin(
             group.text("direction") == "output",
             capacitance * self._farad,
-            group.text("function"),
+            function,
             self._arcs(timing, _TRANSITIONS, self._time),
             self._arcs(timing, _DELAYS, self._time),
             self._arcs(group.all("internal_power"), _ENERGIES, energy),
@@ -260,7 +287,10 @@ class _Reader:
         loads = next((points for is_load, points in axes if is_load), (0.0,))
         slews = next((points for is_load, points in axes if not is_load), (0.0,))
         if len(values) != len(loads) * len(slews):
-            loads, slews, values = (0.0,), (0.0,), values[:1]
+            raise ValueError(
+                f"a table '{group.kind}' has {len(values)} values: expected {len(loads)} x {len(slews)}, over the "
+                "output's load and the input's slew"
+            )
         if (axes and axes[0][0]) or len(axes) < 2:
             rows = [tuple(values[row * len(slews) : (row + 1) * len(slews)]) for row in range(len(loads))]
         else:
@@ -273,13 +303,26 @@ class _Reader:
         return Table(tuple(farads), tuple(seconds), tuple(rows))
 
 
+def _named(what: str, read: Callable[[Group], _Read], group: Group) -> _Read:
+    """What is read of a group; what is wrong with it has its name in front."""
+    try:
+        return read(group)
+    except (ValueError, CasemateError) as error:
+        raise ValueError(f"{what}: {error}") from error
+
+
 def _numbers(texts: list[str]) -> list[float]:
-    return [float(number) for text in texts for number in re.split(r"[\s,]+", text.strip()) if number]
+    written = (each for text in texts for each in re.split(r"[\s,]+", text.strip()) if each)
+    return [liberty.number(each, "a value of a table") for each in written]
 
 
-def _unit(text: str) -> float:
-    """A unit such as `100ps`, in SI units."""
-    found = re.fullmatch(r"([\d.]+)\s*([fpnum]?)[a-zA-Z]+", text.strip())
-    if found is None:
-        raise CasemateError(f"'{text}' is no unit of a cell library: expected one such as '1ns'")
-    return float(found[1]) * _PREFIXES[found[2]]
+def _unit(group: Group, name: str, otherwise: str) -> float:
+    """A unit such as `100ps`, in SI units; that of capacitance is written as two values. Raises `ValueError` if it is
+    none of its kind.
+    """
+    text = "".join(group.attributes.get(name, [otherwise])[:2]).strip()
+    found = re.fullmatch(rf"([\d.]+(?:e-?\d+)?)\s*([fpnum]?)(?i:{otherwise[-1]})", text)
+    scale = liberty.number(found[1], f"'{name}'") if found else 0.0
+    if found is None or not scale:
+        raise ValueError(f"'{name}' is '{text}': expected a unit such as '{otherwise}'")
+    return scale * _PREFIXES[found[2]]

@@ -66,12 +66,13 @@ def to_cells(design: Design, library: Library, delay_s: float, folder: Path, box
         f"strash; ifraig; strash; if -g -K 6; strash; dch -f; map -B 0.9 -D {picoseconds}; topo; "
         f"buffer -c -N {SINKS_MAX}; topo; upsize -D {picoseconds}; dnsize -D {picoseconds}; stime -p\n"
     )
+    placed = library.place(folder)
     script = [
         read_command(design, boxes),
         f"synth -flatten -top {design.top}",
-        f'dfflibmap -liberty "{library.path}"',
+        f'dfflibmap -liberty "{placed}"',
         "opt",
-        f'abc -liberty "{library.path}" -constr "{constraints}" -script "{recipe}"',
+        f'abc -liberty "{placed}" -constr "{constraints}" -script "{recipe}"',
         *FLATTEN_ALL,
         "opt_clean -purge",
         "setundef -zero",

@@ -1,0 +1,71 @@
+"""Libraries that are damaged, compressed or somewhere else: each is read, or refused in a line that names the place."""
+
+import gzip
+import os
+from pathlib import Path
+
+import pytest
+from casemate._core import CasemateError
+from casemate.hardware import design, library, synthesis, tools
+from hardware_parts import TEXT, small_library
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("area : 16", "area : abc", "cell 'INV': 'area' is 'abc': expected a number"),
+        ("area : 16", "area : nan", "cell 'INV': 'area' is 'nan': expected a number"),
+        ("area : 16", "area : -16", "cell 'INV': 'area' is -16: expected one in square micrometres"),
+        ("capacitance : 0.05", "capacitance : 5x", "cell 'INV': pin 'A': 'capacitance' is '5x': expected a number"),
+        ("pin(A)", "pin()", "cell 'INV': a group 'pin' has no name: expected pin(NAME)"),
+        ('"!A"', '"A $ B"', "cell 'INV': pin 'Y': 'A $ B' is no function of a cell"),
+        ('values ("0.1, 0.1"', 'values ("0.1, x"', "cell 'INV': pin 'Y': a value of a table is 'x': expected a number"),
+        (
+            'values ("0.1, 0.1", ',
+            "values (",
+            "a table 'cell_rise' has 2 values: expected 2 x 2, over the output's load",
+        ),
+        ('"1ns"', '"1 parsec"', "'time_unit' is '1 parsec': expected a unit such as '1ns'"),
+        ('"1ns"', '"0ns"', "'time_unit' is '0ns': expected a unit such as '1ns'"),
+        ("(1,pf)", "(1,zork)", "'capacitive_load_unit' is '1zork': expected a unit such as '1pf'"),
+        ("nom_voltage : 2", "nom_voltage : 0", "'nom_voltage' is not positive: expected that of the cells, as in 1.8"),
+    ],
+)
+def test_what_is_wrong_in_a_library_is_named_with_its_cell(tmp_path: Path, old: str, new: str, said: str) -> None:
+    assert old in TEXT
+    with pytest.raises(CasemateError) as refused:
+        small_library(tmp_path, TEXT.replace(old, new, 1))
+    assert str(refused.value).startswith(f"the library '{tmp_path / 'small.lib'}': ")
+    assert said in str(refused.value)
+
+
+def test_a_unit_of_capacitance_is_read_in_either_case(tmp_path: Path) -> None:
+    picofarads = small_library(tmp_path).cells["INV"].pins["A"].capacitance_f
+    assert small_library(tmp_path, TEXT.replace("(1,pf)", "(1.0e3,fF)")).cells["INV"].pins["A"].capacitance_f == (
+        pytest.approx(picofarads)
+    )
+
+
+@pytest.mark.parametrize("keep", [20, -40])
+def test_a_compressed_library_that_is_cut_off_is_refused(tmp_path: Path, keep: int) -> None:
+    path = tmp_path / "cut.lib.gz"
+    path.write_bytes(gzip.compress(TEXT.encode())[:keep])
+    with pytest.raises(CasemateError, match=r"cut\.lib\.gz': what gzip compressed is damaged"):
+        library.read(path)
+
+
+def test_programs_get_a_library_plain_and_under_a_path_that_they_find(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given, work = tmp_path / "a b", tmp_path / "work"
+    given.mkdir()
+    work.mkdir()
+    (given / "small.lib.gz").write_bytes(gzip.compress(TEXT.encode()))
+    monkeypatch.chdir(tmp_path)
+    scripts = list[str]()
+    monkeypatch.setattr(tools, "yosys", lambda script, folder, name: scripts.extend(script))
+    synthesis.to_cells(design.Design((), "top"), library.read(Path("a b/small.lib.gz")), 4e-9, work)
+    named = [line.split('"')[1] for line in scripts if "-liberty" in line]
+    assert len(named) == 2
+    assert {Path(name).read_text() for name in named} == {TEXT}
+    assert all(os.path.isabs(name) and " " not in Path(name).name for name in named)
