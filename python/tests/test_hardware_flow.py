@@ -9,6 +9,7 @@ from itertools import product
 from pathlib import Path
 from typing import ClassVar
 
+import hardware_parts
 import pytest
 from casemate import hardware_picture
 from casemate._core import CasemateError, GcmLines
@@ -227,6 +228,17 @@ def test_a_netlist_that_differs_from_the_rtl_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="netlists are run as C")
+def test_logic_that_drives_itself_is_refused_before_it_is_priced(tmp_path: Path) -> None:
+    gates = (
+        Instance("flop", "DFF", {"CK": 2, "D": 5, "Q": 6}),
+        Instance("i0", "XOR", {"A": 3, "B": 5, "Y": 4}),
+        Instance("i1", "INV", {"A": 4, "Y": 5}),
+    )
+    looped = hardware_parts.netlist({"clk": (True, 2), "a": (True, 3), "y": (False, 6)}, gates)
+    with pytest.raises(CasemateError, match="'top' has logic that drives itself"):
+        gate_simulation.check(looped, small_library(tmp_path), "clk")
+
+
 def test_a_gated_clock_is_refused(tmp_path: Path) -> None:
     gated = shared_net(1).with_instances([Instance("f", "DFF", {"CK": 3, "D": 3, "Q": 4})])
     with pytest.raises(CasemateError, match="gated, inverted and several clocks"):
@@ -354,6 +366,16 @@ def test_a_result_is_kept_until_anything_that_decides_it_changes(tmp_path: Path)
     assert [kept.keep("area", told | change, find) for change in changes] == [1, 2, 3, 4, 5]
     assert [kept.keep("area", told | change, find) for change in changes] == [1, 2, 3, 4, 5]
     assert kept.keep("energy", told, find) == 6
+
+
+@pytest.mark.parametrize("damage", ["", "{", "{}", "null", "[1]", '{"digest": "0", "found": 7}', None])
+def test_a_kept_result_that_is_damaged_is_found_again(tmp_path: Path, damage: str | None) -> None:
+    kept = store.Store(tmp_path)
+    assert kept.keep("area", {}, lambda: {"um2": 5.5}) == {"um2": 5.5}
+    (path,) = tmp_path.iterdir()
+    path.write_text(path.read_text().replace("5.5", "5.4") if damage is None else damage)
+    assert kept.keep("area", {}, lambda: {"um2": 5.5}) == {"um2": 5.5}
+    assert kept.keep("area", {}, lambda: {"um2": 6.5}) == {"um2": 5.5}
 
 
 def test_the_text_of_a_step_decides_its_results() -> None:

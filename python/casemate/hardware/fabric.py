@@ -10,7 +10,7 @@ from pathlib import Path
 
 from casemate.hardware import tools
 from casemate.hardware.design import Design
-from casemate.hardware.synthesis import FLATTEN_ALL, read_command
+from casemate.hardware.synthesis import FLATTEN_ALL, WITHOUT_WORDS, read_command
 from casemate.results.hardware import Fpga
 
 _FPGA_KINDS = {"LUT": "lut", "INV": "lut", "FD": "flops", "MUXF": "muxes", "CARRY": "carries", "RAMB": "block_rams"}
@@ -20,6 +20,7 @@ def to_fabric(design: Design, folder: Path, boxes: Sequence[str] = ()) -> Fpga:
     """What a design takes of a Xilinx series 7 FPGA, without pads and what is in boxes; Yosys is not Xilinx's tool."""
     script = [
         read_command(design, boxes),
+        *WITHOUT_WORDS,
         *_without_parameters(design, boxes, folder),
         f"synth_xilinx -family xc7 -flatten -noiopad -top {design.top}",
         *FLATTEN_ALL,

@@ -121,7 +121,7 @@ class Flow:
                 except CasemateError as error:
                     raise CasemateError(f"'{design.title}' cannot be elaborated: {error}") from error
 
-        found = self._store.keep("ports", rtl, find)
+        found = self._store.keep("ports", rtl | {"step": store.code("synthesis")}, find)
         return {name: (bool(port[0]), int(port[1])) for name, port in found.items()}
 
     def _of(self, design: Design) -> dict[str, Any]:
@@ -193,7 +193,7 @@ class Flow:
             with tempfile.TemporaryDirectory() as folder:
                 return fabric.to_fabric(design, Path(folder), boxes).model_dump()
 
-        told = self._of(design) | {"step": store.code("fabric"), "boxes": boxes}
+        told = self._of(design) | {"step": store.code("fabric", "synthesis"), "boxes": boxes}
         found: dict[str, int] = self._store.keep("fpga", told, find)
         return found
 

@@ -101,6 +101,7 @@ def check(netlist: Netlist, library: Library, clock: str) -> None:
         )
     numbers = {net: number for number, net in enumerate(sorted(netlist.nets()))}
     _Writer(netlist, library, clock, numbers).edges()
+    in_order(netlist, library)
 
 
 def _write_trace(trace: Trace, inputs: list[tuple[str, int]], outputs: list[tuple[str, int]], path: Path) -> None:

@@ -1,8 +1,9 @@
 """Runs RTL with a stimulus: Verilator, behind a face that has only ports.
 
 The simulator is a process that reads the inputs of a cycle as a line and answers with the outputs before the clock's
-edge, so a stimulus can wait for the core. It reads the RTL by itself: what it says next to what the netlist does is a
-check of synthesis. Registers without reset begin as zero in both.
+edge, so a stimulus can wait for the core. What the RTL itself prints goes to standard error. Verilator reads the RTL by
+itself: what it says next to what the netlist does is a check of synthesis. Registers without reset begin as zero in
+both.
 """
 
 import subprocess
@@ -22,9 +23,11 @@ _HARNESS = """// Reads `port:hex ...` for each cycle, writes all outputs as hex 
 #include <cstring>
 #include <iostream>
 #include <string>
+#include <unistd.h>
 #include "Vcore.h"
 #include "verilated.h"
 
+static FILE* answers;
 static int digit(char c) { return c <= '9' ? c - '0' : c - 'a' + 10; }
 
 template <typename T> void put(T& port, const char* hex) { port = static_cast<T>(strtoull(hex, nullptr, 16)); }
@@ -34,13 +37,16 @@ template <std::size_t N> void put(VlWide<N>& port, const char* hex) {
     for (std::size_t i = 0; i < length; i++) port[i / 8] |= static_cast<EData>(digit(hex[length - 1 - i])) << (4 * (i %
     8));
 }
-template <typename T> void say(const T& port) { printf("%llx ", static_cast<unsigned long long>(port)); }
+template <typename T> void say(const T& port) { fprintf(answers, "%llx ", static_cast<unsigned long long>(port)); }
 template <std::size_t N> void say(const VlWide<N>& port) {
-    for (std::size_t word = N; word > 0; word--) printf("%08x", port[word - 1]);
-    putchar(' ');
+    for (std::size_t word = N; word > 0; word--) fprintf(answers, "%08x", port[word - 1]);
+    putc(' ', answers);
 }
 
 int main(int argc, char** argv) {
+    // $display writes to standard output, which is the stimulus's here.
+    answers = fdopen(dup(1), "w");
+    if (!answers || dup2(2, 1) < 0) return 2;
     VerilatedContext context;
     Vcore core{&context};
     core.@CLOCK@ = 0;
@@ -55,8 +61,8 @@ int main(int argc, char** argv) {
         }
         core.eval();
 @OUTPUTS@
-        putchar('\\n');
-        fflush(stdout);
+        putc('\\n', answers);
+        fflush(answers);
         core.@CLOCK@ = 1;
         core.eval();
         core.@CLOCK@ = 0;
@@ -89,7 +95,10 @@ class _Process:
         self._process.stdin.flush()
         said = self._process.stdout.readline().split()
         if len(said) != len(self._outputs):
-            raise CasemateError(f"the simulation ended in cycle {self._cycles}")
+            raise CasemateError(
+                f"the simulation ended in cycle {self._cycles}: expected RTL that settles and does not stop by itself; "
+                "what it said stands above"
+            )
         return {name: int(value, 16) for name, value in zip(self._outputs, said, strict=True)}
 
     def end(self) -> None:

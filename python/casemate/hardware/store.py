@@ -1,7 +1,8 @@
 """Keeps what a step of the flow found in a file named by all that decides it, so that nothing is done twice.
 
 What decides a result is the content of every source, the parameters, the library, the versions of the programs, and the
-text of the step itself in this package. A sweep that was interrupted goes on from what is there.
+text of the step itself in this package. A sweep that was interrupted goes on from what is there. What is kept has its
+own digest with it: a file that was cut off, edited or hit by a bad disk is found again, and no figure comes from it.
 """
 
 import gzip
@@ -61,8 +62,12 @@ class Store:
         """The result of a step as JSON: what was kept, or what is found now."""
         path = self.path(step, inputs)
         try:
-            return json.loads(path.read_bytes())
-        except (FileNotFoundError, ValueError):
+            kept = json.loads(path.read_bytes())
+            if kept["digest"] == digest(kept["found"]):
+                return kept["found"]
+        except (OSError, ValueError, KeyError, TypeError):
             # Not there yet, or damaged by others: what is kept can always be found again.
-            screen.write_whole(path, json.dumps(find()).encode())
-        return json.loads(path.read_bytes())
+            pass
+        found = json.loads(json.dumps(find()))
+        screen.write_whole(path, json.dumps({"digest": digest(found), "found": found}).encode())
+        return found

@@ -24,6 +24,8 @@ from casemate.hardware.library import FANOUT_OF_FO4, Library
 
 FLATTEN_ALL = ("setattr -mod -unset keep_hierarchy", "setattr -unset keep_hierarchy", "flatten")
 """Yosys commands that put what was kept apart into the module on top, when nothing is merged any more."""
+WITHOUT_WORDS = ("delete */t:$print", "delete */t:$check")
+"""Yosys commands that leave out what RTL prints and asserts, which is no hardware."""
 TARGET_FO4 = 40
 """The delay that ABC aims at, in delays of an inverter with four of its kind behind it."""
 
@@ -36,7 +38,7 @@ def read_command(design: Design, boxes: Sequence[str] = ()) -> str:
     sources = " ".join(map(str, design.sources))
     boxed = " ".join(f"--blackboxed-module {name}" for name in boxes)
     modules = "--best-effort-hierarchy" if design.keeps_modules else ""
-    return f"read_slang --ignore-timing {modules} --top {design.top} {values} {boxed} {sources}"
+    return f"read_slang --ignore-timing --ignore-assertions {modules} --top {design.top} {values} {boxed} {sources}"
 
 
 def ports(design: Design, folder: Path) -> dict[str, tuple[bool, int]]:
@@ -69,6 +71,7 @@ def to_cells(design: Design, library: Library, delay_s: float, folder: Path, box
     placed = library.place(folder)
     script = [
         read_command(design, boxes),
+        *WITHOUT_WORDS,
         f"synth -flatten -top {design.top}",
         f'dfflibmap -liberty "{placed}"',
         "opt",
