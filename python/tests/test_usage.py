@@ -1,5 +1,7 @@
 """A wrong use of any command is one line that says what was expected, and exits with 2. Every --json has a schema."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import click
@@ -30,6 +32,8 @@ WRONG = [
     (("bench", "crypto", "--size", "many"), "--size: 'many' is not a whole number: expected one in BYTES\n"),
     (("bench", "crypto", "--size"), "option '--size' requires an argument"),
     (("run", "--limit", "x"), "--limit: 'x' is not a number of instructions: expected a number such as"),
+    (("schema", "cost", "engine", "8"), "unknown schema 'cost engine 8' (did you mean 'cost engine'?); there are: run"),
+    (("schema", "trace", "inof"), "unknown schema 'trace inof' (did you mean 'trace'?); there are: run"),
     (("explain",), "expected DESIGN; see `casemate explain --help`"),
     (("cost", "secpb", "--counted", "--operations"), "--counted goes with neither --operations nor --closed-form"),
 ]
@@ -80,6 +84,11 @@ def test_what_prints_json_has_a_schema_under_its_own_words() -> None:
         assert schema.of(words)
     for kind in set(schema.KINDS) - {"result"}:
         assert any(words == kind or words.startswith(f"{kind} ") for words in printing), kind
+
+
+def test_the_command_is_the_package_as_well() -> None:
+    said = subprocess.run([sys.executable, "-m", "casemate", "--version"], capture_output=True, text=True, check=True)
+    assert said.stdout.startswith("casemate, version ")
 
 
 def test_a_group_whose_commands_print_alike_has_their_schema(casemate: Casemate) -> None:

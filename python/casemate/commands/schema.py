@@ -47,8 +47,10 @@ def of(words: str) -> str:
     """The name of the result that a command prints. Raises `CasemateError` if there is no such command, or if those of
     a group print several.
     """
-    known = next((name for name in KINDS if words == name or words.startswith(f"{name} ")), None)
-    if known:
+    if words in KINDS:
+        return KINDS[words]
+    known = next((name for name in KINDS if words.startswith(f"{name} ")), None)
+    if known and _is_command(words):
         return KINDS[known]
     of_group = {name: kind for name, kind in KINDS.items() if name.startswith(f"{words} ")}
     if len(set(of_group.values())) == 1:
@@ -56,6 +58,18 @@ def of(words: str) -> str:
     if of_group:
         raise CasemateError(f"'{words}' prints one of several: expected {', '.join(of_group)}")
     raise CasemateError(f"unknown schema '{words}'{hint(words, KINDS)}; there are: {', '.join(KINDS)}")
+
+
+def _is_command(words: str) -> bool:
+    """Whether there is a command of these words."""
+    from casemate.cli import casemate
+
+    found: click.Command | None = casemate
+    for word in words.split():
+        if not isinstance(found, click.Group):
+            return False
+        found = found.get_command(click.Context(found), word)
+    return found is not None
 
 
 @click.command("schema", epilog=EPILOG.format(listed="\n  ".join(KINDS)))

@@ -1,0 +1,5 @@
+"""`python -m casemate`, where the command itself is not in the path."""
+
+from casemate.cli import main
+
+main()
