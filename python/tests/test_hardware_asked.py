@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import math
 import shutil
 from pathlib import Path
 
@@ -243,6 +244,14 @@ def test_what_sources_report_themselves_comes_first_and_files_are_named_from_her
     assert tools.errors_of("nothing to see\n", -9) == "it ended with signal 9, and its last line is: nothing to see"
 
 
+def core(um2: float) -> dict[str, object]:
+    """A core of this area, as a flow without a stimulus prints it."""
+    area = {"um2": um2, "flops_um2": 0.0, "cells": 1, "flops": 0, "fanout_buffers": 0}
+    path = {"path_begins": "a", "path_ends": "b", "path_cells": 1}
+    work = dict.fromkeys(("cycles_per_line", "latency_cycles", "gbps", "gbps_per_mm2"))
+    return {"name": "core", "area": area, "speed": {"fmax_mhz": 9.0} | path | work, "fpga": None, "energy": None}
+
+
 def beside(**changed: object) -> str:
     """A result of the small library without cores, as a flow that aims at 8 ns prints it."""
     told = {"library": "small", "voltage_v": 2.0, "target_ns": 8.0, "tools": {}, "rows": [], "scaling": []}
@@ -255,6 +264,9 @@ def beside(**changed: object) -> str:
         ("thesi.json", beside(), "--beside: cannot read 'thesis.json': No such file or directory (did you mean 'thesi"),
         ("thesis.json", "{", "'thesis.json' holds no cores: Invalid JSON: EOF while parsing an object at line 1"),
         ("thesis.json", "{}", "holds no cores: library: Field required; expected what `casemate cost rtl --json`"),
+        ("thesis.json", beside(target_ns=math.nan), "holds no cores: target_ns: Input should be"),
+        ("thesis.json", beside(rows=[core(um2=-1)]), "no cores: rows.0.area.um2: Input should be greater than 0;"),
+        ("thesis.json", beside(rows=[core(um2=math.nan)]), "no cores: rows.0.area.um2: Input should be"),
         ("thesis.json", beside(library="big"), "are of the library big, and those here of the library small"),
         ("thesis.json", beside(voltage_v=1.1), "are at 1.1 V, and those here at 2 V"),
         ("thesis.json", beside(target_ns=3), "synthesised for 3 ns, and those here synthesised for 8 ns: price them"),

@@ -1,14 +1,23 @@
 """What `casemate cost rtl` and `casemate cost engine` give: what cores take in a cell library and in an FPGA."""
 
+from typing import Annotated
+
+from pydantic import Field
+
 from casemate.results.base import Result
+
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+"""What can be measured: files of results are read again, and set beside others in tables and logarithmic pictures."""
+Size = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+"""One that is more than nothing."""
 
 
 class Area(Result):
     """What a core takes of a cell library."""
 
-    um2: float
+    um2: Size
     """The sum of the cells' areas, in square micrometres: no wires, no empty rows."""
-    flops_um2: float
+    flops_um2: Amount
     """Of these, flip-flops."""
     cells: int
     """Cells, as synthesis and static timing count them alike."""
@@ -21,7 +30,7 @@ class Area(Result):
 class Speed(Result):
     """How fast a core is."""
 
-    fmax_mhz: float
+    fmax_mhz: Size
     """The highest frequency, with ideal wires and registers right at the ports."""
     path_begins: str
     """The register or input where the longest path begins."""
@@ -29,15 +38,15 @@ class Speed(Result):
     """The register or output where it ends."""
     path_cells: int
     """The cells on it."""
-    cycles_per_line: float | None
+    cycles_per_line: Size | None
     """Cycles from one line (or whatever the stimulus counts) to the next, measured in simulation; nothing without
     one.
     """
-    latency_cycles: float | None
+    latency_cycles: Amount | None
     """Cycles from taking a line to its response, if the stimulus says when the core took it."""
-    gbps: float | None
+    gbps: Size | None
     """Text in Gbit/s at the highest frequency; nothing for what seals no lines."""
-    gbps_per_mm2: float | None
+    gbps_per_mm2: Size | None
     """That for each square millimetre of cells."""
 
 
@@ -63,15 +72,15 @@ class EnergyOfLine(Result):
 
     lines: int
     """Lines over which it is the mean."""
-    switching_nj: float
+    switching_nj: Amount
     """Charging the input pins at nets, but for the clock's."""
-    internal_nj: float
+    internal_nj: Amount
     """Within cells, but for clock pins."""
-    clock_nj: float
+    clock_nj: Amount
     """The clock pins of flip-flops: their charge, and what is within."""
-    leakage_nj: float
+    leakage_nj: Amount
     """Leakage, for as long as a line takes at the highest frequency."""
-    total_nj: float
+    total_nj: Size
     """The sum."""
 
 
@@ -116,9 +125,9 @@ class HardwareCost(Result):
 
     library: str
     """The cell library."""
-    voltage_v: float
+    voltage_v: Size
     """Its voltage."""
-    target_ns: float
+    target_ns: Size
     """The delay that synthesis aimed at."""
     tools: dict[str, str]
     """The versions of the programs."""
