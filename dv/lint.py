@@ -1,11 +1,15 @@
 """Lints rtl/ and dv/sv: Verilator with all warnings on every parameter point, Verible with its rules.
 
+  python dv/lint.py          what `make hw-lint` runs: some seconds
+
 What they are told not to mention stands with reasons in rtl/waivers.vlt and rtl/verible.waiver. Lint also holds that
-bad parameters are refused (elaboration.py).
+bad parameters are refused (elaboration.py). Exit codes: 0 if nothing was found, 1 if something was, 2 if tools are
+missing or the request makes no sense.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,7 +40,10 @@ def checks() -> Iterator[tuple[str, str]]:
 
 
 def main() -> int:
-    """0 if nothing was found, 1 if something was, 2 if tools are missing."""
+    """0 if nothing was found, 1 if something was, 2 if tools are missing or the request makes no sense."""
+    argparse.ArgumentParser(
+        prog="lint.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    ).parse_args()
     try:
         need()
     except MissingError as error:

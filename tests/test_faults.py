@@ -101,3 +101,26 @@ def test_the_masks_of_all_lines_and_the_tags_that_would_make_a_forgery_authentic
             right = made.gcm.tag(nonce, line)
             if words[1] == "refuse" and right not in made.known:
                 assert right in made.secrets, (name, words)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (["--share", "0"], "--share 0: expected 1 (every bit) or more"),
+        (["--complete", "--share", "4"], "--share 4: --complete flips every bit; expected one of the two"),
+        (["--build", "FOLDER/file/models"], "--build: cannot make the folder 'FOLDER/file/models'"),
+        (["--json", "FOLDER"], "--json: cannot write 'FOLDER': expected a file in a folder that is there"),
+        (["--json", "FOLDER/nowhere/x.json"], "expected a file in a folder that is there"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_a_flip(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], asked: list[str], said: str
+) -> None:
+    (tmp_path / "file").touch()
+    words = [each.replace("FOLDER", str(tmp_path)) for each in asked]
+    if "--build" not in words:
+        words += ["--build", str(tmp_path / "models")]
+    with pytest.raises(SystemExit) as refused:
+        part("inject").parse(words)
+    assert refused.value.code == 2
+    assert said.replace("FOLDER", str(tmp_path)) in capsys.readouterr().err

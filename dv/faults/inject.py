@@ -183,6 +183,15 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     if options.share is not None and options.share < 1:
         parser.error(f"--share {options.share}: expected 1 (every bit) or more")
+    if options.complete and options.share not in (None, 1):
+        parser.error(f"--share {options.share}: --complete flips every bit; expected one of the two")
+    try:
+        options.build.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        parser.error(f"--build: cannot make the folder '{options.build}': {error.strerror}")
+    if options.json and (options.json.is_dir() or not options.json.absolute().parent.is_dir()):
+        # It is written at the end, which is minutes away.
+        parser.error(f"--json: cannot write '{options.json}': expected a file in a folder that is there")
     return options
 
 
