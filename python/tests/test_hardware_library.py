@@ -64,6 +64,7 @@ def test_programs_get_a_library_plain_and_under_a_path_that_they_find(
     monkeypatch.chdir(tmp_path)
     scripts = list[str]()
     monkeypatch.setattr(tools, "yosys", lambda script, folder, name: scripts.extend(script))
+    (work / "mapped.json").write_text("{}")
     synthesis.to_cells(design.Design((), "top"), library.read(Path("a b/small.lib.gz")), 4e-9, work)
     named = [line.split('"')[1] for line in scripts if "-liberty" in line]
     assert len(named) == 2

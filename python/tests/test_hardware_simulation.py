@@ -69,6 +69,18 @@ def test_what_rtl_prints_and_asserts_is_left_out_of_hardware(tmp_path: Path, mon
     (tmp_path / "small.lib").write_text(TEXT)
     scripts = list[str]()
     monkeypatch.setattr(tools, "yosys", lambda script, folder, name: scripts.extend(script))
+    (tmp_path / "mapped.json").write_text("{}")
     synthesis.to_cells(design.Design((), "top"), library.read(tmp_path / "small.lib"), 4e-9, tmp_path)
     assert "--ignore-assertions" in scripts[0]
     assert scripts[1:3] == ["delete */t:$print", "delete */t:$check"]
+
+
+@pytest.mark.parametrize("written", ["", '{"modules": {'])
+def test_a_netlist_that_a_full_disk_cut_off_is_refused_before_it_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str
+) -> None:
+    (tmp_path / "small.lib").write_text(TEXT)
+    (tmp_path / "mapped.json").write_text(written)
+    monkeypatch.setattr(tools, "yosys", lambda script, folder, name: None)
+    with pytest.raises(CasemateError, match=r"did not write all of 'mapped\.json': expected room in '.*TMPDIR"):
+        synthesis.to_cells(design.Design((), "top"), library.read(tmp_path / "small.lib"), 4e-9, tmp_path)

@@ -3,7 +3,6 @@
 The counts are Yosys' and not those of Xilinx's own tool, which packs otherwise: they compare cores with each other.
 """
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,7 +26,7 @@ def to_fabric(design: Design, folder: Path, boxes: Sequence[str] = ()) -> Fpga:
         "write_json fabric.json",
     ]
     tools.yosys(script, folder, "fabric")
-    cells = json.loads((folder / "fabric.json").read_bytes())["modules"][design.top]["cells"].values()
+    cells = tools.json_of(folder / "fabric.json")["modules"][design.top]["cells"].values()
     counted = Counter[str]()
     for cell in cells:
         kind = cell["type"]
@@ -44,6 +43,6 @@ def _without_parameters(design: Design, boxes: Sequence[str], folder: Path) -> l
     if not boxes:
         return []
     tools.yosys([read_command(design, boxes), "write_json boxes.json"], folder, "boxes")
-    cells = json.loads((folder / "boxes.json").read_bytes())["modules"][design.top]["cells"].values()
+    cells = tools.json_of(folder / "boxes.json")["modules"][design.top]["cells"].values()
     named = {(cell["type"], name) for cell in cells if cell["type"] in boxes for name in cell["parameters"]}
     return [f"setparam -unset {name} t:{box}" for box, name in sorted(named)]

