@@ -56,6 +56,9 @@ def test_a_stimulus_that_cannot_be_loaded_is_refused_with_its_line(tmp_path: Pat
         ("core.cycle(b=1)", "line 4: the stimulus names 'b', which is no port besides the clock; there are: clk, a, y"),
         ("core.cycle(a=2)", "line 4: the stimulus sets 'a' to 0x2, which does not fit 1 bits"),
         ("core.cycle(a='1')", "line 4: the stimulus sets 'a' to '1': expected a whole number"),
+        ("core.done('a')", "line 4: core.done() has 'a' for 'sealed': expected a whole number of 0 or more"),
+        ("core.done(line=-1)", "line 4: core.done() has -1 for 'line': expected a whole number of 0 or more"),
+        ("core.begun(0.5)", "line 4: core.begun() has 0.5 for 'line': expected a whole number of 0 or more"),
         ("1 / 0", "line 4: ZeroDivisionError: division by zero"),
         ("import sys; sys.exit()", "line 4: sys.exit() ends the stimulus: expected it to return"),
         ("assert False", "line 4: AssertionError"),
@@ -76,6 +79,11 @@ class Still:
     def cycle(self, changes: dict[str, int]) -> dict[str, int]:
         """One cycle."""
         return {"y": 0}
+
+
+def test_a_folder_in_the_place_of_a_stimulus_is_called_one(tmp_path: Path) -> None:
+    with pytest.raises(CasemateError, match=r"the stimulus '.*' is a folder: expected a Python file with a function"):
+        stimulus.load(tmp_path)
 
 
 def test_what_a_stimulus_prints_is_no_result(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

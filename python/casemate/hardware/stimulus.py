@@ -124,13 +124,15 @@ class Core:
         self.trace.are_lines = False
 
     def begun(self, line: int) -> None:
-        """The core took a line in the cycle that passed last."""
+        """The core took a line in the cycle that passed last. Raises `CasemateError` for what is no line's number."""
+        _check_numbers("begun", line=line)
         self._begun[line] = len(self.trace.inputs)
 
     def done(self, sealed: int | None = None, tag: int | None = None, line: int | None = None) -> None:
         """A line is done, by default the next one. Raises `CasemateError` if what came out is not that line, sealed, if
         it was done before, or if of what is measured some was compared and some was not.
         """
+        _check_numbers("done", sealed=sealed, tag=tag, line=line)
         number = len(self._ended) if line is None else line
         if number in self._ended:
             raise CasemateError(f"the stimulus says twice that line {number} is done: expected each line once")
@@ -154,6 +156,13 @@ class Core:
             self.trace.latencies.append(len(self.trace.inputs) - self._begun.pop(number))
 
 
+def _check_numbers(call: str, **given: object) -> None:
+    """Raises `CasemateError` for what is no whole number, if it is given."""
+    for name, value in given.items():
+        if value is not None and not (isinstance(value, int) and value >= 0):
+            raise CasemateError(f"core.{call}() has {value!r} for '{name}': expected a whole number of 0 or more")
+
+
 def _line(key: bytes, drawn: random.Random) -> Line:
     nonce, text = drawn.randbytes(NONCE_BYTES), drawn.randbytes(LINE_BYTES)
     numbers = (int.from_bytes(each, "big") for each in (nonce, text, *GcmLines(key).seal(nonce, text)))
@@ -168,8 +177,9 @@ def load(path: Path) -> Drive:
     a `CasemateError` with the file and the line. Raises `CasemateError` if the file has no such function.
     """
     if not path.is_file():
-        near = hint_of_file(path)
-        raise CasemateError(f"there is no stimulus '{path}'{near}: expected a Python file with a function drive(core)")
+        what = f"the stimulus '{path}' is a folder" if path.is_dir() else f"there is no stimulus '{path}'"
+        near = "" if path.is_dir() else hint_of_file(path)
+        raise CasemateError(f"{what}{near}: expected a Python file with a function drive(core)")
     module = types.ModuleType("stimulus")
     module.__file__ = str(path)
     with _contained(path):
