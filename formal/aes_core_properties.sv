@@ -70,10 +70,9 @@ module aes_core_properties #(
 
   // ---------------------------------------------------------------- A stage for each round
 
-  logic keys_ready, pipelined_ready, pipelined_valid, pipelined_fault;
+  // A block enters when there was a key: before it the parity of the first round key is any.
+  logic keyed_q, keys_ready, pipelined_ready, pipelined_valid, pipelined_fault;
   aes_pkg::block_t pipelined_block;
-  // There was a key: a lane has one before it has blocks, that of zeros.
-  logic keyed_q;
 
   aes_core_pipelined #(
     .KeyBits(KeyBits)
@@ -117,7 +116,8 @@ module aes_core_properties #(
       a_stage_without_a_block_holds_zeros: assert (!wiped_q || &zero);
       a_keys_take_the_cycles_of_their_rounds: assert (!keyed_q || keys_ready == (since_q == 5'(Made)));
       a_pipelined_core_does_not_contradict_itself: assert (!pipelined_fault);
-      i_first_key_has_its_parity: assert (!keyed_q || u_pipelined.key_parity_q == ^u_pipelined.round_key_q[0]);
+      i_first_key_has_its_parity: assert (!keyed_q || ^u_pipelined.round_key_q[0] == u_pipelined.key_parity_q);
+      i_no_block_without_a_key: assert (keyed_q || u_pipelined.there_q[0] == 2'b01);
       i_cycles_are_counted_to_the_last_key: assert (!keyed_q || since_q <= 5'(Made));
       i_round_keys_are_made_in_turn:
       assert (!keyed_q || (since_q == 5'(Made) ? u_pipelined.making_q[0] :

@@ -4,8 +4,9 @@
 // they are made one a cycle when a key is new. A result that is not taken holds the whole pipeline.
 //
 // Each stage says on two rails whether a block is in it, so that a flipped bit is seen; a stage without one holds zeros. The first
-// stage has the parity of its block and of the first round key: before the first round a flipped bit of either makes the block of
-// another counter, and what comes out is then another's pad. After a round no flip of one bit makes any other block's state.
+// stage has the parity of its block, and of the first round key as it came with the key: before the first round a flipped bit of
+// either makes the block of another counter, and what comes out is then another's pad. After a round no flip of one bit makes any
+// other block's state.
 
 module aes_core_pipelined #(
   parameter int unsigned KeyBits = 128,
@@ -23,7 +24,7 @@ module aes_core_pipelined #(
   output logic               valid_o,
   input  logic               ready_i,
   output aes_pkg::block_t    block_o,      // zero unless valid
-  output logic               fault_o       // a stage contradicts itself, the making of keys, or a block that entered its parity
+  output logic               fault_o       // a stage contradicts itself, the making of keys, or the first stage its parity
 );
   import aes_pkg::*;
 
@@ -38,6 +39,8 @@ module aes_core_pipelined #(
   block_t earlier, made;
   logic [31:0] last;
   byte_t  constant_q;
+  // Of the first round key.
+  logic   key_parity_q;
   logic   rotates;
 
   assign key_ready_o = making_q[0];
@@ -74,6 +77,7 @@ module aes_core_pipelined #(
     if (key_new_i) begin
       for (int unsigned k = 0; k < Given; k++) round_key_q[k] <= key_i[KeyBits-1-128*k-:128];
       constant_q <= 8'h01;
+      key_parity_q <= ^key_i[KeyBits-1-:128];
     end else begin
       for (int unsigned k = Given; k <= Rounds; k++) begin
         if (making_q[k]) round_key_q[k] <= made;
@@ -86,7 +90,7 @@ module aes_core_pipelined #(
   logic [1:0] there_q[Rounds];
   block_t state_q[Rounds];
   block_t unmixed[Rounds];
-  logic key_parity_q, parity_q, advance, contradiction;
+  logic parity_q, advance, contradiction;
 
   assign valid_o = there_q[Rounds-1] == 2'b10;
   assign advance = !valid_o || ready_i;
@@ -124,7 +128,6 @@ module aes_core_pipelined #(
       end
     end
 
-    if (key_new_i) key_parity_q <= ^key_i[KeyBits-1-:128];
     if (valid_i && advance) parity_q <= ^block_i ^ key_parity_q;
   end
 

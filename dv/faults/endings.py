@@ -34,8 +34,8 @@ class Outcome:
     point: str
     history: str
     share: int
-    # A wide register, all of whose bits are flipped.
-    whole: str = ""
+    # Wide registers, or the first elements of such, all of whose bits are flipped.
+    whole: tuple[str, ...] = ()
     cycles: int = 0
     registers: dict[str, dict[str, int]] = field(default_factory=dict)
     releases: list[tuple[str, int, int]] = field(default_factory=list)

@@ -8,9 +8,9 @@
 // flip of that bit one cycle later, which was made before. Otherwise it ends with the history, when it is clear that a response is
 // lost, or some cycles after an alert.
 //
-//   inject HISTORY SHARE SEED [WHOLE]   SHARE: of registers wider than 32 bits, one bit of SHARE is flipped, in every cycle;
-//                                       of WHOLE, every bit
-//   inject --registers                  the registers, with their bits
+//   inject HISTORY SHARE SEED [WHOLE...]  SHARE: of registers wider than 32 bits, one bit of SHARE is flipped, in every cycle;
+//                                         of each WHOLE, a register or its first element, NAME[0], every bit
+//   inject --registers                    the registers, with their bits
 //
 // Prints `run` with what the run without a fault took, `of REGISTER` with how many flips ended how, and `release` for each flip
 // after which a secret came out; progress goes to standard error.
@@ -154,26 +154,38 @@ struct Bit {
 };
 
 struct Share {
-  unsigned one_of;    // bits of wide registers
-  std::string whole;  // but of this register all
+  unsigned one_of;                 // bits of wide registers
+  std::vector<std::string> whole;  // but of these registers, or of their first elements, all
   unsigned seed;
 };
+
+bool names(const std::string& whole, const Register& r) { return whole == r.name || whole == r.name + "[0]"; }
+
+// So many of a register's bits are flipped whatever its share.
+unsigned whole_bits(const Register& r, const Share& share) {
+  if (all_bits(r) <= WideRegister) return all_bits(r);
+  unsigned bits = 0;
+  for (const std::string& whole : share.whole) {
+    if (names(whole, r)) bits = std::max(bits, whole == r.name ? all_bits(r) : r.bits);
+  }
+  return bits;
+}
 
 std::vector<Bit> chosen_bits(const std::vector<Register>& registers, const Share& share) {
   std::vector<Bit> bits;
   std::mt19937 random(share.seed);
   for (size_t r = 0; r < registers.size(); r++) {
-    const bool whole = all_bits(registers[r]) <= WideRegister || registers[r].name == share.whole;
+    const unsigned whole = whole_bits(registers[r], share);
     for (unsigned b = 0; b < all_bits(registers[r]); b++) {
-      if (whole || random() % share.one_of == 0) bits.push_back({r, b, Ends});
+      if (b < whole || random() % share.one_of == 0) bits.push_back({r, b, Ends});
     }
   }
   return bits;
 }
 
 void require(const std::vector<Register>& registers, const std::string& whole) {
-  const bool there = std::any_of(registers.begin(), registers.end(), [&](const Register& r) { return r.name == whole; });
-  if (whole.empty() || there) return;
+  const bool there = std::any_of(registers.begin(), registers.end(), [&](const Register& r) { return names(whole, r); });
+  if (there) return;
   std::cerr << "inject: no register `" << whole << "`; `inject --registers` lists them\n";
   std::exit(2);
 }
@@ -208,14 +220,14 @@ int main(int count, char** arguments) {
     for (const Register& r : lane.registers()) std::printf("%s %u\n", r.name.c_str(), all_bits(r));
     return 0;
   }
-  if (count != 4 && count != 5) {
-    std::fprintf(stderr, "usage: inject HISTORY SHARE SEED [WHOLE] | inject --registers\n");
+  if (count < 4) {
+    std::fprintf(stderr, "usage: inject HISTORY SHARE SEED [WHOLE...] | inject --registers\n");
     return 2;
   }
   const History history = read_history(arguments[1]);
   const unsigned seed = std::stoul(arguments[3]);
-  const Share share{unsigned(std::stoul(arguments[2])), count == 5 ? arguments[4] : "", seed};
-  require(lane.registers(), share.whole);
+  const Share share{unsigned(std::stoul(arguments[2])), {arguments + 4, arguments + count}, seed};
+  for (const std::string& whole : share.whole) require(lane.registers(), whole);
   power_up(lane, seed);
   reset(lane);
   Session session(lane, history);

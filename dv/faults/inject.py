@@ -27,7 +27,7 @@ import endings
 from casemate._core import CasemateError
 from histories import HISTORIES, UNSEEN, history
 from lane_model import ROOT, FaultsError, Point, build, flip_flops, registers
-from plants import ENTERED, PLANTS, Plant
+from plants import ENTERED, ENTERED_STAGE, PLANTS, Plant
 
 POINTS = {
     "iterated": Point(),
@@ -41,8 +41,11 @@ QUICK_POINTS = ("iterated", "pipelined")
 # One flip of so many, of registers wider than 32 bits, by point; and what is complete all the same.
 QUICK_SHARES = {"iterated": 128, "pipelined": 1024}
 QUICK_COMPLETE = ("iterated", "busy")
-# A register that is complete in a history: flips of what enters AES make blocks of other counters.
-QUICK_WHOLE = {("iterated", "between-authentic"): ENTERED}
+# Registers that are complete in a history: flips of what enters AES make blocks of other counters.
+QUICK_WHOLE = {
+    ("iterated", "between-authentic"): ENTERED,
+    ("pipelined", "between-authentic"): ENTERED_STAGE,
+}
 # Control alone, in practice.
 CONTROL = 1_000_000
 # Each planted weakness is a lane that is compiled.
@@ -68,7 +71,7 @@ def inject(injector: Path, outcome: endings.Outcome, key_bits: int, seed: int) -
         file.write(history(outcome.history, key_bits, seed).written(slack=200))
         file.flush()
         command = [str(injector), file.name, str(outcome.share), str(seed)]
-        command += [outcome.whole] if outcome.whole else []
+        command += outcome.whole
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
             assert run.stdout is not None
             assert run.stderr is not None
@@ -124,7 +127,7 @@ def sweep(name: str, options: Options) -> Iterator[endings.Outcome]:
     outcomes = []
     for each in options.histories:
         share = share_of(name, each, options)
-        outcome = endings.Outcome(name, each, share, QUICK_WHOLE.get((name, each), "") if share > 1 else "")
+        outcome = endings.Outcome(name, each, share, QUICK_WHOLE.get((name, each), ()) if share > 1 else ())
         inject(injector, outcome, point.key_bits, options.seed)
         if outcome.broken:
             raise FaultsError(f"{name}, {each}: {outcome.broken}")
@@ -143,7 +146,7 @@ def sweep(name: str, options: Options) -> Iterator[endings.Outcome]:
 def _share(outcome: endings.Outcome) -> str:
     if outcome.share == 1:
         return "  complete"
-    return f"  data: 1 of {outcome.share}" + (f", all of {outcome.whole.split('.')[-1]}" if outcome.whole else "")
+    return f"  data: 1 of {outcome.share}" + "".join(f", all of {each.split('.')[-1]}" for each in outcome.whole)
 
 
 def find(plant: Plant, options: Options) -> bool:

@@ -13,8 +13,9 @@ from lane_model import ROOT, FaultsError, Point
 
 ITERATED = Point()
 PIPELINED = Point(128, 0, 128)
-# Holds, in a block's first step, the counter block and the first round key.
-ENTERED = "u_aes.gen_iterated.u_core.state_q"
+# Hold, in a block's first step, the counter block and the first round key, and that key, where it is kept.
+ENTERED = ("u_aes.gen_iterated.u_core.state_q",)
+ENTERED_STAGE = ("u_aes.gen_pipelined.u_core.state_q[0]", "u_aes.gen_pipelined.u_core.round_key_q[0]")
 
 
 @dataclass(frozen=True)
@@ -26,8 +27,8 @@ class Plant:
     changes: tuple[tuple[str, str], ...]
     history: str
     point: Point = ITERATED
-    # A wide register, all of whose bits are flipped.
-    whole: str = ""
+    # Wide registers, or the first elements of such, all of whose bits are flipped.
+    whole: tuple[str, ...] = ()
 
     def write(self, folder: Path) -> None:
         """Puts the changed source into `folder`."""
@@ -95,6 +96,14 @@ PLANTS = (
         ((" || (step_q[1] && ^state_q != parity_q)", ""),),
         "between-authentic",
         whole=ENTERED,
+    ),
+    Plant(
+        "a block enters a stage without its parity",
+        "aes_core_pipelined.sv",
+        (("contradiction = there_q[0] == 2'b10 && ^state_q[0] != parity_q;", "contradiction = 1'b0;"),),
+        "between-authentic",
+        PIPELINED,
+        whole=ENTERED_STAGE,
     ),
     Plant(
         "the cycle of a product is a counter in binary",
