@@ -79,6 +79,8 @@ module gcm_lane #(
   op_e [InLines-1:0] in_op_q;
   logic [InLines-1:0][IdBits-1:0] in_id_q;
   nonce_t [InLines-1:0] in_nonce_q;
+  // Of the nonce: with a flipped bit it is another line's, whose pads would come out.
+  logic [InLines-1:0] in_parity_q;
   line_t [InLines-1:0] in_line_q;
   block_t [InLines-1:0] in_tag_q;
   // Where the next line goes, where the front reads, where the back reads.
@@ -171,6 +173,7 @@ module gcm_lane #(
         in_op_q[i] <= req_op_i;
         in_id_q[i] <= req_id_i;
         in_nonce_q[i] <= req_nonce_i;
+        in_parity_q[i] <= ^req_nonce_i;
         in_tag_q[i] <= req_tag_i;
       end
 
@@ -461,7 +464,7 @@ module gcm_lane #(
         !is_one_hot(16'(fill_q)) || !is_one_hot(16'(hash_q)) || !is_one_hot(16'(answer_q)) ||
         ~^key_new_q || ~^fresh_q || ~^given_q || ~^mul_done_q || ~^final_q || ~^hashed_q;
     for (int unsigned i = 0; i < InLines; i++) begin
-      control_fault |= ~^in_valid_q[i] || (in_valid_q[i] == Yes && ~^in_op_q[i]);
+      control_fault |= ~^in_valid_q[i] || (in_valid_q[i] == Yes && (~^in_op_q[i] || ^{in_nonce_q[i], in_parity_q[i]}));
     end
     for (int unsigned o = 0; o < OutLines; o++) begin
       control_fault |= ~^out_busy_q[o] || ~^out_filled_q[o] || ~^out_hashed_q[o] ||

@@ -50,9 +50,9 @@ class History:
         self.first_key = self.gcm.key
         self.secrets += self.gcm.keys()
 
-    def sealed(self, ciphertext: bytes | None = None) -> Sealed:
-        """A line that the owner wrote: any, or one that has this ciphertext."""
-        nonce = self.draw.randbytes(12)
+    def sealed(self, ciphertext: bytes | None = None, nonce: bytes | None = None) -> Sealed:
+        """A line that the owner wrote: any, or one that has this ciphertext or this nonce."""
+        nonce = nonce or self.draw.randbytes(12)
         made = self.gcm.crypt(nonce, self.draw.randbytes(LINE)) if ciphertext is None else ciphertext
         return Sealed(nonce, self.gcm.crypt(nonce, made), made, self.gcm.tag(nonce, made))
 
@@ -201,6 +201,15 @@ def _between_authentic(h: History) -> None:
     h.window = (first, target, 8)
 
 
+def _neighbours(h: History) -> None:
+    # Nonces of counters, one flip apart: a line that is opened or sealed could show the pads of the forged one.
+    line = h.sealed()
+    first = h.refuse(line, h.garbled(line))
+    h.open(h.sealed(nonce=xor(line.nonce, bytes(11) + b"\x01")))
+    last = h.seal(nonce=xor(line.nonce, bytes(11) + b"\x02"))
+    h.window = (first, last, 8)
+
+
 def _zero_ciphertext(h: History) -> None:
     line = h.sealed(bytes(LINE))
     h.open()
@@ -294,6 +303,7 @@ HISTORIES: dict[str, Callable[[History], None]] = {
     "hash-before": _hash_before,
     "hash-after": _hash_after,
     "between-authentic": _between_authentic,
+    "neighbours": _neighbours,
     "zero-ciphertext": _zero_ciphertext,
     "one-digit": _one_digit,
     "wrong-tag": _wrong_tag,

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Flips one bit of a GCM lane, everywhere and at every time, while it opens lines that are not authentic.
 
-None may come out. For each parameter point the registers that are flipped are held against the flip-flops that
-synthesis finds. Then lanes with planted weaknesses are tried: each must be found. The exit code is 1 if something was
-released, or a plant was not found.
+None may come out, and no response may stay away without an alert. For each parameter point the registers that are
+flipped are held against the flip-flops that synthesis finds. Then lanes with planted weaknesses are tried: each must be
+found. The exit code is 1 if something was released or lost, or a plant was not found.
 
   inject.py                            every history, all of control and a share of data, one complete; a third of
                                        the planted weaknesses, another one for each seed: a minute
@@ -27,7 +27,7 @@ import endings
 from casemate._core import CasemateError
 from histories import HISTORIES, UNSEEN, history
 from lane_model import ROOT, FaultsError, Point, build, flip_flops, registers
-from plants import ENTERED, ENTERED_STAGE, PLANTS, Plant
+from plants import ENTERED, ENTERED_STAGE, NONCE, PLANTS, Plant
 
 POINTS = {
     "iterated": Point(),
@@ -41,10 +41,12 @@ QUICK_POINTS = ("iterated", "pipelined")
 # One flip of so many, of registers wider than 32 bits, by point; and what is complete all the same.
 QUICK_SHARES = {"iterated": 128, "pipelined": 1024}
 QUICK_COMPLETE = ("iterated", "busy")
-# Registers that are complete in a history: flips of what enters AES make blocks of other counters.
+# Registers that are complete in a history: flips of what enters AES make blocks of other counters, or other lines.
 QUICK_WHOLE = {
     ("iterated", "between-authentic"): ENTERED,
+    ("iterated", "neighbours"): NONCE,
     ("pipelined", "between-authentic"): ENTERED_STAGE,
+    ("pipelined", "neighbours"): NONCE,
 }
 # Control alone, in practice.
 CONTROL = 1_000_000
@@ -229,11 +231,11 @@ def main(arguments: list[str]) -> int:
         print(f"faults: {error}", file=sys.stderr)
         return 2
     claimed = [outcome for outcome in outcomes if outcome.history in HISTORIES]
-    released = sum(outcome.ended("released") for outcome in claimed)
+    released, lost = (sum(outcome.ended(end) for outcome in claimed) for end in ("released", "lost"))
     flips = sum(outcome.flips for outcome in claimed)
-    print(f"\n{flips:,} flips while lines had to be refused: {released} releases", end="")
+    print(f"\n{flips:,} flips while lines had to be refused: {released} releases, {lost} lost responses", end="")
     print(f"; {len(planted) - len(missed)} of {len(planted)} planted weaknesses found" if planted else "")
-    return 1 if released or missed else 0
+    return 1 if released or lost or missed else 0
 
 
 if __name__ == "__main__":

@@ -13,6 +13,8 @@ from lane_model import ROOT, FaultsError, Point
 
 ITERATED = Point()
 PIPELINED = Point(128, 0, 128)
+# Is the nonce of a line inside, of which a neighbour's is one flip apart.
+NONCE = ("in_nonce_q",)
 # Hold, in a block's first step, the counter block and the first round key, and that key, where it is kept.
 ENTERED = ("u_aes.gen_iterated.u_core.state_q",)
 ENTERED_STAGE = ("u_aes.gen_pipelined.u_core.state_q[0]", "u_aes.gen_pipelined.u_core.round_key_q[0]")
@@ -89,6 +91,13 @@ PLANTS = (
         (("assign fault = control_fault || aes_fault || mul_fault;", "assign fault = control_fault || mul_fault;"),),
         "busy",
         PIPELINED,
+    ),
+    Plant(
+        "a nonce is kept without its parity",
+        "gcm_lane.sv",
+        ((" || ^{in_nonce_q[i], in_parity_q[i]}", ""),),
+        "neighbours",
+        whole=NONCE,
     ),
     Plant(
         "a block enters AES without its parity",
