@@ -5,7 +5,8 @@
 // * a request that was accepted is in exactly one lane until it is answered, and is answered once, under its own id and with what
 //   that lane made of it;
 // * an answer that is not taken stays the same;
-// * all lanes get the same keys, when all are idle;
+// * all lanes get the same keys, when all are idle, and no request enters while one waits;
+// * a request enters the lowest lane that could take it;
 // * no lane is answered twice while another one's answer waits all the time;
 // * a lane's alert is the router's, and lets nothing more in.
 //
@@ -141,6 +142,16 @@ module gcm_router_properties #(
     for (int unsigned l = 1; l < Lanes; l++) rises &= !u_router.above_q[l-1] || u_router.above_q[l];
   end
 
+  // The lane that a request enters, and those above some lane that could take it.
+  logic [Lanes-1:0] entered, lower_ready;
+  always_comb begin
+    lower_ready = '0;
+    for (int unsigned l = 1; l < Lanes; l++) lower_ready[l] = lower_ready[l-1] || u_router.req_ready[l-1];
+  end
+  for (genvar l = 0; l < Lanes; l++) begin : gen_entered
+    assign entered[l] = u_router.gen_lane[l].u_lane.req_valid_i;
+  end
+
   logic abort_before_q;
   always_ff @(posedge clk_i) abort_before_q <= abort_i;
 
@@ -153,6 +164,8 @@ module gcm_router_properties #(
                                                  rsp_tag == tag_q));
       a_alert_is_any_lanes: assert (alert == (|u_router.alert));
       a_nothing_enters_after_an_alert: assert (!(accept && alert));
+      a_no_line_enters_while_a_key_waits: assert (!(accept && key_valid_i));
+      a_lowest_ready_lane_takes_it: assert (!accept || (entered & lower_ready) == '0);
       a_key_comes_when_all_are_idle: assert (!(key_valid_i && key_ready) || busy == '0);
       a_all_lanes_have_one_key: assert (!keyed_q || &knows);
       a_lanes_take_turns: assert (!answer || again == '0);

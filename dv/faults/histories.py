@@ -202,11 +202,11 @@ def _between_authentic(h: History) -> None:
 
 
 def _neighbours(h: History) -> None:
-    # Nonces of counters, one flip apart: a line that is opened or sealed could show the pads of the forged one.
+    # Nonces one flip apart, as those of counters: a line that is opened or sealed could show the forged one's pads.
     line = h.sealed()
     first = h.refuse(line, h.garbled(line))
     h.open(h.sealed(nonce=xor(line.nonce, bytes(11) + b"\x01")))
-    last = h.seal(nonce=xor(line.nonce, bytes(11) + b"\x02"))
+    last = h.seal(nonce=xor(line.nonce, b"\x80" + bytes(11)))
     h.window = (first, last, 8)
 
 
