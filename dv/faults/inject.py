@@ -155,7 +155,8 @@ def find(plant: Plant, options: Options) -> bool:
     """Whether flips find a planted weakness, with a sentence about it."""
     with tempfile.TemporaryDirectory() as folder:
         plant.write(Path(folder))
-        injector = build(plant.point, Path(folder), options.build)
+        # It runs for a second: what it takes is to compile it.
+        injector = build(plant.point, Path(folder), options.build, "-O1")
     outcome = endings.Outcome("planted", plant.history, CONTROL, plant.whole)
     inject(injector, outcome, plant.point.key_bits, options.seed)
     count = outcome.ended("released") if not outcome.broken else 0

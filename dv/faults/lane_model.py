@@ -66,12 +66,12 @@ def _carry_out(command: list[str], environment: dict[str, str] | None = None) ->
         raise FaultsError(f"{Path(command[0]).name} failed:\n{done.stderr.strip() or done.stdout.strip()}")
 
 
-def build(point: Point, folder: Path, build_root: Path) -> Path:
-    """Compiles the injector for a lane, if one of the same text is not there; gives its path."""
+def build(point: Point, folder: Path, build_root: Path, level: str = "-O2") -> Path:
+    """Compiles the injector for a lane, optimised as asked, if one of the same text is not there; gives its path."""
     program, environment, home = _verilator()
     inputs = [HERE / "registers.vlt", *sources(folder)]
     own = [HERE / name for name in ("inject.cpp", "session.h", "history.h", "lane.h")]
-    digest = hashlib.sha256(repr(point).encode() + b"".join(path.read_bytes() for path in inputs + own))
+    digest = hashlib.sha256(f"{point} {level}".encode() + b"".join(path.read_bytes() for path in inputs + own))
     place = build_root / digest.hexdigest()[:16]
     injector = place / "inject"
     if injector.exists():
@@ -89,7 +89,7 @@ def build(point: Point, folder: Path, build_root: Path) -> Path:
     made = sorted(path.name for path in place.glob("Vlane*.cpp"))
     (place / "all.cc").write_text("".join(f'#include "{name}"\n' for name in [*made, "inject.cpp"]))
     unfinished = str(place / "inject.new")
-    _carry_out([compiler, *flags, *includes, str(place / "all.cc"), *map(str, runtime), "-o", unfinished])
+    _carry_out([compiler, *flags, level, *includes, str(place / "all.cc"), *map(str, runtime), "-o", unfinished])
     Path(unfinished).rename(injector)
     return injector
 
