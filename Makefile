@@ -158,8 +158,8 @@ test-long: build ## Many more seeds, writes, compositions and kills than test, a
 	  { echo "make test-long fuzzes, which needs a nightly Rust toolchain: rustup toolchain install nightly" >&2; exit 2; }
 	cargo fuzz --version >/dev/null 2>&1 || cargo install cargo-fuzz --locked
 	cargo test --locked --package casemate-protection --package casemate-campaign --package casemate-runner $(PLANTED) -- --ignored
-	CASEMATE_SWEEPS=all cargo test --locked --package casemate-campaign $(PLANTED) --test all -- every_bit:: crowded:: one_text:: losses::
-	CASEMATE_SWEEPS=all cargo test --locked --package casemate-runner --test all -- runs:: sampling::
+	CASEMATE_SWEEPS=all cargo test --locked --package casemate-campaign $(PLANTED) --test all -- every_bit:: crowded:: one_text:: losses:: campaigns::
+	CASEMATE_SWEEPS=all cargo test --locked --package casemate-runner --test all -- runs:: sampling:: core_time::
 	CASEMATE_KILLS=100 $(PYTHON) -m pytest --quiet python/tests/test_killed.py
 	PROPTEST_CASES=1000 cargo test --locked --package casemate-campaign $(PLANTED) --test all crowded::
 	$(foreach target,$(FUZZ),mkdir -p fuzz/corpus/$(target) && cargo +nightly fuzz run $(target) \

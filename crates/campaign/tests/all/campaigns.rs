@@ -1,6 +1,6 @@
 //! Do the designs withstand exactly what they claim to withstand?
 
-use crate::common::swept::{side_by_side, swept};
+use crate::common::swept::{a_third, seed_of_tests, side_by_side, swept};
 use casemate_campaign::bus::Structure;
 use casemate_campaign::victim::Victim;
 use casemate_campaign::{CrashOptions, Options, ageing, attack_design, crash, honest, tamper_before_overflow};
@@ -16,7 +16,7 @@ use units::random::Random;
 #[test]
 fn every_design_ends_every_attack_as_it_claims() {
     let complaints = Mutex::new(Vec::new());
-    side_by_side(swept(), |design| {
+    side_by_side(a_third(swept(), seed_of_tests()), |design| {
         let report = attack_design(&design, &Options { trials: 25, ..Options::default() }, &mut |_, _| ());
         assert_eq!(report.rows.len(), Attack::ALL.len());
         assert_eq!(report.agrees, report.complaints().is_empty());
@@ -39,7 +39,7 @@ fn one_trial_run_alone_ends_as_it_did_among_others() {
 
 #[test]
 fn an_honest_run_raises_no_alarm_and_returns_what_was_written() {
-    side_by_side(swept(), |design| {
+    side_by_side(a_third(swept(), seed_of_tests()), |design| {
         let report = honest(&design.parts, 15_000, 7, Planted::NONE).unwrap();
         assert_eq!((report.accesses, report.finding), (15_000, None), "{}", design.name);
     });
@@ -192,7 +192,7 @@ fn ends(design: &Design, attack: Attack) -> End {
 #[test]
 fn rows_about_other_software_do_not_apply_to_a_design_without_owners() {
     use Attack::{ForeignRead, ForeignWrite, RemapPage, SoftwareDictionary, SoftwareRepeat, SpoofOwner};
-    for design in swept() {
+    for design in a_third(swept(), seed_of_tests()) {
         for row in [ForeignRead, ForeignWrite, RemapPage, SpoofOwner, SoftwareRepeat, SoftwareDictionary] {
             let applies = ends(&design, row) != Verdict::NotApplicable;
             assert_eq!(applies, design.parts.ownership != Ownership::None, "{}, {row}", design.name);

@@ -8,9 +8,20 @@ use catalogue::Machine;
 use std::collections::BTreeMap;
 use workload::{Source, kernels};
 
-/// A built-in kernel with these parameters.
+/// What makes the data of a kernel no larger than it takes for its lines to come from memory: building it is most of a short run.
+fn small(workload: &str) -> &'static [(&'static str, &'static str)] {
+    match workload {
+        "btree" => &[("preload", "300000")],
+        "bfs" => &[("scale", "16")],
+        "hashjoin" => &[("build", "16MB"), ("probe", "16MB")],
+        _ => &[],
+    }
+}
+
+/// A built-in kernel with these parameters, small where they do not say otherwise.
 pub fn kernel(name: &str, settings: &[(&str, &str)], seed: u64) -> Box<dyn Source> {
-    let settings: BTreeMap<String, String> = settings.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    let settings: BTreeMap<String, String> =
+        small(name).iter().chain(settings).map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
     kernels::open(name, &settings, seed).unwrap()
 }
 
@@ -26,17 +37,6 @@ pub fn machine_for(design: &str) -> Machine {
     catalogue::machine(name).unwrap()
 }
 
-/// What makes the data of a kernel no larger than it takes for its lines to come from memory: building it is most of a short run.
-fn small(workload: &str) -> &'static [(&'static str, &'static str)] {
-    match workload {
-        "chase" => &[("chains", "1")],
-        "btree" => &[("preload", "300000")],
-        "bfs" => &[("scale", "16")],
-        "hashjoin" => &[("build", "16MB"), ("probe", "16MB")],
-        _ => &[],
-    }
-}
-
 /// A run of a built-in kernel under a design, on its machine with this change; a chase is one chain.
 pub fn record(workload: &str, design: &str, instructions: u64, change: impl Fn(&mut Machine)) -> Record {
     let mut machine = machine_for(design);
@@ -47,5 +47,6 @@ pub fn record(workload: &str, design: &str, instructions: u64, change: impl Fn(&
 /// The same on this machine.
 pub fn record_on(machine: Machine, workload: &str, design: &str, instructions: u64) -> Record {
     let options = RunOptions::new(machine, catalogue::design(design).unwrap(), instructions);
-    run(&options, kernel(workload, small(workload), 1), |_| Control::GoOn).unwrap()
+    let one_chain: &[_] = if workload == "chase" { &[("chains", "1")] } else { &[] };
+    run(&options, kernel(workload, one_chain, 1), |_| Control::GoOn).unwrap()
 }
