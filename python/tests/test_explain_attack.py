@@ -111,12 +111,11 @@ def test_a_heading_is_never_wider_than_the_picture(casemate: Casemate, tmp_path:
 
 
 def test_all_means_every_design_and_every_attack(casemate: Casemate) -> None:
-    """That a third keeps its claims in many trials is the matter of `crates/campaign/tests/all/campaigns.rs`."""
+    """That each keeps its claims is the matter of `crates/campaign/tests/all/campaigns.rs`, with more trials."""
     said = casemate("attack", "--all", "--row", "replay-data-tag-counter")
     assert said.code == 0, said.out
     assert "all as claimed" in said.out
     said = casemate("attack", "--all", "--trials", "1", "--json")
-    assert said.code == 0
     reports = AttackResults.model_validate_json(said.out).reports
     assert {report.design for report in reports} == {design.name for design in api.designs()}
     assert all({row.attack for row in report.rows} == {attack.name for attack in api.attacks()} for report in reports)

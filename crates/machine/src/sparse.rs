@@ -1,8 +1,8 @@
 //! Something for every line of a memory, kept only where there is something.
 //!
 //! A map of small directories over pages of some lines: a page costs its content and little more, and a memory of many
-//! gigabytes costs four bytes for each 128 KiB of it until it is used. Copies share what neither has changed since; what is
-//! copied at once is the map.
+//! gigabytes costs four bytes for each 128 KiB of it until it is used. Copies share the pages that neither has changed since;
+//! what is copied at once is the map, and the directories that are used.
 //!
 //! A program that touches one line here and one there pays for whole pages and directories, in time as in memory, and one that
 //! touches all for what each page has apart from its content: pages are of half the size that a page of the machine's has.
@@ -47,7 +47,7 @@ impl Default for Cells {
 pub struct Sparse<T> {
     /// For each stretch of the memory, where in `directories` its own is.
     map: Vec<u32>,
-    directories: Vec<Rc<Directory<T>>>,
+    directories: Vec<Directory<T>>,
     pages: u64,
 }
 
@@ -59,7 +59,7 @@ impl<T: Copy + Default> Sparse<T> {
     }
 
     fn directory(&self, stretch: usize) -> Option<&Directory<T>> {
-        self.directories.get(self.map[stretch] as usize).map(Rc::as_ref)
+        self.directories.get(self.map[stretch] as usize)
     }
 
     /// Whether a line holds something.
@@ -81,9 +81,9 @@ impl<T: Copy + Default> Sparse<T> {
         let (stretch, page, index) = split(line);
         if self.map[stretch] == NONE {
             self.map[stretch] = self.directories.len() as u32;
-            self.directories.push(Rc::new(Directory::empty()));
+            self.directories.push(Directory::empty());
         }
-        let directory = Rc::make_mut(&mut self.directories[self.map[stretch] as usize]);
+        let directory = &mut self.directories[self.map[stretch] as usize];
         directory.held[page] |= 1 << index;
         let page = directory.pages[page].get_or_insert_with(|| {
             self.pages += 1;

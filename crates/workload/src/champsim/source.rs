@@ -53,8 +53,10 @@ pub struct ChampsimSource<R> {
     /// The record that comes next; it decides the length of the one before.
     ahead: Option<Record>,
     started: bool,
-    /// The blocks at each address. Nearly all addresses have one: a look-up by address alone is the cheapest.
-    blocks: FxHashMap<u64, Vec<(Shape, BlockId)>>,
+    /// The first block at each address: nearly all have one, which a look-up by address alone finds at once.
+    first: FxHashMap<u64, (Shape, BlockId)>,
+    /// The others.
+    further: FxHashMap<u64, Vec<(Shape, BlockId)>>,
     declared: u32,
     names: RegisterNames,
     /// Which lines were touched before: a bit for each, by group.
@@ -71,7 +73,8 @@ impl<R: Iterator<Item = Result<Record, WorkloadError>> + Send> ChampsimSource<R>
             seed,
             ahead: None,
             started: false,
-            blocks: FxHashMap::default(),
+            first: FxHashMap::default(),
+            further: FxHashMap::default(),
             declared: 0,
             names: RegisterNames::default(),
             told: FxHashMap::default(),
@@ -103,16 +106,26 @@ impl<R: Iterator<Item = Result<Record, WorkloadError>> + Send> ChampsimSource<R>
             sources: record.sources,
             memory: [record.loads.iter(), record.stores.iter()].map(|list| list.filter(|a| **a != 0).count() as u8),
         };
-        let here = self.blocks.entry(record.pc).or_default();
-        if let Some((_, id)) = here.iter().find(|(known, _)| *known == shape) {
+        let new = (shape, BlockId(self.declared));
+        let (known, id) = *self.first.entry(record.pc).or_insert(new);
+        let id = if known == shape { id } else { self.further_block(record.pc, new) };
+        if id.0 < self.declared {
             return id.0;
         }
-        let id = BlockId(self.declared);
         self.declared += 1;
-        here.push((shape, id));
         let instructions = vec![self.names.instruction(record.pc, &shape)];
         chunk.new_blocks.push(Arc::new(Block { id, instructions, code: Box::default() }));
         id.0
+    }
+
+    /// The block of another shape at an address: the one that is known, or this new one.
+    fn further_block(&mut self, pc: u64, new: (Shape, BlockId)) -> BlockId {
+        let here = self.further.entry(pc).or_default();
+        let known = here.iter().find(|(shape, _)| *shape == new.0).map(|(_, id)| *id);
+        known.unwrap_or_else(|| {
+            here.push(new);
+            new.1
+        })
     }
 
     /// Sends what the line of `address` holds if it is touched for the first time; returns the address of the access.
