@@ -123,6 +123,8 @@ hw-long: $(VENV)/.ready-hw $(VENV)/bin/ruff ## Simulate a million random lines o
 	$(PYTHON) dv/run.py --seed $(SEED) --bench lane_bench --test golden_model --lines 1000000
 	$(PYTHON) dv/faults/inject.py --complete
 	$(PYTHON) formal/prove.py --long
+	scripts/setup.sh $(VENV) ecp5
+	$(PYTHON) scripts/hw_ecp5.py
 
 bench: $(VENV)/.ready ## Measure kernels, DRAM and whole runs, against targets, other programs and last time
 	scripts/setup.sh $(VENV) bench

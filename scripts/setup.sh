@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Makes sure that everything Casemate needs is on this machine, and says exactly what is missing where it may not install.
-# Usage: scripts/setup.sh VENV_DIRECTORY [bench | sqlite3 | hw]
+# Usage: scripts/setup.sh VENV_DIRECTORY [bench | sqlite3 | hw | ecp5]
 # With `bench`, also what the comparison with other libraries needs; with `sqlite3`, that program; with `hw`, the tools that
-# lint, simulate, prove and synthesise the hardware: 300 MB.
+# lint, simulate, prove and synthesise the hardware: 300 MB; with `ecp5`, what places and routes it in an FPGA.
 set -euo pipefail
 venv=$1
 
@@ -57,10 +57,10 @@ if [ ! -x "$venv/bin/python" ]; then
     "$python" -m venv "$venv"
 fi
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade "maturin>=1.9,<2"
-if [ "${2-}" = hw ]; then
-    # The pins are the extra `hw` of the package; the package itself is built by make.
-    mapfile -t pins < <(sed -n '/^hw = \[$/,/^\]$/s/^ *"\(.*\)",$/\1/p' "$(dirname "$0")/../pyproject.toml")
-    [ ${#pins[@]} -gt 0 ] || fail "pyproject.toml has no extra 'hw'"
+if [ "${2-}" = hw ] || [ "${2-}" = ecp5 ]; then
+    # The pins are the extra of that name of the package; the package itself is built by make.
+    mapfile -t pins < <(sed -n "/^$2 = \[\$/,/^\]\$/s/^ *\"\(.*\)\",\$/\1/p" "$(dirname "$0")/../pyproject.toml")
+    [ ${#pins[@]} -gt 0 ] || fail "pyproject.toml has no extra '$2'"
     say "installing ${pins[*]}"
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "${pins[@]}"
 fi

@@ -180,7 +180,7 @@ def test_every_check_that_the_architecture_names_exists() -> None:
 
 
 def test_every_source_file_that_a_page_names_exists() -> None:
-    written = tracked("crates/**/*.rs", "python/**/*.py", "dv/*.py", "tests/*.py", "**/*.sh")
+    written = tracked("crates/**/*.rs", "python/**/*.py", "dv/*.py", "scripts/*.py", "tests/*.py", "**/*.sh")
     sources = [f"/{path.relative_to(ROOT)}" for path in written]
     for page in tracked("docs/**/*.md"):
         for name in re.findall(r"`([\w./]+\.(?:rs|py|sh))`", page.read_text()):
