@@ -20,6 +20,8 @@ type Page<T> = [T; LINES_PER_PAGE];
 
 #[derive(Clone)]
 struct Directory<T> {
+    /// Which of the memory's stretches it is of.
+    stretch: usize,
     /// For each page, one bit for each line that holds something: apart from the pages, so that asking whether a line
     /// holds anything does not touch its page.
     held: [u32; PAGES_PER_DIRECTORY],
@@ -27,8 +29,8 @@ struct Directory<T> {
 }
 
 impl<T> Directory<T> {
-    fn empty() -> Directory<T> {
-        Directory { held: [0; PAGES_PER_DIRECTORY], pages: [const { None }; PAGES_PER_DIRECTORY] }
+    fn empty(stretch: usize) -> Directory<T> {
+        Directory { stretch, held: [0; PAGES_PER_DIRECTORY], pages: [const { None }; PAGES_PER_DIRECTORY] }
     }
 }
 
@@ -81,7 +83,7 @@ impl<T: Copy + Default> Sparse<T> {
         let (stretch, page, index) = split(line);
         if self.map[stretch] == NONE {
             self.map[stretch] = self.directories.len() as u32;
-            self.directories.push(Directory::empty());
+            self.directories.push(Directory::empty(stretch));
         }
         let directory = &mut self.directories[self.map[stretch] as usize];
         directory.held[page] |= 1 << index;
@@ -92,10 +94,16 @@ impl<T: Copy + Default> Sparse<T> {
         &mut Rc::make_mut(page)[index]
     }
 
+    /// The stretches that have a directory, in order. Of a large memory these are few, and its map is long.
+    fn used(&self) -> Vec<(usize, &Directory<T>)> {
+        let mut used: Vec<_> = self.directories.iter().map(|directory| (directory.stretch, directory)).collect();
+        used.sort_unstable_by_key(|(stretch, _)| *stretch);
+        used
+    }
+
     /// Every line that holds something, in order, with what it holds.
     pub fn iter(&self) -> impl Iterator<Item = (u64, &T)> + '_ {
-        let directories = (0..self.map.len()).filter_map(|stretch| Some((stretch, self.directory(stretch)?)));
-        let pages = directories.flat_map(|(i, directory)| {
+        let pages = self.used().into_iter().flat_map(|(i, directory)| {
             // Most pages of a directory hold nothing; what holds something is there.
             let holding = directory.held.iter().enumerate().filter(|(_, held)| **held != 0);
             holding
