@@ -182,8 +182,8 @@ impl Matching<'_> {
                 let of_position = if planted.has(Bug::CandidatePositionMissing) { 0 } else { chunk };
                 let compared = if planted.has(Bug::CandidateComparedShort) { bytes / 2 } else { bytes };
                 let text = &texts[of_position * bytes..][..compared];
-                let tag_fits = planted.has(Bug::CandidateTagNotCompared) || self.tag_fits(tags, chunk);
-                if text == &came[chunk * bytes..][..compared] && tag_fits {
+                let tag_fits = || planted.has(Bug::CandidateTagNotCompared) || self.tag_fits(tags, chunk);
+                if text == &came[chunk * bytes..][..compared] && tag_fits() {
                     *found = Some(place);
                 }
             }
