@@ -17,7 +17,7 @@ from casemate.cli import main
 from casemate.reproduce.study import Study, Trend
 from casemate.results.catalogue import STOPPED
 
-SECONDS_TO_CTRL_C = 4.0
+SECONDS_TO_CTRL_C = 2.5
 SECONDS_OF_SILENCE = 15.0
 """Not every command says that it has begun. One that does may take long to, on a busy computer."""
 

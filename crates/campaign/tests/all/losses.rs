@@ -26,7 +26,7 @@ fn memory_survives_a_loss_of_power_at_every_point_where_tuples_are_durable_at_th
 /// share; a claim is of all together. All with `CASEMATE_SWEEPS=all`.
 #[test]
 fn memory_survives_on_battery_and_is_lost_without_exactly_where_it_is_claimed_to() {
-    let share = if every_one() { 1 } else { 9 };
+    let share = if every_one() { 1 } else { 18 };
     for (number, design) in swept().into_iter().filter(|design| !is_at_controller(design)).enumerate() {
         let workloads = workload::all_for(design.parts.persistence.has_buffer()).len();
         let tried = |workload| tried(&design.name, &[Loss::PowerLoss], Some(workload)).rows.remove(0);

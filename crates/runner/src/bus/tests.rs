@@ -35,7 +35,7 @@ fn options(path: &Path, bytes: bool) -> RunOptions {
     // So small that lines go back to memory.
     (machine.llc.size, machine.node.l2.size) = (units::Bytes(512 << 10), units::Bytes(128 << 10));
     let bus = Some(BusOptions { path: path.to_owned(), bytes });
-    RunOptions { bus, ..RunOptions::new(machine, design, 200_000) }
+    RunOptions { bus, ..RunOptions::new(machine, design, 100_000) }
 }
 
 fn gups() -> Box<dyn workload::Source> {

@@ -18,7 +18,7 @@ const TRACE_SEED: u32 = 1;
 /// Placements of pages under which a window is measured, if the reference says nothing else.
 const PLACEMENTS: u64 = 5;
 /// Instructions to be simulated for the longest window that is among the brief ones.
-const BRIEF_MAX: u64 = 5_000_000;
+const BRIEF_MAX: u64 = 3_000_000;
 
 #[derive(Deserialize)]
 struct Reference {

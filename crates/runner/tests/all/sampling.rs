@@ -17,9 +17,13 @@ fn options(machine: Machine, design: &str, budget: u64, detail: Detail) -> RunOp
 }
 
 fn record(kernel: &str, settings: &[(&str, &str)], design: &str, detail: Detail) -> Record {
+    record_of(600_000, kernel, settings, design, detail)
+}
+
+fn record_of(budget: u64, kernel: &str, settings: &[(&str, &str)], design: &str, detail: Detail) -> Record {
     let settings: BTreeMap<String, String> = settings.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
     let source = kernels::open(kernel, &settings, 1).unwrap();
-    run(&options(catalogue::machine("modern").unwrap(), design, 600_000, detail), source, |_| Control::GoOn).unwrap()
+    run(&options(catalogue::machine("modern").unwrap(), design, budget, detail), source, |_| Control::GoOn).unwrap()
 }
 
 /// That what cores waited for is of the units alone, and as large a part of them as of the whole run.
@@ -56,7 +60,7 @@ fn what_is_warmed_is_checked_like_everything_else() {
     let modern = catalogue::machine("modern").unwrap();
     let designs = a_third(swept(), seed_of_tests()).into_iter().filter(|design| modern.admits(&design.parts).is_ok());
     side_by_side(designs.collect(), |design| {
-        let record = record("gups", &[("footprint", "32MB")], &design.name, Detail::Sampled(SAMPLING));
+        let record = record_of(200_000, "gups", &[("footprint", "32MB")], &design.name, Detail::Sampled(SAMPLING));
         assert!(record.checks.passed, "{}: {:?}", design.name, record.checks);
         let in_units = record.llc.misses;
         assert!(record.checks.lines.lines_checked > 5 * in_units, "{}: warmed lines count as well", design.name);
@@ -158,7 +162,7 @@ fn lengths_that_leave_no_room_for_warming_are_refused_with_what_is_needed() {
 fn a_sample_is_accurate_by_the_figure_that_was_aimed_at() {
     let aimed_at = |aim, error| {
         let detail = Detail::Sampled(SamplingOptions { aim, error, ..SAMPLING });
-        let sample = record("gups", &[("footprint", "32MB")], "sc64-bmt", detail).sampling.unwrap();
+        let sample = record_of(200_000, "gups", &[("footprint", "32MB")], "sc64-bmt", detail).sampling.unwrap();
         let found = match aim {
             Aim::Ipc => sample.ipc,
             Aim::Traffic => sample.dram_bytes,

@@ -232,7 +232,7 @@ fn a_chunk_from_elsewhere_comes_out_where_candidates_are_of_that_position_line_o
 fn wrongs(planted: Planted) -> Vec<String> {
     let mut parts = catalogue::design("fvs-tdes").unwrap().parts;
     (parts.speculation.values, parts.speculation.tracking) = (64, Tracking::Lru);
-    let crowds = (0..8).map(|seed| crowd(&with_caches(&parts, seed), Scene { seed, planted, ..Scene::default() }));
+    let crowds = (0..4).map(|seed| crowd(&with_caches(&parts, seed), Scene { seed, planted, ..Scene::default() }));
     crowds.filter_map(Result::err).collect()
 }
 
@@ -240,7 +240,7 @@ fn wrongs(planted: Planted) -> Vec<String> {
 fn what_a_candidate_stands_for_is_what_the_table_held_at_the_miss() {
     assert_eq!(wrongs(Planted::NONE), Vec::<String>::new());
     let found = wrongs(Planted::new(Bug::CandidateOfLaterTable));
-    assert!(found.len() > 4 && found.iter().all(|wrong| wrong.contains("another version")), "{found:?}");
+    assert!(found.len() > 2 && found.iter().all(|wrong| wrong.contains("another version")), "{found:?}");
     let alone = honest(&parts("fvs-tdes"), 2_000, 1, Planted::new(Bug::CandidateOfLaterTable)).unwrap();
     assert_eq!(alone.finding, None, "one access after the other, nothing is learned in between");
 }
