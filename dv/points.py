@@ -88,10 +88,18 @@ def chosen() -> tuple[LanePoint, ...]:
     return LANES if names is None else tuple(point for point in LANES if point.name in names.split(","))
 
 
+def chosen_cores() -> tuple[CorePoint, ...]:
+    """The AES cores to simulate by themselves: those of the chosen lanes, or all."""
+    if "POINTS" not in os.environ:
+        return CORES
+    used = {(lane.key_bits, lane.rounds_per_cycle, lane.tower) for lane in chosen()}
+    return tuple(core for core in CORES if (core.key_bits, core.rounds_per_cycle, core.tower) in used)
+
+
 def package() -> str:
     """The points for the tops of dv/sv, as a package of SystemVerilog."""
     lanes = [(p.key_bits, p.rounds_per_cycle, p.mul_bits, int(p.tower), p.lanes or 0) for p in chosen()]
-    cores = [(p.key_bits, p.rounds_per_cycle, int(p.tower)) for p in CORES]
+    cores = [(p.key_bits, p.rounds_per_cycle, int(p.tower)) for p in chosen_cores()]
     lane_rows = ",\n".join(
         f"    '{{key_bits: {k}, rounds_per_cycle: {r}, mul_bits: {w}, tower: {t}, lanes: {n}}}"
         for k, r, w, t, n in lanes

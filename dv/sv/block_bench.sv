@@ -49,10 +49,13 @@ module block_bench
     logic         fault;
   } mul_face_t;
 
+  // A bench with one core has an index too.
+  localparam int unsigned CoreBits = CorePoints > 1 ? $clog2(CorePoints) : 1;
+
   core_face_t [CorePoints-1:0] cores;
   mul_face_t [MulPoints-1:0] muls;
 
-  assign {key_ready_o, ready_o, valid_o, block_o, fault_o} = cores[core_i[$clog2(CorePoints)-1:0]];
+  assign {key_ready_o, ready_o, valid_o, block_o, fault_o} = cores[core_i[CoreBits-1:0]];
   assign {mul_ready_o, mul_last_o, mul_product_o, mul_early_o, mul_fault_o} = muls[mul_i[$clog2(MulPoints)-1:0]];
 
   for (genvar p = 0; p < CorePoints; p++) begin : gen_core
