@@ -21,6 +21,7 @@ from typing import Any
 
 from bench_counts import counts
 from bench_history import ROOT, History, Row, Target
+from bench_misses import misses
 
 DESIGNS = ("none", "sc64-bmt")
 # Machine, workload, millions of instructions, designs, and the speed that is asked for without protection.
@@ -79,7 +80,7 @@ AS_RELEASED = ("--config", ".cargo/release.toml")
 
 def build(parts: tuple[str, ...]) -> Path:
     """Builds what is measured; the example that measures whole runs and DRAM."""
-    if {"runs", "counts", "crypto", "speculation", "dram"} & set(parts):
+    if {"runs", "misses", "counts", "crypto", "speculation", "dram"} & set(parts):
         cargo("build", "--release", *AS_RELEASED, "--package", "casemate-runner", "--example", "speed")
     if "kernels" in parts:
         cargo("bench", *AS_RELEASED, *KERNELS, "--no-run", stderr=subprocess.DEVNULL)
@@ -198,7 +199,7 @@ def main() -> int:
     """Measures everything and keeps it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=3, help="processes for each row; the median counts (default: 3)")
-    choices = ("kernels", "gcm", "crypto", "speculation", "dram", "runs", "counts")
+    choices = ("kernels", "gcm", "crypto", "speculation", "dram", "runs", "misses", "counts")
     parser.add_argument("--only", choices=choices, action="append", help="leave the other parts out; may be repeated")
     arguments = parser.parse_args()
     parts = tuple(arguments.only or choices)
@@ -209,6 +210,8 @@ def main() -> int:
     speed = build(parts)
     if "counts" in parts:
         history.add("whole runs by the host's instructions, whatever else it does (minutes)", counts(speed))
+    if "misses" in parts:
+        history.add("what a miss takes of the host, by a model of its caches (minutes)", misses(speed, arguments.runs))
     if "runs" in parts:
         history.add("whole runs", whole_runs(speed, arguments.runs, reference["runs"]))
     if "speculation" in parts:

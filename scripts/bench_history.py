@@ -76,7 +76,12 @@ class Row:
             f"  {self.name:<54} {speed:<28} {self.change():<13}"
             f" {self.target.verdict(self.rate):<13}"
             f" {memory:<7} {self.crypto():<10} {ratios}".rstrip()
-        )
+        ) + self.each()
+
+    def each(self) -> str:
+        """Under the line, what one of what is counted takes, if that is known."""
+        amounts = [f"{amount:,.1f} {name}" for name, amount in self.details.get("of_each", {}).items()]
+        return f"\n      each {', '.join(amounts)}" if amounts else ""
 
     def change(self) -> str:
         """This figure against last time's, and whether more than chance has changed it."""

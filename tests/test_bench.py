@@ -9,6 +9,7 @@ import bench
 import pytest
 from bench_counts import COUNTED, collected
 from bench_history import ROOT, History, Row, Target
+from bench_misses import KINDS, totals
 
 
 def test_the_run_with_the_median_speed_counts_whole() -> None:
@@ -79,3 +80,12 @@ def test_every_run_of_the_reference_is_measured() -> None:
     measured = {(machine, workload) for machine, workload, *_ in bench.RUNS}
     assert {(row["machine"], row["workload"]) for row in reference["runs"]} <= measured
     assert all(set(row) - {"workload", "machine"} <= set(reference["simulators"]) for row in reference["runs"])
+
+
+def test_what_a_miss_takes_is_read_from_callgrinds_totals_and_shown_under_its_row() -> None:
+    assert totals("events: Ir Dr I1mr\nfn=(1)\n12 3\ntotals: 700 20 5\n") == {"Ir": 700, "Dr": 20, "I1mr": 5}
+    with pytest.raises(RuntimeError, match="counted nothing"):
+        totals("events: Ir Dr\ntotals: 0 0\n")
+    row = Row("miss", "walk", "misses", 1e5, details={"of_each": {"ns": 1e4, "events": 27.6}})
+    assert row.shown().splitlines()[1].strip() == "each 10,000.0 ns, 27.6 events"
+    assert len({kind.name for kind in KINDS}) == len(KINDS)

@@ -79,6 +79,7 @@ pub fn measure(
         "events_per_instruction": record.events as f64 / record.instructions as f64,
         "ipc": record.ipc,
         "llc_misses": record.llc.misses,
+        "memory_requests": record.dram.reads + record.dram.writes,
         "checks_passed": record.checks.passed,
         "event_hash": record.event_hash,
         "crypto_share": crypto_seconds(&record, &parts)? / seconds,
