@@ -36,7 +36,7 @@ const US: u64 = 1_000_000_000;
 fn options(design: &str, path: &Path, from_fs: u64, length_fs: u64) -> RunOptions {
     let mut machine = catalogue::machine("modern").unwrap();
     machine.llc.size = units::Bytes(512 << 10);
-    let mut options = RunOptions::new(machine, catalogue::design(design).unwrap(), 80_000);
+    let mut options = RunOptions::new(machine, catalogue::design(design).unwrap(), 100_000);
     let (from, length) = (Time::from_fs(from_fs), Duration::from_fs(length_fs));
     options.excerpt = Some(ExcerptOptions { path: path.to_owned(), from, length });
     options
@@ -200,7 +200,7 @@ fn the_spans_of_a_read_lie_between_its_request_and_its_arrival_but_for_what_foll
         }
     }
     assert!(releases > 1000, "{releases}");
-    assert!(of(&found, "write-backs").count() > 100);
+    assert!(of(&found, "write-backs").count() > 500);
 }
 
 #[test]
