@@ -21,7 +21,7 @@ from typing import Any
 
 from bench_counts import counts
 from bench_history import ROOT, History, Row, Target
-from bench_misses import misses
+from bench_misses import KINDS, all_kinds
 
 DESIGNS = ("none", "sc64-bmt")
 # Machine, workload, millions of instructions, designs, and the speed that is asked for without protection.
@@ -145,6 +145,14 @@ def whole_runs(speed: Path, runs: int, reference: list[dict[str, Any]]) -> Itera
                 details=result,
             )
             yield row.beside(reference, workload=workload, machine=machine) if design == "none" else row
+
+
+def misses(speed: Path, runs: int) -> Iterator[Row]:
+    """Each kind of miss. All are timed before any is counted, with nothing beside them."""
+    timed = [median(lines_of(run.command(speed), runs)[0]) for run in KINDS.values()]
+    for kind, result, each in zip(KINDS, timed, all_kinds(speed), strict=True):
+        rate = result["per_second"] / result["instructions"] * result["llc_misses"]
+        yield Row("miss", kind, "misses", rate, details=result | {"of_each": {"ns": 1e9 / rate} | each})
 
 
 def speculation(speed: Path, runs: int) -> Iterator[Row]:

@@ -79,14 +79,20 @@ def collected(valgrind_says: str) -> int:
     return int(found[1])
 
 
+def under_callgrind(command: list[str], *options: str) -> tuple[dict[str, Any], str, str]:
+    """Runs one simulation: its result, what Valgrind said, and the file of what it counted."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "counts"
+        callgrind = ["valgrind", "--tool=callgrind", f"--toggle-collect={SIMULATION}", *options]
+        whole = [*callgrind, f"--callgrind-out-file={file}", *command]
+        done = subprocess.run(whole, capture_output=True, check=True, text=True)
+        return json.loads(done.stdout), done.stderr, file.read_text()
+
+
 def count(speed: Path, run: Counted) -> Row:
     """Counts one run."""
-    with tempfile.TemporaryDirectory() as folder:
-        callgrind = ["valgrind", "--tool=callgrind", f"--toggle-collect={SIMULATION}", "--dump-instr=no"]
-        command = [*callgrind, f"--callgrind-out-file={folder}/counts", *run.command(speed)]
-        done = subprocess.run(command, capture_output=True, check=True, text=True)
-    result: dict[str, Any] = json.loads(done.stdout)
-    host = collected(done.stderr)
+    result, said, _ = under_callgrind(run.command(speed), "--dump-instr=no")
+    host = collected(said)
     result = {
         key: result[key] for key in ("instructions", "events_per_instruction", "ipc", "event_hash", "checks_passed")
     }
