@@ -104,7 +104,7 @@ SIMULATED := aes128-w16,aes256-two-rounds-w32-tower,router-2-aes128-pipelined-w1
 hw-simulation: $(VENV)/.ready-hw $(VENV)/bin/ruff ## Simulate the hardware against the golden model
 	$(PYTHON) dv/run.py --seed $(SEED) --points $(SIMULATED)
 
-# Every control bit of a lane is flipped in every cycle, and a share of its data; a third of the planted weaknesses must show.
+# Every control bit of a lane is flipped in every cycle, and a share of its data; a sixth of the planted weaknesses must show.
 hw-faults: $(VENV)/.ready-hw $(VENV)/bin/ruff ## Flip bits of the hardware, and look for what it should not release
 	$(PYTHON) dv/faults/inject.py --seed $(SEED)
 

@@ -17,8 +17,9 @@ command -v cc >/dev/null || fail "a C compiler is missing: install the package '
 python=$(command -v python3) || fail "Python is missing: install the package 'python3' (3.10 or newer)"
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' || fail "$("$python" --version) is too old: Python 3.10 or newer is needed"
 
-# System packages: name of the package, and how to see that it is there.
+# System packages: name of the package, and how to see that it is there. What is only useful may stay away.
 missing=()
+useful=()
 command -v qemu-x86_64 >/dev/null || missing+=(qemu-user)
 "$python" -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
 if [ "${2-}" = bench ]; then
@@ -32,6 +33,7 @@ fi
 if [ "${2-}" = hw ]; then
     command -v g++ >/dev/null || missing+=(g++)
     command -v make >/dev/null || missing+=(make)
+    command -v ccache >/dev/null || useful+=(ccache)
     command -v perl >/dev/null || missing+=(perl)
     # Simulations load Python as a library, which Debian's Python leaves out.
     "$python" -c 'import ctypes, os, sysconfig as s; name = s.get_config_var("INSTSONAME"); path = os.path.join(s.get_config_var("LIBDIR"), name)
@@ -40,14 +42,14 @@ ctypes.CDLL(path if os.path.exists(path) else name)' 2>/dev/null ||
     command -v sta >/dev/null || missing+=(opensta)
     [ -d /usr/share/qflow/tech/osu018 ] || missing+=(qflow-tech-osu018)
 fi
-if [ ${#missing[@]} -gt 0 ]; then
+if [ ${#missing[@]} -gt 0 ] || [ ${#useful[@]} -gt 0 ]; then
     as_root=()
     [ "$(id -u)" -eq 0 ] || as_root=(sudo -n)
     if command -v apt-get >/dev/null && { [ ${#as_root[@]} -eq 0 ] || sudo -n true 2>/dev/null; }; then
-        say "installing ${missing[*]}"
+        say "installing ${missing[*]} ${useful[*]}"
         "${as_root[@]}" apt-get update -qq
-        DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
-    else
+        DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" "${useful[@]}" >/dev/null
+    elif [ ${#missing[@]} -gt 0 ]; then
         fail "these packages are missing and cannot be installed from here: ${missing[*]} (try: sudo apt-get install ${missing[*]})"
     fi
 fi
@@ -62,5 +64,6 @@ if [ "${2-}" = hw ] || [ "${2-}" = ecp5 ]; then
     mapfile -t pins < <(sed -n "/^$2 = \[\$/,/^\]\$/s/^ *\"\(.*\)\",\$/\1/p" "$(dirname "$0")/../pyproject.toml")
     [ ${#pins[@]} -gt 0 ] || fail "pyproject.toml has no extra '$2'"
     say "installing ${pins[*]}"
-    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "${pins[@]}"
+    # Most of their modules are never imported: those that are, Python compiles then.
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile "${pins[@]}"
 fi

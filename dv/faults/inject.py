@@ -5,7 +5,7 @@ None may come out, and no response may stay away without an alert. For each para
 flipped are held against the flip-flops that synthesis finds. Then lanes with planted weaknesses are tried: each must be
 found. The exit code is 1 if something was released or lost, or a plant was not found.
 
-  inject.py                            every history, all of control and a share of data, one complete; a third of
+  inject.py                            every history, all of control and a share of data, one complete; a sixth of
                                        the planted weaknesses, another one for each seed: a minute
   inject.py --complete                 every bit in every cycle, on more parameter points; all planted weaknesses
   inject.py --history hash-after --point pipelined --share 1
@@ -51,7 +51,7 @@ QUICK_WHOLE = {
 # Control alone, in practice.
 CONTROL = 1_000_000
 # Each planted weakness is a lane that is compiled.
-QUICK_PLANTS = 3
+QUICK_PLANTS = 6
 
 
 @dataclass(frozen=True)

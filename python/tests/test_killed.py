@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(
 KILLS = int(os.environ.get("CASEMATE_KILLS", "12"))
 SEED = int(os.environ.get("CASEMATE_KILLS_SEED", "1"))
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
-LATEST_SECONDS = 3.0
+LATEST_SECONDS = 1.5
 """The latest moment to kill at, after the start of Casemate or of the program."""
 GONE_SECONDS = 5.0
 """Until then everything must be gone."""

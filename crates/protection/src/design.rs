@@ -152,8 +152,8 @@ impl Parts {
                 .to_owned());
         }
         self.check_eager()?;
-        let has_offsets = self.cipher.has_offsets() || self.mac.code == MacChoice::OcbChunks;
-        if self.caches.offsets && (uncounted || !has_offsets) {
+        let has_offsets = || self.mac.code == MacChoice::OcbChunks || self.cipher.has_offsets();
+        if self.caches.offsets && (uncounted || !has_offsets()) {
             return Err(
                 "caches.offsets keeps with each counter the first offset of its line, as OCB has it: set cipher = \
                         \"aes256-ocb-chunks\" with counters, or leave it out"

