@@ -148,9 +148,8 @@ impl Controller {
 
     /// Whether a write to this cell still waits.
     pub fn holds_write(&self, place: Place) -> bool {
-        let is_write = |opened: &Waiting| self.pool.get(opened.ticket).kind == Kind::Write;
         self.queues[Kind::Write as usize].of_bank(usize::from(place.bank)).iter().any(|waiting| waiting.place == place)
-            || self.opening.iter().any(|opened| opened.place == place && is_write(opened))
+            || self.opening.iter().any(|opened| opened.place == place && opened.kind == Kind::Write)
     }
 
     /// Puts a request into its queue at the clock `now`; everything before `now` must have been done.
@@ -165,8 +164,8 @@ impl Controller {
         };
         let refresh = self.refreshes[bank.rank].clock(now);
         let waits = Waits { seen: now, refresh, drain: self.drain_clock.at(now), bank_free };
-        let ticket = self.pool.insert(Request { token, kind, arrived, outcome: None, waits });
-        self.queues[kind as usize].push(Waiting { age: self.arrivals, place, ticket });
+        let ticket = self.pool.insert(Request { token, arrived, outcome: None, waits });
+        self.queues[kind as usize].push(Waiting { age: self.arrivals, place, kind, ticket });
         self.arrivals += 1;
         let changed = self.reconsider(number, kind);
         self.revise_decision(number, kind, changed);
@@ -215,8 +214,8 @@ impl Controller {
 
     /// Lets the requests that have their rows being opened wait again, as the other kind gets its turn.
     fn cancel(&mut self) {
-        let (turn, pool) = (self.turn, &self.pool);
-        let cancelled = |opened: &mut Waiting| pool.get(opened.ticket).kind == turn;
+        let turn = self.turn;
+        let cancelled = |opened: &mut Waiting| opened.kind == turn;
         let cancelled: Vec<Waiting> = self.opening.extract_if(.., cancelled).collect();
         self.under_way[turn as usize] = 0;
         for waiting in cancelled {
@@ -231,9 +230,11 @@ impl Controller {
 
     /// Finds the candidate of a bank anew and says whether it is another one now.
     fn reconsider(&mut self, bank: usize, kind: Kind) -> bool {
-        let queue = &self.queues[kind as usize];
-        let candidate = self.policy.candidate(queue, kind, &self.device, &self.load[bank], bank);
-        self.candidates[kind as usize].set(bank, candidate)
+        let (queue, candidates) = (&self.queues[kind as usize], &mut self.candidates[kind as usize]);
+        if queue.of_bank(bank).is_empty() {
+            return candidates.clear(bank);
+        }
+        candidates.set(bank, self.policy.candidate(queue, kind, &self.device, &self.load[bank], bank))
     }
 
     /// Finds the candidates of a bank anew after a command.
@@ -274,25 +275,33 @@ impl Controller {
         self.next_decision().at
     }
 
+    #[inline]
     fn next_decision(&mut self) -> Decision {
-        let decision = self.next.unwrap_or_else(|| self.decide());
-        debug_assert_eq!(decision, self.decide(), "a remembered decision has become stale");
+        if let Some(decision) = self.next {
+            debug_assert_eq!(decision, self.decide(), "a remembered decision has become stale");
+            return decision;
+        }
+        let decision = self.decide();
         self.next = Some(decision);
         decision
     }
 
     /// The first thing to do; each kind of work is preferred to the following ones at equal clocks.
+    #[inline(never)]
     fn decide(&self) -> Decision {
-        let kind = self.turn;
+        let (kind, start) = (self.turn, self.start());
         let mut best = Decision { at: u64::MAX, action: Action::Refresh(0) };
         for (position, opened) in self.opening.iter().enumerate() {
-            let kind = self.pool.get(opened.ticket).kind;
-            let at = self.device.column_at(opened.bank(), kind).max(self.start());
+            // They are in the order in which their rows are open: from here on none is earlier.
+            if best.at <= self.device.banks[opened.bank()].column_ready.max(start) {
+                break;
+            }
+            let at = self.device.column_at(opened.bank(), opened.kind).max(start);
             best = earlier(best, at, Action::UseOpened(position));
         }
         if best.at > self.floor {
             let candidates = &self.candidates[kind as usize];
-            if let Some(pick) = self.policy.pick(candidates, &self.device, &self.refreshes, self.start()) {
+            if let Some(pick) = self.policy.pick(candidates, &self.device, &self.refreshes, start) {
                 best = earlier(best, pick.at, Action::Advance(kind, pick.bank));
             }
         }

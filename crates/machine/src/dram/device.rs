@@ -169,11 +169,12 @@ impl Device {
         let t = &self.timing;
         let Bank { group, rank, .. } = self.banks[bank];
         let spacing = &self.spacing.0[kind as usize];
+        let groups_of_rank = rank * self.groups_per_rank..(rank + 1) * self.groups_per_rank;
         for (number, gates) in self.gates.iter_mut().enumerate() {
-            let near = match (number == group, number / self.groups_per_rank == rank) {
-                (true, _) => SAME_GROUP,
-                (false, true) => SAME_RANK,
-                (false, false) => OTHER_RANK,
+            let near = match number {
+                _ if number == group => SAME_GROUP,
+                _ if groups_of_rank.contains(&number) => SAME_RANK,
+                _ => OTHER_RANK,
             };
             push(&mut gates[Gate::Read as usize], at + spacing[Kind::Read as usize][near]);
             push(&mut gates[Gate::Write as usize], at + spacing[Kind::Write as usize][near]);

@@ -15,6 +15,8 @@ pub(super) struct Waiting {
     pub age: u64,
     /// Its cell.
     pub place: Place,
+    /// Read or write.
+    pub kind: Kind,
     /// Its entry in the [`Pool`].
     pub ticket: u16,
 }
@@ -81,8 +83,6 @@ impl Queue {
 pub(super) struct Request {
     /// What the sender calls it.
     pub token: u32,
-    /// Read or write.
-    pub kind: Kind,
     /// When it was submitted.
     pub arrived: Time,
     /// How it found its bank; nothing before its first command.
@@ -111,11 +111,6 @@ impl Pool {
                 (self.requests.len() - 1) as u16
             }
         }
-    }
-
-    /// The request with this ticket.
-    pub fn get(&self, ticket: u16) -> &Request {
-        &self.requests[usize::from(ticket)]
     }
 
     /// The request with this ticket.

@@ -79,12 +79,18 @@ impl Candidates {
 
     /// Changes the candidate of a bank, and says whether it is another one now.
     pub fn set(&mut self, bank: usize, candidate: Candidate) -> bool {
-        if candidate == Candidate::NONE {
-            self.there.remove(bank);
-        } else {
-            self.there.insert(bank);
-        }
+        self.there.insert(bank);
         std::mem::replace(&mut self.of_bank[bank], candidate) != candidate
+    }
+
+    /// Leaves a bank without one, and says whether it had one.
+    pub fn clear(&mut self, bank: usize) -> bool {
+        let had = self.of_bank[bank] != Candidate::NONE;
+        if had {
+            self.there.remove(bank);
+            self.of_bank[bank] = Candidate::NONE;
+        }
+        had
     }
 
     /// The banks that have one, in order, with it.
@@ -121,11 +127,11 @@ impl Policy {
         }
     }
 
-    /// The candidate of a bank.
+    /// The candidate of a bank with requests.
     pub fn candidate(&self, queue: &Queue, kind: Kind, device: &Device, load: &BankLoad, number: usize) -> Candidate {
         let requests = queue.of_bank(number);
-        let Some(oldest) = requests.first() else { return Candidate::NONE };
         let bank = &device.banks[number];
+        let oldest = &requests[0];
         let oldest = Candidate { age: oldest.age, group: bank.group, rank: bank.rank, ..Candidate::NONE };
         if bank.open_row == CLOSED {
             return Candidate { ready: bank.activate_ready, gate: Gate::Activate, ..oldest };

@@ -16,7 +16,7 @@ impl Controller {
             Action::UseOpened(position) => {
                 let opened = self.opening.remove(position);
                 self.load[opened.bank()].opening = false;
-                self.under_way[self.pool.get(opened.ticket).kind as usize] -= 1;
+                self.under_way[opened.kind as usize] -= 1;
                 self.column(opened, at);
                 self.reconsider_bank(opened.bank());
             }
@@ -70,7 +70,7 @@ impl Controller {
         let request = self.pool.get_mut(waiting.ticket);
         if request.outcome.is_none() {
             request.outcome = Some(outcome);
-            self.counters.count_first_command(request.kind, outcome, at - request.waits.seen);
+            self.counters.count_first_command(waiting.kind, outcome, at - request.waits.seen);
         }
     }
 
@@ -111,14 +111,14 @@ impl Controller {
 
     /// Moves a line and ends its request.
     fn column(&mut self, waiting: Waiting, at: u64) {
-        let number = waiting.bank();
+        let (number, kind) = (waiting.bank(), waiting.kind);
         let request = self.pool.remove(waiting.ticket);
-        self.device.column(number, request.kind, at);
+        self.device.column(number, kind, at);
         self.resting.iter_mut().for_each(|resting| resting.used(number));
-        let latency = if request.kind == Kind::Read { self.timing.cl } else { self.timing.cwl };
-        self.moved[request.kind as usize] = at + latency + self.timing.burst_clocks;
+        let latency = if kind == Kind::Read { self.timing.cl } else { self.timing.cwl };
+        self.moved[kind as usize] = at + latency + self.timing.burst_clocks;
         self.counters.data_bus_busy_clocks += self.timing.burst_clocks;
-        if request.kind == Kind::Write {
+        if kind == Kind::Write {
             return;
         }
         let needed = match request.outcome {
