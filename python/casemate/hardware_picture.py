@@ -14,6 +14,8 @@ NAMES_SHARE = 0.5
 TICKS = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)
 DECADE_SHARE = 3.0
 """Values that differ by less than this have a linear axis: on a logarithmic one they would have two ticks."""
+LEAST_SPAN = 0.2
+"""An axis spans at least this share of its values: what hardly differs must look so."""
 INK, FRONT = "#1f4e9c", "#c8453b"
 
 
@@ -64,6 +66,9 @@ def _panel(axis: Any, rows: list[CoreCost], values: list[float], is_more_better:
     if rest:
         axis.scatter([areas[at] for at in rest], [values[at] for at in rest], color=INK, s=22, zorder=2, label="others")
     axis.margins(x=0.12, y=0.12)
+    for numbers, limits in ((areas, axis.set_xlim), (values, axis.set_ylim)):
+        if numbers and max(numbers) < (1 + LEAST_SPAN) * min(numbers):
+            limits(*_least_span(numbers))
     for name, scale, numbers in (("x", axis.xaxis, areas), ("y", axis.yaxis, values)):
         if numbers and max(numbers) > DECADE_SHARE * min(numbers):
             axis.set(**{f"{name}scale": "log"})
@@ -76,6 +81,12 @@ def _panel(axis: Any, rows: list[CoreCost], values: list[float], is_more_better:
     axis.set_axisbelow(True)
     for side in ("top", "right"):
         axis.spines[side].set_visible(False)
+
+
+def _least_span(numbers: list[float]) -> tuple[float, float]:
+    """Limits around numbers that hardly differ."""
+    middle = (max(numbers) + min(numbers)) / 2
+    return (1 - LEAST_SPAN / 2) * middle, (1 + LEAST_SPAN / 2) * middle
 
 
 def _ticks(scale: Any) -> None:

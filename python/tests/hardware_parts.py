@@ -33,6 +33,7 @@ FLOP = f"""cell (DFF) {{ area : 96; cell_leakage_power : 4;
   pin(CK) {{ direction : input; capacitance : 0.02; clock : true; {CLOCK_POWER} }}
   pin(D) {{ direction : input; capacitance : 0.01; }}
   pin(Q) {{ direction : output; function : "IQ"; }} }}"""
+LATCH = FLOP.replace("DFF", "LATCH").replace("ff (IQ", "latch (IQ")
 HEAD = """/* a library */ library (small) {
   time_unit : "1ns"; voltage_unit : "1V"; leakage_power_unit : "1nW"; capacitive_load_unit (1,pf); nom_voltage : 2;
   lu_table_template(t) { variable_1 : total_output_net_capacitance; variable_2 : input_net_transition;

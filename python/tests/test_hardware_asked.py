@@ -1,5 +1,6 @@
 """What is asked of the hardware flow and cannot be had: each is refused in one line, before anything long begins."""
 
+import hashlib
 import importlib.util
 import json
 import math
@@ -9,8 +10,8 @@ from pathlib import Path
 import pytest
 from casemate._core import CasemateError
 from casemate.commands.cost_hardware import rows_beside
-from casemate.hardware import design, library, sources, stimulus, synthesis, tools
-from casemate.hardware.flow import Flow
+from casemate.hardware import design, library, sources, stimulus, store, synthesis, tools
+from casemate.hardware.flow import STEPS, Flow
 from casemate.hardware.stimulus import Core
 from conftest import Casemate
 from hardware_parts import TEXT, small_library
@@ -262,8 +263,9 @@ def core(um2: float) -> dict[str, object]:
 
 def beside(**changed: object) -> str:
     """A result of the small library without cores, as a flow that aims at 8 ns prints it."""
-    told = {"library": "small", "voltage_v": 2.0, "target_ns": 8.0, "tools": {}, "rows": [], "scaling": []}
-    return json.dumps(told | changed)
+    content = hashlib.sha256(TEXT.encode()).hexdigest()
+    told = {"library": "small", "library_content": content, "voltage_v": 2.0, "target_ns": 8.0, "tools": {}}
+    return json.dumps(told | {"recipe": store.digest(store.code(*STEPS)), "rows": [], "scaling": []} | changed)
 
 
 @pytest.mark.parametrize(
@@ -276,6 +278,7 @@ def beside(**changed: object) -> str:
         ("thesis.json", beside(rows=[core(um2=-1)]), "no cores: rows.0.area.um2: Input should be greater than 0;"),
         ("thesis.json", beside(rows=[core(um2=math.nan)]), "no cores: rows.0.area.um2: Input should be"),
         ("thesis.json", beside(library="big"), "are of the library big, and those here of the library small"),
+        ("thesis.json", beside(library_content=64 * "a"), "are of a file of it with the digest aaaaaaaa, and those"),
         ("thesis.json", beside(voltage_v=1.1), "are at 1.1 V, and those here at 2 V"),
         ("thesis.json", beside(target_ns=3), "synthesised for 3 ns, and those here synthesised for 8 ns: price them"),
     ],
@@ -300,8 +303,10 @@ def test_cores_of_other_programs_are_set_beside_with_a_word_about_these(
     monkeypatch.chdir(tmp_path)
     small_library(tmp_path)
     flow = Flow(tmp_path / "small.lib", tmp_path / "kept")
-    for versions, said in (({"pyosys": "0.1"}, "were priced by other programs: pyosys 0.1\n"), (tools.versions(), "")):
-        Path("thesis.json").write_text(beside(tools=versions))
+    by_others = "were priced by other programs: pyosys 0.1\n"
+    by_another = "were priced by other programs: another version of this flow\n"
+    for changed, said in (({"tools": {"pyosys": "0.1"}}, by_others), ({"recipe": "a"}, by_another), ({}, "")):
+        Path("thesis.json").write_text(beside(**({"tools": tools.versions()} | changed)))
         assert rows_beside(Path("thesis.json"), flow) == []
         heard = capsys.readouterr().err
         assert (bool(heard), heard.endswith(said)) == (bool(said), True)

@@ -29,7 +29,7 @@ from casemate.hardware.gate_simulation import Toggles
 from casemate.hardware.netlist import Instance
 from casemate.hardware.stimulus import Core, Trace
 from casemate.results import Area, CoreCost, Speed
-from hardware_parts import HEAD, TEXT, shared_net, small_library, two_gates
+from hardware_parts import CELLS, HEAD, LATCH, TEXT, shared_net, small_library, two_gates
 
 PF, NS, PJ = 1e-12, 1e-9, 1e-12
 
@@ -174,11 +174,11 @@ def test_a_cell_that_the_library_has_not_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_latch_is_refused(tmp_path: Path) -> None:
-    known = small_library(tmp_path, TEXT.replace("ff (IQ, IQN)", "latch (IQ, IQN)"))
-    module = {"ports": {}, "cells": {"u0": {"type": "DFF", "connections": {}}}, "netnames": {}}
+    known = small_library(tmp_path, f"{HEAD}{CELLS} {LATCH} }}\n")
+    module = {"ports": {}, "cells": {"u0": {"type": "LATCH", "connections": {}}}, "netnames": {}}
     path = tmp_path / "latch.json"
     path.write_text(json.dumps({"modules": {"top": module}}))
-    with pytest.raises(CasemateError, match="'top' needs 'DFF', a latch: expected flip-flops"):
+    with pytest.raises(CasemateError, match="'top' needs 'LATCH', a latch: expected flip-flops"):
         netlist.read(path, "top", known)
 
 

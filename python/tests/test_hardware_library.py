@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,11 @@ from hardware_parts import TEXT, small_library
         ('"1ns"', '"1 parsec"', "'time_unit' is '1 parsec': expected a unit such as '1ns'"),
         ('"1ns"', '"0ns"', "'time_unit' is '0ns': expected a unit such as '1ns'"),
         ("(1,pf)", "(1,zork)", "'capacitive_load_unit' is '1zork': expected a unit such as '1pf'"),
-        ("nom_voltage : 2", "nom_voltage : 0", "'nom_voltage' is not positive: expected that of the cells, as in 1.8"),
+        (
+            "nom_voltage : 2",
+            "nom_voltage : 0",
+            "'nom_voltage' is missing or not positive: expected that of the cells, as in 1.8",
+        ),
     ],
 )
 def test_what_is_wrong_in_a_library_is_named_with_its_cell(tmp_path: Path, old: str, new: str, said: str) -> None:
@@ -70,3 +75,29 @@ def test_programs_get_a_library_plain_and_under_a_path_that_they_find(
     assert len(named) == 2
     assert {Path(name).read_text() for name in named} == {TEXT}
     assert all(os.path.isabs(name) and " " not in Path(name).name for name in named)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (TEXT.replace("ff (IQ, IQN)", "latch (IQ, IQN)"), "has no flip-flop: expected cells with 'ff'"),
+        (re.sub(r"capacitance : [\d.]+;", "", TEXT), "gives no pin a capacitance: nothing can be said of delays"),
+        (TEXT.replace("nom_voltage : 2;", ""), "'nom_voltage' is missing or not positive"),
+    ],
+)
+def test_a_library_that_lacks_what_every_figure_needs_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(CasemateError, match=said):
+        small_library(tmp_path, text)
+
+
+def test_a_library_that_knows_nothing_of_internal_energy_says_so(tmp_path: Path) -> None:
+    assert small_library(tmp_path).left_out() == ""
+    bare = TEXT.replace("internal_power()", "other()")
+    assert (
+        "has no 'internal_power': energy is that of nets and leakage alone" in small_library(tmp_path, bare).left_out()
+    )
+
+
+def test_the_voltage_may_stand_in_the_operating_conditions(tmp_path: Path) -> None:
+    text = TEXT.replace("nom_voltage : 2;", "operating_conditions(typical) { voltage : 1.2; }")
+    assert small_library(tmp_path, text).voltage_v == 1.2

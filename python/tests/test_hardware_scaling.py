@@ -30,12 +30,14 @@ def core(um2: float, fmax_mhz: float, cycles: float, nj: float) -> CoreCost:
 
 
 def test_a_line_through_two_numbers_of_lanes_is_theirs_at_the_clock_that_both_reach() -> None:
-    asked = [Point(), Point(lanes=2), Point(mul_bits=32)]
-    found = scaling(asked, [core(1000, 200, 50, 60), core(2100, 100, 25, 61), core(1, 1, 1, 1)])
-    assert [(fit.name, fit.lanes, fit.clock_mhz) for fit in found] == [("AES-128 1 round, W=16", [1, 2], 100)]
+    # A lane by itself has no router, and is on no line.
+    asked = [Point(), Point(lanes=2), Point(lanes=3), Point(mul_bits=32)]
+    rows = [core(1, 1, 1, 1), core(2100, 200, 25, 60), core(3200, 100, 20, 61), core(1, 1, 1, 1)]
+    found = scaling(asked, rows)
+    assert [(fit.name, fit.lanes, fit.clock_mhz) for fit in found] == [("AES-128 1 round, W=16", [2, 3], 100)]
     assert (found[0].area_um2_a_lane, found[0].area_um2_besides) == pytest.approx((1100, -100))
-    # 60 nJ every 50 cycles of 10 ns are 120 mW, 61 nJ every 25 are 244.
-    assert (found[0].power_mw_a_lane, found[0].power_mw_besides) == pytest.approx((124, -4))
+    # 60 nJ every 25 cycles of 10 ns are 240 mW, 61 nJ every 20 are 305.
+    assert (found[0].power_mw_a_lane, found[0].power_mw_besides) == pytest.approx((65, 110))
 
 
 def test_cores_that_differ_in_more_than_lanes_have_no_line() -> None:
@@ -47,7 +49,9 @@ def test_a_picture_names_every_core_and_what_its_axes_are(tmp_path: Path) -> Non
     sealing = sealing.model_copy(update={"name": "lane", "speed": sealing.speed.model_copy(update={"gbps": 2.0})})
     still = sealing.model_copy(update={"name": "multiplier", "energy": None})
     for rows in ([sealing, still], [still]):
-        found = HardwareCost(library="small", voltage_v=2, target_ns=8, tools={}, rows=rows, scaling=[])
+        found = HardwareCost(
+            library="small", library_content="", voltage_v=2, target_ns=8, tools={}, recipe="", rows=rows, scaling=[]
+        )
         hardware_picture.draw(found, tmp_path / "cores.svg", "svg")
         text = (tmp_path / "cores.svg").read_text()
         for said in ("area of cells (mm²)", "throughput (Gb/s)", "energy of a line of 64 bytes (nJ)", "small at 2 V"):

@@ -1,14 +1,17 @@
 """What RTL says while it is simulated and synthesised, which is no answer to a stimulus and no hardware."""
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
+import hardware_parts
 import pytest
 from casemate._core import CasemateError
-from casemate.hardware import design, library, rtl_simulation, synthesis, tools
+from casemate.hardware import design, gate_simulation, library, rtl_simulation, synthesis, tools
+from casemate.hardware.netlist import Instance
 from casemate.hardware.stimulus import Core, Trace
-from hardware_parts import TEXT
+from hardware_parts import TEXT, small_library
 
 PORTS = {"clk": (True, 1), "a": (True, 4), "y": (False, 4)}
 TALKING = """
@@ -49,6 +52,7 @@ def driven(simulator: Path, *values: int) -> Trace:
     """What happens at the ports when these values come in."""
 
     def drive(core: Core) -> None:
+        core.measure()
         for value in values:
             core.cycle(a=value)
             core.done()
@@ -84,3 +88,49 @@ def test_a_netlist_that_a_full_disk_cut_off_is_refused_before_it_is_kept(
     monkeypatch.setattr(tools, "yosys", lambda script, folder, name: None)
     with pytest.raises(CasemateError, match=r"did not write all of 'mapped\.json': expected room in '.*TMPDIR"):
         synthesis.to_cells(design.Design((), "top"), library.read(tmp_path / "small.lib"), 4e-9, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["operator", "eval", "a$b", "\\d.x "])
+def test_a_port_that_no_simulator_can_name_is_refused_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(tools, "need_simulation", lambda: None)
+    monkeypatch.setattr(tools, "verilator", lambda: ("verilator", {}))
+    with pytest.raises(CasemateError, match=rf"the port '{re.escape(name)}': expected a name of letters"):
+        rtl_simulation.build(design.Design((), "top"), {"clk": (True, 1), name: (True, 1)}, "clk", tmp_path)
+
+
+def test_a_port_with_two_underscores_is_called_as_verilator_calls_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tools, "need_simulation", lambda: None)
+    monkeypatch.setattr(tools, "verilator", lambda: ("verilator", {}))
+    monkeypatch.setattr(tools, "run", lambda *asked: "")
+    rtl_simulation.build(design.Design((), "top"), {"clk": (True, 1), "data__in": (True, 1)}, "clk", tmp_path)
+    assert "put(core.data___05Fin, hex)" in (tmp_path / "harness.cpp").read_text()
+
+
+def test_a_stimulus_that_does_not_say_from_where_on_it_counts_is_refused(simulator: Path) -> None:
+    def drive(core: Core) -> None:
+        core.cycle(a=5)
+        core.done()
+
+    with pytest.raises(CasemateError, match=r"never calls core\.measure\(\): expected it after reset"):
+        rtl_simulation.drive(simulator, PORTS, "clk", drive, lambda process: Core(process, PORTS, 16, 1))
+
+
+@pytest.mark.parametrize(
+    ("instances", "said"),
+    [
+        ((Instance("i0", "INV", {"A": 2, "Y": 6}),), "has logic behind its clock 'clk' \\(a cell 'INV'\\)"),
+        ((Instance("f1", "DFF", {"CK": 2, "D": 2, "Q": 6}),), "has logic behind its clock 'clk' \\(a cell 'DFF'\\)"),
+        ((Instance("f1", "DFF", {"CK": 3, "D": 3, "Q": 6}),), "that 'clk' does not clock itself \\(f1\\): gated"),
+    ],
+)
+def test_a_clock_that_is_data_or_comes_from_elsewhere_is_refused(
+    tmp_path: Path, instances: tuple[Instance, ...], said: str
+) -> None:
+    flop = Instance("flop", "DFF", {"CK": 2, "D": 3, "Q": 4})
+    built = hardware_parts.netlist({"clk": (True, 2), "d": (True, 3), "y": (False, 6)}, (flop, *instances))
+    with pytest.raises(CasemateError, match=said):
+        gate_simulation.check(built, small_library(tmp_path), "clk")

@@ -73,7 +73,9 @@ def cost(um2: float, scaling: list[Scaling]) -> HardwareCost:
     )  # fmt: skip
     area = Area(um2=um2, flops_um2=um2 / 2, cells=1, flops=1, fanout_buffers=0)
     core = CoreCost(name="core", area=area, speed=speed, fpga=None, energy=None)
-    return HardwareCost(library="small", voltage_v=1, target_ns=4, tools={}, rows=[core], scaling=scaling)
+    return HardwareCost(
+        library_content="", recipe="", library="small", voltage_v=1, target_ns=4, tools={}, rows=[core], scaling=scaling
+    )
 
 
 @pytest.mark.parametrize(

@@ -39,20 +39,20 @@ How to read the table:
   Gb/s      of text, at that frequency and in these cycles; then for each mm2
   nJ/line   switching, what cells take within, clock pins and leakage, over lines of random text that are sealed
   LUT, FF   of a Xilinx series 7 FPGA, as Yosys maps it
-  n x core  straight lines through cores that differ in their number of lanes alone: area, and power at the clock of the
-            slowest of them
+  n x core  straight lines through routers that differ in their lanes alone: area, and power at the clock of the slowest
+            of them
 With --details: cells and flip-flops, the share of the area that is flip-flops, buffers that split nets, cycles from
 taking a line to its response, and how much of the energy charges nets, is taken within cells, and is the clock's.
 Compare cores in one library and one run of the flow only. More is in docs/systems/gcm-engine-cost.md.
 
 \b
 Every step is kept in the output folder under the hash of all that decides it, and is not done again: after Ctrl-C, with
-another stimulus or with more cores it goes on from there.
+another stimulus or with more cores it goes on from there. A stimulus of yours is carried out each time.
 """
 
 ENGINE = f"""\b
 Examples:
-  casemate cost engine                                        six usual points, a few minutes
+  casemate cost engine                                        six usual points: a quarter of an hour
   casemate cost engine --mul-bits 8 --mul-bits 16 --mul-bits 32 --tower no --tower yes
   casemate cost engine --rounds 0 --mul-bits 128 --lanes 1 --lanes 4
   casemate cost engine --png pareto.png                       area against throughput, and against energy
@@ -306,6 +306,7 @@ def rows_beside(path: Path, flow: "Flow") -> "list[CoreCost]":
     here = flow.delay_s * 1e9
     for what, theirs, ours in (
         ("of the library", found.library, flow.library.name),
+        ("of a file of it with the digest", found.library_content[:8], flow.library_content[:8]),
         ("at", f"{found.voltage_v:g} V", f"{flow.library.voltage_v:g} V"),
         ("synthesised for", f"{found.target_ns:.4g} ns", f"{here:.4g} ns"),
     ):
@@ -314,9 +315,11 @@ def rows_beside(path: Path, flow: "Flow") -> "list[CoreCost]":
             raise CasemateError(
                 f"--beside: the cores in '{path}' are {what} {theirs}, and those here {what} {ours}{way}"
             )
-    others = {name: version for name, version in found.tools.items() if tools.versions().get(name) != version}
+    others = [f"{name} {version}" for name, version in found.tools.items() if tools.versions().get(name) != version]
+    if found.recipe != flow.recipe:
+        others.append("another version of this flow")
     if others:
-        told = ", ".join(f"{name} {version}" for name, version in others.items())
+        told = ", ".join(others)
         screen.notices().print(f"the cores in '{path}' were priced by other programs: {told}", markup=False)
     return found.rows
 
@@ -334,12 +337,16 @@ def _show(
 
     found = HardwareCost(
         library=flow.library.name,
+        library_content=flow.library_content,
         voltage_v=flow.library.voltage_v,
         target_ns=flow.delay_s * 1e9,
         tools=tools.versions(),
+        recipe=flow.recipe,
         rows=rows,
         scaling=list(fits),
     )
+    if told := flow.library.left_out():
+        screen.notices().print(told, markup=False)
     if asked["as_json"]:
         screen.print_json(found)
     else:

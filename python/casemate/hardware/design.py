@@ -37,7 +37,8 @@ class Design:
     @property
     def keeps_modules(self) -> bool:
         """Whether a module in the sources is marked as one that synthesis must not merge with others."""
-        return any(re.search(r"\(\*[^)]*\bkeep_hierarchy\b", text) for text in map(sources.text, self.files))
+        read = (*self.files, *sources.included(self.sources))
+        return any(re.search(r"\(\*[^)]*\bkeep_hierarchy\b", text) for text in map(sources.text, read))
 
     def check(self) -> None:
         """Raises `CasemateError` if a source is missing, or if there is no such module or parameter."""

@@ -1,13 +1,16 @@
-"""The order of the steps, for one core: what is asked for, what was done before, what comes out."""
+"""The order of the steps, for one core: what is asked for, what was done before, what comes out.
 
-import gzip
+A step is kept under all that decides it. So no file that is read may change until the step is kept, and what a stimulus
+of a user does is never kept: what it imports and reads is not known.
+"""
+
+import json
 import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from casemate import screen
 from casemate._core import CasemateError
 from casemate.hardware import (
     design as designs,
@@ -34,6 +37,11 @@ from casemate.hardware.stimulus import Core, Drive, Trace
 from casemate.hardware.store import Store
 from casemate.results.hardware import Area, CoreCost, EnergyOfLine, Fpga, Speed
 
+STEPS = (
+    "energy", "fabric", "fanout", "functions", "gate_simulation", "liberty", "library", "netlist", "rtl_simulation",
+    "stimulus", "synthesis", "timing",
+)  # fmt: skip
+"""The modules of this package that a figure comes from."""
 LINES = 24
 """Lines that a stimulus gets."""
 LINE_BITS = 8 * stimulus.LINE_BYTES
@@ -70,10 +78,13 @@ class Flow:
         self.delay_s = delay_s or synthesis.target_s(self.library)
         self._store, self._tell = Store(folder), tell
         self._versions = tools.versions()
-        self._library_content = store.content(path)
+        self.library_content = store.content(path)
+        """A name for what is in the library's file."""
+        self._read: dict[Path, str] = {}
 
     def price(self, request: Request) -> CoreCost:
         """All figures of a core. Raises `CasemateError` for bad input and for whatever step fails."""
+        self._read = {self.library.path: self.library_content}
         request.design.check()
         drive = None
         if request.stimulus:
@@ -104,10 +115,35 @@ class Flow:
         counted = self._counted(built, clock, trace, told)
         return with_work(cost, trace, energy.Energy(**counted))
 
+    @property
+    def recipe(self) -> str:
+        """A name for the text of all steps."""
+        return store.digest(store.code(*STEPS))
+
+    def _keep(self, step: str, told: dict[str, Any], find: Callable[[], Any]) -> Any:
+        return self._store.keep(step, told, lambda: self._of_what_was_read(find))
+
+    def _of_what_was_read(self, find: Callable[[], Any]) -> Any:
+        """What is found, if no file has changed meanwhile. Raises `CasemateError` if one has."""
+        found = find()
+        for path in tuple(self._read):
+            self._content(path)
+        return found
+
+    def _content(self, path: Path) -> str:
+        """A name for what is in a file, which must be what it was before."""
+        try:
+            found = store.content(path)
+        except OSError as error:
+            raise CasemateError(f"cannot read '{path}': {error.strerror or error}") from error
+        if self._read.setdefault(path, found) != found:
+            raise CasemateError(f"'{path}' changed while a core was priced with it: price it again")
+        return found
+
     def _mapping(self) -> dict[str, Any]:
         """What decides how a design is mapped."""
         return {
-            "library": self._library_content,
+            "library": self.library_content,
             "delay_s": self.delay_s,
             "code": store.code("synthesis", "fanout", "library", "liberty"),
         }
@@ -121,14 +157,14 @@ class Flow:
                 except CasemateError as error:
                     raise CasemateError(f"'{design.title}' cannot be elaborated: {error}") from error
 
-        found = self._store.keep("ports", rtl | {"step": store.code("synthesis")}, find)
+        found = self._keep("ports", rtl | {"step": store.code("synthesis")}, find)
         return {name: (bool(port[0]), int(port[1])) for name, port in found.items()}
 
     def _of(self, design: Design) -> dict[str, Any]:
         """What decides what is made of a design."""
         return {
             "sources": [
-                [path.name, store.content(path)] for path in (*design.files, *sources.included(design.sources))
+                [path.name, self._content(path)] for path in (*design.files, *sources.included(design.sources))
             ],
             "defined": [str(each) for each in design.sources if str(each).startswith(sources.DEFINE)],
             "top": design.top,
@@ -139,12 +175,14 @@ class Flow:
     def _mapped(self, design: Design, part: Design | None = None) -> Netlist:
         """The cells of a design; a part that occurs several times is mapped once, and then put into all its boxes."""
         boxes = [part.top] if part else []
-        path = self._store.path("netlist", self._of(design) | self._mapping() | {"boxes": boxes}, ".json.gz")
-        if not store.is_whole(path):
+
+        def find() -> Any:
             self._tell(f"synthesis of {design.top}")
             with tempfile.TemporaryDirectory() as folder:
-                mapped = synthesis.to_cells(design, self.library, self.delay_s, Path(folder), boxes).read_bytes()
-            screen.write_whole(path, gzip.compress(mapped, mtime=0))
+                return synthesis.to_cells(design, self.library, self.delay_s, Path(folder), boxes).read_bytes()
+
+        told = self._of(design) | self._mapping() | {"boxes": boxes}
+        path = self._store.keep_file("netlist", told, lambda: self._of_what_was_read(find))
         parts = {part.top: self._mapped(part)} if part else None
         return netlist.read(path, design.top, self.library, parts)
 
@@ -166,7 +204,7 @@ class Flow:
                 found = timing.find(built, self.library, clock, Path(folder))
             return asdict(found)
 
-        found = timing.Timing(**self._store.keep("timing", told | {"step": store.code("timing")}, find))
+        found = timing.Timing(**self._keep("timing", told | {"step": store.code("timing")}, find))
         return Speed(
             fmax_mhz=found.fmax_hz / 1e6,
             path_begins=found.begins,
@@ -194,7 +232,7 @@ class Flow:
                 return fabric.to_fabric(design, Path(folder), boxes).model_dump()
 
         told = self._of(design) | {"step": store.code("fabric", "synthesis"), "boxes": boxes}
-        found: dict[str, int] = self._store.keep("fpga", told, find)
+        found: dict[str, int] = self._keep("fpga", told, find)
         return found
 
     def _trace(
@@ -225,7 +263,8 @@ class Flow:
                     )
                 )
 
-        return Trace(**self._store.keep("trace", told, find))
+        is_ours = request.stimulus.resolve().parent == Path(__file__).resolve().parent
+        return Trace(**(self._keep("trace", told, find) if is_ours else json.loads(json.dumps(find()))))
 
     def _counted(self, built: Netlist, clock: str, trace: Trace, told: dict[str, Any]) -> dict[str, float]:
         def find() -> Any:
@@ -235,7 +274,7 @@ class Flow:
             return asdict(energy.find(built, self.library, clock, toggles))
 
         told = told | {"trace": asdict(trace), "step": store.code("gate_simulation", "energy", "functions")}
-        found: dict[str, float] = self._store.keep("energy", told, find)
+        found: dict[str, float] = self._keep("energy", told, find)
         return found
 
 

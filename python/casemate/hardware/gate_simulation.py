@@ -8,6 +8,7 @@ hw-synthesis` holds it against Verilator, toggle by toggle.
 In every measured cycle the outputs must be those of the RTL. So what is measured is a netlist that does the work.
 """
 
+import re
 import struct
 from collections import deque
 from dataclasses import dataclass
@@ -81,7 +82,10 @@ def run(netlist: Netlist, library: Library, clock: str, trace: Trace, folder: Pa
     if said.startswith("WRONG"):
         _, cycle, bit = said.split()
         name, position = outputs[int(bit)]
-        raise CasemateError(f"the netlist differs from the RTL in cycle {cycle}: bit {position} of '{name}'")
+        raise CasemateError(
+            f"the netlist differs from the RTL in cycle {cycle}: bit {position} of '{name}' (its flip-flops begin with "
+            "zero, whatever initial values the RTL has: expected a reset before core.measure())"
+        )
     counted = struct.unpack(f"<{2 * len(numbers)}I", (folder / "toggles.bin").read_bytes())
     rises, falls = counted[: len(numbers)], counted[len(numbers) :]
     return Toggles(
@@ -102,6 +106,24 @@ def check(netlist: Netlist, library: Library, clock: str) -> None:
     numbers = {net: number for number, net in enumerate(sorted(netlist.nets()))}
     _Writer(netlist, library, clock, numbers).edges()
     in_order(netlist, library)
+    _check_clock(netlist, library, clock)
+
+
+def _check_clock(netlist: Netlist, library: Library, clock: str) -> None:
+    """Raises `CasemateError` if the clock is data somewhere: what a cycle has no value of."""
+    net = netlist.ports[clock].nets[0]
+    for each in netlist.instances:
+        flop = library.cells[each.cell].flop
+        clocked = re.findall(r"\w+", flop.clock) if flop else []
+        for pin in library.cells[each.cell].inputs:
+            if each.pins.get(pin) == net and pin not in clocked:
+                raise CasemateError(
+                    f"'{netlist.top}' has logic behind its clock '{clock}' (a cell '{each.cell}'): expected it at "
+                    "clock pins of flip-flops alone"
+                )
+    for name, bit, out in netlist.output_bits():
+        if out == net:
+            raise CasemateError(f"'{netlist.top}' gives its clock '{clock}' out as bit {bit} of '{name}'")
 
 
 def _write_trace(trace: Trace, inputs: list[tuple[str, int]], outputs: list[tuple[str, int]], path: Path) -> None:
@@ -222,8 +244,8 @@ class _Writer:
             assert cell.flop is not None
             if self._written(cell.flop.clock, each) != self._value(self._clock):
                 raise CasemateError(
-                    f"'{self._netlist.top}' has a flip-flop that '{self._clock_name}' does not clock itself: "
-                    "gated, inverted and several clocks cannot be run here"
+                    f"'{self._netlist.top}' has a flip-flop that '{self._clock_name}' does not clock itself "
+                    f"({self._called(each, cell)}): gated, inverted and several clocks cannot be run here"
                 )
             value = self._written(cell.flop.next_state, each)
             for function, forced in ((cell.flop.preset, 1), (cell.flop.clear, 0)):
@@ -231,6 +253,12 @@ class _Writer:
                     value = f"({written} ? {forced} : {value})"
             lines.append(f"    next[{number}] = {value};")
         return lines
+
+    def _called(self, each: Instance, cell: Cell) -> str:
+        """What the RTL calls what a flip-flop holds."""
+        nets = (each.pins.get(pin) for pin in cell.outputs)
+        names = (self._netlist.names.get(net) for net in nets if isinstance(net, int))
+        return next((name for name in names if name), each.name)
 
 
 def _function(head: str, lines: list[str]) -> str:

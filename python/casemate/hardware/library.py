@@ -141,6 +141,13 @@ class Library:
             raise CasemateError(f"the library '{self.path}' has no buffer, which large fan-outs need")
         return min(found, key=lambda cell: (_delay_s(cell, load_f, self.first_slew_s), cell.area_um2))
 
+    def left_out(self) -> str:
+        """What of energy it says nothing of, as a sentence; empty if there is nothing."""
+        pins = [pin for cell in self.cells.values() for pin in cell.pins.values() if pin.is_output]
+        if any(pin.energies_j for pin in pins):
+            return ""
+        return f"the library '{self.path}' has no 'internal_power': energy is that of nets and leakage alone"
+
     def inverter(self) -> Cell:
         """The smallest inverter. Raises `CasemateError` if the library has none."""
         found = [cell for cell in self.cells.values() if _is_gate(cell, "(1^)")]
@@ -190,6 +197,12 @@ def read(path: Path) -> Library:
         raise CasemateError(f"the library '{path}': {error}") from error
     if not library.cells:
         raise CasemateError(f"the library '{path}' has no cells")
+    if not any(cell.flop for cell in library.cells.values()):
+        raise CasemateError(f"the library '{path}' has no flip-flop: expected cells with 'ff' and 'clocked_on'")
+    if not any(pin.capacitance_f for cell in library.cells.values() for pin in cell.pins.values()):
+        raise CasemateError(
+            f"the library '{path}' gives no pin a capacitance: nothing can be said of delays and energy with it"
+        )
     if not any(cell.area_um2 for cell in library.cells.values()):
         raise CasemateError(
             f"the library '{path}' gives no cell an area: expected 'area' in its cells, as in osu018; "
@@ -207,9 +220,10 @@ class _Reader:
         self._farad = _unit(group, "capacitive_load_unit", "1pf")
         self._volt = _unit(group, "voltage_unit", "1V")
         self._leakage = _unit(group, "leakage_power_unit", "1nW")
-        self._voltage = group.number("nom_voltage", 1.0) * self._volt
+        conditions = [each.number("voltage") for each in group.all("operating_conditions")]
+        self._voltage = group.number("nom_voltage", (conditions or [0.0])[0]) * self._volt
         if self._voltage <= 0:
-            raise ValueError("'nom_voltage' is not positive: expected that of the cells, as in 1.8")
+            raise ValueError("'nom_voltage' is missing or not positive: expected that of the cells, as in 1.8")
         self._templates = {each.name: each for each in group.all("lu_table_template", "power_lut_template")}
 
     def library(self) -> Library:

@@ -6,6 +6,7 @@ itself: what it says next to what the netlist does is a check of synthesis. Regi
 both.
 """
 
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,17 @@ from casemate.hardware.design import Design
 from casemate.hardware.stimulus import Core, Drive, Trace
 
 CYCLES_MAX = 200_000
+_TAKEN = frozenset({
+    "alignas", "alignof", "and", "asm", "auto", "bool", "break", "case", "catch", "char", "class", "concept",
+    "const", "continue", "contextp", "decltype", "default", "delete", "do", "double", "else", "enum", "eval",
+    "eval_step", "explicit", "export", "extern", "false", "final", "float", "for", "friend", "goto", "hierName",
+    "if", "inline", "int", "long", "modelName", "mutable", "name", "namespace", "new", "noexcept", "not", "nullptr",
+    "operator", "or", "private", "protected", "public", "register", "requires", "return", "rootp", "short", "signed",
+    "sizeof", "static", "struct", "switch", "template", "this", "threads", "throw", "trace", "true", "try",
+    "typedef", "typeid", "typename", "union", "unsigned", "using", "virtual", "void", "volatile", "vlSymsp", "while",
+    "xor",
+})  # fmt: skip
+"""Words of C++, and members of each of Verilator's models."""
 
 _HARNESS = """// Reads `port:hex ...` for each cycle, writes all outputs as hex before the edge of the clock.
 #include <cstdio>
@@ -107,6 +119,17 @@ class _Process:
         self._process.communicate()
 
 
+def _member(port: str) -> str:
+    """What a port is called in Verilator's model. Raises `CasemateError` if that is no plain name."""
+    if not re.fullmatch(r"[A-Za-z_]\w*", port, re.ASCII) or port in _TAKEN:
+        raise CasemateError(
+            f"a simulation cannot set or read the port '{port}': expected a name of letters, digits and _ that is no "
+            "word of C++; put a module with other names around it, or price it without a stimulus"
+        )
+    # As Verilator has it: two in a row mean something else to it.
+    return port.replace("__", "___05F")
+
+
 def inputs_of(ports: dict[str, tuple[bool, int]], clock: str) -> list[str]:
     """The inputs that a stimulus sets: all but the clock."""
     return [name for name, (is_input, _) in ports.items() if is_input and name != clock]
@@ -117,11 +140,11 @@ def build(design: Design, ports: dict[str, tuple[bool, int]], clock: str, folder
     tools.need_simulation()
     program, environment = tools.verilator()
     cases = [
-        f"                case {number}: put(core.{name}, hex); break;"
+        f"                case {number}: put(core.{_member(name)}, hex); break;"
         for number, name in enumerate(inputs_of(ports, clock))
     ]
-    outputs = [f"        say(core.{name});" for name, (is_input, _) in ports.items() if not is_input]
-    text = _HARNESS.replace("@CLOCK@", clock).replace("@INPUTS@", "\n".join(cases))
+    outputs = [f"        say(core.{_member(name)});" for name, (is_input, _) in ports.items() if not is_input]
+    text = _HARNESS.replace("@CLOCK@", _member(clock)).replace("@INPUTS@", "\n".join(cases))
     (folder / "harness.cpp").write_text(text.replace("@OUTPUTS@", "\n".join(outputs)))
     command = [
         program, "--cc", "--exe", "--build", "-MAKEFLAGS", "OPT_FAST=-O1 OPT_GLOBAL=-O0 VM_PARALLEL_BUILDS=0",
@@ -149,6 +172,10 @@ def drive(
         raise CasemateError(f"the stimulus failed: {type(error).__name__}: {error}") from error
     finally:
         process.end()
+    if not core.measures:
+        raise CasemateError(
+            "the stimulus never calls core.measure(): expected it after reset, where what counts begins"
+        )
     if not core.trace.done or not core.trace.cycles:
         raise CasemateError("the stimulus measured nothing: expected core.done() at least once after core.measure()")
     return core.trace

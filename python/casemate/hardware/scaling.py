@@ -1,4 +1,4 @@
-"""What one more lane takes: straight lines through cores that differ in their lanes alone.
+"""What one more lane takes: straight lines through routers that differ in their lanes alone. One lane has no router.
 
 They are fitted as the lines of the AES-GCM thesis are (its equations 5.3 and 5.5), by the same function, so that ours
 and its own differ by their points and by nothing else. Power is that of lines without a pause, at a clock that all of
@@ -14,10 +14,11 @@ from casemate.results.hardware import CoreCost, Scaling
 
 
 def scaling(asked: Sequence[Point], rows: Sequence[CoreCost]) -> list[Scaling]:
-    """A fit for each family of points that differ in their lanes alone, if it has two; a row belongs to each point."""
+    """A fit for each family of routers that differ in their lanes alone, if it has two; a row belongs to each point."""
     families = dict[Point, dict[int, CoreCost]]()
     for point, row in zip(asked, rows, strict=True):
-        families.setdefault(replace(point, lanes=1), {})[point.lanes] = row
+        if point.lanes > 1:
+            families.setdefault(replace(point, lanes=1), {})[point.lanes] = row
     return [_fitted(point.title, family) for point, family in families.items() if len(family) > 1]
 
 

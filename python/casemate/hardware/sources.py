@@ -18,6 +18,7 @@ INCLUDE, DEFINE = "+incdir+", "+define+"
 EXPECTED = f"expected files, {INCLUDE}FOLDER or {DEFINE}NAME=VALUE"
 _COMMENTS = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _INCLUDED = re.compile(r'`include\s+"([^"]+)"')
+_IN_QUOTES = re.compile(r'"([^"\n]+)"')
 _NO_PATH = re.compile(r"""[\s;#"']""")
 """What a path must not have: Yosys ends a word or a command there."""
 
@@ -83,15 +84,15 @@ def text(path: Path) -> str:
 
 
 def included(sources: Sequence[Source]) -> list[Path]:
-    """The files that sources include, and those that these do; what is not found is left to front ends, since the
-    preprocessor may pass over it.
+    """The files that sources may include or fill memories from (`$readmemh`), and those that these may: all that
+    anything in quotes names, since a name may come by a macro or a parameter. What is not found is left to front ends.
     """
     folders = [folder for each in sources if isinstance(each, Setting) for folder in each.folders()]
     waiting = [each for each in sources if isinstance(each, Path)]
     found = dict[Path, None]()
     while waiting:
         path = waiting.pop()
-        for name in _INCLUDED.findall(text(path)):
+        for name in _IN_QUOTES.findall(text(path)):
             place = next((folder / name for folder in (path.parent, *folders) if (folder / name).is_file()), None)
             if place and place not in found:
                 found[place] = None

@@ -85,6 +85,8 @@ class Core:
         self._begun: dict[int, int] = {}
         self._ended = set[int]()
         self.trace = Trace()
+        self.measures = False
+        """Whether the stimulus has said from where on things count."""
         drawn = random.Random(SEED)
         key = drawn.randbytes(key_bytes)
         self.key = int.from_bytes(key, "big")
@@ -120,6 +122,7 @@ class Core:
 
     def measure(self) -> None:
         """Cycles and lines count from here on."""
+        self.measures = True
         self.trace.first, self.trace.done, self.trace.latencies = len(self.trace.inputs), 0, []
         self.trace.are_lines = False
 

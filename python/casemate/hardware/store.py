@@ -8,7 +8,6 @@ own digest with it: a file that was cut off, edited or hit by a bad disk is foun
 import gzip
 import hashlib
 import json
-import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -38,15 +37,6 @@ def code(*modules: str) -> dict[str, str]:
     return {module: _CODE[module] for module in modules}
 
 
-def is_whole(path: Path) -> bool:
-    """Whether a compressed file is there and undamaged."""
-    try:
-        gzip.decompress(path.read_bytes())
-    except (OSError, EOFError, zlib.error):
-        return False
-    return True
-
-
 class Store:
     """A folder of results."""
 
@@ -54,13 +44,12 @@ class Store:
         self.folder = folder
         screen.make_folder(folder)
 
-    def path(self, step: str, inputs: Mapping[str, Any], suffix: str = ".json") -> Path:
-        """The file of a step with these inputs."""
+    def _path(self, step: str, inputs: Mapping[str, Any], suffix: str = ".json") -> Path:
         return self.folder / f"{step}-{digest(inputs)}{suffix}"
 
     def keep(self, step: str, inputs: Mapping[str, Any], find: Callable[[], Any]) -> Any:
         """The result of a step as JSON: what was kept, or what is found now."""
-        path = self.path(step, inputs)
+        path = self._path(step, inputs)
         try:
             kept = json.loads(path.read_bytes())
             if kept["digest"] == digest(kept["found"]):
@@ -71,3 +60,16 @@ class Store:
         found = json.loads(json.dumps(find()))
         screen.write_whole(path, json.dumps({"digest": digest(found), "found": found}).encode())
         return found
+
+    def keep_file(self, step: str, inputs: Mapping[str, Any], find: Callable[[], bytes]) -> Path:
+        """The result of a step as a compressed file. What its content must be is kept next to it."""
+        path = self._path(step, inputs, ".gz")
+
+        def write() -> str:
+            screen.write_whole(path, gzip.compress(find(), mtime=0))
+            return content(path)
+
+        if not path.is_file() or self.keep(step, inputs, write) != content(path):
+            self._path(step, inputs).unlink(missing_ok=True)
+            self.keep(step, inputs, write)
+        return path

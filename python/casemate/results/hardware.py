@@ -102,7 +102,7 @@ class CoreCost(Result):
 
 
 class Scaling(Result):
-    """What cores take that differ in their lanes alone: straight lines by least squares."""
+    """What routers take that differ in their lanes alone: straight lines by least squares, exact through two."""
 
     name: str
     """The core with one lane."""
@@ -113,11 +113,11 @@ class Scaling(Result):
     area_um2_a_lane: float
     """Square micrometres of each lane."""
     area_um2_besides: float
-    """Square micrometres that come with any number of lanes."""
+    """Square micrometres where the line meets no lane."""
     power_mw_a_lane: float
     """Milliwatts of each lane, with lines without a pause."""
     power_mw_besides: float
-    """Milliwatts that come with any number of lanes."""
+    """Milliwatts there."""
 
 
 class HardwareCost(Result):
@@ -125,12 +125,16 @@ class HardwareCost(Result):
 
     library: str
     """The cell library."""
+    library_content: str
+    """A name for what is in its file."""
     voltage_v: Size
     """Its voltage."""
     target_ns: Size
     """The delay that synthesis aimed at."""
     tools: dict[str, str]
     """The versions of the programs."""
+    recipe: str
+    """A name for the text of the flow."""
     rows: list[CoreCost]
     """A row for each core."""
     scaling: list[Scaling]

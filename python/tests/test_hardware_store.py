@@ -1,0 +1,97 @@
+"""What the flow keeps: under all that decides it, whole, and never of what changed meanwhile."""
+
+from pathlib import Path
+
+import pytest
+from casemate._core import CasemateError
+from casemate.hardware import design, rtl_simulation, sources, synthesis, tools
+from casemate.hardware.flow import Flow, Request
+from casemate.hardware.stimulus import Trace
+from casemate.hardware.store import Store
+from hardware_parts import small_library
+
+PORTS = {"clk": (True, 1), "q": (False, 1)}
+
+
+@pytest.fixture
+def flow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Flow:
+    """A flow whose synthesis is not there."""
+    for program in ("need_yosys", "need_opensta", "need_simulation"):
+        monkeypatch.setattr(tools, program, lambda: "")
+    small_library(tmp_path)
+    return Flow(tmp_path / "small.lib", tmp_path / "kept", tell=lambda step: None)
+
+
+def source(folder: Path, body: str = "") -> Path:
+    """A core with a clock and this in it."""
+    path = folder / "core.sv"
+    path.write_text(f"module core(input clk, output q);\n{body}\nendmodule\n")
+    return path
+
+
+def test_what_memories_are_filled_from_and_what_a_macro_includes_decide_a_figure(tmp_path: Path) -> None:
+    (tmp_path / "rom.hex").write_text("00\n")
+    (tmp_path / "body.vh").write_text('`define MORE "more.vh"\n`include `MORE\n')
+    (tmp_path / "more.vh").write_text("")
+    text = (
+        f'`define BODY "body.vh"\n`include `BODY\ninitial $readmemh("{tmp_path}/rom.hex", rom);\ninitial $display("?");'
+    )
+    found = sources.included((source(tmp_path, text),))
+    assert found == [tmp_path / name for name in ("body.vh", "more.vh", "rom.hex")]
+
+
+def test_nothing_is_kept_of_a_source_that_is_edited_while_it_is_priced(
+    tmp_path: Path, flow: Flow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = source(tmp_path)
+
+    def ports(asked: design.Design, folder: Path) -> dict[str, tuple[bool, int]]:
+        source(tmp_path, "reg edited;")
+        return PORTS
+
+    monkeypatch.setattr(synthesis, "ports", ports)
+    with pytest.raises(CasemateError, match=r"core\.sv' changed while a core was priced with it: price it again"):
+        flow.price(Request(design.Design((path,), "core")))
+    assert list((tmp_path / "kept").iterdir()) == []
+
+
+def test_a_stimulus_of_a_user_is_carried_out_each_time_since_what_it_reads_is_not_known(
+    tmp_path: Path, flow: Flow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "drive.py").write_text("def drive(core): pass\n")
+    carried_out = list[int]()
+
+    def drive(*asked: object) -> Trace:
+        carried_out.append(1)
+        return Trace(inputs=[{}], outputs=[{}], done=1)
+
+    def to_cells(*asked: object) -> Path:
+        raise CasemateError("as far as this goes")
+
+    monkeypatch.setattr(synthesis, "ports", lambda asked, folder: PORTS)
+    monkeypatch.setattr(synthesis, "to_cells", to_cells)
+    monkeypatch.setattr(rtl_simulation, "build", lambda *asked: tmp_path)
+    monkeypatch.setattr(rtl_simulation, "drive", drive)
+    for _ in range(2):
+        with pytest.raises(CasemateError, match="as far as this goes"):
+            flow.price(Request(design.Design((source(tmp_path),), "core"), stimulus=tmp_path / "drive.py"))
+    assert len(carried_out) == 2
+
+
+@pytest.mark.parametrize("damaged", [b"", b"not compressed", None])
+def test_a_kept_file_that_was_damaged_is_made_again(tmp_path: Path, damaged: bytes | None) -> None:
+    store, made = Store(tmp_path), list[int]()
+
+    def make() -> bytes:
+        made.append(1)
+        return b"netlist"
+
+    path = store.keep_file("netlist", {}, make)
+    assert store.keep_file("netlist", {}, make) == path
+    whole = path.read_bytes()
+    if damaged is None:
+        path.unlink()
+    else:
+        path.write_bytes(damaged)
+    assert store.keep_file("netlist", {}, make).read_bytes() == whole
+    assert len(made) == 2
