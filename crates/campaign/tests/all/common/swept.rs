@@ -25,15 +25,17 @@ pub fn every_one() -> bool {
     std::env::var(SWEEPS).is_ok_and(|value| value == ALL)
 }
 
-/// Of these, every third, from another one for each seed: three seeds meet all. All with `CASEMATE_SWEEPS=all`.
-pub fn a_third<T>(designs: Vec<T>, seed: u64) -> Vec<T> {
-    let few = if every_one() { 1 } else { 3 };
-    designs.into_iter().skip((seed % few) as usize).step_by(few as usize).collect()
+/// Of these, every sixth, from another one for each number: six in a row meet all. All with `CASEMATE_SWEEPS=all`.
+pub fn a_sixth<T>(designs: Vec<T>, number: u64) -> Vec<T> {
+    let few = if every_one() { 1 } else { 6 };
+    designs.into_iter().skip((number % few) as usize).step_by(few as usize).collect()
 }
 
-/// The seed of `make test SEED=7`, by which tests that draw nothing choose their third; 1 if there is none.
-pub fn seed_of_tests() -> u64 {
-    std::env::var("PROPTEST_RNG_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1)
+/// The number by which tests that draw nothing choose their sixth: `CASEMATE_SHARE`, which `.ci/run` counts up from commit to
+/// commit, else the seed of `make test SEED=7`, else 1.
+pub fn share_of_tests() -> u64 {
+    let number = |name| std::env::var(name).ok().and_then(|number| number.parse().ok());
+    number("CASEMATE_SHARE").or_else(|| number("PROPTEST_RNG_SEED")).unwrap_or(1)
 }
 
 /// Works on each of these, as many at a time as there are processors: a sweep is longer than what is left when it begins.
