@@ -3,13 +3,16 @@
 
 None may come out, and no response may stay away without an alert. For each parameter point the registers that are
 flipped are held against the flip-flops that synthesis finds. Then lanes with planted weaknesses are tried: each must be
-found. The exit code is 1 if something was released or lost, or a plant was not found.
+found.
 
   inject.py                            every history, all of control and a share of data, one complete; a sixth of
                                        the planted weaknesses, another one for each seed: a minute
   inject.py --complete                 every bit in every cycle, on more parameter points; all planted weaknesses
   inject.py --history hash-after --point pipelined --share 1
   inject.py --history authentic --registers   what GCM does not see, by register
+
+Exit codes: 0 if all holds, 1 if something was released or lost or a plant was not found, 2 if tools are missing or the
+request makes no sense, 130 after Ctrl-C, 141 if what reads the output leaves.
 """
 
 from __future__ import annotations
@@ -18,16 +21,20 @@ import argparse
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import endings
-from casemate._core import CasemateError
-from histories import HISTORIES, UNSEEN, history
-from lane_model import ROOT, FaultsError, Point, build, flip_flops, registers
-from plants import ENTERED, ENTERED_STAGE, NONCE, PLANTS, Plant
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import command
+
+with command.ending("inject.py"):
+    import endings
+    from casemate._core import CasemateError
+    from histories import HISTORIES, UNSEEN, history
+    from lane_model import ROOT, FaultsError, Point, build, flip_flops, registers
+    from plants import ENTERED, ENTERED_STAGE, NONCE, PLANTS, Plant
 
 POINTS = {
     "iterated": Point(),
@@ -68,44 +75,30 @@ class Options:
 
 def inject(injector: Path, outcome: endings.Outcome, key_bits: int, seed: int) -> None:
     """Carries a history out with flips, and shows how far it is."""
-    started = time.monotonic()
-    with tempfile.NamedTemporaryFile("w", suffix=".history") as file:
+    with tempfile.NamedTemporaryFile("w", suffix=".history") as file, command.step(outcome.point, "flips") as steps:
         file.write(history(outcome.history, key_bits, seed).written(slack=200))
         file.flush()
-        command = [str(injector), file.name, str(outcome.share), str(seed)]
-        command += outcome.whole
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        words = [str(injector), file.name, str(outcome.share), str(seed), *outcome.whole]
+        with command.started(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
             assert run.stdout is not None
             assert run.stderr is not None
             said = ""
             for line in run.stderr:
                 if line.startswith("progress "):
-                    _show(outcome, line.split()[1:], time.monotonic() - started)
+                    done, total = map(int, line.split()[1:])
+                    steps.tell({"done": done, "of": total, "about": outcome.history})
                 else:
                     said = line.strip()
             for line in run.stdout:
                 outcome.take(line)
-    _clear()
     if run.returncode != 0:
         outcome.broken = said or f"the injector ended with {run.returncode}"
 
 
-def _show(outcome: endings.Outcome, position: list[str], seconds: float) -> None:
-    if sys.stderr.isatty():
-        done, total = map(int, position)
-        left = seconds / done * (total - done)
-        bar = "#" * (30 * done // total)
-        print(f"\r  {outcome.history:18} [{bar:30}] {left:5.0f} s left", end="", file=sys.stderr, flush=True)
-
-
-def _clear() -> None:
-    if sys.stderr.isatty():
-        print("\r" + 78 * " " + "\r", end="", file=sys.stderr, flush=True)
-
-
 def same_registers(point: Point, injector: Path) -> None:
     """Refuses to go on if some flip-flop is not flipped."""
-    flipped, found = registers(injector), flip_flops(point, ROOT / "rtl")
+    with command.step(point.name, "synthesis finds flip-flops"):
+        flipped, found = registers(injector), flip_flops(point, ROOT / "rtl")
     print(f"\n{point.name}: {sum(flipped.values()):,} flip-flops in {len(flipped)} registers are flipped; ", end="")
     print(f"synthesis finds {sum(found.values()):,} in {len(found)}", flush=True)
     if flipped != found:
@@ -123,7 +116,8 @@ def share_of(point: str, name: str, options: Options) -> int:
 def sweep(name: str, options: Options) -> Iterator[endings.Outcome]:
     """Every history on a lane, a row each."""
     point = POINTS[name]
-    injector = build(point, ROOT / "rtl", options.build)
+    with command.step(point.name, "build"):
+        injector = build(point, ROOT / "rtl", options.build)
     same_registers(point, injector)
     print(endings.header())
     outcomes = []
@@ -155,8 +149,9 @@ def find(plant: Plant, options: Options) -> bool:
     """Whether flips find a planted weakness, with a sentence about it."""
     with tempfile.TemporaryDirectory() as folder:
         plant.write(Path(folder))
-        # It runs for a second: what it takes is to compile it.
-        injector = build(plant.point, Path(folder), options.build, "-O1")
+        with command.step(plant.name, "build"):
+            # It runs for a second: what it takes is to compile it.
+            injector = build(plant.point, Path(folder), options.build, "-O1")
     outcome = endings.Outcome("planted", plant.history, CONTROL, plant.whole)
     inject(injector, outcome, plant.point.key_bits, options.seed)
     count = outcome.ended("released") if not outcome.broken else 0
@@ -174,12 +169,14 @@ def find(plant: Plant, options: Options) -> bool:
 def parse(arguments: list[str]) -> argparse.Namespace:
     """The command line."""
     summary, _, examples = (__doc__ or "").partition("\n\n")
-    parser = argparse.ArgumentParser(
+    all_histories = [*HISTORIES, *UNSEEN]
+    parser = command.Parser(
         prog="inject.py", description=summary, epilog=examples, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--complete", action="store_true", help="every bit in every cycle, on all points")
-    parser.add_argument("--point", action="append", choices=POINTS, help="a parameter point; again for more")
-    parser.add_argument("--history", action="append", choices=[*HISTORIES, *UNSEEN], help="a history; again for more")
+    for option, what, names in (("--point", "parameter point", [*POINTS]), ("--history", "history", all_histories)):
+        listed = f"a {what}, again for more: {', '.join(names)}"
+        parser.add_argument(option, action="append", type=command.one_of(names), metavar="NAME", help=listed)
     parser.add_argument("--share", type=int, metavar="N", help="flip one of N bits of wide registers (1: all)")
     parser.add_argument("--seed", type=int, default=1, help="of keys, lines, the state at power-up and the share")
     parser.add_argument("--registers", action="store_true", help="show the registers whose flips come out")
@@ -208,9 +205,9 @@ def plants(asked: argparse.Namespace) -> tuple[Plant, ...]:
     return PLANTS if asked.complete else PLANTS[asked.seed % QUICK_PLANTS :: QUICK_PLANTS]
 
 
-def main(arguments: list[str]) -> int:
+def main() -> int:
     """Runs what the command line asks for; gives the exit code."""
-    asked = parse(arguments)
+    asked = parse(sys.argv[1:])
     points = asked.point or list(POINTS if asked.complete else QUICK_POINTS)
     shares = 1 if asked.complete else asked.share
     if shares is None and not set(points) <= set(QUICK_SHARES):
@@ -228,9 +225,8 @@ def main(arguments: list[str]) -> int:
         missed = [plant for plant in planted if not find(plant, options)]
         if asked.json:
             endings.write(outcomes, asked.json)
-    except (FaultsError, CasemateError) as error:
-        print(f"faults: {error}", file=sys.stderr)
-        return 2
+    except CasemateError as error:
+        raise FaultsError(str(error)) from error
     claimed = [outcome for outcome in outcomes if outcome.history in HISTORIES]
     released, lost = (sum(outcome.ended(end) for outcome in claimed) for end in ("released", "lost"))
     flips = sum(outcome.flips for outcome in claimed)
@@ -240,4 +236,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    command.carry_out("inject.py", main)

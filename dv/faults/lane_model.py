@@ -13,8 +13,10 @@ import os
 import subprocess
 import tempfile
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
+import command
 from casemate.hardware import tools
 
 HERE = Path(__file__).resolve().parent
@@ -22,7 +24,7 @@ ROOT = HERE.parents[1]
 TOP = "gcm_lane"
 
 
-class FaultsError(Exception):
+class FaultsError(command.UnusableError):
     """What the user can mend: a tool that is not there, a source that does not compile."""
 
 
@@ -36,7 +38,9 @@ class Point:
 
     @property
     def name(self) -> str:
-        rounds = "pipelined" if self.rounds_per_cycle == 0 else f"{self.rounds_per_cycle} rounds a cycle"
+        rounds = {0: "pipelined", 1: "1 round a cycle"}.get(
+            self.rounds_per_cycle, f"{self.rounds_per_cycle} rounds a cycle"
+        )
         return f"AES-{self.key_bits}, {rounds}, W={self.mul_bits}"
 
     @property
@@ -51,19 +55,22 @@ def sources(folder: Path) -> list[Path]:
     return [ROOT / "rtl" / "waivers.vlt", *chosen]
 
 
+@cache
 def _verilator() -> tuple[str, dict[str, str], Path]:
     """The program, the environment in which it runs, and the folder that has its `include`."""
     program, settings = tools.verilator()
     environment = {**os.environ, **settings}
     asked = [program, "--getenv", "VERILATOR_ROOT"]
-    said = subprocess.run(asked, capture_output=True, text=True, check=True, env=environment)
-    return program, environment, Path(said.stdout.strip())
+    said = _carry_out(asked, environment)
+    return program, environment, Path(said.strip())
 
 
-def _carry_out(command: list[str], environment: dict[str, str] | None = None) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+def _carry_out(words: list[str], environment: dict[str, str] | None = None) -> str:
+    """Runs a tool to its end, and gives what it printed."""
+    done = command.run(words, env=environment, stderr=subprocess.PIPE)
     if done.returncode != 0:
-        raise FaultsError(f"{Path(command[0]).name} failed:\n{done.stderr.strip() or done.stdout.strip()}")
+        raise FaultsError(f"{Path(words[0]).name} failed:\n{done.stderr.strip() or done.stdout.strip()}")
+    return done.stdout
 
 
 def build(point: Point, folder: Path, build_root: Path, level: str = "-O2") -> Path:
@@ -102,15 +109,19 @@ def _runtime(compiler: str, flags: list[str], home: Path, build_root: Path) -> l
         if not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
             includes = [f"-I{home / 'include'}", f"-I{home / 'include' / 'vltstd'}"]
-            _carry_out([compiler, *flags, *includes, "-c", str(home / "include" / f"{name}.cpp"), "-o", str(target)])
+            # What is broken off leaves nothing that looks whole.
+            unfinished = target.with_suffix(".new")
+            source = str(home / "include" / f"{name}.cpp")
+            _carry_out([compiler, *flags, *includes, "-c", source, "-o", str(unfinished)])
+            unfinished.rename(target)
         objects.append(target)
     return objects
 
 
 def registers(injector: Path) -> dict[str, int]:
     """Bits of each register, by name, as the injector enumerates them."""
-    listed = subprocess.run([str(injector), "--registers"], capture_output=True, text=True, check=True)
-    return {name: int(bits) for name, bits in (line.split() for line in listed.stdout.splitlines())}
+    listed = _carry_out([str(injector), "--registers"])
+    return {name: int(bits) for name, bits in (line.split() for line in listed.splitlines())}
 
 
 def flip_flops(point: Point, folder: Path) -> dict[str, int]:
