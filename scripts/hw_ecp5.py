@@ -18,13 +18,13 @@ from statistics import median
 from casemate._core import CasemateError
 from casemate.hardware import sources, synthesis, tools
 from casemate.hardware.design import Design
-from casemate.nearest import hint
 from casemate.progress import Steps
 from rich.console import Console
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "dv"))
 
+import command  # noqa: E402
 from points import LANES, LanePoint  # noqa: E402
 
 DEFAULT = ("aes128-w16", "aes256-two-rounds-w32-tower", "aes128-two-rounds-w32")
@@ -72,17 +72,17 @@ def measure(point: LanePoint, seeds: int, steps: Steps, begun: int) -> str:
 
 
 def main() -> int:
-    """Prints the table; 2 if a tool is missing or a point is none."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    """Prints the table."""
+    parser = command.Parser(
+        prog="hw_ecp5.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     names = [point.name for point in LANES]
-    parser.add_argument("points", nargs="*", metavar="POINT", help=f"of {', '.join(names)}")
+    listed = f"of {', '.join(names)}"
+    parser.add_argument("points", nargs="*", type=command.one_of(names), metavar="POINT", help=listed)
     parser.add_argument("--seeds", type=int, default=3, metavar="N", help="placements of each lane (3)")
     asked = parser.parse_args()
     if asked.seeds < 1:
         parser.error(f"--seeds {asked.seeds}: expected 1 or more")
-    for name in asked.points:
-        if name not in names:
-            parser.error(f"there is no point '{name}'{hint(name, names)}; there are {', '.join(names)}")
     chosen = [point for point in LANES if point.name in (asked.points or DEFAULT)]
     print(f"{'ECP5-85, speed grade 6':32} {'LUT4':>8} {'FF':>8} {'MHz':>8}   of {asked.seeds} seeds")
     try:
@@ -90,10 +90,9 @@ def main() -> int:
             for number, point in enumerate(chosen):
                 print(measure(point, asked.seeds, steps, number * (asked.seeds + 1)), flush=True)
     except CasemateError as error:
-        print(f"hw-ecp5: {error}", file=sys.stderr)
-        return 2
+        raise command.UnusableError(str(error)) from error
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    command.carry_out("hw_ecp5.py", main)

@@ -7,7 +7,6 @@ Each check can fail, and those that compare have a planted bug that must be foun
 trace of every net. hw_rails.py looks at the lane's verdict. A minute of processor time; exit code 1 if a check fails.
 """
 
-import argparse
 import re
 import sys
 import tempfile
@@ -17,6 +16,9 @@ from math import isclose
 from pathlib import Path
 from unittest import mock
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "dv"))
+
+import command
 import hw_rails
 from casemate._core import CasemateError, ghash_product
 from casemate.commands.cost_hardware import OSU018
@@ -249,7 +251,7 @@ def checks(cells: Library, folder: Path) -> list[tuple[str, bool, str]]:
 
 def main() -> int:
     """Runs all checks, and says how each ended."""
-    parser = argparse.ArgumentParser(description="Takes one small core through the whole hardware flow.")
+    parser = command.Parser(prog="hw_synthesis.py", description="Takes one small core through the whole hardware flow.")
     parser.add_argument("--lib", type=Path, default=OSU018, help="the cell library (default: %(default)s)")
     path = parser.parse_args().lib
     try:
@@ -259,12 +261,11 @@ def main() -> int:
             cells = library.read(path)
             found = [*checks(cells, Path(folder)), *hw_rails.checks(cells, RTL, Path(folder) / "rails")]
     except CasemateError as error:
-        print(f"hw-synthesis: {error}", file=sys.stderr)
-        return 2
+        raise command.UnusableError(str(error)) from error
     for said, holds, figures in found:
         print(f"{'ok  ' if holds else 'FAIL'}  {said} ({figures})")
     return 0 if all(holds for _, holds, _ in found) else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    command.carry_out("hw_synthesis.py", main)
