@@ -17,6 +17,7 @@ from casemate.reproduce.gcm import STUDY, engines, parameters
 from casemate.reproduce.gcm.printed import PRINTED
 from casemate.results.derivation import Agreement, Derivation, EngineNeed
 from conftest import Casemate
+from gcm_by_hand import AT_HALF_CLOCK_MW, FIGURES, NEEDS
 
 NOTHING: dict[str, tuple[float, ...]] = {"bandwidth": (), "lanes": (), "clock": ()}
 COLUMNS_MAX = 132
@@ -36,53 +37,31 @@ def of(all_needs: tuple[EngineNeed, ...], name: str) -> EngineNeed:
     return next(need for need in all_needs if need.implementation == name)
 
 
-# Worked out by hand from the thesis's numbers.
-ORACLE = [
-    ("section-2.3", "Yan et al.", "engines together", 1.536),
-    ("section-3.1", "AES-128", "expanded key", 1408),
-    ("section-3.1", "AES-192", "expanded key", 1664),
-    ("section-3.1", "AES-256", "expanded key", 1920),
-    ("4.1", "64 B, encrypt", "throughput", 568.42),
-    ("4.1", "64 B, decrypt", "throughput", 432.0),
-    ("5.1", "open source", "line and tag", 124),
-    ("5.1", "open source, key kept", "line and tag", 104),
-    ("5.1", "commercial", "line and tag", 60),
-    ("5.2", "ASIC", "total", 12.384),
-    ("equations-5.1-5.5", "FPGA, typical", "power of 1", 409.2),
-    ("equations-5.1-5.5", "FPGA, worst", "power of 1", 662.1),
-    ("equations-5.1-5.5", "ASIC", "power, slope", 11.3644),
-    ("equations-5.1-5.5", "ASIC", "power, intercept", 2.3961),
-    ("equations-5.1-5.5", "ASIC", "area, slope", 74094.09),
-    ("equations-5.1-5.5", "ASIC", "area, intercept", 34416.67),
-    ("5.3", "16 modules", "density", 0.15213),
-    ("6.1", "ASIC", "throughput", 936.59),
-    ("6.1", "ASIC", "Mbps/mW", 84.759),
-    ("6.1", "FPGA at 212 MHz", "Mbps/mW", 4.5747),
-    ("6.1", "FPGA at 200 MHz", "Mbps/mW", 4.3158),
-    ("6.1", "x86, C", "Mbps/mW", 0.013994),
-    ("6.1", "x86, ISA extension", "throughput", 6171.43),
-    ("6.1", "Alpha", "throughput", 175.61),
-    ("6.1", "ARM", "throughput", 126.08),
-    ("6.2", "Intel", "bandwidth", 204.8),
-    ("section-6.1", "x86, C", "cores", 419),
-    ("section-6.1", "x86, assembly", "cores", 209),
-    ("section-6.1", "x86, ISA extension", "cores", 34),
-    ("section-6.1", "ARM", "cores", 1625),
-    ("section-6.1", "FPGA at 212 MHz", "modules", 233),
-    ("section-6.1", "FPGA at 200 MHz", "modules", 246),
-    ("section-6.1", "ASIC", "modules", 219),
-    ("section-6.1", "FPGA", "power of 230", 44.5833),
-    ("section-6.1", "ASIC", "power of 220", 2.43312),
-    ("section-6.1", "ASIC", "area of 220", 16.34226),
-    ("chapter-8", "ASIC in 1 mm2", "modules", 13),
-]
-
-
-@pytest.mark.parametrize(("table", "name", "quantity", "expected"), ORACLE)
+@pytest.mark.parametrize(("table", "name", "quantity", "expected"), FIGURES)
 def test_a_figure_is_what_was_worked_out_by_hand(
     found: Derivation, table: str, name: str, quantity: str, expected: float
 ) -> None:
-    assert found.row(table, name, quantity).computed == pytest.approx(expected, rel=1e-4)
+    assert found.row(table, name, quantity).computed == pytest.approx(expected, rel=2e-5)
+
+
+def test_every_figure_of_every_table_was_worked_out_by_hand(found: Derivation) -> None:
+    by_hand = [(table, name, quantity) for table, name, quantity, _ in FIGURES]
+    assert by_hand == [(table.number, row.of, row.quantity) for table in found.tables for row in table.rows]
+
+
+def test_what_the_thesis_s_bandwidth_takes_was_worked_out_by_hand(found: Derivation) -> None:
+    assert [need.implementation for need in found.needs] == list(NEEDS)
+    for need in found.needs:
+        lanes, watts, square_mm = NEEDS[need.implementation]
+        assert (need.lanes, need.power_w) == pytest.approx((lanes, watts), rel=1e-6), need.implementation
+        assert need.area_mm2 == (square_mm and pytest.approx(square_mm, rel=1e-6)), need.implementation
+
+
+@pytest.mark.parametrize(("name", "milliwatts"), AT_HALF_CLOCK_MW.items())
+def test_at_half_its_clock_an_engine_takes_half_of_what_is_not_static_of_itself(name: str, milliwatts: float) -> None:
+    estimated_at_mhz = 225 if name.startswith("ASIC") else 200
+    slow = of(needs(lanes=(8,), clock=(estimated_at_mhz / 2,)), name)
+    assert 1e3 * slow.power_w == pytest.approx(milliwatts, rel=1e-6)
 
 
 def test_each_printed_figure_stands_beside_one_computed_one(found: Derivation) -> None:
