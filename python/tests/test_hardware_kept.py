@@ -1,0 +1,223 @@
+"""What is kept of the hardware flow is named by all that decides it: an input of a step that its name leaves out would
+have the figure of another core, library or stimulus taken for this one's.
+
+Nothing of others is run: a store in the place of the flow's notes under which name each step would be kept, and answers
+with figures of its own.
+"""
+
+import gzip
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from casemate.hardware import flow, sources, store, tools
+from casemate.hardware.design import Design
+from casemate.hardware.flow import Flow, Request
+from casemate.results import CoreCost
+from hardware_parts import TEXT
+
+STEPS = ("ports", "netlist", "part", "timing", "fpga", "trace", "energy")
+ALL = set(STEPS) - {"part"}
+TOP = '`include "widths.svh"\nmodule top #(parameter int W = 8) (input clk, input go, input d, output q);\nendmodule\n'
+PART = "module part (input clk, input d, output q); endmodule\n"
+DRIVE = "def drive(core): pass\n"
+PORTS = {"clk": [True, 1], "go": [True, 1], "d": [True, 1], "q": [False, 1]}
+TRACE = {"inputs": [{}], "outputs": [{}], "first": 0, "done": 1, "latencies": [], "are_lines": False}
+FOUND = {
+    "ports": PORTS,
+    "timing": {"delay_s": 4e-9, "cells": 1, "begins": "d", "ends": "q", "stages": 1},
+    "fpga": {"lut": 3, "flops": 5, "muxes": 0, "carries": 0, "block_rams": 1, "others": 0},
+    "trace": TRACE,
+    "energy": {"switching_j": 1e-9, "internal_j": 2e-9, "clock_j": 3e-9, "leakage_w": 1e-3},
+}
+
+
+@dataclass
+class Notes:
+    """A store that has everything, and notes under which names."""
+
+    folder: Path
+    found: dict[str, Any] = field(default_factory=lambda: dict(FOUND))
+    names: dict[str, str] = field(default_factory=dict)
+    clock_net: int = 2
+
+    def keep(self, step: str, inputs: Mapping[str, Any], find: Callable[[], Any]) -> Any:
+        """What is kept of a step."""
+        # A part that is in a design has an FPGA's figures of its own, after the design's.
+        name = "part of fpga" if step == "fpga" and step in self.names else step
+        self.names[name] = store.digest(inputs)
+        return self.found[step]
+
+    def keep_file(self, step: str, inputs: Mapping[str, Any], find: Callable[[], bytes]) -> Path:
+        """Where the netlist is: a flip-flop, with or without a box."""
+        self.names["part" if inputs["top"] == "part" else step] = store.digest(inputs)
+        flop = {"type": "DFF", "connections": {"CK": [self.clock_net], "D": [3], "Q": [4]}}
+        box = {"type": "part", "connections": {"clk": [2], "d": [3], "q": [5]}}
+        ports = {"clk": ("input", 2), "d": ("input", 3), "q": ("output", 4)}
+        written = {name: {"direction": direction, "bits": [net]} for name, (direction, net) in ports.items()}
+        if inputs["top"] == "top":
+            written["go"] = {"direction": "input", "bits": [6]}
+        module = {"ports": written, "cells": {"flop": flop, **({"box": box} if inputs["boxes"] else {})}}
+        path = self.folder / f"{inputs['top']}.json.gz"
+        text = json.dumps({"modules": {inputs["top"]: module | {"netnames": {}}}})
+        path.write_bytes(gzip.compress(text.encode()))
+        return path
+
+
+class Asked:
+    """A core, a library and a stimulus in a folder, and what is asked of the flow; anything of it can be changed."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder, self.patch = folder, monkeypatch
+        for name, text in (("top.sv", TOP), ("part.sv", PART), ("widths.svh", ""), ("small.lib", TEXT)):
+            (folder / name).write_text(text)
+        (folder / "drives.py").write_text(DRIVE)
+        self.delay_s: float | None = None
+        self.notes = Notes(folder)
+        self.versions = {"pyosys": "1"}
+        read = sources.read([folder / "top.sv", folder / "part.sv"])
+        self.request = Request(Design(read, "top"), clock="clk", stimulus=folder / "drives.py")
+
+    def append(self, name: str, text: str = "\n") -> None:
+        """Writes more into a file."""
+        with (self.folder / name).open("a") as file:
+            file.write(text)
+
+    def ask(self, **changed: Any) -> None:
+        """Asks for something else."""
+        self.request = replace(self.request, **changed)
+
+    def ask_of_design(self, **changed: Any) -> None:
+        """Asks for another design."""
+        self.ask(design=replace(self.request.design, **changed))
+
+    def edit(self, step: str) -> None:
+        """Another text of a file of the flow."""
+        self.patch.setitem(store._CODE, step, "edited")
+
+    def price(self) -> tuple[CoreCost, dict[str, str]]:
+        """The cost, and the name under which each step is kept."""
+        self.patch.setattr(tools, "versions", lambda: self.versions)
+        self.patch.setattr(flow, "Store", lambda folder: self.notes)
+        # What a stimulus does is kept where it is one of the flow's own.
+        self.patch.setattr(flow, "__file__", str(self.folder / "flow.py"))
+        self.notes.names = {}
+        cost = Flow(self.folder / "small.lib", self.folder, self.delay_s, lambda step: None).price(self.request)
+        return cost, self.notes.names
+
+
+@pytest.fixture
+def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Asked:
+    for name in ("need_yosys", "need_opensta", "need_simulation"):
+        monkeypatch.setattr(tools, name, lambda: "")
+    return Asked(tmp_path, monkeypatch)
+
+
+def with_define(asked: Asked) -> None:
+    asked.ask_of_design(sources=(sources.Setting("+define+WIDE=1"), *asked.request.design.sources))
+
+
+def with_another_clock(asked: Asked) -> None:
+    asked.ask(clock="go")
+    asked.notes.clock_net = 6
+
+
+def with_part(asked: Asked) -> None:
+    asked.ask(part=Design(asked.request.design.sources, "part"), copies=1)
+
+
+OF_CELLS = {"netlist", "timing", "energy"}
+CHANGES: dict[str, tuple[Callable[[Asked], object], set[str]]] = {
+    "a source": (lambda it: it.append("top.sv"), ALL),
+    "what a source includes": (lambda it: it.append("widths.svh"), ALL),
+    "a macro": (with_define, ALL),
+    "a parameter": (lambda it: it.ask_of_design(parameters=(("W", "9"),)), ALL),
+    "the module on top": (lambda it: it.ask_of_design(top="part"), {"ports", "timing", "fpga", "trace", "energy"}),
+    "a program": (lambda it: it.versions.update(pyosys="2"), ALL),
+    "the library": (lambda it: it.append("small.lib"), OF_CELLS),
+    "the delay that is aimed at": (lambda it: setattr(it, "delay_s", 3e-9), OF_CELLS),
+    "a part that is mapped once": (with_part, {*OF_CELLS, "fpga"}),
+    "the clock": (with_another_clock, {"timing", "trace", "energy"}),
+    "the stimulus": (lambda it: it.append("drives.py"), {"trace"}),
+    "the bytes of a key": (lambda it: it.ask(key_bytes=32), {"trace"}),
+    "the number of lines": (lambda it: it.ask(lines=25), {"trace"}),
+    "what happened at the ports": (lambda it: it.notes.found.update(trace=TRACE | {"first": 1, "inputs": [{}, {}]}),
+                                   {"energy"}),
+    "the text of synthesis": (lambda it: it.edit("synthesis"), {"ports", "fpga", *OF_CELLS}),
+    "the text of fanout": (lambda it: it.edit("fanout"), OF_CELLS),
+    "the text of library": (lambda it: it.edit("library"), OF_CELLS),
+    "the text of liberty": (lambda it: it.edit("liberty"), OF_CELLS),
+    "the text of netlist": (lambda it: it.edit("netlist"), {"timing", "energy"}),
+    "the text of timing": (lambda it: it.edit("timing"), {"timing"}),
+    "the text of fabric": (lambda it: it.edit("fabric"), {"fpga"}),
+    "the text of rtl_simulation": (lambda it: it.edit("rtl_simulation"), {"trace"}),
+    "the text of stimulus": (lambda it: it.edit("stimulus"), {"trace"}),
+    "the text of gate_simulation": (lambda it: it.edit("gate_simulation"), {"energy"}),
+    "the text of energy": (lambda it: it.edit("energy"), {"energy"}),
+    "the text of functions": (lambda it: it.edit("functions"), {"energy"}),
+}  # fmt: skip
+"""What may change, and the steps whose result does with it: what each of them reads, or what it reads was made of."""
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_every_step_that_a_change_decides_is_kept_under_another_name(asked: Asked, what: str) -> None:
+    change, decided = CHANGES[what]
+    _, before = asked.price()
+    _, again = asked.price()
+    assert before == again
+    assert before.keys() == ALL
+    change(asked)
+    _, after = asked.price()
+    assert {step for step in decided if before[step] == after[step]} == set()
+
+
+def test_a_part_s_own_content_decides_what_it_is_in(asked: Asked) -> None:
+    with_part(asked)
+    _, before = asked.price()
+    assert before.keys() == {*STEPS, "part of fpga"}
+    asked.ask(part=replace(asked.request.part or asked.request.design, parameters=(("W", "9"),)))
+    _, after = asked.price()
+    assert {step for step in before if before[step] != after[step]} >= {"part", "part of fpga", "timing", "energy"}
+
+
+def test_a_stimulus_changes_nothing_of_what_was_synthesised(asked: Asked) -> None:
+    _, before = asked.price()
+    asked.append("drives.py")
+    asked.ask(lines=25, key_bytes=32)
+    _, after = asked.price()
+    assert {step for step in ALL if before[step] != after[step]} == {"trace"}
+
+
+def test_a_cost_is_made_of_what_each_step_found(asked: Asked) -> None:
+    cost, _ = asked.price()
+    # One flip-flop of the small library, at 4 ns.
+    assert (cost.area.um2, cost.area.flops_um2, cost.area.cells, cost.area.flops) == (96, 96, 1, 1)
+    assert cost.area.fanout_buffers == 0
+    assert cost.speed.fmax_mhz == pytest.approx(250)
+    assert (cost.speed.path_begins, cost.speed.path_ends, cost.speed.path_cells) == ("d", "q", 1)
+    assert cost.fpga is not None
+    assert cost.fpga.model_dump() == FOUND["fpga"]
+    assert cost.energy is not None
+    # 1, 2 and 3 nJ, and 1 mW for a cycle of 4 ns.
+    parts = (cost.energy.switching_nj, cost.energy.internal_nj, cost.energy.clock_nj, cost.energy.leakage_nj)
+    assert parts == pytest.approx((1, 2, 3, 0.004))
+
+
+def test_a_core_without_a_stimulus_or_an_fpga_has_no_figures_of_them(asked: Asked) -> None:
+    asked.ask(stimulus=None, has_fpga=False)
+    cost, names = asked.price()
+    assert names.keys() == {"ports", "netlist", "timing"}
+    assert (cost.energy, cost.fpga, cost.speed.cycles_per_line) == (None, None, None)
+
+
+@pytest.mark.parametrize("copies", [1, 2, 7])
+def test_a_part_counts_in_an_fpga_as_often_as_it_occurs(asked: Asked, copies: int) -> None:
+    with_part(asked)
+    asked.ask(copies=copies)
+    cost, _ = asked.price()
+    # What is around the parts has 3, 5 and 1, and so has each part.
+    assert cost.fpga is not None
+    assert (cost.fpga.lut, cost.fpga.flops, cost.fpga.block_rams) == (3 + 3 * copies, 5 + 5 * copies, 1 + copies)
