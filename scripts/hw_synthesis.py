@@ -4,7 +4,8 @@
 
 Each check can fail, and those that compare have a planted bug that must be found. The core is the GHASH multiplier with
 16 bits a cycle; toggles are held against Verilator's on one with one bit a cycle, which is small enough to build with a
-trace of every net. hw_rails.py looks at the lane's verdict. A minute of processor time; exit code 1 if a check fails.
+trace of every net. hw_rails.py looks at the lane's verdict, and hw_priced.py holds whole prices to mental arithmetic.
+A minute of processor time; exit code 1 if a check fails.
 """
 
 import re
@@ -19,6 +20,7 @@ from unittest import mock
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "dv"))
 
 import command
+import hw_priced
 import hw_rails
 from casemate._core import CasemateError, ghash_product
 from casemate.commands.cost_hardware import OSU018
@@ -259,7 +261,11 @@ def main() -> int:
             raise tools.missing(f"the cell library '{path}'")
         with tempfile.TemporaryDirectory() as folder:
             cells = library.read(path)
-            found = [*checks(cells, Path(folder)), *hw_rails.checks(cells, RTL, Path(folder) / "rails")]
+            found = [
+                *hw_priced.checks(Path(folder) / "priced"),
+                *checks(cells, Path(folder)),
+                *hw_rails.checks(cells, RTL, Path(folder) / "rails"),
+            ]
     except CasemateError as error:
         raise command.UnusableError(str(error)) from error
     for said, holds, figures in found:
