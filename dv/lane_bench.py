@@ -30,6 +30,18 @@ RULES = (
     "what has a response is not idle",
     HALTS,
 )
+# Bits of a face, as `face_t` of dv/sv/lane_bench.sv packs them: the lowest of each field.
+FACE = {
+    "alert": 0,
+    "idle": 1,
+    "tag": 2,
+    "line": 2 + 8 * TAG_BYTES,
+    "ok": 2 + 8 * (TAG_BYTES + LINE_BYTES),
+    "id": 3 + 8 * (TAG_BYTES + LINE_BYTES),
+    "rsp_valid": 7 + 8 * (TAG_BYTES + LINE_BYTES),
+    "req_ready": 8 + 8 * (TAG_BYTES + LINE_BYTES),
+    "key_ready": 9 + 8 * (TAG_BYTES + LINE_BYTES),
+}
 
 
 class Bench:
@@ -53,7 +65,7 @@ class Bench:
     async def start(self) -> None:
         """Resets all, and lets the point's clock run."""
         dut = self.dut
-        for name in ("abort_i", "key_post_i", "key_i", "req_post_i", "req_wait_i", "req_id_i", "rsp_wait_i"):
+        for name in ("abort_i", "spoil_i", "key_post_i", "key_i", "req_post_i", "req_wait_i", "req_id_i", "rsp_wait_i"):
             getattr(dut, name).value = 0
         for name in ("req_nonce_i", "req_line_i", "req_tag_i"):
             getattr(dut, name).value = 0
@@ -98,6 +110,23 @@ class Bench:
     def is_taken(self) -> bool:
         """Whether the line that was offered last entered."""
         return int(self.dut.req_done_o.value) == self._posted["req"]
+
+    def offer_key(self, key: bytes) -> None:
+        """Offers a key, and expects nothing of it; it is withdrawn by `reset` alone."""
+        self.dut.key_i.value = int.from_bytes(key, "big")
+        self._posted["key"] ^= 1
+        self.dut.key_post_i.value = self._posted["key"]
+
+    @property
+    def key_is_taken(self) -> bool:
+        """Whether the key that was offered last entered."""
+        return int(self.dut.key_done_o.value) == self._posted["key"]
+
+    async def spoil(self, *fields: str) -> None:
+        """For one cycle the bench sees these fields of the face with their lowest bit flipped."""
+        self.dut.spoil_i.value = sum(1 << FACE[field] for field in fields)
+        await FallingEdge(self.dut.clk_i)
+        self.dut.spoil_i.value = 0
 
     def broken(self) -> list[str]:
         """The rules that broke since reset."""

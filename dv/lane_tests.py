@@ -15,8 +15,9 @@ from typing import Any
 
 import cocotb
 import cycles
+from casemate._core import GcmLines
 from cocotb.triggers import FallingEdge, RisingEdge, Timer
-from lane_bench import HALTS, IDS, Bench
+from lane_bench import HALTS, IDS, RULES, Bench
 from lines import LINE_BYTES, TAG_BYTES, Op, Request, Source, flipped, single_flips
 from points import LanePoint, chosen
 from reset import PERIOD_NS
@@ -34,6 +35,20 @@ PUBLIC = ("in_nonce_q", "in_tag_q")
 
 # A pace is a mean over so many: whole rounds of two lanes, and of three.
 INTERVALS = 186
+
+# What breaks each rule: what is wrong, cycle by cycle, in the face of an idle lane that has a key. One that shows a
+# response must not look idle, nor as if it took a key, for these are other rules.
+BUSY = ("idle", "key_ready")
+ANSWERS = (*BUSY, "rsp_valid")
+SPOILED: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
+    *((RULES[0], (ANSWERS, then)) for then in (BUSY, (*ANSWERS, "id"), (*ANSWERS, "ok"))),
+    *((RULES[0], ((*ANSWERS, "ok"), (*ANSWERS, "ok", part))) for part in ("line", "tag")),
+    *((RULES[1], ((*alone, part),)) for alone in ((), ANSWERS, ("ok",)) for part in ("line", "tag")),
+    (RULES[2], (("req_ready",),)),
+    (RULES[3], (("idle",),)),
+    (RULES[4], (("rsp_valid",),)),
+    (RULES[5], (("alert",),)),
+)
 
 # The files of a lane's registers, with an iterated core and with a pipelined one.
 CONSISTS_OF = [
@@ -302,6 +317,26 @@ async def a_reset_in_mid_line_leaves_no_text_no_pad_and_no_key(dut: Any, point: 
     assert bench.board.dropped == RESETS
     # The lane works as before.
     await bench.ask(sealed_request(bench, rng, source)[0])
+    await bench.finish()
+
+
+@cocotb.test()
+@ALONE
+async def each_rule_of_the_interface_is_seen_to_break(dut: Any, point: LanePoint) -> None:
+    bench, rng = await begin(dut, point)
+    assert {rule for rule, _ in SPOILED} == set(RULES)
+    # None of the responses that are shown is taken.
+    bench.stall_responses(lambda: 1000)
+    for rule, faces in SPOILED:
+        await cycles_pass(dut, cycles.key_setup(point))
+        assert not bench.broken()
+        if rule == RULES[2]:
+            bench.offer_key(rng.randbytes(point.key_bits // 8))
+        for fields in faces:
+            await bench.spoil(*fields)
+        assert bench.broken() == [rule], f"{faces}"
+        await bench.reset()
+        await bench.load_key(rng.randbytes(point.key_bits // 8))
     await bench.finish()
 
 

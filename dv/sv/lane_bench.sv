@@ -4,7 +4,8 @@
 //
 // Python wakes for events, not for cycles: a request or a key is posted by a change of its `post` and enters after so many
 // cycles of waiting; `done` follows when it was taken, with the cycle. A response is kept for reading, after so many cycles in
-// which it was not taken. What must hold in every cycle is looked at here, and `broken_o` keeps what did not.
+// which it was not taken. What must hold in every cycle is looked at here, and `broken_o` keeps what did not. `spoil_i` flips bits
+// of the face that is looked at: so a test shows the rules what no lane does.
 
 module lane_bench
   import points_pkg::*;
@@ -15,6 +16,7 @@ module lane_bench
   input  logic              rst_ni,
   input  logic [7:0]        point_i,
   input  logic              abort_i,
+  input  logic [IdBits+645:0] spoil_i,     // as `face_t`
 
   input  logic              key_post_i,
   input  logic [255:0]      key_i,         // a short key is its lower half
@@ -63,7 +65,7 @@ module lane_bench
   face_t face;
   logic key_valid, req_valid, rsp_ready;
 
-  assign face = faces[point_i[PointBits-1:0]];
+  assign face = faces[point_i[PointBits-1:0]] ^ spoil_i;
 
   for (genvar p = 0; p < LanePoints; p++) begin : gen_point
     localparam lane_point_t Point = LanePoint[p];
