@@ -359,6 +359,9 @@ async def an_operation_that_is_none_halts_the_lane_until_reset(dut: Any, point: 
         bench.offer(request, int(Op.OPEN), number=IDS - 2)
         await cycles_pass(dut, 3 * cycles.latency(point))
         assert not bench.is_taken, "a line entered after the halt"
+        bench.offer_key(rng.randbytes(point.key_bits // 8))
+        await cycles_pass(dut, 3 * cycles.latency(point))
+        assert not bench.key_is_taken, "a key entered after the halt"
         await bench.reset()
         await bench.load_key(rng.randbytes(point.key_bits // 8))
         await bench.ask(sealed_request(bench, rng, source)[0])
