@@ -5,11 +5,16 @@ Its scoreboard sees errors, its list of flips is whole, coverage is counted as i
 
 from __future__ import annotations
 
+import importlib
 import random
 import re
+import sys
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
+from types import ModuleType
 
 import cycles
 import hdl_coverage
@@ -17,7 +22,7 @@ import points
 import pytest
 import tools
 from casemate._core import CasemateError, GcmLines, ghash_product
-from lines import REFUSED, Op, Request, Response, Source, expected, flipped, single_flips
+from lines import REFUSED, Op, Request, Source, expected, flipped, single_flips
 from scoreboard import Scoreboard
 from vectors import BLOCKS, HASHES, LINES
 
@@ -62,13 +67,28 @@ def test_a_right_response_passes_the_scoreboard() -> None:
     assert (answer.latency, board.answers, board.refusals) == (52, 1, 0)
 
 
-@pytest.mark.parametrize("bit", [0, 200, 511])
-def test_the_scoreboard_sees_one_wrong_bit_of_a_line(bit: int) -> None:
+@pytest.mark.parametrize(
+    ("part", "bit"), [("line", 0), ("line", 200), ("line", 511), ("tag", 0), ("tag", 64), ("tag", 127)]
+)
+def test_the_scoreboard_sees_one_wrong_bit_of_a_line_or_a_tag(part: str, bit: int) -> None:
     board = keyed()
     board.accepted(0, SEALING, 0)
     right = expected(GcmLines(KEY), SEALING)
+    if part == "line":
+        wrong = replace(right, line=flipped(right.line, bit))
+    else:
+        wrong = replace(right, tag=flipped(right.tag, bit))
     with pytest.raises(AssertionError, match="expected"):
-        board.answered(0, Response(right.ok, flipped(right.line, bit), right.tag), 50)
+        board.answered(0, wrong, 50)
+
+
+def test_the_scoreboard_sees_a_tag_that_is_shown_of_a_line_that_was_opened_or_refused() -> None:
+    sealed = Request(Op.OPEN, SEALING.nonce, *GcmLines(KEY).seal(SEALING.nonce, SEALING.line))
+    for request in (sealed, replace(sealed, line=flipped(sealed.line, 9))):
+        board = keyed()
+        board.accepted(0, request, 0)
+        with pytest.raises(AssertionError, match="expected"):
+            board.answered(0, replace(expected(GcmLines(KEY), request), tag=sealed.tag), 50)
 
 
 def test_the_scoreboard_sees_a_forgery_that_is_released_and_a_line_that_is_not() -> None:
@@ -127,6 +147,96 @@ def test_random_requests_are_sealed_opened_and_refused_and_no_nonce_comes_twice(
     kinds = Counter((request.op, expected(golden, request).ok) for request in requests)
     assert set(kinds) == {(Op.SEAL, True), (Op.OPEN, True), (Op.OPEN, False)}
     assert len({request.nonce for request in requests}) == len(requests)
+
+
+def test_random_lines_that_are_refused_have_a_flipped_bit_anywhere_in_line_and_tag() -> None:
+    source, golden = Source(random.Random(2)), GcmLines(KEY)
+    quarters = Counter[tuple[str, int]]()
+    for request in (source.draw(golden) for _ in range(1000)):
+        if expected(golden, request).ok:
+            continue
+        pads, _ = golden.seal(request.nonce, bytes(64))
+        _, tag = golden.seal(request.nonce, bytes(a ^ b for a, b in zip(pads, request.line, strict=True)))
+        # A tag one flip away from that of this line is what was flipped; else it is the line.
+        flips = int.from_bytes(tag, "big") ^ int.from_bytes(request.tag, "big")
+        if flips.bit_count() == 1:
+            quarters["tag", flips.bit_length() - 1 >> 5] += 1
+            continue
+        by_tag = [bit for bit in range(512) if golden.open(request.nonce, flipped(request.line, bit), request.tag)]
+        assert len(by_tag) == 1, "one flip makes it authentic"
+        quarters["line", by_tag[0] >> 7] += 1
+    assert set(quarters) == {(part, quarter) for part in ("line", "tag") for quarter in range(4)}
+
+
+@dataclass
+class Handle:
+    """What the walk sees of a handle of cocotb: the subclasses that `walking` makes have the names of cocotb's."""
+
+    _path: str
+    children: tuple[Handle, ...] = ()
+    value: object = None
+
+    @property
+    def _name(self) -> str:
+        return self._path.split(".")[-1]
+
+    def __iter__(self) -> Iterator[Handle]:
+        return iter(self.children)
+
+
+HANDLES = (
+    *("LogicObject", "LogicArrayObject", "PackedObject", "EnumObject", "IntegerObject"),
+    *("ArrayObject", "HierarchyObject", "HierarchyArrayObject"),
+)
+
+
+@pytest.fixture
+def walking(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """dv/walk.py over handles that no simulator is needed for."""
+    package, handles = ModuleType("cocotb"), ModuleType("cocotb.handle")
+    for name in HANDLES:
+        setattr(handles, name, type(name, (Handle,), {}))
+    monkeypatch.setitem(sys.modules, "cocotb", package)
+    monkeypatch.setitem(sys.modules, "cocotb.handle", handles)
+    monkeypatch.delitem(sys.modules, "walk", raising=False)
+    yield importlib.import_module("walk")
+    sys.modules.pop("walk", None)
+
+
+def test_the_walk_sees_every_bit_of_every_register_and_a_word_anywhere_in_it(walking: ModuleType) -> None:
+    kind = sys.modules["cocotb.handle"]
+    word = bytes(range(1, 17))
+    text = format(int.from_bytes(word, "big"), "0128b")
+    stages = [kind.LogicArrayObject(f"top.u_aes.state_q[{s}]", value=bits) for s, bits in enumerate(("0" * 128, text))]
+    # A word that begins in one element and ends in the next, in an array of arrays.
+    halves = [kind.LogicArrayObject(f"top.split_q[{h}]", value=half) for h, half in enumerate((text[:50], text[50:]))]
+    rows = [
+        kind.ArrayObject("top.split_q[0]", (kind.LogicArrayObject("top.zero", value="00"),)),
+        kind.ArrayObject("top.split_q[1]", tuple(halves)),
+    ]
+    design = kind.HierarchyObject(
+        "top",
+        (
+            kind.EnumObject("top.state_q", value=6),
+            kind.LogicArrayObject("top.wire", value=text),
+            kind.ArrayObject("top.split_q", tuple(rows)),
+            kind.PackedObject("top.packed_q", value="1" + text),
+            kind.HierarchyArrayObject(
+                "top.gen", (kind.HierarchyObject("top.gen[1]", (kind.LogicObject("top.gen[1].flag_q", value="1"),)),)
+            ),
+            kind.HierarchyObject("top.u_aes", (kind.ArrayObject("top.u_aes.state_q", tuple(stages)),)),
+        ),
+    )
+    assert dict(walking.registers(design)) == {
+        "top.state_q": "110",
+        "top.split_q": "00" + text,
+        "top.packed_q": "1" + text,
+        "top.gen[1].flag_q": "1",
+        "top.u_aes.state_q": "0" * 128 + text,
+    }
+    assert walking.found(design, [word]) == ["top.split_q", "top.packed_q", "top.u_aes.state_q"]
+    assert walking.found(design, [flipped(word, 3)]) == []
+    assert {(path, at) for path, at in walking.words(design, but=["packed_q"]) if at} == {("top.u_aes.state_q", 128)}
 
 
 def count_of(kind: str, line: int, what: str, instance: str, count: int) -> str:
