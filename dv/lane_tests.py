@@ -182,16 +182,28 @@ async def no_value_changes_the_cycles_of_a_line_or_a_key(dut: Any, point: LanePo
     bench, rng = await begin(dut, point)
     source = Source(rng)
     latencies, keys, kinds = Counter[int](), Counter[int](), Counter[tuple[Op, bool]]()
-    for number in range(lines_for(point)):
-        if number % 100 == 0:
-            await bench.drained()
-            taken = await bench.load_key(rng.randbytes(point.key_bits // 8))
-            assert bench.board.golden is not None
-            keys[await bench.send(source.draw(bench.board.golden)) - taken] += 1
+
+    async def rekey(key: bytes) -> GcmLines:
+        """Loads a key, and sends its first line as soon as it enters."""
+        await bench.drained()
+        taken = await bench.load_key(key)
         assert bench.board.golden is not None
-        answer = await bench.ask(source.draw(bench.board.golden))
+        keys[await bench.send(source.draw(bench.board.golden)) - taken] += 1
+        return bench.board.golden
+
+    async def ask(request: Request) -> None:
+        answer = await bench.ask(request)
         latencies[answer.latency] += 1
         kinds[answer.request.op, answer.response.ok] += 1
+
+    length = point.key_bits // 8
+    for number in range(lines_for(point)):
+        if number % 100 == 0:
+            golden = await rekey(rng.randbytes(length))
+        await ask(source.draw(golden))
+    for key in (bytes(length), b"\xff" * length, rng.randbytes(length)):
+        for request in source.extremes(await rekey(key)):
+            await ask(request)
     await bench.finish()
     assert len(kinds) == 3, "sealed, opened and refused lines are all among them"
     latency, setup = cycles.latency(point), cycles.key_setup(point)

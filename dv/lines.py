@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
-from casemate._core import GcmLines
+from casemate._core import GcmLines, ghash_product
 
 LINE_BYTES, TAG_BYTES, NONCE_BYTES = 64, 16, 12
 
@@ -90,3 +90,51 @@ class Source:
         if bit < 8 * LINE_BYTES:
             return replace(sealed, line=flipped(sealed.line, bit))
         return replace(sealed, tag=flipped(sealed.tag, bit - 8 * LINE_BYTES))
+
+    def extremes(self, golden: GcmLines) -> list[Request]:
+        """Lines with what random ones do not have: words of zeros and of ones in text, in ciphertext, and in what GHASH
+        multiplies. Each is sealed, opened, and refused with a bit of its tag flipped and with a tag of zeros.
+        """
+        requests = []
+        for block in (bytes(TAG_BYTES), b"\xff" * TAG_BYTES):
+            for draw in (_text, _ciphertext, self._word, self._factors):
+                nonce = self.nonce()
+                requests.append(Request(Op.SEAL, nonce, draw(golden, nonce, block)))
+                nonce = self.nonce()
+                sealed = Request(Op.OPEN, nonce, *golden.seal(nonce, draw(golden, nonce, block)))
+                wrong = flipped(sealed.tag, self.rng.randrange(8 * TAG_BYTES))
+                requests += [sealed, replace(sealed, tag=wrong), replace(sealed, tag=bytes(TAG_BYTES))]
+        return requests
+
+    def _word(self, _golden: GcmLines, _nonce: bytes, block: bytes) -> bytes:
+        """A random text but for one word."""
+        before = TAG_BYTES * self.rng.randrange(4)
+        return self.rng.randbytes(before) + block + self.rng.randbytes(LINE_BYTES - TAG_BYTES - before)
+
+    def _factors(self, golden: GcmLines, nonce: bytes, block: bytes) -> bytes:
+        """A text for which GHASH multiplies a random word and then, whatever the products, the block three times."""
+        hash_key = golden.encrypt_block(bytes(TAG_BYTES))
+        factor = ciphertext = self.rng.randbytes(TAG_BYTES)
+        while len(ciphertext) < LINE_BYTES:
+            ciphertext += _sum(ghash_product(factor, hash_key), block)
+            factor = block
+        return _sum(_pads(golden, nonce), ciphertext)
+
+
+def _text(_golden: GcmLines, _nonce: bytes, block: bytes) -> bytes:
+    """The block four times."""
+    return 4 * block
+
+
+def _ciphertext(golden: GcmLines, nonce: bytes, block: bytes) -> bytes:
+    """A text whose ciphertext is the block four times: of zeros, it is the pads, and all products are with zero."""
+    return _sum(_pads(golden, nonce), 4 * block)
+
+
+def _pads(golden: GcmLines, nonce: bytes) -> bytes:
+    """What a line is added to."""
+    return golden.seal(nonce, bytes(LINE_BYTES))[0]
+
+
+def _sum(one: bytes, other: bytes) -> bytes:
+    return bytes(a ^ b for a, b in zip(one, other, strict=True))

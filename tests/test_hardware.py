@@ -168,6 +168,33 @@ def test_random_lines_that_are_refused_have_a_flipped_bit_anywhere_in_line_and_t
     assert set(quarters) == {(part, quarter) for part in ("line", "tag") for quarter in range(4)}
 
 
+def test_lines_of_zeros_and_ones_reach_what_is_multiplied() -> None:
+    source, golden = Source(random.Random(1)), GcmLines(KEY)
+    hash_key = golden.encrypt_block(bytes(16))
+    requests = source.extremes(golden)
+    kinds = Counter((request.op, expected(golden, request).ok) for request in requests)
+    assert kinds == {(Op.SEAL, True): 8, (Op.OPEN, True): 8, (Op.OPEN, False): 16}
+    assert len({request.nonce for request in requests if request.op is Op.SEAL}) == 8
+    for op in Op:
+        texts, factors = set(), Counter[tuple[bytes, ...]]()
+        for request in requests:
+            answer = expected(golden, request)
+            if request.op is not op or not answer.ok:
+                continue
+            text, ciphertext = (request.line, answer.line) if op is Op.SEAL else (answer.line, request.line)
+            texts |= {text[at : at + 16] for at in range(0, 64, 16)}
+            value, taken = bytes(16), []
+            for at in range(0, 64, 16):
+                taken.append(bytes(a ^ b for a, b in zip(value, ciphertext[at : at + 16], strict=True)))
+                value = ghash_product(taken[-1], hash_key)
+            factors[tuple(taken)] += 1
+        for block in (bytes(16), b"\xff" * 16):
+            assert block in texts
+            assert sum(taken[1:] == (block,) * 3 for taken in factors) >= 1
+        # A ciphertext of zeros: all four.
+        assert factors[(bytes(16),) * 4] == 1
+
+
 @dataclass
 class Handle:
     """What the walk sees of a handle of cocotb: the subclasses that `walking` makes have the names of cocotb's."""
