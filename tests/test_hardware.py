@@ -27,6 +27,7 @@ from scoreboard import Scoreboard
 from vectors import BLOCKS, HASHES, LINES
 
 KEY = bytes(range(16))
+FORMAL = Path(tools.ROOT) / "formal"
 SEALING = Request(Op.SEAL, bytes(12), bytes(64))
 
 
@@ -311,6 +312,39 @@ def test_the_cycles_of_a_lane_are_those_that_its_page_states_and_that_it_was_bui
         assert stated[name][0] <= wanted
     for name, wanted_latency in cycles.WANTED_LATENCY.items():
         assert stated[name][1] <= wanted_latency
+
+
+@pytest.fixture
+def breakages(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(FORMAL)
+    return importlib.import_module("breakages")
+
+
+def test_every_claim_that_is_proved_has_a_change_that_breaks_it_and_is_in_the_sources_once(
+    breakages: ModuleType,
+) -> None:
+    broken = [change for change in breakages.BREAKAGES + breakages.WIDER if change.fails]
+    claims = set()
+    for file in FORMAL.glob("*.sv"):
+        proof = file.stem.removesuffix("_properties")
+        claims |= {(proof, name) for name in re.findall(r"\b(a_\w+):", file.read_text())}
+    assert len(claims) > 30
+    assert claims == {(change.proof, change.fails) for change in broken if change.fails.startswith("a_")}
+    for change in breakages.BREAKAGES + breakages.WIDER:
+        assert (FORMAL.parent / "rtl" / change.file).read_text().count(change.old) == 1, change
+        assert change.parameter[0] in (FORMAL.parent / change.properties).read_text(), change
+
+
+def test_a_claim_is_broken_with_all_else_assumed(breakages: ModuleType) -> None:
+    properties = sorted(FORMAL.glob("*_properties.sv"))
+    assert len(properties) == 3
+    for file in properties:
+        text = file.read_text()
+        names = re.findall(r"^ +([ai]_\w+):\s*assert\b", text, re.MULTILINE)
+        assert len(names) == len(re.findall(r"\bassert\b", text))
+        for name in names:
+            assert re.findall(r"(\w+):\s*assert\b", breakages.alone(text, name)) == [name]
+            assert len(re.findall(r"\w+:\s*assume\b", breakages.alone(text, name))) == len(names) - 1
 
 
 def test_a_tool_that_is_missing_is_named_with_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
