@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """The cycles of a lane, from its parameters alone: what it must take, no more and no less.
 
-A block leaves AES in each slot and, in the first four, goes to GHASH, for which it may have to wait; the cycles in
-which they do decide all else.
+A block leaves AES in each slot and, in the first four, goes to GHASH, for which it may have to wait; where GHASH is
+slow, the first one of a line also waits for the response of the line before. The cycles in which they leave decide all
+else.
 """
 
 from __future__ import annotations
@@ -44,29 +45,44 @@ def _between_products(point: LanePoint) -> int:
     return _product(point) + (0 if back_to_back else 1)
 
 
-def _exits(point: LanePoint, lines: int) -> list[int]:
-    """The cycles, after the entry of the first line, in which blocks leave AES while lines follow each other."""
-    exits = [_block(point)]
-    started = exits[0]
-    for slot in range(1, SLOTS * lines):
-        leaves = exits[-1] + _between(point)
-        if slot % SLOTS != SLOTS - 1:
-            started = leaves = max(leaves, started + _between_products(point))
-        exits.append(leaves)
-    return exits
+def _flow(point: LanePoint, lines: int) -> tuple[list[int], list[int]]:
+    """The cycles, after the entry of the first line, in which blocks leave AES and in which lines are answered, while
+    lines follow each other and no response waits.
+    """
+    exits: list[int] = []
+    answers: list[int] = []
+    # The cycle in which the multiplier may start, and that in which AES has its next block.
+    free, there = 0, _block(point)
+    for line in range(lines):
+        for slot in range(SLOTS):
+            leaves = there
+            # A line's first block has a register to go to when the line that was in it is answered.
+            if slot == 0 and line >= _lines_out(point):
+                leaves = max(leaves, answers[line - _lines_out(point)] + 1)
+            if slot < SLOTS - 1:
+                leaves = max(leaves, free)
+                free = leaves + _between_products(point)
+            exits.append(leaves)
+            there = leaves + _between(point)
+        # The tag has its mask or its pads two cycles after the last block, and its hash three after the last product:
+        # it is added, it is looked at, and the verdict is there.
+        answers.append(max(exits[-1] + 2, exits[-2] + _product(point) + 3))
+    return exits, answers
+
+
+def _lines_out(point: LanePoint) -> int:
+    """Lines between their first block and their response."""
+    return 1 if point.rounds_per_cycle else 2
 
 
 def latency(point: LanePoint) -> int:
     """From the acceptance of a line that is alone to its response."""
-    exits = _exits(point, 1)
-    # The tag has its mask or its pads two cycles after the last block, and its hash three after the last product: it is
-    # added, it is looked at, and the verdict is there.
-    return max(exits[-1] + 2, exits[-2] + _product(point) + 3)
+    return _flow(point, 1)[1][0]
 
 
 def pace(point: LanePoint) -> Fraction:
     """From a line to the next, on average."""
-    exits = _exits(point, 3)
+    exits, _ = _flow(point, 6)
     steady = {late - early for early, late in pairwise(exits[SLOTS - 1 :: SLOTS])}
     assert len(steady) == 1, f"{point.name}: {steady}"
     return Fraction(steady.pop(), point.lanes or 1)

@@ -58,12 +58,14 @@ class CorePoint:
         return f"aes{self.key_bits}-{how}-{'tower' if self.tower else 'table'}"
 
 
-# MulBits of the third and the sixth is so that GHASH sets the pace: the multiplier is what AES waits for.
+# MulBits of the third and the seventh is so that GHASH sets the pace: the multiplier is what AES waits for. With that
+# of the fifth the first block of a line also waits for the response of the line before.
 LANES = (
     LanePoint("aes128-w16"),
     LanePoint("aes128-two-rounds-w32", rounds_per_cycle=2, mul_bits=32),
     LanePoint("aes256-w8", key_bits=256, mul_bits=8),
     LanePoint("aes256-two-rounds-w32-tower", key_bits=256, rounds_per_cycle=2, mul_bits=32, tower=True),
+    LanePoint("aes256-two-rounds-w8", key_bits=256, rounds_per_cycle=2, mul_bits=8),
     LanePoint("aes128-pipelined-w128", rounds_per_cycle=0, mul_bits=128),
     LanePoint("aes256-pipelined-w64", key_bits=256, rounds_per_cycle=0, mul_bits=64),
     LanePoint("aes256-pipelined-w128-tower", key_bits=256, rounds_per_cycle=0, mul_bits=128, tower=True),

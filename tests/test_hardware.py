@@ -314,6 +314,17 @@ def test_the_cycles_of_a_lane_are_those_that_its_page_states_and_that_it_was_bui
         assert stated[name][1] <= wanted_latency
 
 
+# Each as the lane takes in simulation.
+@pytest.mark.parametrize(
+    ("rounds", "mul_bits", "lanes", "pace"), [(2, 8, 2, 35.5), (2, 2, None, 263), (2, 1, None, 519), (1, 8, None, 79)]
+)
+def test_a_slow_hash_has_the_next_line_wait_for_the_response_or_for_the_multiplier(
+    rounds: int, mul_bits: int, lanes: int | None, pace: float
+) -> None:
+    point = points.LanePoint("slow", 256, rounds, mul_bits, lanes=lanes)
+    assert cycles.pace(point) == pace
+
+
 @pytest.fixture
 def breakages(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.syspath_prepend(FORMAL)
