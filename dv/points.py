@@ -94,8 +94,7 @@ def chosen_cores() -> tuple[CorePoint, ...]:
     """The AES cores to simulate by themselves: those of the chosen lanes, or all."""
     if "POINTS" not in os.environ:
         return CORES
-    used = {(lane.key_bits, lane.rounds_per_cycle, lane.tower) for lane in chosen()}
-    return tuple(core for core in CORES if (core.key_bits, core.rounds_per_cycle, core.tower) in used)
+    return tuple(dict.fromkeys(CorePoint(lane.key_bits, lane.rounds_per_cycle, lane.tower) for lane in chosen()))
 
 
 def package() -> str:

@@ -325,6 +325,16 @@ def test_a_slow_hash_has_the_next_line_wait_for_the_response_or_for_the_multipli
     assert cycles.pace(point) == pace
 
 
+def test_every_lane_has_its_core_among_those_that_are_simulated_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    for lane in points.LANES:
+        monkeypatch.setenv("POINTS", lane.name)
+        assert points.chosen_cores() == (points.CorePoint(lane.key_bits, lane.rounds_per_cycle, lane.tower),)
+    monkeypatch.setenv("POINTS", ",".join(lane.name for lane in points.LANES))
+    assert len(points.chosen_cores()) == len(
+        {(lane.key_bits, lane.rounds_per_cycle, lane.tower) for lane in points.LANES}
+    )
+
+
 @pytest.fixture
 def breakages(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.syspath_prepend(FORMAL)
