@@ -43,6 +43,7 @@ POINTS = {
     # Its hash comes after its last slot.
     "slow-hash-256": Point(256, 1, 8),
     "two-rounds": Point(128, 2, 32),
+    "pipelined-256": Point(256, 0, 128),
 }
 QUICK_POINTS = ("iterated", "pipelined")
 # One flip of so many, of registers wider than 32 bits, by point; and what is complete all the same.
