@@ -108,7 +108,7 @@ hw-simulation: $(VENV)/.ready-hw $(VENV)/bin/ruff ## Simulate the hardware again
 hw-faults: $(VENV)/.ready-hw $(VENV)/bin/ruff ## Flip bits of the hardware, and look for what it should not release
 	$(PYTHON) dv/faults/inject.py --seed $(SEED)
 
-# Each proof must also fail when the hardware is changed: here in a sixth of all ways, in `make hw-long` in all.
+# Each proof must also fail when the hardware is changed: here in a twelfth of all ways, in `make hw-long` in all.
 hw-proofs: $(VENV)/.ready-hw ## Prove what holds of the hardware by induction, and that each proof can fail
 	$(PYTHON) formal/prove.py --seed $(SEED)
 

@@ -173,7 +173,7 @@ def test_a_test_that_there_is_not_is_refused_before_a_bench_is_built(monkeypatch
 def test_the_tests_of_a_bench_are_those_that_cocotb_finds() -> None:
     pytest.importorskip("cocotb")
     names = simulation.Bench("block_bench").tests()
-    assert "block_tests.products_are_as_the_golden_model_says/width=8" in names
+    assert "block_tests.a_product_that_is_wiped_leaves_the_next_right/width=8" in names
     assert len(names) == len(set(names))
 
 
@@ -187,7 +187,7 @@ def test_a_step_says_what_is_done_where_no_bar_can_be_shown(
         assert "iterated: 75 %, hash-after" in capsys.readouterr().err
 
 
-def test_proofs_are_all_carried_out_and_with_a_seed_a_sixth_of_the_breakages(tmp_path: Path) -> None:
+def test_proofs_are_all_carried_out_and_with_a_seed_a_twelfth_of_the_breakages(tmp_path: Path) -> None:
     prove = script("formal", "prove")
 
     def names(*words: str) -> list[str]:
@@ -197,7 +197,7 @@ def test_proofs_are_all_carried_out_and_with_a_seed_a_sixth_of_the_breakages(tmp
     assert len(names()) == proofs + len(prove.BREAKAGES)
     seeds = [names("--seed", str(seed)) for seed in range(prove.ONE_OF)]
     assert sum(len(each) - proofs for each in seeds) == len(prove.BREAKAGES)
-    assert {len(each) - proofs for each in seeds} == {len(prove.BREAKAGES) // prove.ONE_OF}
+    assert {len(each) - proofs for each in seeds} <= {len(prove.BREAKAGES) // prove.ONE_OF + more for more in (0, 1)}
     assert set(names("--only", "gcm_lane")) == {"gcm_lane"}
     assert names("--only", "multiplier") == ["multiplier"] * len(prove.WIDTHS)
 
