@@ -141,9 +141,10 @@ reproduce: build ## Run a paper's evaluation again, EMCC's, STUDY=fvs or STUDY=s
 
 # Programs that recover by themselves, and designs that claim that they can.
 PROGRAMS := log btree
-KEEPING := secpb-cobcm secpb-nogap
+KEEPING := secpb-cobcm secpb-obcm secpb-bcm secpb-cm secpb-m secpb-nogap secpb-cm-sbmf secpb-cm-dbmf bbb eadr secure-eadr \
+  plp-sp plp-pipelined plp-coalesced plp-sp-sbmf plp-sp-dbmf
 
-campaign: build ## Carry out every attack 100,000 times on every design: hours; goes on from its log
+campaign: build ## Cut the power 3 million times, and carry out every attack 100,000 times on every design: hours
 	mkdir -p results
 	$(foreach program,$(PROGRAMS),$(CASEMATE) crash $(KEEPING) --program $(program) --losses 100000 &&) true
 	$(CASEMATE) crash --all --thorough

@@ -61,8 +61,8 @@ def at_work(folder: Path, printing: bool) -> tuple[subprocess.Popen[str], int]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # Tests may run in the background of a shell, which ignores it.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        # Tests may run in the background of a shell or under nohup, which ignore some.
+        preexec_fn=lambda: [signal.signal(number, signal.SIG_DFL) for number in command.SIGNALS],
     )
     until = time.monotonic() + PATIENCE_SECONDS
     while not (folder / "pid").exists():

@@ -47,7 +47,11 @@ fn other_designs_that_claim_it_keep_programs_as_well() {
         "plp-coalesced",
     ] {
         for program in PROGRAMS {
-            assert_eq!(lived(under, program, &[], 60, Planted::NONE).complaint(), None);
+            // A fence at the controller takes longer, and most losses come before it.
+            let losses = if under.starts_with("plp") { 400 } else { 60 };
+            let report = lived(under, program, &[], losses, Planted::NONE);
+            assert_eq!(report.complaint(), None);
+            assert!(report.lives > 1, "{under}, {program}: lives that come to no end say nothing new: {report:?}");
         }
     }
 }

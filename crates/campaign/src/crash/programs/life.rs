@@ -142,7 +142,10 @@ impl<'a> Life<'a> {
         let first = self.script.resumed_after(done);
         let end = self.script.behind(done + self.random.below(OPERATIONS_MAX) as usize).max(first);
         let step = self.random.below((end - first) as u64 + 1) as usize;
-        let events = self.random.below(EVENTS_MAX);
+        let drawn = self.random.below(EVENTS_MAX);
+        // A write at the controller may take more than that: behind the last step all comes to its end, or no life would.
+        let is_last = first + step == self.script.steps.len() && !self.parts.persistence.has_battery();
+        let events = if is_last { u64::MAX } else { drawn };
         let Machine { mut bench, alarm } = machine;
         let steps = &self.script.steps[first..];
         let core = Core::start(&bench, &self.parts.persistence, steps, &mut self.random);
