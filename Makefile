@@ -144,7 +144,7 @@ PROGRAMS := log btree
 KEEPING := secpb-cobcm secpb-obcm secpb-bcm secpb-cm secpb-m secpb-nogap secpb-cm-sbmf secpb-cm-dbmf bbb eadr secure-eadr \
   plp-sp plp-pipelined plp-coalesced plp-sp-sbmf plp-sp-dbmf
 
-campaign: build ## Cut the power 3 million times, and carry out every attack 100,000 times on every design: hours
+campaign: build ## Cut the power 3 million times, and carry out every attack 100,000 times on every design: hours; attacks go on from their log
 	mkdir -p results
 	$(foreach program,$(PROGRAMS),$(CASEMATE) crash $(KEEPING) --program $(program) --losses 100000 &&) true
 	$(CASEMATE) crash --all --thorough

@@ -47,8 +47,9 @@ if [ ${#missing[@]} -gt 0 ] || [ ${#useful[@]} -gt 0 ]; then
     [ "$(id -u)" -eq 0 ] || as_root=(sudo -n)
     if command -v apt-get >/dev/null && { [ ${#as_root[@]} -eq 0 ] || sudo -n true 2>/dev/null; }; then
         say "installing ${missing[*]} ${useful[*]}"
-        "${as_root[@]}" apt-get update -qq
-        DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" "${useful[@]}" >/dev/null
+        "${as_root[@]}" apt-get update -qq || [ ${#missing[@]} -eq 0 ]
+        DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" "${useful[@]}" >/dev/null ||
+            [ ${#missing[@]} -eq 0 ]
     elif [ ${#missing[@]} -gt 0 ]; then
         fail "these packages are missing and cannot be installed from here: ${missing[*]} (try: sudo apt-get install ${missing[*]})"
     fi
