@@ -39,7 +39,7 @@ use crate::scheme::Release;
 use crate::speculation::Target;
 use crate::tree::{ForestDesign, Update};
 use crypto::{COUNTER_BITS, PLACE_BITS};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use std::sync::LazyLock;
 use strum::VariantArray;
 use units::random::Random;
@@ -218,25 +218,29 @@ pub(crate) fn pairs() -> &'static [Parts] {
     &PAIRS
 }
 
+/// The number of `part` among those seen before, of which there are few.
+fn number_among<T: PartialEq + Clone>(seen: &mut Vec<T>, part: &T) -> usize {
+    seen.iter().position(|other| other == part).unwrap_or_else(|| {
+        seen.push(part.clone());
+        seen.len() - 1
+    })
+}
+
 fn find_pairs() -> Vec<Parts> {
-    // Names have numbers: there are a hundred thousand compositions of them, with ten pairs each.
-    let mut numbers = FxHashMap::default();
+    // Parts have numbers: there are a hundred thousand compositions of them, with ten pairs each.
+    let (mut ciphers, mut counters, mut codes, mut trees, mut handlings) = (vec![], vec![], vec![], vec![], vec![]);
     let mut met = FxHashSet::default();
     let mut brings_a_pair = |parts: &Parts| {
-        let names = [
-            format!("{:?}", parts.cipher),
-            format!("{:?}", parts.counters),
-            format!("{:?}", parts.mac),
-            format!("{:?}", parts.tree),
-            format!("{:?} {:?} {:?}", parts.caches, parts.release, parts.speculation),
+        let numbers = [
+            number_among(&mut ciphers, &parts.cipher),
+            number_among(&mut counters, &parts.counters),
+            number_among(&mut codes, &parts.mac),
+            number_among(&mut trees, &parts.tree),
+            number_among(&mut handlings, &(parts.caches, parts.release, parts.speculation.clone())),
         ];
-        let kinds = [0, 1, 2, 3, 4];
-        let named = kinds.map(|kind| {
-            let next = numbers.len();
-            *numbers.entry((kind, names[kind].clone())).or_insert(next)
-        });
-        let pairs = kinds.into_iter().flat_map(|other| (0..other).map(move |one| (named[one], named[other])));
-        pairs.fold(false, |any, pair| met.insert(pair) | any)
+        let pairs = (0..numbers.len()).flat_map(|other| (0..other).map(move |one| (one, other)));
+        let numbered = pairs.map(|(one, other)| (one, numbers[one], other, numbers[other]));
+        numbered.fold(false, |any, pair| met.insert(pair) | any)
     };
     let mut compositions = compositions();
     Random::new(1).shuffle(&mut compositions);

@@ -10,7 +10,7 @@ fn kernel(name: &str, machine: &Machine, design: &str) -> Record {
     let parameters = BTreeMap::from([("footprint".to_owned(), "64 MB".to_owned())]);
     let source = workload::kernels::open(name, &parameters, 1).unwrap();
     let (machine, design) = (machine.clone(), catalogue::design(design).unwrap());
-    run(&RunOptions { ledger: true, ..RunOptions::new(machine, design, 200_000) }, source, |_| Control::GoOn).unwrap()
+    run(&RunOptions { ledger: true, ..RunOptions::new(machine, design, 80_000) }, source, |_| Control::GoOn).unwrap()
 }
 
 #[test]

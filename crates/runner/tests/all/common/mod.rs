@@ -12,6 +12,8 @@ use workload::{Source, kernels};
 fn small(workload: &str) -> &'static [(&'static str, &'static str)] {
     match workload {
         "btree" => &[("preload", "300000")],
+        "gups" => &[("footprint", "64MB")],
+        "stream" => &[("footprint", "48MB")],
         "bfs" => &[("scale", "16")],
         "hashjoin" => &[("build", "16MB"), ("probe", "16MB")],
         _ => &[],
