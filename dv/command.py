@@ -185,7 +185,7 @@ def _members(session: int) -> set[int]:
 @contextmanager
 def step(title: str, about: str) -> Iterator[Steps]:
     """Shows on standard error that something is done, and how far it is once that is known. Nothing may be printed
-    meanwhile: the bar takes standard output.
+    meanwhile: on a terminal it would stand in the bar.
     """
     from casemate.plain import PlainConsole
     from casemate.progress import Steps

@@ -130,6 +130,7 @@ def lane_is(cost: CoreCost) -> dict[str, tuple[float | str, float | str]]:
         "fanout_buffers": (area.fanout_buffers, 2),
         # Two gates of 0.4 ns, the one with a gate of 0.02 pF, the other with a flip-flop of 0.04 behind it, and setup.
         "delay_ns": (1e3 / speed.fmax_mhz, 0.42 + 0.44 + 0.1),
+        "path_cells": (speed.path_cells, 3),
         "path_begins": (speed.path_begins.rsplit("_", 1)[0], "b_i"),
         "path_ends": (speed.path_ends, "q[0]"),
     }
@@ -149,6 +150,7 @@ def pair_is(cost: CoreCost) -> dict[str, tuple[float | str, float | str]]:
         "fanout_buffers": (area.fanout_buffers, 3),
         # A flip-flop of 0.3 ns with a gate behind it, a gate with a gate behind it, and one with the port.
         "delay_ns": (1e3 / speed.fmax_mhz, 0.32 + 0.42 + 0.4),
+        "path_cells": (speed.path_cells, 3),
         "path_ends": (speed.path_ends, "y_o_0"),
         # Four cycles each; the last of them is three after the one in which it was taken.
         "cycles_per_line": (speed.cycles_per_line or 0, 4),

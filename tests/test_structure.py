@@ -63,6 +63,8 @@ ARGUMENTS = {
 PYTHON = {
     "campaigns.logged": "options of a command",
     "api.campaign": "options of a command; to become request objects",
+    "api.crash": "options of a command; to become request objects",
+    "api.survive": "options of a command; to become request objects",
     "record.command": "options of a command",
     "bench.crypto": "options of a command",
     "cost.secpb": "options of a command",

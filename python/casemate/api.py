@@ -227,14 +227,19 @@ def crash(
     workload: int | None = None,
     seed: int = 1,
     thorough: bool = False,
+    changes: Mapping[str, object] | None = None,
     progress: Told | None = None,
 ) -> CrashReport:
-    """Tries losses of power under a design: all kinds, or only `row`; after all short workloads, or only one.
+    """Tries losses of power under a design: all kinds, or only `row`; after all short workloads, or only one; `changes`
+    as for `run`.
 
     Workloads of one and two writes are attacked with every strike, longer ones with one of each kind, drawn with the
     seed; if `thorough`, all are attacked with every strike, and with more subsets of what was on its way.
     """
-    spec = json.dumps({"row": row, "workload": workload, "seed": seed, "thorough": thorough})
+    spec = json.dumps({
+        "row": row, "workload": workload, "seed": seed, "thorough": thorough,
+        "changes": asked.changes(changes, designs=[design]),
+    })  # fmt: skip
     return CrashReport.model_validate_json(_core.crash(design, spec, _relay(progress)))
 
 
@@ -245,14 +250,19 @@ def survive(
     losses: int = PROGRAM_LOSSES,
     settings: Mapping[str, object] | None = None,
     seed: int = 1,
+    changes: Mapping[str, object] | None = None,
     progress: Told | None = None,
 ) -> ProgramReport:
-    """Lets a built-in program with a recovery of its own live through losses of power under a design.
+    """Lets a built-in program with a recovery of its own live through losses of power under a design; `changes` as for
+    `run`.
 
     Power fails `losses` times, in one life of the program after the other, each over a memory of its own.
     """
     given = {name: str(value) for name, value in (settings or {}).items()}
-    spec = json.dumps({"program": program, "settings": given, "losses": losses, "seed": seed})
+    spec = json.dumps({
+        "program": program, "settings": given, "losses": losses, "seed": seed,
+        "changes": asked.changes(changes, designs=[design]),
+    })  # fmt: skip
     return ProgramReport.model_validate_json(_core.survive(design, spec, _relay(progress)))
 
 

@@ -9,10 +9,11 @@ from typing import Any, TypeVar
 from casemate import api, asked
 from casemate.amounts import short_count
 from casemate.progress import Steps
-from casemate.results.attack import AttackReport, AttackResults, Campaign, Outcome
-from casemate.results.crash import CrashReport, CrashResults, ProgramReport
+from casemate.results.attack import AttackReport, AttackResults, Campaign, Example
+from casemate.results.crash import CrashExample, CrashReport, CrashResults, ProgramExample, ProgramReport
 
 T = TypeVar("T")
+Shown = TypeVar("Shown", Example, CrashExample, ProgramExample)
 
 
 def _each(designs: Sequence[str], steps: Steps, work: Callable[[str], T]) -> tuple[list[T], bool]:
@@ -35,22 +36,21 @@ def attack(
     def attacked(design: str) -> AttackReport:
         own = asked.changes_of_design(changes, design, designs)
         report = api.attack(design, row=row, trials=trials, seed=seed, changes=own, progress=steps.tell)
-        return _replayed_with(report, own)
+        rows = (
+            outcome.model_copy(update={"examples": tuple(_again_with(own, each) for each in outcome.examples)})
+            for outcome in report.rows
+        )
+        return report.model_copy(update={"rows": tuple(rows)})
 
     reports, interrupted = _each(designs, steps, attacked)
     agrees = all(report.agrees for report in reports)
     return AttackResults(reports=tuple(reports), agrees=agrees, interrupted=interrupted)
 
 
-def _replayed_with(report: AttackReport, changes: Mapping[str, object]) -> AttackReport:
-    """The same, where what shows an example again also changes what was changed of the design."""
+def _again_with(changes: Mapping[str, object], example: Shown) -> Shown:
+    """An example, where the command that shows it again changes what was changed of the design."""
     said = "".join(f" --with {shlex.quote(f'{path}={asked.written(value)}')}" for path, value in changes.items())
-
-    def again(outcome: Outcome) -> Outcome:
-        examples = tuple(one.model_copy(update={"replay": one.replay + said}) for one in outcome.examples)
-        return outcome.model_copy(update={"examples": examples})
-
-    return report.model_copy(update={"rows": tuple(again(outcome) for outcome in report.rows)})
+    return example.model_copy(update={"replay": example.replay + said})
 
 
 def replay(
@@ -106,12 +106,21 @@ def exhaustive(designs: Sequence[str], steps: Steps) -> AttackResults:
 
 
 def crash(
-    designs: Sequence[str], row: str | None, workload: int | None, seed: int, thorough: bool, steps: Steps
+    designs: Sequence[str],
+    changes: Mapping[str, object],
+    steps: Steps,
+    tried: Callable[[str, Mapping[str, object]], CrashReport],
 ) -> CrashResults:
-    """Losses of power under each design."""
+    """Losses of power under each design with what is changed of it, as `tried` does it for one."""
 
     def one(design: str) -> CrashReport:
-        return api.crash(design, row=row, workload=workload, seed=seed, thorough=thorough, progress=steps.tell)
+        own = asked.changes_of_design(changes, design, designs)
+        report = tried(design, own)
+        rows = (
+            found.model_copy(update={"example": found.example and _again_with(own, found.example)})
+            for found in report.rows
+        )
+        return report.model_copy(update={"rows": tuple(rows)})
 
     reports, interrupted = _each(designs, steps, one)
     agrees = all(report.agrees for report in reports)
@@ -119,12 +128,17 @@ def crash(
 
 
 def survive(
-    designs: Sequence[str], program: str, settings: Mapping[str, str], losses: int, seed: int, steps: Steps
+    designs: Sequence[str],
+    changes: Mapping[str, object],
+    steps: Steps,
+    tried: Callable[[str, Mapping[str, object]], ProgramReport],
 ) -> CrashResults:
-    """Losses of power of a program under each design."""
+    """Losses of power of a program under each design with what is changed of it, as `tried` does it for one."""
 
     def one(design: str) -> ProgramReport:
-        return api.survive(design, program, losses=losses, settings=settings, seed=seed, progress=steps.tell)
+        own = asked.changes_of_design(changes, design, designs)
+        report = tried(design, own)
+        return report.model_copy(update={"example": report.example and _again_with(own, report.example)})
 
     programs, interrupted = _each(designs, steps, one)
     agrees = all(report.agrees for report in programs)

@@ -194,6 +194,14 @@ designs = click.argument("designs", nargs=-1, metavar="[DESIGN...]")
 every = click.option("--all", "every", is_flag=True, help="All built-in designs.")
 
 
+def check_changes_of_designs(context: click.Context, changes: dict[str, str], what: str) -> None:
+    """Refuses changes of a machine where designs are on none."""
+    if any(not key.startswith("design.") for key in changes):
+        raise click.UsageError(
+            f"--with changes designs here, which are {what} on no machine: expected design.KEY", context
+        )
+
+
 def check_designs(context: click.Context, designs: tuple[str, ...], every: bool) -> None:
     """Refuses both designs and `--all`, and neither."""
     if every == bool(designs):

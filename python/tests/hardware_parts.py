@@ -36,6 +36,10 @@ FLOP = f"""cell (DFF) {{ area : 96; cell_leakage_power : 4;
 LATCH = FLOP.replace("DFF", "LATCH").replace("ff (IQ", "latch (IQ")
 HEAD = """/* a library */ library (small) {
   time_unit : "1ns"; voltage_unit : "1V"; leakage_power_unit : "1nW"; capacitive_load_unit (1,pf); nom_voltage : 2;
+  input_threshold_pct_rise : 50; output_threshold_pct_rise : 50;
+  input_threshold_pct_fall : 50; output_threshold_pct_fall : 50;
+  slew_lower_threshold_pct_rise : 20; slew_upper_threshold_pct_rise : 80;
+  slew_lower_threshold_pct_fall : 20; slew_upper_threshold_pct_fall : 80;
   lu_table_template(t) { variable_1 : total_output_net_capacitance; variable_2 : input_net_transition;
     index_1 ("1, 2"); index_2 ("1, 2"); }
   power_lut_template(e) { variable_1 : total_output_net_capacitance; variable_2 : input_transition_time;

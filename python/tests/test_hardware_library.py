@@ -83,6 +83,10 @@ def test_programs_get_a_library_plain_and_under_a_path_that_they_find(
         (TEXT.replace("ff (IQ, IQN)", "latch (IQ, IQN)"), "has no flip-flop: expected cells with 'ff'"),
         (re.sub(r"capacitance : [\d.]+;", "", TEXT), "gives no pin a capacitance: nothing can be said of delays"),
         (TEXT.replace("nom_voltage : 2;", ""), "'nom_voltage' is missing or not positive"),
+        (
+            TEXT.replace("slew_lower_threshold_pct_fall : 20;", ""),
+            "'slew_lower_threshold_pct_fall' is missing: expected",
+        ),
     ],
 )
 def test_a_library_that_lacks_what_every_figure_needs_is_refused(tmp_path: Path, text: str, said: str) -> None:

@@ -51,6 +51,9 @@ fn listed(changes: &[Change]) -> String {
 /// Sets a key, or leaves it out. One that is set need not have been there, nor its table: not every key must have a value,
 /// and an unknown key is refused when the file is read.
 fn put(table: &mut Table, (key, value): &Change) -> Result<(), String> {
+    if let Some(whole) = key_below(table, key) {
+        return Err(format!("there is no such key: did you mean '{whole}'?"));
+    }
     let (path, last) = key.rsplit_once('.').unwrap_or(("", key));
     let mut place = table;
     for part in path.split('.').filter(|part| !part.is_empty()) {
@@ -68,6 +71,14 @@ fn put(table: &mut Table, (key, value): &Change) -> Result<(), String> {
     }
     place.insert(last.to_owned(), read(value));
     Ok(())
+}
+
+/// The whole path of a key that begins below a table of the file, as errors name some: `persistence.point` for
+/// `parts.persistence.point`.
+fn key_below(file: &Table, key: &str) -> Option<String> {
+    let first = key.split('.').next().filter(|first| !file.contains_key(*first))?;
+    let has_it = |value: &Value| value.as_table().is_some_and(|table| table.contains_key(first));
+    file.iter().find(|(_, value)| has_it(value)).map(|(parent, _)| format!("{parent}.{key}"))
 }
 
 fn read(value: &str) -> Value {
@@ -138,6 +149,9 @@ mod tests {
         let unknown = refused("engines.aes.latency", "25");
         assert!(unknown.contains("engines.aes.latency = 25") && unknown.contains("'latency_ns'"), "{unknown}");
         assert!(refused("engine.aes.latency_ns", "25").contains("did you mean 'engines'?"));
+        assert!(refused("l2.size", "1 MB").contains("did you mean 'node.l2.size'?"), "{}", refused("l2.size", "1 MB"));
+        let of_design = design_with("secpb-cm", &change("persistence.entries", "2")).unwrap_err().to_string();
+        assert!(of_design.contains("did you mean 'parts.persistence.entries'?"), "{of_design}");
         assert!(refused("llc.size.bytes", "25").contains("'size' has a value"));
         assert!(refused("llc.size", "3 MB").contains("llc.size = 3 MB"));
         let digits = "9".repeat(300);

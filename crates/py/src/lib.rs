@@ -173,13 +173,15 @@ struct CrashSpec {
     seed: u64,
     /// Every strike on every workload, and more subsets.
     thorough: bool,
+    /// What is other than in the design's file.
+    changes: Changes,
 }
 
 /// Tries losses of power under a design. Ctrl-C gives up.
 #[pyfunction]
 fn crash(py: Python<'_>, design: &str, spec: &str, callback: Py<PyAny>) -> PyResult<String> {
     let spec: CrashSpec = from_json(spec)?;
-    let design = catalogue::design(design).map_err(refused)?;
+    let design = spec.changes.design(design)?;
     let workloads = campaign::crash::workload::all_for(design.parts.persistence.has_buffer()).len();
     if let Some(only) = spec.workload.filter(|only| *only >= workloads) {
         return Err(refused(format!("there is no workload {only}: expected 0 to {}", workloads - 1)));
@@ -201,13 +203,15 @@ struct SurviveSpec {
     settings: BTreeMap<String, String>,
     losses: u64,
     seed: u64,
+    /// What is other than in the design's file.
+    changes: Changes,
 }
 
 /// Lets a program live through losses of power under a design. Ctrl-C gives up.
 #[pyfunction]
 fn survive(py: Python<'_>, design: &str, spec: &str, callback: Py<PyAny>) -> PyResult<String> {
-    let SurviveSpec { program, settings, losses, seed } = from_json(spec)?;
-    let design = catalogue::design(design).map_err(refused)?;
+    let SurviveSpec { program, settings, losses, seed, changes } = from_json(spec)?;
+    let design = changes.design(design)?;
     let program = Choice { name: program, settings };
     let options = ProgramOptions { program, losses, seed, planted: Default::default() };
     let report = interruptible(py, &callback, move |progress| {

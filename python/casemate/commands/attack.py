@@ -113,8 +113,7 @@ def command(
         )
     if changes and (is_long or exhaustive or print_claims):
         raise click.UsageError("--with is for one short run: give --log and the others a file of the changed design")
-    if any(not key.startswith("design.") for key in changes):
-        raise click.UsageError("--with changes designs here, which are attacked on no machine: expected design.KEY")
+    options.check_changes_of_designs(context, changes, "attacked")
     from casemate import amounts, api, campaigns, claims, verdicts
     from casemate.names import OneOf
     from casemate.progress import Steps

@@ -1,5 +1,7 @@
 """`casemate crash`: losses of power, and what comes back."""
 
+from typing import Any
+
 import click
 
 from casemate import definitions, interruption, options, screen
@@ -11,6 +13,8 @@ Examples:
   casemate crash --all                             all designs, side by side
   casemate crash plp-sp --row power-loss --workload 37
                                                    one workload, as an example's replay line says
+  casemate crash secpb-cm --with design.parts.persistence.entries=2
+                                                   a smaller buffer: does it keep the same claims?
   casemate crash secpb-cobcm --program log --losses 100000
                                                    a persistent log, which recovers by itself after each loss
   casemate crash secpb-cobcm --program log --set order=commit-first
@@ -47,6 +51,7 @@ Exit codes: 0 everything as claimed, 1 something differs, 2 bad input, 130 Ctrl-
 @click.command("crash", epilog=EPILOG)
 @options.designs
 @options.every
+@options.changes
 @click.option("--row", metavar="ROW", help="Only this row.")
 @click.option("--workload", type=click.IntRange(min=0), metavar="N", help="Only this workload, by number.")
 @click.option("--thorough", is_flag=True, help="Every strike on every workload, and more subsets.")
@@ -67,6 +72,7 @@ def command(
     context: click.Context,
     designs: tuple[str, ...],
     every: bool,
+    changes: dict[str, str],
     row: str | None,
     workload: int | None,
     thorough: bool,
@@ -82,6 +88,7 @@ def command(
     chip recovers from that, and every line is read.
     """
     options.check_designs(context, designs, every)
+    options.check_changes_of_designs(context, changes, "tried")
     if program is None and (settings or losses is not None):
         raise click.UsageError(
             "--set and --losses are of a program: expected --program too, as in --program log", context
@@ -96,10 +103,15 @@ def command(
     if row is not None:
         OneOf("row", [loss.name for loss in api.losses()]).convert(row, None, context)
     with Steps(screen.notices(), "cutting the power", len(names)) as steps:
+        told: Any = {"seed": seed, "progress": steps.tell}
         if program is not None:
-            results = campaigns.survive(names, program, settings, losses or api.PROGRAM_LOSSES, seed, steps)
+            told |= {"settings": settings, "losses": losses or api.PROGRAM_LOSSES}
+            results = campaigns.survive(
+                names, changes, steps, lambda design, own: api.survive(design, program, changes=own, **told)
+            )
         else:
-            results = campaigns.crash(names, row, workload, seed, thorough, steps)
+            told |= {"row": row, "workload": workload, "thorough": thorough}
+            results = campaigns.crash(names, changes, steps, lambda design, own: api.crash(design, changes=own, **told))
     if as_json:
         screen.print_json(results)
     elif results.reports:

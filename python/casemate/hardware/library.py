@@ -20,6 +20,11 @@ _PREFIXES = {"f": 1e-15, "p": 1e-12, "n": 1e-9, "u": 1e-6, "m": 1e-3, "": 1.0}
 _TRANSITIONS = ("rise_transition", "fall_transition")
 _DELAYS = ("cell_rise", "cell_fall")
 _ENERGIES = ("rise_power", "fall_power")
+_THRESHOLDS = tuple(
+    f"{which}_threshold_pct_{way}"
+    for which in ("input", "output", "slew_lower", "slew_upper")
+    for way in ("rise", "fall")
+)
 FANOUT_OF_FO4 = 4
 _Read = TypeVar("_Read")
 
@@ -224,6 +229,10 @@ class _Reader:
         self._voltage = group.number("nom_voltage", (conditions or [0.0])[0]) * self._volt
         if self._voltage <= 0:
             raise ValueError("'nom_voltage' is missing or not positive: expected that of the cells, as in 1.8")
+        # Without them, OpenSTA knows no delay and finds no path.
+        missing = [name for name in _THRESHOLDS if not group.text(name)]
+        if missing:
+            raise ValueError(f"'{missing[0]}' is missing: expected a level between the rails in percent, as in 50")
         self._templates = {each.name: each for each in group.all("lu_table_template", "power_lut_template")}
 
     def library(self) -> Library:

@@ -30,7 +30,7 @@ class Timing:
     """The flip-flop's output or the input where the path begins, as the RTL calls it."""
     ends: str
     stages: int
-    """Cells on the path."""
+    """Cells on the path, the flip-flops at its ends among them."""
 
     @property
     def fmax_hz(self) -> float:
@@ -82,5 +82,6 @@ def _longest(said: str, netlist: Netlist, cells: int, unit_s: float) -> Timing:
         nets = [net for pin, net in instance.pins.items() if pin.startswith("Q")]
         return next((netlist.names[net] for net in nets if isinstance(net, int) and net in netlist.names), name)
 
-    stages = len(re.findall(r"^\s*-?[\d.]+\s+-?[\d.]+ [v^] \S+/\S+ \(", said, re.MULTILINE))
+    # A flip-flop where the path begins is there twice: with its clock and with its output.
+    stages = len(set(re.findall(r"^\s*-?[\d.]+\s+-?[\d.]+ [v^] (\S+)/\S+ \(", said, re.MULTILINE)))
     return Timing((PERIOD_UNITS - float(slack[1])) * unit_s, cells, named(begins[1]), named(ends[1]), stages)

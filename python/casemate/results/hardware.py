@@ -37,7 +37,7 @@ class Speed(Result):
     path_ends: str
     """The register or output where it ends."""
     path_cells: int
-    """The cells on it."""
+    """The cells on it, the flip-flops at its ends among them."""
     cycles_per_line: Size | None
     """Cycles from one line (or whatever the stimulus counts) to the next, measured in simulation; nothing without
     one.
