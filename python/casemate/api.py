@@ -147,7 +147,8 @@ def run(
     except KeyboardInterrupt:
         answer["interrupted"] = True
     summaries = [summary.model_dump() for summary in stopped]
-    return RunResults.model_validate_json(json.dumps({**answer, "protection": summaries}))
+    answer |= {"protection": summaries, "changes": asked.listed(changes)}
+    return RunResults.model_validate_json(json.dumps(answer))
 
 
 def protection_of(design: str, changes: Mapping[str, object] | None = None) -> Protection:

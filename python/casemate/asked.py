@@ -116,6 +116,11 @@ def changes(
     return told
 
 
+def listed(given: Mapping[str, object] | None) -> dict[str, str]:
+    """What is other than in the files, for a result to say."""
+    return {path: written(value) for path, value in (given or {}).items()}
+
+
 def _refuse_another(path: str, of: str, listed: list[str]) -> None:
     """Raises `CasemateError` if a key begins with the name of a machine or a design that is not asked for."""
     first = path.split(".")[1]

@@ -44,7 +44,8 @@ def attack(
 
     reports, interrupted = _each(designs, steps, attacked)
     agrees = all(report.agrees for report in reports)
-    return AttackResults(reports=tuple(reports), agrees=agrees, interrupted=interrupted)
+    listed = asked.listed(changes)
+    return AttackResults(reports=tuple(reports), agrees=agrees, interrupted=interrupted, changes=listed)
 
 
 def _again_with(changes: Mapping[str, object], example: Shown) -> Shown:
@@ -124,7 +125,8 @@ def crash(
 
     reports, interrupted = _each(designs, steps, one)
     agrees = all(report.agrees for report in reports)
-    return CrashResults(reports=tuple(reports), agrees=agrees, interrupted=interrupted)
+    listed = asked.listed(changes)
+    return CrashResults(reports=tuple(reports), agrees=agrees, interrupted=interrupted, changes=listed)
 
 
 def survive(
@@ -142,4 +144,5 @@ def survive(
 
     programs, interrupted = _each(designs, steps, one)
     agrees = all(report.agrees for report in programs)
-    return CrashResults(programs=tuple(programs), agrees=agrees, interrupted=interrupted)
+    listed = asked.listed(changes)
+    return CrashResults(programs=tuple(programs), agrees=agrees, interrupted=interrupted, changes=listed)

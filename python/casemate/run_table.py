@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from casemate import amounts, interruption
+from casemate import amounts, interruption, tables
 from casemate.results.attack import Protection
 from casemate.results.origin import Exited, Killed
 from casemate.results.run import CandidateCheck, LoadValues, Record, RunResults, WrongLoad
@@ -32,13 +32,13 @@ def run_table(results: RunResults, check_values: bool, verbose: bool = False) ->
     machines = dict.fromkeys(record.machine for record in results.records)
     title = Text.assemble((origin.title, "bold"), f" on {', '.join(machines)}:")
     parts: list[RenderableType] = [title, Text(f"  {part_seen(first)}")]
+    parts += tables.changed(results.changes)
     if first.configuration.age == "steady":
         parts.append(Text("  counters of data at a moment of a long life (--age steady)"))
     if any(program.persistent == "mapped" for program in (origin, *first.configuration.beside)):
         parts.append(Text("  persistent is what is mapped shared from files (--persistent mapped)"))
     parts += [Text(f"  {line}", style=style) for line, style in _sample(results.records)]
-    tables = math.ceil(len(results.records) / DESIGNS_PER_TABLE)
-    width = math.ceil(len(results.records) / tables)
+    width = math.ceil(len(results.records) / math.ceil(len(results.records) / DESIGNS_PER_TABLE))
     for start in range(0, len(results.records), width):
         parts.append(_table(results, results.records[start : start + width], check_values, verbose))
     parts += [Text(line, style=style) for line, style in _values(results.records, check_values)]

@@ -1,6 +1,6 @@
 """Layouts, traces and measurements as tables that fit 100 columns."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from rich import box
 from rich.console import Group, RenderableType
@@ -24,6 +24,12 @@ def plain_table(*headers: str, right: Iterable[str] = ()) -> SplitTable:
     for header in headers:
         table.add_column(header, justify="right" if header in numbers else "left", no_wrap=header in numbers)
     return table
+
+
+def changed(changes: Mapping[str, str]) -> list[Text]:
+    """Which keys had other values than in their files, above what it came to."""
+    each = [f"{path} = {value}" if value else f"{path} left out" for path, value in changes.items()]
+    return [Text(f"  with {', '.join(each)}")] if each else []
 
 
 def layout_table(layout: Layout) -> RenderableType:

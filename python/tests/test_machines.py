@@ -146,3 +146,16 @@ def test_what_no_machine_has_is_refused(casemate: Casemate, change: str, rule: s
     said = casemate("run", *SMALL, "--design", "sc64-bmt", "--with", change)
     assert said.code == 2
     assert rule in " ".join(said.err.split())
+
+
+def test_what_is_other_than_in_the_files_is_above_the_table_and_in_the_result(casemate: Casemate) -> None:
+    changes = ("--with", "machine.llc.size=4 MB", "--with", "machine.node.l2.prefetcher=")
+    said = casemate("run", *SMALL, "--design", "none", *changes)
+    assert "  with machine.llc.size = 4 MB, machine.node.l2.prefetcher left out" in said.out
+    results = casemate("run", *SMALL, "--design", "none", *changes, "--json").json()
+    assert results["changes"] == {"machine.llc.size": "4 MB", "machine.node.l2.prefetcher": ""}
+    assert " with " not in casemate("run", *SMALL, "--design", "none").out
+    for command in ("attack", "crash"):
+        row = "power-loss" if command == "crash" else "flip-data"
+        said = casemate(command, "bbb", "--row", row, "--with", "design.parts.persistence.entries=8")
+        assert "  with design.parts.persistence.entries = 8" in said.out

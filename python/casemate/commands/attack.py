@@ -114,7 +114,9 @@ def command(
     if changes and (is_long or exhaustive or print_claims):
         raise click.UsageError("--with is for one short run: give --log and the others a file of the changed design")
     options.check_changes_of_designs(context, changes, "attacked")
-    from casemate import amounts, api, campaigns, claims, verdicts
+    from rich.console import Group
+
+    from casemate import amounts, api, campaigns, claims, tables, verdicts
     from casemate.names import OneOf
     from casemate.progress import Steps
 
@@ -142,9 +144,9 @@ def command(
     if as_json:
         screen.print_json(results)
     elif results.replay:
-        screen.results().print(verdicts.replayed(results.reports))
+        screen.results().print(Group(*tables.changed(results.changes), verdicts.replayed(results.reports)))
     elif results.reports:
-        screen.results().print(verdicts.verdict_tables(results.reports))
+        screen.results().print(Group(*tables.changed(results.changes), verdicts.verdict_tables(results.reports)))
     elif results.exhaustive:
         screen.results().print(verdicts.exhaustive_table(results.exhaustive, results.agrees))
     if results.log is not None:

@@ -95,7 +95,9 @@ def command(
         )
     if program is not None and (row is not None or workload is not None or thorough):
         raise click.UsageError("--row, --workload and --thorough are of short workloads: not with --program", context)
-    from casemate import api, campaigns, verdicts
+    from rich.console import Group
+
+    from casemate import api, campaigns, tables, verdicts
     from casemate.names import OneOf
     from casemate.progress import Steps
 
@@ -115,9 +117,9 @@ def command(
     if as_json:
         screen.print_json(results)
     elif results.reports:
-        screen.results().print(verdicts.crash_tables(results.reports))
+        screen.results().print(Group(*tables.changed(results.changes), verdicts.crash_tables(results.reports)))
     elif results.programs:
-        screen.results().print(verdicts.program_table(results.programs))
+        screen.results().print(Group(*tables.changed(results.changes), verdicts.program_table(results.programs)))
     if results.interrupted:
         complete = len(results.reports) + len(results.programs)
         screen.notices().print(f"stopped by {interruption.cause()}: {complete} of {len(names)} designs are complete")

@@ -145,6 +145,8 @@ class AttackResults(Result):
     """Trials that the log held before this run."""
     added: int = 0
     """Trials that this run added to the log."""
+    changes: dict[str, str] = Field(default_factory=dict)
+    """Keys of designs that had other values than in their files, as they were asked for."""
 
 
 class Protection(Result):

@@ -1,5 +1,7 @@
 """What losses of power did to designs, and whether that is what the designs claim."""
 
+from pydantic import Field
+
 from casemate.results.base import Result
 from casemate.results.catalogue import End
 
@@ -117,3 +119,5 @@ class CrashResults(Result):
     """Whether everything ended as claimed."""
     interrupted: bool = False
     """Whether Ctrl-C or SIGTERM ended it; the reports are those that were complete."""
+    changes: dict[str, str] = Field(default_factory=dict)
+    """Keys of designs that had other values than in their files, as they were asked for."""

@@ -284,6 +284,8 @@ class RunResults(Result):
     """The files of what crossed the pins of memory, one for each record; empty if none was asked for."""
     excerpts: tuple[str, ...] = ()
     """The files of what every unit did in a window of time, likewise."""
+    changes: dict[str, str] = Field(default_factory=dict)
+    """Keys of machines and designs that had other values than in their files, as they were asked for."""
 
     def brief(self) -> str:
         """What ran, how much slower each design is, and whether all is well."""
