@@ -34,7 +34,7 @@ use sim::span::{Span, Verb};
 use std::cell::RefCell;
 use std::rc::Rc;
 use strum::VariantArray;
-use units::{Duration, LINE_BYTES, LineAddr, Time, Word};
+use units::{Cycles, Duration, LINE_BYTES, LineAddr, Time, Word};
 
 /// Which access is explained.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
@@ -46,7 +46,7 @@ pub enum Of {
     /// A write of a line that the last-level cache has evicted: from the moment at which the controller takes it until all
     /// its steps are done.
     Write,
-    /// A store into a persist buffer that has no entry of its line: from the moment at which it comes until the store queue
+    /// A store into a persist buffer that has no entry of its line: from the moment at which L1D has it until the store queue
     /// goes on; and behind that, the drain of its entry.
     Store,
 }
@@ -257,6 +257,7 @@ impl Bench<'_> {
             speculation.begin_with(&value::table_of(&design.parts.speculation));
         }
         let config = machine.memory_config();
+        let into_buffer = machine.node.clock_mhz.clock().span(Cycles(design.parts.persistence.latency_cycles));
         let channels = MemorySystem::start(&clock, config.clone());
         let witness = Rc::new(Witness::new(&clock, machine, scenario.value.line()));
         let memory =
@@ -286,6 +287,8 @@ impl Bench<'_> {
             let explained = Explained::new(Timed::new(&seen));
             let ended = match (scenario.of, scenario.start) {
                 (Of::Store, _) => {
+                    clock.sleep_until(start + into_buffer).await;
+                    explained.add(Verb::LookUp, "persist buffer".to_owned(), start, clock.now());
                     let buffer = PersistBuffer::of(&scheme);
                     buffer.accept(&explained, target, &scenario.value.line()).await;
                     let accepted = clock.now();

@@ -120,7 +120,7 @@ fn what_a_program_costs_is_what_its_stores_take_one_after_the_other() {
     };
     // A store takes two cycles into the buffer, and under NoGap a tag of forty; the pad and the line's counter are there.
     for (design, each) in [("secpb-cm", 2), ("secpb-nogap", 2 + 40)] {
-        let first = 2 + first_store(design);
+        let first = first_store(design);
         for (rate, per_line) in [(474, 21), (388, 176)] {
             let settings = [("rate", rate.to_string()), ("per_line", per_line.to_string())];
             let settings = settings.each_ref().map(|(name, value)| (*name, value.as_str()));
