@@ -17,6 +17,7 @@ mod config;
 
 pub use config::PcmConfig;
 
+use crate::bits::BitSet;
 use crate::dram::drain::Drain;
 use crate::dram::wait::{Stopwatch, Waits};
 use crate::dram::{Completion, DramCounters, Kind, RowOutcome};
@@ -68,6 +69,8 @@ pub struct Pcm {
     /// How long a bank works, indexed by [`Kind`].
     work: [Duration; 2],
     banks: Vec<Bank>,
+    /// The banks that requests wait for.
+    wanted: BitSet,
     /// Requests that wait for a bank, indexed by [`Kind`].
     waiting: [usize; 2],
     pending: VecDeque<Ready<LineAddr>>,
@@ -98,6 +101,7 @@ impl Pcm {
             burst: clock.span(Cycles(config.burst_clocks)),
             work: [Duration::from_ns_f64(config.read_ns), Duration::from_ns_f64(config.write_ns)],
             banks: vec![bank; config.banks],
+            wanted: BitSet::new(config.banks),
             waiting: [0, 0],
             pending: VecDeque::with_capacity(config.write_pending_queue),
             fetched: Vec::new(),
@@ -163,6 +167,7 @@ impl Pcm {
         let bank = &mut self.banks[number];
         let waits = Waits { seen: now.as_fs(), refresh: 0, drain, bank_free: bank.free_at.as_fs() };
         bank.reads.push_back(Read { token, arrived: now, waits, needed: self.work[Kind::Read as usize] });
+        self.wanted.insert(number);
         self.waiting[Kind::Read as usize] += 1;
     }
 
@@ -212,7 +217,7 @@ impl Pcm {
 
     /// The first thing that can begin, and when: the bus before the banks, and the first bank of several.
     fn next(&self) -> Option<(Time, Action)> {
-        let banks = (0..self.banks.len()).filter_map(|bank| self.next_of_bank(bank));
+        let banks = self.wanted.iter().filter_map(|bank| self.next_of_bank(bank));
         let (at, action) = self.next_of_bus().into_iter().chain(banks).min_by_key(|(at, _)| *at)?;
         Some((at.max(self.floor), action))
     }
@@ -259,6 +264,7 @@ impl Pcm {
             self.counters.merged += 1;
         } else {
             writes.push_back(Ready { at: self.bus_free_at, what: line });
+            self.wanted.insert(number);
             self.waiting[Kind::Write as usize] += 1;
         }
     }
@@ -276,6 +282,9 @@ impl Pcm {
                 bank.writes.pop_front();
                 self.drain.write_served();
             }
+        }
+        if bank.reads.is_empty() && bank.writes.is_empty() {
+            self.wanted.remove(number);
         }
         self.waiting[kind as usize] -= 1;
     }
