@@ -1,14 +1,23 @@
 """What all results have in common: nothing may be missing, nothing may be unknown, nothing may be changed."""
 
+import ast
+import inspect
+from itertools import pairwise
+from textwrap import dedent
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core.core_schema import ModelSchema
+
+STRICT = ConfigDict(frozen=True, strict=True, defer_build=True)
+"""What results have in common. A class is prepared when it is first used: a command uses few of them."""
 
 
 class Result(BaseModel):
     """A result of the laboratory. The text under a field is its description in the JSON schema."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
+    model_config = STRICT | ConfigDict(extra="forbid")
 
     def brief(self) -> str:
         """What is most worth knowing of it, on one line; empty for the parts of a result."""
@@ -29,4 +38,31 @@ class Result(BaseModel):
     @classmethod
     def schema_of(cls) -> dict[str, Any]:
         """The JSON schema of this kind of result."""
-        return cls.model_json_schema(by_alias=True, mode="serialization")
+        return cls.model_json_schema(by_alias=True, mode="serialization", schema_generator=_Described)
+
+
+class _Described(GenerateJsonSchema):
+    """Schemas that describe fields by the text under them, as pydantic's `use_attribute_docstrings` does, but when they
+    are asked for: reading the sources of all results would be a third of the start of every command.
+    """
+
+    def model_schema(self, schema: ModelSchema) -> dict[str, Any]:
+        made = super().model_schema(schema)
+        model = schema["cls"]
+        for of in (of for of in model.__mro__ if of.__module__.startswith("casemate.")):
+            for name, text in _texts_under_fields(of).items():
+                field = model.model_fields[name]
+                made["properties"][field.serialization_alias or name].setdefault("description", text)
+        return made
+
+
+def _texts_under_fields(of: type) -> dict[str, str]:
+    """The text under each field that a class has itself."""
+    (written,) = ast.parse(dedent(inspect.getsource(of))).body
+    assert isinstance(written, ast.ClassDef)
+    return {
+        field.target.id: inspect.cleandoc(under.value.value)
+        for field, under in pairwise(written.body)
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+        if isinstance(under, ast.Expr) and isinstance(under.value, ast.Constant) and isinstance(under.value.value, str)
+    }

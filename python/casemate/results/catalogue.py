@@ -4,7 +4,7 @@ from typing import Literal, get_args
 
 from pydantic import ConfigDict, Field
 
-from casemate.results.base import Result
+from casemate.results.base import STRICT, Result
 from casemate.results.caches import CacheDesign
 from casemate.results.predicted import SpeculationDesign
 
@@ -228,7 +228,7 @@ class DesignInfo(Design):
 class Machine(Result):
     """A machine: its name, and every value as in its file (see `machines/` for the units of each)."""
 
-    model_config = ConfigDict(extra="allow", frozen=True, strict=True, use_attribute_docstrings=True)
+    model_config = STRICT | ConfigDict(extra="allow")
 
     name: str
     """Its name."""
