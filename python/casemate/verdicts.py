@@ -33,6 +33,11 @@ def _stopped(report: AttackReport) -> Text:
     return Text(f"{protection.stopped} of {protection.applicable}", style="green" if complete else "red")
 
 
+def _differ(number: int, claims: str) -> str:
+    """That so many of these claims are not as claimed."""
+    return f"{number} of {claims} {'differs' if number == 1 else 'differ'} from what happened"
+
+
 def verdict_tables(reports: Sequence[AttackReport]) -> RenderableType:
     """Attacks by designs: how each ended, and where that differs from the claim."""
     parts: list[RenderableType] = []
@@ -57,13 +62,12 @@ def verdict_tables(reports: Sequence[AttackReport]) -> RenderableType:
     parts.extend(_counted(reports))
     rows = [(report, row) for report in reports for row in report.rows]
     differing = [(report, row) for report, row in rows if not row.agrees]
-    trials = f"{amounts.count(reports[0].trials)} trials each, seeds from {reports[0].seed}"
+    trials = f"{amounts.counted(reports[0].trials, 'trial')} each, seeds from {reports[0].seed}"
+    claims = amounts.counted(len(rows), "claim")
     if not differing:
-        parts.append(Text(f"{len(rows)} claims, all as claimed ({trials}).", style="green"))
+        parts.append(Text(f"{claims}, all as claimed ({trials}).", style="green"))
     else:
-        parts.append(
-            Text(f"{len(differing)} of {len(rows)} claims differ from what happened ({trials}):", style="bold red")
-        )
+        parts.append(Text(f"{_differ(len(differing), claims)} ({trials}):", style="bold red"))
     for report, row in differing:
         better = " (and better at some level of the tree)" if row.claim == row.worst else ""
         parts.append(
@@ -134,13 +138,14 @@ def crash_tables(reports: Sequence[CrashReport]) -> RenderableType:
     each = ((report.points, report.memories, report.torn, report.tampered) for report in reports)
     points, memories, torn, tampered = (amounts.count(sum(numbers)) for numbers in zip(*each, strict=True))
     tried = (
-        f"{reports[0].workloads} workloads each, {points} points in all; they left {memories} different memories, "
-        f"{torn} of them only by torn or reordered writes; an attacker made {tampered} more of them"
+        f"{amounts.counted(reports[0].workloads, 'workload')} each, {points} points in all; they left {memories} "
+        f"different memories, {torn} of them only by torn or reordered writes; an attacker made {tampered} more of them"
     )
     differing = [(report, row) for report in reports for row in report.rows if not row.agrees]
     if not differing:
         return Group(table, Text(f"All as claimed ({tried}).", style="green"), *_counter_example(reports))
-    parts = [Text(f"{len(differing)} claims differ from what happened ({tried}):", style="bold red")]
+    claims = amounts.counted(sum(len(report.rows) for report in reports), "claim")
+    parts = [Text(f"{_differ(len(differing), claims)} ({tried}):", style="bold red")]
     for report, row in differing:
         parts.append(Text(f"  {report.design}: {row.loss} ended {row.worst}, claimed {row.claim or 'nothing'}"))
         if row.example:

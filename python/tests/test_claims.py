@@ -19,7 +19,7 @@ def test_a_design_that_claims_too_much_is_caught(casemate: Casemate, tmp_path: P
     said = casemate("attack", "bold.toml")
     assert said.code == 1
     assert "stale ≠ detected" in said.out
-    assert f"1 of {len(api.attacks())} claims differ" in said.out
+    assert f"1 of {len(api.attacks())} claims differs" in said.out
     again = "casemate attack bold.toml --row replay-data-tag-counter --replay "
     assert f"see it again: {again}" in said.out
     seed = said.out.partition(again)[2].split()[0]
