@@ -1,6 +1,6 @@
 """Options that several commands share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -208,12 +208,13 @@ def check_designs(context: click.Context, designs: tuple[str, ...], every: bool)
         raise click.UsageError("expected designs, or --all for every built-in one", context)
 
 
-def chosen_designs(designs: tuple[str, ...], every: bool) -> list[str]:
-    """The designs to work on, each once. Raises `CasemateError` for one that there is not, before work begins."""
-    from casemate import api
+def chosen_designs(designs: tuple[str, ...], every: bool, changes: Mapping[str, str] | None = None) -> list[str]:
+    """The designs to work on, each once. Raises `CasemateError` for one that there is not, or that cannot be changed
+    so, before work begins.
+    """
+    from casemate import api, asked
 
-    if every:
-        return [design.name for design in api.designs()]
-    for name in designs:
-        api.design(name)
-    return list(dict.fromkeys(designs))
+    names = [design.name for design in api.designs()] if every else list(dict.fromkeys(designs))
+    for name in names:
+        api.settings("design", name, asked.changes_of_design(changes, name, names))
+    return names

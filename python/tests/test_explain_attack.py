@@ -364,26 +364,6 @@ def test_a_changed_design_is_attacked_as_it_is_changed(casemate: Casemate) -> No
         assert (said.code, expected in said.err) == (2, True)
 
 
-def test_power_fails_under_a_changed_design_and_its_example_changes_it_too(casemate: Casemate) -> None:
-    short = ("--workload", "5", "--row", "power-loss")
-    usual = casemate("crash", "plp-sp", *short)
-    assert usual.code == 0
-    volatile = ("--with", "design.parts.persistence.order=none")
-    said = casemate("crash", "plp-sp", *short, *volatile, "--json")
-    assert said.code == 1, "the file claims that memory comes back, and without an order it does not"
-    (row,) = said.json()["reports"][0]["rows"]
-    assert row["worst"] == "unrecoverable"
-    command = shlex.split(row["example"]["replay"])
-    assert command[-2:] == [*volatile]
-    assert casemate(*command[1:]).code == 1
-    program = casemate(
-        "crash", "secpb-cm", "--program", "log", "--losses", "20", "--with", "design.parts.mac.tag_bits=32"
-    )
-    assert program.code == 0
-    wrong = casemate("crash", "plp-sp", "--with", "machine.cores=2")
-    assert (wrong.code, "tried on no machine: expected design.KEY" in wrong.err) == (2, True)
-
-
 def test_a_second_row_is_refused_and_not_left_out_in_silence(casemate: Casemate) -> None:
     said = casemate("attack", "xts", "--row", "flip-data", "--row", "spoof-data")
     assert (said.code, said.out) == (2, "")

@@ -1,4 +1,6 @@
-"""`casemate crash --program`: programs that recover by themselves."""
+"""`casemate crash`: programs that recover by themselves, and changed designs."""
+
+import shlex
 
 import pytest
 from casemate.results import CrashResults
@@ -40,3 +42,26 @@ def test_a_program_that_cannot_be_tried_is_refused(casemate: Casemate, given: tu
     said = casemate("crash", "secpb-cobcm", *given)
     assert said.code == 2
     assert expected in " ".join(said.err.split())
+
+
+def test_power_fails_under_a_changed_design_and_its_example_changes_it_too(casemate: Casemate) -> None:
+    short = ("--workload", "5", "--row", "power-loss")
+    usual = casemate("crash", "plp-sp", *short)
+    assert usual.code == 0
+    volatile = ("--with", "design.parts.persistence.order=none")
+    said = casemate("crash", "plp-sp", *short, *volatile, "--json")
+    assert said.code == 1, "the file claims that memory comes back, and without an order it does not"
+    (row,) = said.json()["reports"][0]["rows"]
+    assert row["worst"] == "unrecoverable"
+    command = shlex.split(row["example"]["replay"])
+    assert command[-2:] == [*volatile]
+    assert casemate(*command[1:]).code == 1
+    program = casemate(
+        "crash", "secpb-cm", "--program", "log", "--losses", "20", "--with", "design.parts.mac.tag_bits=32"
+    )
+    assert program.code == 0
+    unfit = casemate("crash", "secpb-cm", "eadr", *short, "--with", "design.parts.persistence.entries=4")
+    assert (unfit.code, unfit.out) == (2, ""), "before work begins"
+    assert "designs/eadr.toml with parts.persistence.entries = 4" in unfit.err
+    wrong = casemate("crash", "plp-sp", "--with", "machine.cores=2")
+    assert (wrong.code, "tried on no machine: expected design.KEY" in wrong.err) == (2, True)

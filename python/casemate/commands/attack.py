@@ -120,7 +120,7 @@ def command(
     from casemate.names import OneOf
     from casemate.progress import Steps
 
-    names = options.chosen_designs(designs, every)
+    names = options.chosen_designs(designs, every, changes)
     if row is not None:
         OneOf("attack", [attack.name for attack in api.attacks()]).convert(row, None, context)
     if print_claims:

@@ -101,7 +101,7 @@ def command(
     from casemate.names import OneOf
     from casemate.progress import Steps
 
-    names = options.chosen_designs(designs, every)
+    names = options.chosen_designs(designs, every, changes)
     if row is not None:
         OneOf("row", [loss.name for loss in api.losses()]).convert(row, None, context)
     with Steps(screen.notices(), "cutting the power", len(names)) as steps:
