@@ -11,6 +11,7 @@
 
 use crate::bits::BitSet;
 use serde::{Deserialize, Serialize};
+use std::array;
 
 /// A key that is never stored: marks an empty way.
 const EMPTY: u64 = u64::MAX;
@@ -71,9 +72,9 @@ pub enum Replacement {
 /// SRRIP's predictions, kept instead of the stamps: zero is an empty way, the others are expected back in the
 /// distant future, after a long time, an intermediate time, at once.
 mod interval {
-    pub(super) const DISTANT: u64 = 1;
-    pub(super) const LONG: u64 = 2;
-    pub(super) const IMMEDIATE: u64 = 4;
+    pub(super) const DISTANT: u32 = 1;
+    pub(super) const LONG: u32 = 2;
+    pub(super) const IMMEDIATE: u32 = 4;
 }
 
 /// The tags of one set-associative array. Keys are any `u64` but `u64::MAX`; the low bits choose the set.
@@ -82,12 +83,14 @@ pub struct TagArray {
     ways: usize,
     set_mask: u64,
     tags: Box<[u64]>,
-    stamps: Box<[u64]>,
+    /// When each was used last, counted in uses; zero of an empty way. Half as wide as tags: a set of sixteen ways has a line of
+    /// the host's.
+    stamps: Box<[u32]>,
     states: Box<[State]>,
     last_used: Box<[u16]>,
     /// The runs of entries in which one was entered: a walk of all entries passes over the others.
     marked: BitSet,
-    uses: u64,
+    uses: u32,
     replacement: Replacement,
 }
 
@@ -243,12 +246,16 @@ impl TagArray {
     /// The way of a set that has to leave: the first with the lowest stamp. Under SRRIP, if none is expected in the
     /// distant future, the whole set comes closer to that first.
     fn victim(&mut self, base: usize) -> usize {
-        let mut index = base;
-        for way in base + 1..base + self.ways {
-            if self.stamps[way] < self.stamps[index] {
-                index = way;
-            }
+        // Without branches, since no processor can predict which way it is, and in four chains.
+        let order = |way: usize, stamp: u32| u64::from(stamp) << u16::BITS | way as u64;
+        let (fours, rest) = self.stamps[base..base + self.ways].as_chunks::<4>();
+        let mut firsts = [u64::MAX; 4];
+        for (number, four) in fours.iter().enumerate() {
+            firsts = array::from_fn(|lane| firsts[lane].min(order(4 * number + lane, four[lane])));
         }
+        let rest = rest.iter().zip(4 * fours.len()..).map(|(stamp, way)| order(way, *stamp));
+        let first = rest.chain(firsts).fold(u64::MAX, u64::min);
+        let index = base + usize::from(first as u16);
         if self.replacement == Replacement::Srrip {
             let step = self.stamps[index].saturating_sub(interval::DISTANT);
             self.stamps[base..base + self.ways].iter_mut().for_each(|stamp| *stamp -= step.min(*stamp));
@@ -257,9 +264,25 @@ impl TagArray {
     }
 
     fn touch(&mut self, set: usize, index: usize) {
+        if self.uses == u32::MAX {
+            self.count_anew();
+        }
         self.uses += 1;
         self.stamps[index] = self.uses;
         self.last_used[set] = (index - set * self.ways) as u16;
+    }
+
+    /// Numbers the uses of each set from one on, in their order, since they have come to the end of their numbers.
+    #[cold]
+    fn count_anew(&mut self) {
+        let mut held = Vec::with_capacity(self.ways);
+        for set in self.stamps.chunks_mut(self.ways) {
+            held.clear();
+            held.extend((0..set.len()).filter(|way| set[*way] > 0));
+            held.sort_unstable_by_key(|way| set[*way]);
+            held.iter().zip(1..).for_each(|(way, stamp)| set[*way] = stamp);
+        }
+        self.uses = self.ways as u32;
     }
 }
 

@@ -38,11 +38,13 @@ impl Naive {
 proptest! {
     #[test]
     fn replacement_is_least_recently_used(
-        sets in 0..3u32, ways in 1..5usize,
+        sets in 0..3u32, ways in 1..5usize, uses_left in 0..200u32,
         script in proptest::collection::vec((0..40u64, 0..8u8), 1..400),
     ) {
         let sets = 1usize << sets;
         let mut array = TagArray::new(sets, ways);
+        // Most scripts go beyond the end of the numbers of uses.
+        array.uses = u32::MAX - uses_left;
         let mut naive = Naive { ways, sets: vec![Vec::new(); sets] };
         for (key, action) in script {
             if action == 0 {
