@@ -38,8 +38,8 @@ impl Naive {
 proptest! {
     #[test]
     fn replacement_is_least_recently_used(
-        sets in 0..3u32, ways in 1..5usize, uses_left in 0..200u32,
-        script in proptest::collection::vec((0..40u64, 0..8u8), 1..400),
+        sets in 0..3u32, ways in 1..11usize, uses_left in 0..200u32,
+        script in proptest::collection::vec((0..80u64, 0..8u8), 1..400),
     ) {
         let sets = 1usize << sets;
         let mut array = TagArray::new(sets, ways);
