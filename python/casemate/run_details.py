@@ -160,7 +160,10 @@ def persist_buffers(results: RunResults) -> list[Question]:
         return lambda record: figure(record.persist_buffer, record) if record.persist_buffer else ""
 
     def held_up(buffer: PersistBuffer, record: Record) -> str:
-        return f"{100 * (buffer.full_cycles + buffer.leaving_cycles) / record.cycles:.1f} %"
+        return of_cores(buffer.full_cycles + buffer.leaving_cycles, record)
+
+    def of_cores(cycles: int, record: Record) -> str:
+        return f"{100 * cycles / record.core_time.cycles:.1f} %"
 
     shared = [
         ("entries flushed by remote reads", of(lambda buffer, _: f"{buffer.flushed:,}")),
@@ -170,10 +173,7 @@ def persist_buffers(results: RunResults) -> list[Question]:
         ("stores/1000 instr. (PPTI)", of(lambda buffer, record: f"{per_kilo(buffer.stores, record):.2f}")),
         ("stores per entry (NWPE)", of(lambda buffer, _: f"{buffer.stores_per_entry:.2f}")),
         ("cycles a store found no room", of(held_up)),
-        (
-            "cycles a store awaited steps",
-            of(lambda buffer, record: f"{100 * buffer.answer_cycles / record.cycles:.1f} %"),
-        ),
+        ("cycles a store awaited steps", of(lambda buffer, record: of_cores(buffer.answer_cycles, record))),
         *(shared if any(len(record.cores) > 1 for record in results.records) else []),
     ]
 

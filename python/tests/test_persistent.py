@@ -73,6 +73,17 @@ def test_of_a_program_only_stores_to_mapped_files_go_through_the_buffer(
     assert stored("all") > 3 * 5000
 
 
+def test_a_sampled_run_hands_every_store_of_a_mapped_file_on(counting: Path, tmp_path: Path) -> None:
+    program = cm.Program([str(counting), str(tmp_path / "file")], persistent="mapped")
+    options = cm.RunOptions(limit="all", check_values=True, protection=False, detail="sampled")
+    record, *_ = cm.run(program, machine="secpb-pcm", designs="secpb-nogap", options=options).records
+    assert record.checks.passed
+    assert record.sampling
+    assert record.persist_buffer
+    assert record.sampling.detailed < record.instructions / 2
+    assert record.feed.persistent_stores == 5000 > record.persist_buffer.stores
+
+
 def test_what_is_persistent_is_in_the_record_and_only_if_it_is_not_all(counting: Path, casemate: Casemate) -> None:
     for persistent in ("all", "mapped"):
         said = casemate(*RUN, "--persistent", persistent, "--json", "--", str(counting), "file")

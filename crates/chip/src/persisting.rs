@@ -47,6 +47,21 @@ pub(crate) async fn write_from_outside<V: Verbs>(
     buffer.drain(verbs, line).await;
 }
 
+/// Writes the lines that the kernel has changed under a core's program, as far as no store comes before. No turn is taken: the
+/// line is made what it is then at the instant when the entry takes it.
+pub(crate) async fn write_changes_from_outside<V: Verbs>(scheme: &Scheme, verbs: &V, chip: &Chip, core: usize) {
+    let mut goes_on = true;
+    while goes_on && let Some(line) = chip.next_from_outside(core) {
+        // A chip that has stopped takes nothing.
+        goes_on = false;
+        let content = || {
+            goes_on = true;
+            chip.changes_from_outside(core)
+        };
+        write_from_outside(scheme, verbs, line, content).await;
+    }
+}
+
 impl Persisting {
     /// Starts the tasks behind the buffers of these cores, if they have such.
     pub fn start(clock: &Clock, machine: &Machine, chip: &Rc<Chip>, scheme: &Rc<Scheme>, memory: &Rc<TimedMemory>) {
@@ -70,12 +85,12 @@ impl Persisting {
         loop {
             match self.chip.next_for_buffer(core).await {
                 Work::Store { line, turn, holds } => {
-                    self.write_from_outside(core, &verbs).await;
+                    self.write_changes_from_outside(core, &verbs).await;
                     self.chip.entry_turn(line, turn).await;
                     self.accept(&verbs, core, line, holds).await;
-                    self.write_from_outside(core, &verbs).await;
+                    self.write_changes_from_outside(core, &verbs).await;
                 }
-                Work::FromOutside => self.write_from_outside(core, &verbs).await,
+                Work::FromOutside => self.write_changes_from_outside(core, &verbs).await,
                 // Behind the stores that came before it.
                 Work::Drain { line, turn } => {
                     self.drains.push(self.clock.now(), Leaving { core, line, turn });
@@ -99,19 +114,8 @@ impl Persisting {
         }
     }
 
-    /// Writes the lines that the kernel has changed under a core's program, as far as no store comes before. No turn is taken: the
-    /// line is made what it is then at the instant when the entry takes it.
-    async fn write_from_outside(&self, core: usize, verbs: &Timed) {
-        let mut goes_on = true;
-        while goes_on && let Some(line) = self.chip.next_from_outside(core) {
-            // A chip that has stopped takes nothing.
-            goes_on = false;
-            let content = || {
-                goes_on = true;
-                self.chip.changes_from_outside(core)
-            };
-            write_from_outside(&self.scheme, verbs, line, content).await;
-        }
+    async fn write_changes_from_outside(&self, core: usize, verbs: &Timed) {
+        write_changes_from_outside(&self.scheme, verbs, &self.chip, core).await;
     }
 
     async fn drain_forever(self: Rc<Persisting>) {

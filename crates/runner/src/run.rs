@@ -360,10 +360,6 @@ fn sampler(
 ) -> Result<Option<Rc<RefCell<Sampler>>>, RunError> {
     let Detail::Sampled(sampling) = options.detail else { return Ok(None) };
     check_sampled(&options.machine)?;
-    if options.design.parts.persistence.has_buffer() {
-        let rule = "stores into a persist buffer are timed in full detail only: run it without sampling";
-        return Err(RunError::Sampling(rule.to_owned()));
-    }
     sampling.check().map_err(RunError::Sampling)?;
     let cycle = options.machine.node.clock_mhz.clock().period();
     let sampler = Sampler::new(sampling, options.seed, cycle, meters.clone(), uncore.clone());

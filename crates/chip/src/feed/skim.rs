@@ -1,8 +1,9 @@
 //! The program without its time: memory's content goes on, and the tables of the core stay warm.
 
-use super::{FeedCounters, FeedError, Program, Translation, note_wrong, pieces, take_effect, tell};
+use super::{FeedCounters, FeedError, Program, Translation, hand_on_stores, note_wrong, pieces, take_effect, tell};
 use crate::load_values::WrongLoad;
 use crate::shadow::Shadow;
+use crate::shadow::persisted::about_to_tell;
 use isa::Instruction;
 use machine::node::{Node, PageKey, Request, Touch};
 use machine::paging::OutOfMemory;
@@ -25,7 +26,8 @@ pub enum Skimmed {
 impl<S: Supplier> Program<S> {
     /// Executes up to `until` instructions, counted from the beginning, without their time: memory's content changes as it
     /// does when they are handed out, and the node's caches, TLBs and predictors are kept warm. What leaves its L2 is
-    /// handed to `beyond`, which empties the list and may look at the node.
+    /// handed to `beyond`, which empties the list and may look at the node. It is also called after each store that goes to a
+    /// persist buffer, to take up what the node asks of that.
     ///
     /// # Errors
     /// As those of the feed.
@@ -39,6 +41,7 @@ impl<S: Supplier> Program<S> {
         let mut node = Borrowed { from: node, node: None };
         let (prefetches, code_line_bytes) = (node.get().prefetches(), node.get().code_line_bytes());
         let mut sink = Sink {
+            core: self.core,
             translation: &mut self.translation,
             shadow: &self.shadow,
             counters: &mut self.counters,
@@ -100,6 +103,7 @@ impl Borrowed<'_> {
 
 /// Where skimmed execution goes.
 struct Sink<'a, F> {
+    core: usize,
     translation: &'a mut Translation,
     shadow: &'a RefCell<Shadow>,
     counters: &'a mut FeedCounters,
@@ -151,7 +155,8 @@ impl<F: FnMut(&mut Vec<Request>)> Sink<'_, F> {
         let half = physical.0 / HALF_BYTES;
         let spans = (physical.0 + u64::from(touch.bytes) - 1) / HALF_BYTES != half;
         let before = self.data.filter(|before| before.half == half && (before.stored || !touch.store) && !spans);
-        if before.is_some_and(|before| before.repeated) {
+        // A persist buffer takes every store.
+        if before.is_some_and(|before| before.repeated) && !touch.persistent {
             return;
         }
         let stored = touch.store || before.is_some_and(|before| before.stored);
@@ -183,7 +188,13 @@ impl<F: FnMut(&mut Vec<Request>)> Sink<'_, F> {
 
     #[inline]
     fn send(&mut self) {
-        if !self.requests.is_empty() {
+        self.send_with(false);
+    }
+
+    /// Sends what has left L2, and lets what has come to the persist buffer be taken up, if anything has.
+    #[inline]
+    fn send_with(&mut self, persisted: bool) {
+        if persisted || !self.requests.is_empty() {
             self.node.give_back();
             (self.beyond)(&mut self.requests);
         }
@@ -216,19 +227,22 @@ impl<F: FnMut(&mut Vec<Request>)> Skimmer for Sink<'_, F> {
         for (addr, bytes, shift) in pieces(access) {
             let Some((page, physical)) = self.physical(strand, addr) else { return };
             let (line, offset) = (physical.line(), physical.line_offset() as u8);
-            // No machine that is sampled has persist buffers.
-            let touch = Touch { page, line, offset, bytes: bytes as u8, store, persistent: false };
-            if access.value.is_some()
-                && !take_effect(&mut self.shadow.borrow_mut(), &touch, access, shift, self.counters)
-            {
+            let mut touch = [Touch { page, line, offset, bytes: bytes as u8, store, persistent: false }];
+            let mut shadow = self.shadow.borrow_mut();
+            if access.value.is_some() && !take_effect(&mut shadow, &touch[0], access, shift, self.counters) {
                 note_wrong(self.wrong, strand, block.instructions[index].pc, access);
             }
+            if shadow.persisted.is_some() {
+                hand_on_stores(&mut shadow, self.core, &mut touch, self.counters);
+            }
+            drop(shadow);
+            let [touch] = touch;
             if self.prefetches {
                 self.touch_ahead(block.instructions[index].pc, nth, &touch);
             } else {
                 self.touch(&touch, physical);
             }
-            self.send();
+            self.send_with(touch.persistent);
         }
     }
 
@@ -242,6 +256,9 @@ impl<F: FnMut(&mut Vec<Request>)> Skimmer for Sink<'_, F> {
             Event::Line { strand, addr, content, mapped, .. } => {
                 if let Some((_, physical)) = self.physical(strand, addr) {
                     let mut shadow = self.shadow.borrow_mut();
+                    if shadow.persisted.is_some() {
+                        about_to_tell(&mut shadow, self.core, physical.line(), content);
+                    }
                     tell(&mut shadow, (physical.line(), mapped), content, self.foreign, self.counters);
                 }
             }

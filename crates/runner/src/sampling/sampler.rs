@@ -135,7 +135,8 @@ impl Sampler {
 
     /// Comes to rest, and warms up to the next lead-in.
     fn rest<S: Supplier>(&mut self, program: &mut Program<S>, now: Time) -> Result<Turn, FeedError> {
-        if self.meters.chip.cores.nodes()[0].borrow().outstanding() > 0 || !self.uncore.is_at_rest() {
+        let chip = &self.meters.chip;
+        if chip.cores.nodes()[0].borrow().outstanding() > 0 || !self.uncore.is_at_rest() || !chip.has_persisted(0) {
             return Ok(Turn::AtRest);
         }
         if program.is_over() {

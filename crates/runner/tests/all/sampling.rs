@@ -67,6 +67,26 @@ fn what_is_warmed_is_checked_like_everything_else() {
     });
 }
 
+/// A core behind a persist buffer: every store is accepted in its order, in detail or warmed, with the bytes that it left.
+#[test]
+fn stores_into_a_persist_buffer_are_accepted_however_warming_and_detail_alternate() {
+    let of = |design: &str, kernel: &str, detail| {
+        let settings = BTreeMap::from([("load_values".to_owned(), "yes".to_owned())]);
+        let source = kernels::open(kernel, &settings, 1).unwrap();
+        let machine = catalogue::machine("secpb-pcm").unwrap();
+        run(&options(machine, design, 200_000, detail), source, |_| Control::GoOn).unwrap()
+    };
+    for (design, kernel) in [("bbb", "gups"), ("secpb-cobcm", "btree"), ("secpb-nogap", "btree")] {
+        let [full, sampled] = [Detail::All, Detail::Sampled(SAMPLING)].map(|detail| of(design, kernel, detail));
+        assert!(sampled.checks.passed, "{design}: {:?}", sampled.checks);
+        assert_eq!(sampled.feed, full.feed, "{design}: whatever the detail, the program is the same");
+        let in_units = sampled.persist_buffer.unwrap().stores;
+        assert!(sampled.feed.persistent_stores > 5 * in_units && in_units > 200, "{design}: {in_units}");
+        let ipc = sampled.sampling.unwrap().ipc;
+        assert!(ipc.low <= full.ipc && full.ipc <= ipc.high, "{design}: {} is not in {ipc:?}", full.ipc);
+    }
+}
+
 #[test]
 fn loads_see_what_was_stored_however_warming_and_detail_alternate() {
     let settings = [("footprint", "4MB"), ("load_values", "yes")];
