@@ -43,8 +43,8 @@ class Program:
     region: bool = False
     """Whether only what runs between its two markers (the instruction `xchg %rbx,%rbx`) is counted."""
     persistent: Persistent = "all"
-    """What of its memory has to outlive a loss of power, under a design with persist buffers: all, or what it maps
-    shared from files. Stores to anything else pass the buffers by."""
+    """What of its memory has to outlive a loss of power, under a design that takes stores one by one, as with a persist
+    buffer: all, or what it maps shared from files. Stores to anything else are written back as ever."""
     stdin: Stream = "discard"
     """Whether it reads what this process would read, unless that is a terminal."""
     output: Stream = "discard"

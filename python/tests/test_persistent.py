@@ -97,8 +97,8 @@ def test_what_is_persistent_is_in_the_record_and_only_if_it_is_not_all(counting:
     [
         ((*RUN, "--", "/bin/true"), "'/bin/true' stored nothing to a file that it maps shared"),
         (
-            ("run", "--design", "plp-sp", "--", "/bin/true"),
-            "expected all as what is persistent, or a design with persist",
+            ("run", "--design", "plp-coalesced", "--", "/bin/true"),
+            "leave --persistent at all, or take a design that has each store by itself",
         ),
         (("run", "--trace", "x.champsimtrace"), "'x.champsimtrace' is a trace of ChampSim, which does not say what"),
         (("run", "--workload", "gups"), "--persistent mapped is for programs and traces"),

@@ -134,7 +134,7 @@ impl Chip {
                 .llc
                 .miss_prediction
                 .map(|_| RefCell::new(vec![MissPredictor::default(); machine.cores])),
-            buffers: machine.node.persist_buffer.map(|config| Buffers::new(clock, config.waits, machine.cores)),
+            buffers: machine.node.persist_buffer.map(|config| Buffers::new(clock, &config, machine.cores)),
             flushes: Flushes::default(),
             data_lines: lines,
             scheme: RefCell::default(),
@@ -166,7 +166,7 @@ impl Chip {
     pub fn look_up(&self, line: LineAddr) -> bool {
         let stranded = self.llc.borrow().is_unverified(line);
         let hit = self.llc.borrow_mut().look_up(line) && !stranded;
-        let on_the_way_out = !hit && self.leaving.borrow().contains_key(&line);
+        let on_the_way_out = !hit && self.is_leaving(line);
         self.count(|counters| {
             counters.hits += u64::from(hit);
             counters.hits_on_the_way_out += u64::from(on_the_way_out);
@@ -316,11 +316,16 @@ impl Chip {
         }
     }
 
+    /// Whether a line is on its way to memory.
+    fn is_leaving(&self, line: LineAddr) -> bool {
+        self.leaving.borrow().contains_key(&line) || self.passes_through(line)
+    }
+
     /// Whether a line is in a cache or between the caches and memory.
     fn holds(&self, line: LineAddr) -> bool {
         self.llc.borrow().holds(line)
             || self.cores.nodes().iter().any(|node| node.borrow().holds(line))
-            || self.leaving.borrow().contains_key(&line)
+            || self.is_leaving(line)
             || self.under_way.borrow_mut().of(line).is_some()
     }
 

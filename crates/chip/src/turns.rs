@@ -41,6 +41,11 @@ impl Turns {
         line.taken - 1
     }
 
+    /// Whether a turn at the line is not over.
+    pub fn are_taken_at(&self, line: LineAddr) -> bool {
+        self.lines.borrow().contains_key(&line)
+    }
+
     /// Waits until all turns at the line that were taken before this one are over.
     pub async fn wait(&self, line: LineAddr, turn: u64) {
         poll_fn(|_| {

@@ -52,6 +52,16 @@ impl PersistBufferConfig {
         Ok(config)
     }
 
+    /// One whose entries each take one store, and leave at once.
+    pub fn leaving_at_once(entries: u32) -> PersistBufferConfig {
+        PersistBufferConfig { entries, drain_from: 1, drain_to: 0 }
+    }
+
+    /// Whether entries leave as soon as they are allocated.
+    pub fn leaves_at_once(&self) -> bool {
+        *self == PersistBufferConfig::leaving_at_once(self.entries)
+    }
+
     /// Whether there can be such a buffer.
     ///
     /// # Errors

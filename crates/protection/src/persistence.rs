@@ -2,7 +2,7 @@
 //! SecPB: Freij, Zhou and Solihin, HPCA 2023).
 //!
 //! ```toml
-//! persistence = { order = "strict" }                     # at the controller: a line is durable when its tuple is complete
+//! persistence = { order = "strict" }                     # at the controller: a store is durable when its tuple is complete
 //! persistence = { order = "strict", point = "buffer", early = ["counter", "pad"] }  # beside L1D: when the buffer has it
 //! persistence = { point = "caches" }                     # in the caches: when one of them has it
 //! ```
@@ -10,6 +10,10 @@
 //! which a battery drains when power fails, it needs what the battery cannot make any more: steps that are not *early* are
 //! left to the drain. In *caches* that live on a battery as a whole it needs nothing: lines are written in place, in no order,
 //! and the battery writes back what only the chip has.
+//!
+//! At the controller the order also says what comes there. Under *strict persistency* (`strict`, `pipelined`) each store does, by
+//! itself and in the order of its program, whatever that flushes. Under *epoch persistency* (`coalesced`) stores gather in
+//! caches until the program flushes their lines, and fences order what it flushes.
 
 use crate::planted::{Bug, Planted};
 use serde::{Deserialize, Serialize};
@@ -276,6 +280,16 @@ impl Persistence {
     /// Whether stores are durable in a persist buffer.
     pub fn has_buffer(&self) -> bool {
         self.is_in_tuples() && self.point == Point::Buffer
+    }
+
+    /// Whether each store goes to the controller by itself, since stores become durable there in the order of the program.
+    pub fn takes_each_store(&self) -> bool {
+        self.point == Point::Controller && matches!(self.order, Order::Strict | Order::Pipelined)
+    }
+
+    /// Whether cores hand their stores on as they come, be it into a persist buffer or through to the controller.
+    pub fn hands_stores_on(&self) -> bool {
+        self.has_buffer() || self.takes_each_store()
     }
 
     /// Whether stores are durable before memory has them, since what holds them has a battery.

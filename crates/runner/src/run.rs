@@ -269,7 +269,7 @@ impl<S: Source + 'static> Bench<S> {
             unverified_window: UnverifiedWindow::of(parts.release, &counts.protection.ahead, memory.longest_window()),
             counters_in_l2: parts.caches.counters_in_l2.map(|_| counts.copies),
             metadata_caches: counts.metadata_caches(),
-            persist_buffer: parts.persistence.has_buffer().then_some(counts.persist),
+            persist_buffer: parts.persistence.hands_stores_on().then_some(counts.persist),
             epochs: Some(counts.epochs).filter(|epochs| *epochs != EpochCounters::default()),
             speculation: scheme.cryptography().speculation().map(|_| counts.scheme.speculation),
             dram: counts.dram,

@@ -160,8 +160,9 @@ of each thread may be missing. Nothing that it started outlives Casemate, howeve
     type=click.Choice(["all", "mapped"]),
     default="all",
     show_default=True,
-    help="What of a program's or a trace's memory has to outlive a loss of power, under a design with persist buffers: "
-    "all, or what the program maps shared from files. Stores to anything else pass the buffers by.",
+    help="What of a program's or a trace's memory has to outlive a loss of power, under a design that takes stores one "
+    "by one, as with a persist buffer: all, or what the program maps shared from files. Stores to anything else are "
+    "written back as ever.",
 )
 @click.option("--check-values", is_flag=True, help="Also compare every value that the program loaded.")
 @click.option("--ledger", is_flag=True, help="Also compare every encryption pad with every other (takes memory).")

@@ -1,4 +1,9 @@
-//! A machine whose cores make stores durable as a design says: in persist buffers, or as their programs flush and fence.
+//! A machine whose cores make stores durable as a design says: in persist buffers, one by one at the memory controller, or as
+//! their programs flush and fence.
+//!
+//! What each store goes through on its way to the controller is a persist buffer without a battery, whose entries take one store
+//! and leave at once: as many are under way as the controller has buffers for what is written back, and a store that finds none
+//! waits in the store queue, and those behind it with it.
 
 use super::Machine;
 use machine::node::{PersistConfig, Waits};
@@ -6,15 +11,20 @@ use machine::persist::PersistBufferConfig;
 use protection::design::{Parts, Step};
 
 impl Machine {
-    /// The machine with the persist buffers of a design beside its cores, if it has any. If stores are durable no earlier than at
-    /// the memory controller, or never, its cores flush lines where the program does.
+    /// The machine with the persist buffers of a design beside its cores, if it has any, or with what each of their stores goes
+    /// to the controller through. If it has neither, nor caches that are durable, its cores flush lines where the program does.
     ///
     /// # Errors
     /// Watermarks that no buffer can have, which [`Parts::check`] rules out.
     pub fn with_persistence_of(&self, parts: &Parts) -> Result<Machine, String> {
         let mut machine = self.clone();
         let persistence = &parts.persistence;
-        machine.node.flushes = !persistence.has_battery();
+        machine.node.flushes = !persistence.has_battery() && !persistence.takes_each_store();
+        if persistence.takes_each_store() {
+            let entries = self.llc.writeback_buffers as u32;
+            let buffer = PersistBufferConfig::leaving_at_once(entries);
+            machine.node.persist_buffer = Some(PersistConfig { buffer, latency_cycles: 0, waits: Waits::Never });
+        }
         if persistence.has_buffer() {
             let (from, to) = (persistence.drain_from.into(), persistence.drain_to.into());
             let buffer = PersistBufferConfig::of_fractions(persistence.entries, from, to)?;

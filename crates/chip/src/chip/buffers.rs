@@ -10,7 +10,7 @@
 use super::Chip;
 use crate::shadow::persisted::is_persistent;
 use crate::turns::Turns;
-use machine::node::{PersistRequest, RequestKind, Waits};
+use machine::node::{PersistConfig, PersistRequest, RequestKind, Waits};
 use protection::execution::ReadPart;
 use sim::Clock;
 use sim::resource::WorkQueue;
@@ -38,14 +38,18 @@ struct OfCore {
 pub(super) struct Buffers {
     clock: Clock,
     waits: Waits,
+    /// Whether entries leave as soon as they are there.
+    leave_at_once: bool,
     turns: Turns,
     cores: Box<[OfCore]>,
 }
 
 impl Buffers {
-    pub fn new(clock: &Clock, waits: Waits, cores: usize) -> Buffers {
+    pub fn new(clock: &Clock, config: &PersistConfig, cores: usize) -> Buffers {
         let of_core = |_| OfCore { work: WorkQueue::new(clock), under_way: Cell::new(0) };
-        Buffers { clock: clock.clone(), waits, turns: Turns::new(clock), cores: (0..cores).map(of_core).collect() }
+        let cores = (0..cores).map(of_core).collect();
+        let leave_at_once = config.buffer.leaves_at_once();
+        Buffers { clock: clock.clone(), waits: config.waits, leave_at_once, turns: Turns::new(clock), cores }
     }
 
     fn push(&self, core: usize, at: Time, work: Work) {
@@ -78,6 +82,11 @@ impl Chip {
     /// of it in caches is dropped.
     pub(super) fn comes_by_buffer(&self, line: LineAddr) -> bool {
         self.has_buffers() && is_persistent(&self.shadow.borrow(), line)
+    }
+
+    /// Whether a store to a line is on its way to memory, where each goes there by itself.
+    pub(super) fn passes_through(&self, line: LineAddr) -> bool {
+        self.buffers.as_ref().is_some_and(|buffers| buffers.leave_at_once && buffers.turns.are_taken_at(line))
     }
 
     /// Takes up what a core's persist buffer asks for, now that its node was called. Of a line that has an entry now, no other

@@ -26,14 +26,14 @@ pub(super) fn persistent<S: Source>(programs: &[S]) -> Persistent {
 /// Whether the design can have a part of memory outlive a loss of power, if that is asked for.
 ///
 /// # Errors
-/// [`RunError::Design`] if it has all of it durable elsewhere than in persist buffers.
+/// [`RunError::Design`] if it does not take stores one by one.
 pub fn check_persistent<S: Source>(programs: &[S], options: &RunOptions) -> Result<(), RunError> {
     let Design { name, parts, .. } = &options.design;
-    if persistent(programs).is_all() || parts.persistence.has_buffer() || !parts.persistence.exists() {
+    if persistent(programs).is_all() || parts.persistence.hands_stores_on() || !parts.persistence.exists() {
         return Ok(());
     }
-    let rule = "it makes all of memory durable, not only what is mapped: expected all as what is persistent, or a design \
-                with persist buffers, as secpb-cobcm";
+    let rule = "it makes all of memory durable, not only what is mapped: leave --persistent at all, or take a design that has \
+                each store by itself, as secpb-cobcm or plp-sp";
     Err(RunError::Design { design: name.clone(), rule: rule.into() })
 }
 
@@ -48,7 +48,7 @@ pub(super) fn check_mapped<'a>(
     design: &Design,
 ) -> Result<(), RunError> {
     for (origin, fed) in programs {
-        let found = if design.parts.persistence.has_buffer() { fed.persistent_stores } else { fed.mapped_lines };
+        let found = if design.parts.persistence.hands_stores_on() { fed.persistent_stores } else { fed.mapped_lines };
         if !origin.persistent.is_all() && found == 0 {
             let (program, instructions) = (origin.program.join(" "), fed.instructions);
             return Err(RunError::NothingMapped { program, instructions });

@@ -1,6 +1,7 @@
 //! Programs that order what becomes durable by flushes and fences, on the simulated machine.
 
 use crate::common::{kernel, machine_for};
+use crate::threads::Threads;
 use casemate_runner::{Control, Record, RunOptions, run};
 use catalogue::Machine;
 use machine::node::EpochCounters;
@@ -17,12 +18,58 @@ fn record(workload: &str, settings: &[(&str, &str)], design: &str) -> Record {
 #[test]
 fn fences_cost_most_where_memory_has_a_line_latest() {
     let time = |design, order| record("log", &[("order", order)], design).cycles;
-    let fenced = ["none", "sc64-bmt", "plp-coalesced", "plp-sp"].map(|design| time(design, "record-first"));
-    assert!(
-        fenced.is_sorted_by(|less, more| less < more),
-        "a tuple later than a write, strict order later: {fenced:?}"
-    );
-    assert!(time("plp-sp", "unfenced") * 4 < fenced[3], "without flushes nothing is awaited");
+    let fenced = ["none", "sc64-bmt", "plp-coalesced"].map(|design| time(design, "record-first"));
+    assert!(fenced.is_sorted_by(|less, more| less < more), "a tuple later than a write: {fenced:?}");
+    assert!(time("plp-coalesced", "unfenced") * 4 < fenced[2], "without flushes nothing is awaited");
+}
+
+/// PLP, section III: strict persistency orders all stores, so there is nothing that a flush or a fence could add.
+#[test]
+fn under_strict_persistency_each_store_goes_through_and_flushes_and_fences_do_nothing() {
+    for design in ["plp-sp", "plp-pipelined"] {
+        let [fenced, unfenced] = ["record-first", "unfenced"].map(|order| record("log", &[("order", order)], design));
+        let through = fenced.persist_buffer.unwrap();
+        assert!(fenced.checks.passed, "{design}: {:?}", fenced.checks);
+        assert_eq!((fenced.epochs, fenced.llc.writebacks, unfenced.llc.writebacks), (None, 0, 0), "{design}");
+        assert_eq!((through.allocations, through.drains), (through.stores, through.stores), "{design}: one store each");
+        assert_eq!(through.stores, fenced.feed.persistent_stores, "{design}");
+        assert!(fenced.cycles < unfenced.cycles * 11 / 10, "{design}: {} {}", fenced.cycles, unfenced.cycles);
+    }
+}
+
+/// No more entries are on their way than the controller has buffers, and a line has one at a time, whichever core stores to it.
+#[test]
+fn stores_of_several_cores_go_through_to_lines_that_they_share() {
+    for (design, cores) in [("plp-sp", 2), ("plp-pipelined", 4), ("plp-sp-dbmf", 2)] {
+        for footprint in ["4 KB", "64 KB"] {
+            let machine = Machine { cores, ..catalogue::machine("secpb-pcm").unwrap() };
+            let options = RunOptions::new(machine, catalogue::design(design).unwrap(), 20_000);
+            let options = RunOptions { ledger: true, ..options };
+            let record =
+                run(&options, Threads::of("gups", &[("footprint", footprint)], cores), |_| Control::GoOn).unwrap();
+            assert!(record.checks.passed, "{design} {footprint}: {:?}", record.checks);
+            assert_eq!(record.persist_buffer.unwrap().stores, record.feed.persistent_stores, "{design} {footprint}");
+        }
+    }
+}
+
+/// One root is updated for each store and one after the other, 40 cycles an edge of the tree; or a level of it apart. Of two stores to
+/// one line the second waits for the whole tuple of the first; and eight tuples are under way, so a level is not all that counts.
+#[test]
+fn each_store_takes_a_path_of_the_tree_in_strict_order_and_a_level_in_a_pipeline() {
+    let of = |design, per_line| {
+        let record = record("stores", &[("rate", "474"), ("per_line", per_line)], design);
+        record.cycles as f64 / record.persist_buffer.unwrap().stores as f64
+    };
+    let (path, level) = (7.0 * 40.0, 40.0);
+    let found = [
+        of("plp-sp", "10") / path,
+        of("plp-sp", "21") / path,
+        of("plp-pipelined", "10") / level,
+        2.1 * of("plp-pipelined", "21") / (path + level),
+    ];
+    assert!(found.iter().all(|part| (1.0..1.4).contains(part)), "{found:?}");
+    assert!(of("secpb-cm", "21") < 0.6 * of("plp-sp", "21"), "two stores share an entry");
 }
 
 /// SecPB, section II: what is durable as soon as the core has stored it needs no flush and no fence.
@@ -47,7 +94,7 @@ fn in_durable_caches_flushes_and_fences_do_nothing() {
 #[test]
 fn every_fence_of_a_program_is_held_by_what_it_flushed_and_every_flush_finds_its_line_dirty() {
     for (workload, settings) in [("log", vec![]), ("btree", vec![("persistent", "yes")])] {
-        let record = record(workload, &settings, "plp-pipelined");
+        let record = record(workload, &settings, "plp-coalesced");
         let EpochCounters { flushes, fences, fences_held } = record.epochs.unwrap();
         assert!(record.checks.passed && fences > 20, "{workload}: {:?}", record.checks);
         assert_eq!(fences_held, fences, "{workload}");
@@ -59,7 +106,7 @@ fn every_fence_of_a_program_is_held_by_what_it_flushed_and_every_flush_finds_its
 /// That machine's stores leave a write buffer when their miss has a register.
 #[test]
 fn behind_a_write_buffer_every_flush_finds_its_line_dirty_too() {
-    for design in ["none", "plp-sp"] {
+    for design in ["none", "plp-coalesced"] {
         let record = on(catalogue::machine("champsim-default").unwrap(), "log", &[], design);
         let (flushes, written) = (record.epochs.unwrap().flushes, record.llc.writebacks);
         assert!(record.checks.passed && written == flushes, "{design}: {flushes} flushed, {written} written");
@@ -69,14 +116,14 @@ fn behind_a_write_buffer_every_flush_finds_its_line_dirty_too() {
 #[test]
 fn a_line_that_is_flushed_stays_in_the_caches() {
     let misses = |design| record("log", &[], design).llc.misses;
-    assert_eq!(misses("plp-sp"), misses("secpb-cobcm"), "which flushes nothing");
+    assert_eq!(misses("plp-coalesced"), misses("secpb-cobcm"), "which flushes nothing");
 }
 
 #[test]
 fn what_fences_waited_for_is_what_a_slower_memory_lengthens() {
     let settings = [("persistent", "yes")];
     let fence = |record: &Record| record.core_time.waiting_cycles[protection::execution::ReadPart::Fence];
-    let (none, slow) = (record("btree", &settings, "none"), record("btree", &settings, "plp-sp"));
+    let (none, slow) = (record("btree", &settings, "none"), record("btree", &settings, "plp-coalesced"));
     assert!(fence(&slow) > 2.0 * fence(&none) && fence(&none) > 0.0, "{} and {}", fence(&slow), fence(&none));
 }
 

@@ -40,7 +40,7 @@ def _raised(record: Record) -> int:
 
 
 def root_updates(record: Record) -> float:
-    """How often it did, in percent of stores: a write-through cache's would for each (`sec_wt`)."""
+    """How often it did, in percent of stores."""
     return share(_raised(record), buffer(record).stores)
 
 
@@ -114,7 +114,7 @@ def modelled_ipc(without: Record, record: Record) -> float:
 
 
 def written_through_ipc(without: Record, hashes: float) -> float:
-    """The same model of strict persistency of each store at the controller: a root of so many hashes for each."""
+    """The same model of strict persistency at the controller: a root of so many hashes for each store."""
     added = buffer(without).stores * hashes * _unit_cycles(without, "hash")
     return without.instructions / (without.instructions / without.ipc + added)
 
