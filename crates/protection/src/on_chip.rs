@@ -67,6 +67,13 @@ impl OnChip {
         }
     }
 
+    /// The root, if it vouches for a memory: not before recovery has ended, nor after that has refused what it found. A blank one
+    /// is that of a chip that knows of no memory yet.
+    pub fn vouching_root(&self) -> Option<&[Line]> {
+        let vouches = !self.rootless && self.root.iter().any(|line| *line != ZERO_LINE);
+        vouches.then_some(&*self.root)
+    }
+
     /// The content of a line, if it is in its cache; if it was leaving, it stays after all. Counts a hit and nothing else.
     pub fn look_up(&mut self, role: Role, slot: Slot) -> Option<Line> {
         let found = self.find(role, slot);

@@ -234,6 +234,7 @@ mod tests {
     use super::super::workload::LINES;
     use super::*;
     use protection::planted::Planted;
+    use protection::scheme::{Observers, Sight};
 
     /// Two cores store to a line, the second when the first has gone on. Where its entry is then, by core, and how many entries had
     /// begun to drain until then.
@@ -249,6 +250,26 @@ mod tests {
             });
         }
         ([0, 1].map(|core| feeding.has(core, LINES[0])), most.get())
+    }
+
+    #[test]
+    fn a_blocked_observer_waits_for_stores_that_come_meanwhile_as_well() {
+        let mut bench = Bench::new(&catalogue::design("secpb-cobcm").unwrap().parts, 1, Planted::NONE);
+        let feeding = Feeding::new(&bench, SMALL);
+        let store = |number| Store { number, core: 0, line: LINES[number % LINES.len()], content: [number as u8; 64] };
+        bench.executor.clock().spawn(feeding.clone().feed((0..9).map(store).collect(), true));
+        bench.run_until(|| feeding.stored.borrow().len() == 2);
+        let told = Rc::new(Cell::new(None));
+        let (observed, note) = (feeding.clone(), told.clone());
+        bench.executor.clock().spawn(async move {
+            let buffer = PersistBuffer::of(&observed.scheme);
+            let sight = buffer.admit(&*observed.verbs, Observers::Blocked).await;
+            note.set(Some((sight, buffer.lines().len(), buffer.accepted())));
+        });
+        bench.run_until(|| told.get().is_some());
+        let (sight, entries, accepted) = told.get().unwrap();
+        assert_eq!((sight, entries), (Sight::Consistent, 0));
+        assert!(accepted > 3, "{accepted} stores: some came meanwhile");
     }
 
     #[test]

@@ -8,10 +8,11 @@ use super::workload::DATA_LINES;
 use crate::bus::Recording;
 use crate::oracle::Answer;
 use catalogue::Verdict;
+use protection::design::Point;
 use protection::domain::Registers;
 use protection::execution::{Explained, Functional, run_now};
 use protection::ledger::Ledger;
-use protection::scheme::Scheme;
+use protection::scheme::{DurableCaches, PersistBuffer, Scheme};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use units::random::Random;
@@ -40,6 +41,23 @@ impl Revival {
         run_now(scheme.recover(&memory, &left.registers));
         let alarmed = memory.take_fault().is_some();
         Revival { scheme, memory, alarmed }
+    }
+
+    /// Power fails again before recovery has begun, or right after it has ended, whatever it said: what is left when the battery, if
+    /// there is one, has done its work. Else what was there.
+    pub fn fails_again(history: &History, left: &DeadMemory, recovered: bool) -> DeadMemory {
+        let (scheme, memory) = switched_on(history, left);
+        if recovered {
+            run_now(scheme.recover(&memory, &left.registers));
+        }
+        match history.parts.persistence.point {
+            Point::Controller => {}
+            Point::Buffer => run_now(PersistBuffer::of(&scheme).drain_on_battery(&memory)),
+            Point::Caches => run_now(DurableCaches::of(&scheme).drain_on_battery(&memory, Vec::new())),
+        }
+        let image = Recording::of(&memory.media.borrow());
+        let shown = Rc::new(memory.ledger().clone());
+        DeadMemory { image, registers: memory.registers(), shown, ..left.clone() }
     }
 
     /// Whether recovery reported that it cannot trust the memory.

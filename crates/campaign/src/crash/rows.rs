@@ -8,6 +8,7 @@ use super::strikes::{self, Strikes};
 use super::{CrashOptions, Extent};
 use crate::bus::Recording;
 use catalogue::{Loss, Verdict};
+use protection::design::Point;
 use protection::domain::Queue;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -138,7 +139,8 @@ impl<'a> Aftermath<'a> {
         self.tampered.get_or_init(|| self.chosen().into_iter().flat_map(|dead| self.tampering(dead)).collect())
     }
 
-    /// Attacks a dead memory, and if lines are being re-encrypted, again after a second loss while the machine recovers.
+    /// Attacks a dead memory; of durable caches, lets their battery do its work after that recovery; and if lines are being
+    /// re-encrypted, attacks again after a second loss while the machine recovers.
     fn tampering(&self, dead: &DeadMemory) -> Vec<Trial> {
         let history = self.history;
         let mut random = Random::new(history.seed ^ SALT ^ dead.point as u64);
@@ -149,7 +151,16 @@ impl<'a> Aftermath<'a> {
         for (image, how) in strikes::tampered(history, &dead.image, &seen, self.extent.strikes, &mut random) {
             let struck = DeadMemory { image, ..dead.clone() };
             let story = format!("power failed, and then: {how}");
-            trials.push(after_tampering(history, &struck, &allowed, story, &mut random));
+            trials.push(after_tampering(history, &struck, &allowed, story.clone(), &mut random));
+            // What a battery does that finds caches of a chip that has just been switched on.
+            let again = history.parts.persistence.point == Point::Caches;
+            let again = again.then(|| Revival::fails_again(history, &struck, true));
+            if let Some(again) =
+                again.filter(|left| (&left.image, &left.registers) != (&struck.image, &struck.registers))
+            {
+                let story = format!("{story}; and it failed again after recovery");
+                trials.push(after_tampering(history, &again, &allowed, story, &mut random));
+            }
             if dead.registers.renewal.is_some() {
                 trials.extend(self.struck_again(&struck, &allowed, (&seen, &how), &mut random));
             }
@@ -272,12 +283,16 @@ fn loss_in_recovery(history: &History, dead: &DeadMemory) -> Vec<Case> {
     cases
 }
 
-/// What a loss during recovery can leave.
+/// What a loss during recovery can leave. A battery does its work then, on a chip whose recovery has not begun, or has ended.
 fn left_by_recovery(history: &History, before: &DeadMemory, arrivals: Arrivals) -> Vec<DeadMemory> {
     let changes = changes_of_recovery(history, before);
     let start = history.start_from(before);
     let left = states::states_of(&changes, &start, Queue::Inside, (arrivals, history.seed), &|_| before.progress);
-    left.into_iter().map(|left| DeadMemory { accepted: before.accepted.clone(), ..left }).collect()
+    let left = left.into_iter().map(|left| DeadMemory { accepted: before.accepted.clone(), ..left });
+    let has_battery = history.parts.persistence.has_battery();
+    let on_battery =
+        has_battery.then(|| [false, true].map(|recovered| Revival::fails_again(history, before, recovered)));
+    left.chain(on_battery.into_iter().flatten()).collect()
 }
 
 fn recovers_twice(history: &History, left: &DeadMemory) -> Verdict {

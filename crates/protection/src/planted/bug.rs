@@ -331,6 +331,8 @@ bugs! {
     MetadataBeforeLines,
     /// The battery of durable caches does not save the root.
     RootNotSaved,
+    /// The battery of durable caches saves the root of a chip whose recovery has not ended, or has refused the memory.
+    RootSavedUnrecovered,
     /// Recovery takes the root that it computes for the right one.
     RecoveryAcceptsAnyRoot,
     /// Recovery leaves the nodes in memory as they are.

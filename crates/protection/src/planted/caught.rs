@@ -40,6 +40,7 @@ impl Bug {
         Bug::MetadataNotFlushed,
         Bug::MetadataBeforeLines,
         Bug::RootNotSaved,
+        Bug::RootSavedUnrecovered,
         Bug::ForestNotRegistered,
         Bug::RootsAsOnChip,
         Bug::ReshapedAmongTuples,

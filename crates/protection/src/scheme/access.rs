@@ -78,10 +78,13 @@ impl<'a, V: Verbs> Access<'a, V> {
         Some(self.verbs.lock(LockName::Group(counters.group(self.line())), mode).await)
     }
 
-    /// Refuses to change memory on a chip that has halted.
+    /// Refuses to change memory on a chip that has halted, or whose memory recovery has refused.
     pub fn refuse_if_halted(&self) -> Result<(), Fault> {
-        let halted = self.scheme.metadata.on_chip(|chip| chip.halted);
-        if halted { Err(Fault::Halted(self.line())) } else { Ok(()) }
+        match self.scheme.metadata.on_chip(|chip| (chip.halted, chip.rootless)) {
+            (true, _) => Err(Fault::Halted(self.line())),
+            (_, true) => Err(Fault::Root),
+            (false, false) => Ok(()),
+        }
     }
 
     /// The slot of the line's counter, if there are counters.

@@ -251,3 +251,23 @@ fn a_buffer_where_none_can_be_is_refused_with_a_way_out() {
         assert!(refusal.contains(remedy), "{refusal}");
     }
 }
+
+/// Nothing that it took could ever leave the buffer.
+#[test]
+fn a_chip_that_has_refused_its_memory_takes_no_store() {
+    for parts in schemes() {
+        let machine = Powered::on(&parts);
+        machine.accept(5, 1);
+        let (after, refused) = {
+            run_now(PersistBuffer::of(&machine.scheme).drain_on_battery(&machine.verbs));
+            machine.revived(&[], &machine.memory().registers())
+        };
+        assert_eq!(refused, Some(Fault::Root), "{:?}", parts.persistence);
+        run_now(PersistBuffer::of(&after.scheme).accept(&after.verbs, LineAddr(5), &[2; 64]));
+        assert_eq!(after.fault(), Some(Fault::Root), "{:?}", parts.persistence);
+        assert!(PersistBuffer::of(&after.scheme).lines().is_empty(), "{:?}", parts.persistence);
+        let registers = after.memory().registers();
+        run_now(PersistBuffer::of(&after.scheme).drain_on_battery(&after.verbs));
+        assert_eq!((after.fault(), after.memory().registers()), (None, registers), "{:?}", parts.persistence);
+    }
+}

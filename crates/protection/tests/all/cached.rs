@@ -119,6 +119,28 @@ fn without_its_battery_memory_is_refused() {
     }
 }
 
+/// A chip has a root when its recovery has ended well, and saves none before and none else.
+#[test]
+fn power_that_fails_again_before_recovery_or_after_a_refusal_leaves_the_register_as_it_was() {
+    let parts = in_caches();
+    let machine = Powered::on(&parts);
+    machine.write(5, 1);
+    machine.loses_power(&[(5, 2)]);
+    let (image, registers) = (machine.image(), machine.memory().registers());
+    let fresh = Powered::on(&parts);
+    fresh.memory().go_on_with(registers.clone());
+    fresh.loses_power(&[]);
+    assert_eq!(fresh.memory().registers(), registers, "before recovery");
+    let (refused, fault) = Powered::again(&parts, &[], &registers);
+    assert_eq!(fault, Some(Fault::Root), "a wiped memory");
+    refused.loses_power(&[]);
+    assert_eq!(refused.memory().registers(), registers, "after a refusal");
+    let (again, fault) = Powered::again(&parts, &image, &registers);
+    assert_eq!((fault, again.read(5)), (None, Ok([2; 64])), "the right memory is put back");
+    again.loses_power(&[]);
+    assert_eq!(again.memory().registers(), registers, "nothing was stored");
+}
+
 #[test]
 fn while_there_is_power_durable_caches_cost_nothing() {
     let operations = |parts: &Parts| {

@@ -3,6 +3,8 @@
 use crate::buffered::{Powered, schemes};
 use casemate_protection::execution::run_now;
 use casemate_protection::scheme::{Observers, PersistBuffer, Sight};
+use casemate_protection::verbs::Untrusted;
+use units::LineAddr;
 
 /// Lines with a store each, of which the first have left.
 const LINES: [u64; 4] = [3, 4, 900, 901];
@@ -48,5 +50,22 @@ fn an_observer_is_warned_exactly_as_long_as_memory_by_itself_lacks_stores() {
             assert_eq!(machine.memory_has_all(), expected == Sight::Consistent, "{:?}", parts.persistence);
             LINES.get(left).into_iter().for_each(|line| machine.drain(*line));
         }
+    }
+}
+
+/// Its entry cannot leave: memory stays behind, and says so.
+#[test]
+fn an_observer_of_a_memory_that_was_tampered_with_is_let_in_with_a_warning() {
+    for parts in schemes() {
+        let machine = Powered::on(&parts);
+        machine.accept(LINES[2], 1);
+        machine.drain(LINES[2]);
+        run_now(machine.scheme.flush(&machine.verbs));
+        let wiped = machine.image().into_iter().map(|(slot, _)| slot);
+        wiped.for_each(|slot| machine.memory().media.borrow_mut().store(slot, Untrusted::with([7; 64], 7)));
+        run_now(PersistBuffer::of(&machine.scheme).accept(&machine.verbs, LineAddr(LINES[3]), &[2; 64]));
+        let sight = machine.admits(Observers::Blocked);
+        assert!(matches!(sight, Sight::Behind { .. }), "{sight:?}: {:?}", parts.persistence);
+        assert!(machine.memory().take_fault().is_some(), "{:?}", parts.persistence);
     }
 }

@@ -51,6 +51,15 @@ fn a_battery_that_leaves_metadata_or_the_root_on_the_chip_makes_memory_unrecover
     }
 }
 
+/// Power fails again while the chip has no root: before its recovery, or after that has refused the memory.
+#[test]
+fn a_battery_that_saves_the_root_of_a_chip_that_has_none_loses_memory_and_accepts_any() {
+    let bug = Bug::RootSavedUnrecovered;
+    assert_eq!(ends("secure-eadr", Loss::PowerLoss, bug), Verdict::Harmless);
+    assert!(ends("secure-eadr", Loss::LossInRecovery, bug).is_worse_than(Verdict::Harmless.into()));
+    assert!(ends("secure-eadr", Loss::TamperingWhileOff, bug).is_worse_than(Verdict::Detected.into()));
+}
+
 /// Against a battery that does all its work: which kinds of lines are not what they should be, and whether the root is.
 #[test]
 fn each_bug_leaves_out_what_it_says_and_nothing_else() {

@@ -11,6 +11,9 @@
 //! So recovery finds a memory that has all stores. Should the battery not last, the register has the root of the last time that it
 //! did, and memory is refused.
 //!
+//! Power may fail again before recovery has ended, or after it has refused the memory. Such a chip has no root, so its battery saves
+//! none: the register keeps the one that vouches for the memory as it was, which may come back.
+//!
 //! Which lines are dirty in caches is not known here: whoever owns the caches says so.
 
 use crate::domain::Completion;
@@ -47,8 +50,10 @@ impl<'a> DurableCaches<'a> {
         }
         verbs.fence().await;
         if scheme.metadata.tree().is_some() && !planted.has(Bug::RootNotSaved) {
-            let root = scheme.on_chip(|chip| chip.root.clone());
-            verbs.complete(Completion { root: Some(root), ..Completion::default() });
+            let save_any = planted.has(Bug::RootSavedUnrecovered);
+            let root =
+                scheme.on_chip(|chip| if save_any { Some(&*chip.root) } else { chip.vouching_root() }.map(Box::from));
+            verbs.complete(Completion { root, ..Completion::default() });
         }
     }
 }

@@ -33,12 +33,17 @@ pub enum Sight {
 }
 
 impl PersistBuffer<'_> {
-    /// Lets an observer in, such as the recovery of an application that has crashed. A chip that has halted stays behind.
+    /// Lets an observer in, such as the recovery of an application that has crashed. A chip that has halted stays behind, and so
+    /// does one whose oldest entry cannot leave, since its metadata was tampered with.
     pub async fn admit<V: Verbs>(&self, verbs: &V, observers: Observers) -> Sight {
         while observers == Observers::Blocked && !self.has_halted() {
             // Others may store meanwhile.
-            let Some(oldest) = self.lines().first().copied() else { break };
-            self.drain(verbs, oldest).await;
+            let (oldest, accepted) = (self.lines().first().copied(), self.accepted());
+            let Some(line) = oldest else { break };
+            self.drain(verbs, line).await;
+            if self.lines().first().copied() == oldest && self.accepted() == accepted {
+                break;
+            }
         }
         match self.lines().len() {
             0 => Sight::Consistent,
