@@ -15,7 +15,7 @@ from casemate import _core, asked
 from casemate._core import CasemateError
 from casemate.asked import Instructions, Several
 from casemate.crypto_bench import CryptoOptions
-from casemate.requests import Access, Program, Read, Runnable, RunOptions, runnables
+from casemate.requests import Access, Program, Read, Runnable, RunOptions, Store, runnables
 from casemate.results.attack import AttackReport, Campaign, ExhaustiveReport, Protection
 from casemate.results.bench import CryptoBench
 from casemate.results.catalogue import (
@@ -40,6 +40,8 @@ from casemate.results.window import Window
 
 DEFAULT_DESIGNS = ("none", "sc64-bmt")
 DEFAULT_MACHINE = "modern"
+STORE_MACHINE = "secpb-pcm"
+"""Where a store is explained if no machine is named: its memory has the write-pending queue of persist buffers."""
 
 PROTECTION_TRIALS = 20
 """Trials of each attack with a run: enough for what always happens. `attack` tries more."""
@@ -192,16 +194,18 @@ def explain(
     design: str,
     access: Access | None = None,
     *,
-    machine: str = DEFAULT_MACHINE,
+    machine: str | None = None,
     changes: Mapping[str, object] | None = None,
 ) -> Explanation:
-    """The timeline of one access under a design: of a `Read`, a `Write` or a `Store`; `changes` as for `run`.
+    """The timeline of one access under a design: of a `Read`, a `Write` or a `Store`; `changes` as for `run`. If no
+    machine is named it is `DEFAULT_MACHINE`, and of a store `STORE_MACHINE`, which has what a persist buffer needs.
 
     Raises `CasemateError` for an address outside the memory, and for a value that fills no line.
     """
     access = Read() if access is None else access
     if not isinstance(access, Access):
         raise CasemateError(f"access is {access!r}: expected a Read, a Write or a Store, as in Read(...)")
+    machine = machine or (STORE_MACHINE if isinstance(access, Store) else DEFAULT_MACHINE)
     changed = json.dumps(asked.changes(changes, [machine], [design]))
     scenario, chosen = json.dumps(access.scenario()), json.dumps(access.chosen())
     return Explanation.model_validate_json(_core.explain(machine, design, changed, scenario, chosen))

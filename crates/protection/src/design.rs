@@ -266,6 +266,11 @@ impl Parts {
         Ok(scheme.layout.report(&self.caches.used(&scheme.layout), self.caches.ways))
     }
 
+    /// Whether a battery saves data whose metadata are lost with the power (SecPB, Fig. 1b).
+    fn has_recoverability_gap(&self) -> bool {
+        self.persistence.has_buffer() && self.persistence.battery == Battery::Data && !self.is_plain()
+    }
+
     /// What a reviewer would object to, in a word each; empty for a design without weak choices.
     pub fn weaknesses(&self) -> Vec<&'static str> {
         let cipher = self.cipher.weaknesses(self.counters != CounterChoice::None);
@@ -276,6 +281,7 @@ impl Parts {
             (self.release == Release::Speculative, "addresses leave before the verdict"),
             (self.ownership != Ownership::None, "owners in memory that nothing checks"),
             (self.speculation.leaves_bitmaps_loose(), "bitmaps in memory that nothing checks"),
+            (self.has_recoverability_gap(), "recoverability gap"),
         ];
         let freshness = freshness.into_iter().filter_map(|(is, word)| is.then_some(word));
         cipher.chain(self.mac.weaknesses(self.cipher)).chain(freshness).collect()

@@ -189,7 +189,7 @@ pub fn explain(machine: &Machine, design: &Design, scenario: Scenario, lines: Li
             "it is an L2 that predicts what the last-level cache has: begin there, with start = \"l2\"".to_owned()
         );
     }
-    if scenario.start == Start::L2 {
+    if scenario.start == Start::L2 || scenario.of == Of::Store {
         machine.admits(&design.parts)?;
     }
     machine.has_engine_for(&design.parts)?;

@@ -13,8 +13,10 @@ Examples:
   casemate crash --all                             all designs, side by side
   casemate crash plp-sp --row power-loss --workload 37
                                                    one workload, as an example's replay line says
-  casemate crash secpb-cm --with design.parts.persistence.entries=2
-                                                   a smaller buffer: does it keep the same claims?
+  casemate crash secpb-cm --with design.parts.mac.tag_bits=32
+                                                   a shorter tag: does it keep the same claims?
+  casemate crash secpb-cm --program btree --with design.parts.persistence.entries=4
+                                                   a smaller buffer under a persistent B-tree
   casemate crash secpb-cobcm --program log --losses 100000
                                                    a persistent log, which recovers by itself after each loss
   casemate crash secpb-cobcm --program log --set order=commit-first
@@ -28,7 +30,8 @@ was used twice; "stale", that what had been written was lost and nothing said so
 
 All sequences of up to three writes over three lines are tried, one after the other and all at once, also where counters
 overflow meanwhile. What was fenced has arrived; everything else may have, or not, or in part. After each recovery every
-line is read, written and read again.
+line is read, written and read again. Where a design has persist buffers, these have one or two entries here, whatever
+it says: so three stores fill and drain them.
 
 Of what was on its way, up to 1,024 subsets are tried at each point of a sequence of one write, and 64 of longer ones.
 What sequences of one and two writes leave is attacked with every strike, what longer ones leave with one of each kind,
@@ -46,6 +49,21 @@ caches at any time.
 \b
 Exit codes: 0 everything as claimed, 1 something differs, 2 bad input, 130 Ctrl-C, 143 SIGTERM.
 """
+
+
+BUFFER_KEYS = ("entries", "drain_from", "drain_to", "latency_cycles")
+"""What a design says of its persist buffer that short workloads do not see."""
+
+
+def _check_what_short_workloads_see(context: click.Context, changes: dict[str, str], program: str | None) -> None:
+    """Refuses changes of a persist buffer that would change nothing."""
+    for key in changes if program is None else ():
+        if key.endswith(tuple(f"parts.persistence.{name}" for name in BUFFER_KEYS)):
+            raise click.UsageError(
+                f"--with {key}: short workloads have persist buffers of one or two entries, whatever a design has: "
+                "expected --program log or --program btree, which go through its own",
+                context,
+            )
 
 
 @click.command("crash", epilog=EPILOG)
@@ -89,6 +107,7 @@ def command(
     """
     options.check_designs(context, designs, every)
     options.check_changes_of_designs(context, changes, "tried")
+    _check_what_short_workloads_see(context, changes, program)
     if program is None and (settings or losses is not None):
         raise click.UsageError(
             "--set and --losses are of a program: expected --program too, as in --program log", context

@@ -16,7 +16,7 @@ Examples:
   casemate explain sc64-bmt                            a read with no metadata on the chip
   casemate explain sc64-bmt --on-chip counter --row hit
   casemate explain plp-pipelined --of write            a write, until it is durable
-  casemate explain secpb-cm --of store --machine secpb-pcm
+  casemate explain secpb-cm --of store
                                                        a store, until the core goes on, and its drain
   casemate explain sc64-bmt --value 0123456789abcdef   the line that is read holds this, eight times over
   casemate explain fvs-tdes --against ocb-tdes --machine simplescalar-2005 --row hit --on-chip all --value frequent
@@ -60,7 +60,9 @@ class Address(click.ParamType[int]):
 @click.command("explain", epilog=EPILOG)
 @click.argument("design", metavar="DESIGN")
 @click.option("--against", metavar="DESIGN", help="Another design to compare it with.")
-@options.machine
+@click.option(
+    "--machine", metavar="NAME|FILE", help="The machine.  [default: modern; of a store secpb-pcm, which can have one]"
+)
 @options.changes
 @click.option(
     "--of",
@@ -118,7 +120,7 @@ def command(
     context: click.Context,
     design: str,
     against: str | None,
-    machine: str,
+    machine: str | None,
     changes: dict[str, str],
     of: str,
     value: str | None,
@@ -151,7 +153,7 @@ def command(
             raise click.UsageError("--value and --of are for timelines: leave --layout out")
         if changes:
             raise click.UsageError("--with is for timelines: give --layout a file of the changed design")
-        layouts = tuple(api.layout(name, machine=machine, memory=memory) for name in names)
+        layouts = tuple(api.layout(name, machine=machine or api.DEFAULT_MACHINE, memory=memory) for name in names)
         show_layouts(Explanations(explanations=(), layouts=layouts), as_json)
         return
     if address is not None and context.get_parameter_source("seed") is not ParameterSource.DEFAULT:

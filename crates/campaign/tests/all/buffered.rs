@@ -5,6 +5,7 @@ use casemate_campaign::crash::dying;
 use casemate_campaign::crash::history::History;
 use casemate_campaign::crash::revival::Revival;
 use casemate_campaign::crash::workload::{self, LINES, Workload};
+use casemate_campaign::crash::{CrashOptions, crash};
 use catalogue::{Loss, Verdict, design};
 use proptest::prelude::*;
 use protection::planted::Planted;
@@ -90,6 +91,20 @@ fn every_short_workload_of_two_cores_comes_back_as_far_as_it_was_accepted() {
     }
 }
 
+/// What a design claims is the worst that comes of all workloads.
+#[test]
+fn one_workload_alone_agrees_if_it_ends_no_worse_than_claimed() {
+    let rows = [Loss::PowerLoss, Loss::LossInRecovery];
+    let at_once = workload::all().iter().position(|work| work.writes.len() == 2 && work.at_once);
+    let report = tried("bbb-gap", &rows, at_once);
+    assert!(report.rows.iter().any(|row| row.claim != Some(row.worst)), "{:?}", report.rows);
+    assert!(report.agrees, "{:?}", report.complaints());
+    let mut hopeful = design("bbb-gap").unwrap();
+    hopeful.crash = design("secpb-cm").unwrap().crash;
+    let options = CrashOptions { rows: rows.to_vec(), workload: at_once, ..CrashOptions::default() };
+    assert!(!crash(&hopeful, &options, &mut |_, _| {}).agrees);
+}
+
 /// SecPB, Figure 1b: what is in the buffer is persistent, and what vouches for it is not.
 #[test]
 fn a_battery_that_knows_of_no_metadata_leaves_a_gap() {
@@ -100,6 +115,7 @@ fn a_battery_that_knows_of_no_metadata_leaves_a_gap() {
     let gap = "power failed when 1 of 2 stores had been accepted, and of their lines the buffer alone had 0x2, \
                recovery found the root right, and refused are 0x2";
     assert_eq!(found.story, gap);
+    assert_eq!(design("bbb-gap").unwrap().parts.weaknesses(), ["recoverability gap"]);
 }
 
 fn some_workload() -> impl Strategy<Value = Workload> {

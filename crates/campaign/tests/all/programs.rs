@@ -123,6 +123,14 @@ fn a_scheme_that_errs_is_caught_by_a_programs_own_recovery() {
     }
 }
 
+/// Lives under no protection end garbled, stale and otherwise; the first of them need not be the worst.
+#[test]
+fn the_example_of_a_program_is_one_of_its_worst_lives() {
+    let report = lived("none", "log", &[], 200, Planted::NONE);
+    assert!(ends(&report).len() > 2, "{:?}", report.histogram);
+    assert_eq!(report.example.unwrap().end, report.worst);
+}
+
 #[test]
 fn a_life_that_ends_badly_is_seen_again_by_its_own_seed() {
     let first = lived("bbb-gap", "log", &[], 40, Planted::NONE).example.unwrap();

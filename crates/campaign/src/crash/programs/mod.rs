@@ -94,7 +94,7 @@ impl ProgramReport {
         let Some((verdict, story)) = lived.fall else { return };
         let end = End::from(verdict);
         *self.histogram.entry(end).or_default() += 1;
-        if self.example.is_none() {
+        if self.example.as_ref().is_none_or(|example| end.is_worse_than(example.end)) {
             let replay = replay(design, options, seed, losses);
             self.example = Some(ProgramExample { end, story, replay });
         }
