@@ -3,6 +3,7 @@
 mod chain;
 mod counted;
 mod outlasts;
+mod overflows;
 mod profiles;
 mod questions;
 mod tables;
