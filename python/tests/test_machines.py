@@ -157,5 +157,5 @@ def test_what_is_other_than_in_the_files_is_above_the_table_and_in_the_result(ca
     assert " with " not in casemate("run", *SMALL, "--design", "none").out
     for command in ("attack", "crash"):
         row = "power-loss" if command == "crash" else "flip-data"
-        said = casemate(command, "bbb", "--row", row, "--with", "design.parts.persistence.entries=8")
-        assert "  with design.parts.persistence.entries = 8" in said.out
+        said = casemate(command, "bbb", "--row", row, "--with", "design.parts.persistence.order=strict")
+        assert "  with design.parts.persistence.order = strict" in said.out

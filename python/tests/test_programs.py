@@ -60,8 +60,10 @@ def test_power_fails_under_a_changed_design_and_its_example_changes_it_too(casem
         "crash", "secpb-cm", "--program", "log", "--losses", "20", "--with", "design.parts.mac.tag_bits=32"
     )
     assert program.code == 0
-    unfit = casemate("crash", "secpb-cm", "eadr", *short, "--with", "design.parts.persistence.entries=4")
+    unfit = casemate("crash", "secpb-cm", "eadr", *short, "--with", 'design.parts.persistence.early=["counter"]')
     assert (unfit.code, unfit.out) == (2, ""), "before work begins"
-    assert "designs/eadr.toml with parts.persistence.entries = 4" in unfit.err
+    assert "designs/eadr.toml with parts.persistence.early = " in unfit.err
+    unseen = casemate("crash", "secpb-cm", *short, "--with", "design.parts.persistence.entries=4")
+    assert (unseen.code, "buffers of one or two entries" in unseen.err) == (2, True)
     wrong = casemate("crash", "plp-sp", "--with", "machine.cores=2")
     assert (wrong.code, "tried on no machine: expected design.KEY" in wrong.err) == (2, True)

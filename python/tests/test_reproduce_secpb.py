@@ -54,7 +54,8 @@ def shown(number: str, name: str, place: int) -> float:
     batteries = dict(zip(SCHEMES, (4.89, 4.82, 4.72, 0.73, 0.67, 0.28), strict=True))
     nwpe = RATES[place][1] if place < len(RATES) else 1
     like = {
-        "6": slowdowns | {"SP, at the controller": 3.0, "NoGap": 2.184 + place / 100},
+        "6": slowdowns | {"NoGap": 2.184 + place / 100},
+        "8d": {"CM": slowdowns["CM"], "SP, at the controller": 3.0},
         "6b": {"NWPE": 1.0 + place},
         "6f": dict.fromkeys(SCHEMES, 5.0),
         "6h": slowdowns | {"NoGap": 1.738 + nwpe},
