@@ -1,5 +1,6 @@
 """A paper's evaluation, run again: what is kept, what is computed from it, and that every trend can fail."""
 
+import pickle
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from casemate import api, reproduce
+from casemate import CasemateError, api, reproduce
 from casemate.reproduce import emcc, pictures, report, studies
 from casemate.reproduce.runs import Case, Job, Recorded, Runs, Setting, Store, together, written
 from casemate.reproduce.study import Carried, Each, Figure, Finding, Means, Series, Study, Trend, half_width
@@ -93,6 +94,19 @@ def test_a_run_is_kept_and_not_done_again_until_something_about_it_changes(tmp_p
     assert store.job(SMALL, SETTINGS[1], None, SEEDS + 1).path not in kept
     shared = store_of(replace(STUDY, shared={"ledger": True}), tmp_path)
     assert shared.job(SMALL, SETTINGS[1], None).path not in kept
+
+
+def test_an_error_survives_the_border_of_a_process() -> None:
+    again = pickle.loads(pickle.dumps(CasemateError("cannot write 'here'")))
+    assert (type(again), str(again)) == (CasemateError, "cannot write 'here'")
+
+
+def test_a_run_that_cannot_be_kept_is_named_by_its_worker(tmp_path: Path) -> None:
+    store = store_of(STUDY, tmp_path)
+    (tmp_path / "runs").rmdir()
+    (tmp_path / "runs").write_text("no folder any more")
+    with pytest.raises(CasemateError, match=r"cannot write '.*/runs/small-.*': Not a directory"):
+        carry_out(store, STUDY, 1)
 
 
 def test_a_key_that_a_design_has_not_decides_nothing_about_its_runs() -> None:

@@ -32,7 +32,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 use watching::{Watcher, interruptible};
 
-create_exception!(_core, CasemateError, PyException, "What was asked for cannot be done; the message says why.");
+create_exception!(
+    casemate._core,
+    CasemateError,
+    PyException,
+    "What was asked for cannot be done; the message says why."
+);
 
 fn refused(error: impl Display) -> PyErr {
     CasemateError::new_err(error.to_string())
