@@ -1,5 +1,6 @@
 """A paper's evaluation, run again: what is kept, what is computed from it, and that every trend can fail."""
 
+import io
 import pickle
 from collections import Counter
 from collections.abc import Callable
@@ -94,6 +95,21 @@ def test_a_run_is_kept_and_not_done_again_until_something_about_it_changes(tmp_p
     assert store.job(SMALL, SETTINGS[1], None, SEEDS + 1).path not in kept
     shared = store_of(replace(STUDY, shared={"ledger": True}), tmp_path)
     assert shared.job(SMALL, SETTINGS[1], None).path not in kept
+
+
+def test_a_kept_run_that_cannot_be_read_is_done_again_and_named(tmp_path: Path) -> None:
+    store = store_of(STUDY, tmp_path)
+    runs, _, told = carry_out(store, STUDY, 1)
+    cut = told[0].path
+    cut.write_bytes(cut.read_bytes()[:500])
+    notices = Console(record=True, file=io.StringIO(), width=500)
+    carried = report.carry_out(STUDY, ["1"], 1, store, notices)
+    assert {key: run.ipc for key, run in carried.runs.items()} == {key: run.ipc for key, run in runs.items()}
+    assert carried.failures == []
+    said = notices.export_text()
+    assert "1 of 2 runs are there already" in said
+    assert f"{cut} cannot be read: that run is done again" in said
+    assert carry_out(store, STUDY, 1)[2] == [], "it is whole again"
 
 
 def test_an_error_survives_the_border_of_a_process() -> None:
@@ -310,6 +326,19 @@ def test_a_trace_that_is_kept_needs_its_program_no_more(tmp_path: Path) -> None:
     assert present.recorded
     gone = replace(present, recorded=replace(present.recorded, packages={"no-such-game": "games"}))
     assert store.trace(gone) == kept
+
+
+def test_a_recorded_part_that_is_cut_off_is_recorded_again(tmp_path: Path) -> None:
+    present = Case("present", "measured", recorded=Recorded(("true",), 0), warm_up=500, counted=500)
+    store = store_of(STUDY, tmp_path)
+    path = store.trace(present)
+    assert path
+    before = api.trace_info(path).totals
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(CasemateError, match="truncated"):
+        api.trace_info(path)
+    assert store.trace(present) == path
+    assert api.trace_info(path).totals.instructions == before.instructions
 
 
 def test_every_figure_of_the_paper_is_there_and_names_settings_that_exist() -> None:

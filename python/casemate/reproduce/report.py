@@ -10,7 +10,7 @@ from rich.text import Text
 from casemate import interruption
 from casemate._core import CasemateError
 from casemate.progress import Steps
-from casemate.reproduce.runs import Job, NotInstalledError, Store
+from casemate.reproduce.runs import Job, NotInstalledError, Store, kept
 from casemate.reproduce.study import Carried, Study
 from casemate.results.reproduce import FigureFound, Reproduction
 
@@ -25,7 +25,7 @@ def carry_out(study: Study, numbers: Sequence[str], seeds: int, store: Store, no
         traces = {}
         for name, case in {case.name: case for case, _ in needed}.items():
             if case.recorded:
-                notices.print(f"  recording {name}, unless it is there", markup=False)
+                notices.print(f"  recording {name}, unless it is there and whole", markup=False)
             try:
                 traces[name] = store.trace(case)
             except NotInstalledError as error:
@@ -38,9 +38,13 @@ def carry_out(study: Study, numbers: Sequence[str], seeds: int, store: Store, no
             for case, setting in needed
             if case.name in traces
         ]
-        missing = sum(not job.path.exists() for job in jobs)
-        if missing < len(jobs):
-            notices.print(f"  {len(jobs) - missing} of {len(jobs)} runs are there already", markup=False)
+        found = kept(jobs)
+        missing = sum(job.key not in found for job in jobs)
+        if found:
+            notices.print(f"  {len(found)} of {len(jobs)} runs are there already", markup=False)
+        for job in jobs:
+            if job.key not in found and job.path.exists():
+                notices.print(f"  {job.path} cannot be read: that run is done again", markup=False)
         with Steps(notices, f"reproducing {study.name}", max(missing, 1)) as steps:
 
             def tell(done: int, job: Job) -> None:
@@ -50,8 +54,7 @@ def carry_out(study: Study, numbers: Sequence[str], seeds: int, store: Store, no
 
             runs, wrong = store.carry_out(jobs, tell)
     except KeyboardInterrupt:
-        kept, _ = store.carry_out([job for job in jobs if job.path.exists()], lambda *_: None)
-        return Carried(kept, failures, left_out, interrupted=True)
+        return Carried(kept(jobs), failures, left_out, interrupted=True)
     return Carried(runs, failures + wrong, left_out, interrupted=False)
 
 

@@ -1,4 +1,5 @@
-"""Many runs side by side, each kept in a file of its own: what is there already is not run again.
+"""Many runs side by side, each kept in a file of its own: what is there already is not run again, unless it cannot be
+read.
 
 A run is one case (a workload, on all cores) under one setting (a design, and what is changed of machine and designs)
 with one seed, which places pages and draws the keys and the data of built-in workloads. The name of its file has a
@@ -20,6 +21,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
+
+from pydantic import ValidationError
 
 from casemate import api, screen
 from casemate._core import CasemateError, __version__
@@ -137,7 +140,7 @@ class Store:
         limit = case.warm_up + case.counted
         told = [*case.recorded.command, case.recorded.skip, limit, case.recorded.text]
         path = self._folder / "traces" / f"{case.name}-{_digest(told)}.trace"
-        if not path.exists():
+        if not _is_whole(path):
             if missing := case.recorded.missing():
                 raise NotInstalledError(missing)
             source = path.with_suffix(".c")
@@ -167,14 +170,9 @@ class Store:
         """All runs, begun in this order, and what went wrong; `tell` hears of each that was not there, and how many of
         these are done. After Ctrl-C what is done is kept.
         """
-        runs, failures, missing = {}, [], []
-        for job in jobs:
-            record = _kept(job)
-            if record:
-                runs[job.key] = record
-            else:
-                missing.append(job)
-        for number, (job, error) in enumerate(_done(missing)):
+        wanted, failures = list(jobs), []
+        runs = kept(wanted)
+        for number, (job, error) in enumerate(_done([job for job in wanted if job.key not in runs])):
             tell(number + 1, job)
             record = _kept(job)
             if record:
@@ -191,8 +189,24 @@ def _found(needed: str) -> str | None:
     return shutil.which(needed) or shutil.which(needed, path="/usr/games")
 
 
+def _is_whole(trace: Path) -> bool:
+    """Whether a stored program is there, and can be read to its end."""
+    try:
+        return trace.exists() and bool(api.trace_info(trace))
+    except CasemateError:
+        return False
+
+
+def kept(jobs: Iterable[Job]) -> Runs:
+    """Those of the runs that are there. A file that cannot be read, as one that was cut off, is no run."""
+    return {job.key: record for job in jobs if (record := _kept(job))}
+
+
 def _kept(job: Job) -> Record | None:
-    return Record.model_validate_json(job.path.read_bytes()) if job.path.exists() else None
+    try:
+        return Record.model_validate_json(job.path.read_bytes()) if job.path.exists() else None
+    except (ValidationError, OSError):
+        return None
 
 
 def _done(jobs: list[Job]) -> Iterator[tuple[Job, str | None]]:
