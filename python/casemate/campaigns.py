@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from casemate import api, asked
 from casemate.amounts import short_count
 from casemate.progress import Steps
-from casemate.results.attack import AttackReport, AttackResults, Campaign, Example
+from casemate.results.attack import AttackReport, AttackResults, Campaign, Example, ExhaustiveReport
 from casemate.results.crash import CrashExample, CrashReport, CrashResults, ProgramExample, ProgramReport
 
 T = TypeVar("T")
@@ -28,6 +28,11 @@ def _each(designs: Sequence[str], steps: Steps, work: Callable[[str], T]) -> tup
     return done, False
 
 
+def _agree(reports: Sequence[AttackReport | ExhaustiveReport | CrashReport | ProgramReport]) -> bool:
+    """Whether everything ended as claimed. What never ended has shown nothing: after Ctrl-C there may be no report."""
+    return bool(reports) and all(report.agrees for report in reports)
+
+
 def attack(
     designs: Sequence[str], row: str | None, trials: int, seed: int, changes: Mapping[str, object], steps: Steps
 ) -> AttackResults:
@@ -43,7 +48,7 @@ def attack(
         return report.model_copy(update={"rows": tuple(rows)})
 
     reports, interrupted = _each(designs, steps, attacked)
-    agrees = all(report.agrees for report in reports)
+    agrees = _agree(reports)
     listed = asked.listed(changes)
     return AttackResults(reports=tuple(reports), agrees=agrees, interrupted=interrupted, changes=listed)
 
@@ -59,7 +64,7 @@ def replay(
 ) -> AttackResults:
     """How the trial with this seed ends, of all attacks or only of `row`, on each design, whatever is claimed."""
     results = attack(designs, row, 1, seed, changes, steps)
-    return results.model_copy(update={"agrees": True, "replay": True})
+    return results.model_copy(update={"agrees": bool(results.reports), "replay": True})
 
 
 def logged(
@@ -92,7 +97,7 @@ def logged(
         found = run(budget_seconds)
     except KeyboardInterrupt:
         found, interrupted = run(0.0), True
-    agrees = all(report.agrees for report in found.reports)
+    agrees = _agree(found.reports)
     return AttackResults(
         reports=found.reports, agrees=agrees, interrupted=interrupted, log=str(log), resumed=before,
         added=found.resumed + found.added - before,
@@ -102,7 +107,7 @@ def logged(
 def exhaustive(designs: Sequence[str], steps: Steps) -> AttackResults:
     """The flip of every bit, under each design."""
     reports, interrupted = _each(designs, steps, lambda design: api.exhaustive(design, progress=steps.tell))
-    agrees = all(report.agrees for report in reports)
+    agrees = _agree(reports)
     return AttackResults(exhaustive=tuple(reports), agrees=agrees, interrupted=interrupted)
 
 
@@ -124,7 +129,7 @@ def crash(
         return report.model_copy(update={"rows": tuple(rows)})
 
     reports, interrupted = _each(designs, steps, one)
-    agrees = all(report.agrees for report in reports)
+    agrees = _agree(reports)
     listed = asked.listed(changes)
     return CrashResults(reports=tuple(reports), agrees=agrees, interrupted=interrupted, changes=listed)
 
@@ -143,6 +148,6 @@ def survive(
         return report.model_copy(update={"example": report.example and _again_with(own, report.example)})
 
     programs, interrupted = _each(designs, steps, one)
-    agrees = all(report.agrees for report in programs)
+    agrees = _agree(programs)
     listed = asked.listed(changes)
     return CrashResults(programs=tuple(programs), agrees=agrees, interrupted=interrupted, changes=listed)

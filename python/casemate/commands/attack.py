@@ -162,4 +162,6 @@ def command(
         screen.notices().print(f"stopped by {interruption.cause()}: {complete} of {len(names)} designs are complete")
     if results.interrupted:
         return EXIT_INTERRUPTED
-    return 0 if results.agrees else EXIT_NO
+    # A budget in which no trial ended has shown no difference either.
+    is_empty = not results.reports and not results.exhaustive
+    return 0 if results.agrees or is_empty else EXIT_NO

@@ -134,7 +134,9 @@ class AttackResults(Result):
     exhaustive: tuple[ExhaustiveReport, ...] = ()
     """A report for each design of which every bit was flipped."""
     agrees: bool
-    """Whether everything ended as claimed; true of one trial that was looked at again, which decides about no claim."""
+    """Whether everything that is complete ended as claimed; false if nothing is complete, and true of one trial that
+    was looked at again, which decides about no claim.
+    """
     replay: bool = False
     """Whether this is one trial that was looked at again."""
     interrupted: bool = False

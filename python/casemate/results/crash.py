@@ -116,7 +116,7 @@ class CrashResults(Result):
     programs: tuple[ProgramReport, ...] = ()
     """A report for each design, of a program."""
     agrees: bool
-    """Whether everything ended as claimed."""
+    """Whether everything that is complete ended as claimed; false if nothing is complete."""
     interrupted: bool = False
     """Whether Ctrl-C or SIGTERM ended it; the reports are those that were complete."""
     changes: dict[str, str] = Field(default_factory=dict)
