@@ -85,13 +85,20 @@ def takes(kind: Kind, name: str, key: str) -> str:
 
 
 def default(kind: Kind, name: str, key: str) -> str:
-    """What a key is if a file leaves it out."""
-    try:
-        found = api.settings(kind, name, {f"{kind}.{key}": ""})
-    except CasemateError as error:
-        return "must be there" if "missing field" in str(error) else "-"
-    value = next((setting.value for setting in found.settings if setting.key == key), None)
-    return "-" if value is None else f"`{value}`"
+    """What a key is if a file leaves it out: this one, or where its other keys forbid that, another."""
+    built_in = [it.name for it in (api.designs() if kind == "design" else api.machines())]
+    for file in (name, *built_in):
+        try:
+            found = api.settings(kind, file, {f"{kind}.{key}": ""})
+        except CasemateError as error:
+            if "missing field" in str(error):
+                return "must be there"
+            if "has no value" in str(error) and file == name:
+                return "-"
+            continue
+        value = next((setting.value for setting in found.settings if setting.key == key), None)
+        return "-" if value is None else f"`{value}`"
+    return "-"
 
 
 def keys(known: dict[str, Fields], root: str, kind: Kind) -> Iterator[tuple[str, str]]:

@@ -9,19 +9,22 @@
 //! is read like any other file, so it is held to the same rules, and the record of a run has every value as it was used.
 
 use crate::error::{ConfigError, did_you_mean, shortened};
-use serde::Serialize;
 use toml::{Table, Value};
 use units::nearest;
 
 /// One key with its value.
 pub type Change = (String, String);
 
-/// The text of a file of which this was read, with some keys changed.
+/// The text of a file with this table, with some keys changed.
 ///
 /// # Errors
 /// A change whose path leads through a value.
-pub(crate) fn changed(file: &str, original: &impl Serialize, changes: &[Change]) -> Result<String, ConfigError> {
-    let mut table = Table::try_from(original).map_err(|error| wrong(file, changes, &error.to_string()))?;
+pub(crate) fn changed(
+    file: &str,
+    table: Result<Table, toml::ser::Error>,
+    changes: &[Change],
+) -> Result<String, ConfigError> {
+    let mut table = table.map_err(|error| wrong(file, changes, &error.to_string()))?;
     for change in changes {
         put(&mut table, change).map_err(|rule| wrong(file, std::slice::from_ref(change), &rule))?;
     }
@@ -44,7 +47,11 @@ fn wrong(file: &str, changes: &[Change], message: &str) -> ConfigError {
 }
 
 fn listed(changes: &[Change]) -> String {
-    let each: Vec<String> = changes.iter().map(|(key, value)| shortened(&format!("{key} = {value}"))).collect();
+    let said = |(key, value): &Change| match value.trim() {
+        "" => format!("{key} left out"),
+        value => shortened(&format!("{key} = {value}")),
+    };
+    let each: Vec<String> = changes.iter().map(said).collect();
     each.join(", ")
 }
 
@@ -130,6 +137,22 @@ mod tests {
                 .contains("'prefetch' has no value that could be left out (did you mean 'prefetcher'?)")
         );
         assert!(refused("name").contains("missing field `name`"), "{}", refused("name"));
+    }
+
+    #[test]
+    fn a_key_whose_usual_value_the_text_leaves_out_goes_back_to_it() {
+        let buffer = |changes: &[super::Change]| design_with("secpb-cm", changes).unwrap().parts.persistence;
+        for key in ["entries", "drain_from", "drain_to", "latency_cycles", "battery"] {
+            let path = format!("parts.persistence.{key}");
+            assert_eq!(buffer(&change(&path, "")), buffer(&[]), "{key}");
+        }
+        let both = ["3", ""].map(|value| ("parts.persistence.latency_cycles".to_owned(), value.to_owned()));
+        assert_eq!((buffer(&both[..1]).latency_cycles, buffer(&both).latency_cycles), (3, 2));
+        let refused = design_with("sc64-bmt", &change("parts.persistence.entries", "")).unwrap_err().to_string();
+        assert!(
+            refused.contains("parts.persistence.entries left out: 'entries' has no value that could be left out"),
+            "{refused}"
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::claims::{Attack, Claims, Loss};
 use crate::class;
 use crate::error::ConfigError;
-use protection::design::Parts;
+use protection::design::{Parts, Persistence, Understood};
 use serde::{Deserialize, Serialize};
 
 /// A named composition of parts, with its claims.
@@ -40,6 +40,38 @@ pub struct Design {
     /// The file that it was read from; nothing if it is built in.
     #[serde(skip)]
     pub file: Option<String>,
+}
+
+/// A design with what its text leaves out: each key has the value with which it comes last.
+#[derive(Serialize)]
+pub(crate) struct InFull<'a> {
+    #[serde(flatten)]
+    design: &'a Design,
+    parts: PartsInFull<'a>,
+}
+
+#[derive(Serialize)]
+struct PartsInFull<'a> {
+    #[serde(flatten)]
+    parts: &'a Parts,
+    persistence: PersistenceInFull<'a>,
+}
+
+#[derive(Serialize)]
+struct PersistenceInFull<'a> {
+    #[serde(flatten)]
+    said: &'a Persistence,
+    #[serde(flatten)]
+    understood: Understood,
+}
+
+impl<'a> InFull<'a> {
+    /// That of this design.
+    pub(crate) fn of(design: &'a Design) -> InFull<'a> {
+        let (parts, said) = (&design.parts, &design.parts.persistence);
+        let persistence = PersistenceInFull { said, understood: said.understood() };
+        InFull { design, parts: PartsInFull { parts, persistence } }
+    }
 }
 
 impl Design {

@@ -20,11 +20,12 @@ pub use changes::Change;
 pub use claims::{Attack, Claims, Loss};
 pub use class::{Class, class, classes};
 pub use design_file::Design;
+use design_file::InFull;
 pub use end::End;
 pub use error::{ConfigError, did_you_mean};
 pub use machine_file::{AesBandwidth, AtL2, LlcConfig, Machine, Memory, OffBelow};
-use serde::Serialize;
 pub use settings::{Setting, Source};
+use toml::Table;
 use units::nearest;
 pub use verdict::Verdict;
 
@@ -67,7 +68,8 @@ pub fn design(name_or_path: &str) -> Result<Design, ConfigError> {
 /// # Errors
 /// As [`design`]; changes of what is not there, or that break a rule.
 pub fn design_with(name_or_path: &str, changes: &[Change]) -> Result<Design, ConfigError> {
-    let design = find("design", embedded::DESIGNS, name_or_path, changes, Design::parse)?;
+    let table = |design: &Design| Table::try_from(InFull::of(design));
+    let design = find("design", embedded::DESIGNS, name_or_path, changes, Design::parse, table)?;
     Ok(Design { file: is_path(name_or_path).then(|| name_or_path.to_owned()), ..design })
 }
 
@@ -84,7 +86,7 @@ pub fn machine(name_or_path: &str) -> Result<Machine, ConfigError> {
 /// # Errors
 /// As [`machine`]; changes of what is not there, or that break a rule.
 pub fn machine_with(name_or_path: &str, changes: &[Change]) -> Result<Machine, ConfigError> {
-    find("machine", embedded::MACHINES, name_or_path, changes, Machine::parse)
+    find("machine", embedded::MACHINES, name_or_path, changes, Machine::parse, |machine| Table::try_from(machine))
 }
 
 /// All values of a machine, named or in a file, with some keys changed.
@@ -102,22 +104,24 @@ pub fn machine_settings(name_or_path: &str, changes: &[Change]) -> Result<Vec<Se
 /// As [`design_with`].
 pub fn design_settings(name_or_path: &str, changes: &[Change]) -> Result<Vec<Setting>, ConfigError> {
     let (file, text) = text_of("design", embedded::DESIGNS, name_or_path)?;
-    settings::of(&design_with(name_or_path, changes)?, (&file, &text), changes)
+    settings::of(&InFull::of(&design_with(name_or_path, changes)?), (&file, &text), changes)
 }
 
-fn find<T: Serialize>(
+/// What a name or a path names, with some keys changed; `table` has all keys of it that can be changed.
+fn find<T>(
     kind: &'static str,
     built_in: &[(&str, &str)],
     name_or_path: &str,
     changes: &[Change],
     parse: impl Fn(&str, &str) -> Result<T, ConfigError>,
+    table: impl Fn(&T) -> Result<Table, toml::ser::Error>,
 ) -> Result<T, ConfigError> {
     let (file, text) = text_of(kind, built_in, name_or_path)?;
     let original = parse(&file, &text)?;
     if changes.is_empty() {
         return Ok(original);
     }
-    let text = changes::changed(&file, &original, changes)?;
+    let text = changes::changed(&file, table(&original), changes)?;
     parse(&file, &text).map_err(|error| changes::blame(changes, error))
 }
 

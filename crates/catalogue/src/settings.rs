@@ -111,6 +111,33 @@ mod tests {
     }
 
     #[test]
+    fn a_persist_buffer_shows_what_its_file_leaves_out_and_where_there_is_none_there_is_nothing_to_show() {
+        let of = |design, changes: &[Change]| -> Vec<_> {
+            let settings = design_settings(design, changes).unwrap();
+            let shown = settings.into_iter().filter_map(|setting| {
+                let key = setting.key.strip_prefix("parts.persistence.")?.to_owned();
+                Some((key, setting.value?, setting.source))
+            });
+            shown.collect()
+        };
+        let has = |key: &str, value: &str, source| (key.to_owned(), value.to_owned(), source);
+        let buffer = of("secpb-cm", &[("parts.persistence.drain_to".to_owned(), "0.25".to_owned())]);
+        for expected in [
+            has("battery", "\"tuples\"", Source::Default),
+            has("drain_from", "0.75", Source::File),
+            has("drain_to", "0.25", Source::Change),
+            has("entries", "32", Source::File),
+            has("latency_cycles", "2", Source::Default),
+            has("point", "\"buffer\"", Source::File),
+        ] {
+            assert!(buffer.contains(&expected), "{expected:?} is not in {buffer:?}");
+        }
+        let at_controller = of("plp-sp", &[]);
+        assert!(at_controller.contains(&has("point", "\"controller\"", Source::Default)), "{at_controller:?}");
+        assert!(!at_controller.iter().any(|(key, ..)| key == "entries"), "{at_controller:?}");
+    }
+
+    #[test]
     fn what_a_design_claims_comes_from_its_class_or_its_file() {
         let settings = design_settings("emcc", &[]).unwrap();
         let of = |key: &str| settings.iter().find(|setting| setting.key == key).map(|setting| setting.source);

@@ -14,7 +14,7 @@ mod tag_lengths;
 mod trees;
 
 pub use crate::mac::Place as MacPlace;
-pub use crate::persistence::{Battery, Early, Fraction, Order, Persistence, Point, Step};
+pub use crate::persistence::{Battery, Early, Fraction, Order, Persistence, Point, Step, Understood};
 pub use caches::CacheDesign;
 pub use ciphers::CipherChoice;
 pub use counters::CounterChoice;

@@ -203,6 +203,26 @@ pub struct Persistence {
     pub battery: Battery,
 }
 
+/// What a file may leave out of [`Persistence`] and its text leaves out where it is as usual: where stores are durable, and
+/// what their buffer is like if there is one. It is for users: digests of kept runs are of the text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct Understood {
+    point: Point,
+    #[serde(flatten)]
+    buffer: Option<UnderstoodBuffer>,
+}
+
+/// As [`Persistence`] has them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+struct UnderstoodBuffer {
+    entries: u32,
+    drain_from: Fraction,
+    drain_to: Fraction,
+    latency_cycles: u64,
+    early: Early,
+    battery: Battery,
+}
+
 fn is_left_out<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
@@ -265,6 +285,13 @@ impl Persistence {
     pub fn in_buffer(order: Order, early: usize) -> Persistence {
         let usual = Persistence::at_controller(order, eight());
         Persistence { point: Point::Buffer, early: Early::beginning(early), ..usual }
+    }
+
+    /// What goes without saying.
+    pub fn understood(&self) -> Understood {
+        let Persistence { point, entries, drain_from, drain_to, latency_cycles, early, battery, .. } = *self;
+        let buffer = UnderstoodBuffer { entries, drain_from, drain_to, latency_cycles, early, battery };
+        Understood { point, buffer: self.has_buffer().then_some(buffer) }
     }
 
     /// Whether writes survive.
