@@ -103,6 +103,7 @@ def _check_text(arguments: Sequence[str]) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the command line and exits."""
     _open_closed_streams()
+    stdout = sys.stdout
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A terminal that cannot show a bar gets a question mark, not a failure.
@@ -130,7 +131,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.stderr.close()
         sys.exit(0)
     except SystemExit:
-        raise
+        # A pipe that its reader has closed is a failure to click, which puts another stream into its place.
+        if sys.stdout is stdout:
+            raise
+        sys.exit(0)
     except OSError as error:
         click.echo(f"casemate: cannot write {error.filename or 'the results'}: {error.strerror or error}", err=True)
         # What is still to be written goes nowhere, so that the end of the process does not fail once more.

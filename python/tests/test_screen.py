@@ -1,7 +1,9 @@
-"""Files that commands write: whole or not there, and nothing else in their place."""
+"""What commands write: files that are whole or not there, and a stream whose reader may leave."""
 
 import os
 import stat
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -42,3 +44,15 @@ def test_a_folder_is_not_written_over(tmp_path: Path) -> None:
     with pytest.raises(CasemateError, match="Is a directory"):
         screen.write_whole(tmp_path, b"picture")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "words", [("schema", "run"), ("run", "--help"), ("list", "designs", "--json"), ("list", "designs", "secpb-cm")]
+)
+def test_a_reader_that_has_seen_enough_is_no_failure(words: tuple[str, ...]) -> None:
+    command = [sys.executable, "-m", "casemate.cli", *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        assert running.stdout
+        assert running.stderr
+        running.stdout.close()
+        assert (running.stderr.read(), running.wait()) == (b"", 0)
