@@ -211,6 +211,11 @@ def explain(
     return Explanation.model_validate_json(_core.explain(machine, design, changed, scenario, chosen))
 
 
+def _attack(row: str | None) -> str | None:
+    """The attack, if one is named. Raises `CasemateError` if there is none of this name."""
+    return asked.one_of(row, (attack.name for attack in attacks()), "attack")
+
+
 def attack(
     design: str,
     *,
@@ -221,7 +226,10 @@ def attack(
     progress: Told | None = None,
 ) -> AttackReport:
     """Carries attacks out against a design: all of them, or only `row`; `changes` as for `run`."""
-    spec = json.dumps({"trials": trials, "seed": seed, "row": row, "changes": asked.changes(changes, designs=[design])})
+    spec = json.dumps({
+        "row": _attack(row), "trials": asked.whole(trials, "trials", least=1), "seed": asked.whole(seed, "seed"),
+        "changes": asked.changes(changes, designs=[design]),
+    })  # fmt: skip
     return AttackReport.model_validate_json(_core.attack(design, spec, _relay(progress)))
 
 
@@ -242,7 +250,8 @@ def crash(
     seed; if `thorough`, all are attacked with every strike, and with more subsets of what was on its way.
     """
     spec = json.dumps({
-        "row": row, "workload": workload, "seed": seed, "thorough": thorough,
+        "row": asked.one_of(row, (loss.name for loss in losses()), "row"), "seed": asked.whole(seed, "seed"),
+        "workload": None if workload is None else asked.whole(workload, "workload"), "thorough": bool(thorough),
         "changes": asked.changes(changes, designs=[design]),
     })  # fmt: skip
     return CrashReport.model_validate_json(_core.crash(design, spec, _relay(progress)))
@@ -265,7 +274,8 @@ def survive(
     """
     given = {name: str(value) for name, value in (settings or {}).items()}
     spec = json.dumps({
-        "program": program, "settings": given, "losses": losses, "seed": seed,
+        "program": program, "settings": given, "losses": asked.whole(losses, "losses", least=1),
+        "seed": asked.whole(seed, "seed"),
         "changes": asked.changes(changes, designs=[design]),
     })  # fmt: skip
     return ProgramReport.model_validate_json(_core.survive(design, spec, _relay(progress)))
@@ -290,8 +300,9 @@ def campaign(
     if not folder.is_dir():
         raise CasemateError(f"the log '{log}' cannot be kept: there is no folder '{folder}'; make it first")
     spec = {
-        "designs": list(designs), "row": row, "seed": seed, "trials": trials, "budget_seconds": budget_seconds,
-        "log": str(log),
+        "designs": asked.names(designs, "design"), "row": _attack(row), "seed": asked.whole(seed, "seed"),
+        "trials": None if trials is None else asked.whole(trials, "trials", least=1),
+        "budget_seconds": budget_seconds, "log": str(log),
     }  # fmt: skip
     return Campaign.model_validate_json(_core.campaign_with_log(json.dumps(spec), _relay(progress)))
 
@@ -353,6 +364,8 @@ def cost_of_battery(
     """
     named = [systems] if isinstance(systems, str) else list(systems)
     numbers = [entries] if isinstance(entries, int) else list(entries)
+    if not numbers:
+        raise CasemateError("no entries are asked for: expected a number of them, or several, as in [32, 64]")
     for what, number in [*(("entries", number) for number in numbers), ("height", 2 if height is None else height)]:
         if type(number) is not int or abs(number) >= 2**63:
             raise CasemateError(f"{what} is {number!r}: expected a whole number")

@@ -17,6 +17,9 @@ Instructions = int | str
 Several = str | Iterable[str]
 """One name, or several."""
 
+WHOLE_MAX = 2**64 - 1
+"""The largest seed, and the largest number of anything."""
+
 PathLike = str | os.PathLike[str]
 
 
@@ -63,8 +66,10 @@ def check(request: object) -> None:
         value, kind, choices = getattr(request, name), get_origin(declared), get_args(declared)
         if kind is Literal and value not in choices:
             expected = ", ".join(repr(choice) for choice in choices) + hint(str(value), choices)
-        elif declared in (bool, int) and type(value) is not declared:
-            expected = "True or False" if declared is bool else "a whole number"
+        elif declared is bool and type(value) is not bool:
+            expected = "True or False"
+        elif declared is int and not (type(value) is int and 0 <= value <= WHOLE_MAX):
+            expected = f"a whole number from 0 to {WHOLE_MAX}"
         elif kind in (Mapping, Sequence) and (isinstance(value, str) or not isinstance(value, kind)):
             expected = "a mapping of names to values" if kind is Mapping else "a list"
         else:
@@ -76,6 +81,21 @@ def be(given: object, kind: type, what: str) -> None:
     """Raises `CasemateError` if what is given is of another kind."""
     if not isinstance(given, kind):
         raise CasemateError(f"{what} is {given!r}: expected a {kind.__name__}, as in {kind.__name__}(...)")
+
+
+def whole(given: int, what: str, least: int = 0) -> int:
+    """The number. Raises `CasemateError` if it is no whole one, or out of range."""
+    if type(given) is not int or not least <= given <= WHOLE_MAX:
+        raise CasemateError(f"{what} is {given!r}: expected a whole number from {least} to {WHOLE_MAX}")
+    return given
+
+
+def one_of(given: str | None, known: Iterable[str], what: str) -> str | None:
+    """The name, if there is one. Raises `CasemateError` for one that is not known."""
+    listed = list(known)
+    if given is None or given in listed:
+        return given
+    raise CasemateError(f"unknown {what} {given!r}{hint(str(given), listed)}; there are: {', '.join(listed)}")
 
 
 def names(given: Several, what: str) -> list[str]:

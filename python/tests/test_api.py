@@ -59,12 +59,31 @@ def test_names_and_numbers_are_taken_as_on_the_command_line() -> None:
         (lambda: cm.run(GUPS, options=UNTYPED.RunOptions(interval=1.5)), "interval is 1.5: expected a whole number"),
         (lambda: cm.run(GUPS, options=UNTYPED.RunOptions(warm_up=True)), "warm_up is True: expected a whole number"),
         (lambda: UNTYPED.run(GUPS, options={"limit": "5M"}), "expected a RunOptions, as in RunOptions(...)"),
+        (
+            lambda: cm.run(GUPS, options=cm.RunOptions(seed=-1)),
+            "RunOptions: seed is -1: expected a whole number from 0",
+        ),
+        (
+            lambda: cm.crash("none", row="power-los"),
+            "unknown row 'power-los' (did you mean 'power-loss'?); there are: ",
+        ),
+        (lambda: cm.crash("none", workload=-1), "workload is -1: expected a whole number from 0 to"),
+        (lambda: UNTYPED.crash("none", seed=1.5), "seed is 1.5: expected a whole number from 0 to"),
+        (lambda: cm.survive("bbb", "log", losses=-3), "losses is -3: expected a whole number from 1 to"),
+        (lambda: cm.survive("bbb", "log", losses=0), "losses is 0: expected a whole number from 1 to"),
+        (lambda: cm.attack("none", row="flip-dta"), "unknown attack 'flip-dta' (did you mean 'flip-data'?)"),
+        (lambda: cm.attack("none", trials=0), "trials is 0: expected a whole number from 1 to"),
+        (lambda: api.campaign(["none"], "log", seed=-1), "seed is -1: expected a whole number from 0 to"),
+        (lambda: api.campaign([], "log", trials=1), "no design is asked for"),
+        (lambda: cm.cost_of_battery(entries=[]), "no entries are asked for: expected a number of them"),
         (lambda: UNTYPED.explain("none", cm.RunOptions()), "expected a Read, a Write or a Store, as in Read(...)"),
     ],
 )
 def test_a_request_that_makes_no_sense_names_its_field(ask: Callable[[], object], expected: str) -> None:
-    with pytest.raises(cm.CasemateError, match=re.escape(expected)):
+    with pytest.raises(cm.CasemateError, match=re.escape(expected)) as refused:
         ask()
+    assert "\n" not in str(refused.value)
+    assert " at line 1 column " not in str(refused.value)
 
 
 def test_two_designs_of_one_name_are_refused_before_anything_runs(tmp_path: Path) -> None:

@@ -47,8 +47,10 @@ fn to_json(value: &impl Serialize) -> PyResult<String> {
     serde_json::to_string(value).map_err(refused)
 }
 
+/// By way of a value: what is wrong with it has no line and column that its asker would know.
 fn from_json<T: DeserializeOwned>(text: &str) -> PyResult<T> {
-    serde_json::from_str(text).map_err(refused)
+    let value: serde_json::Value = serde_json::from_str(text).map_err(refused)?;
+    serde_json::from_value(value).map_err(refused)
 }
 
 /// The recording of a program.
@@ -91,8 +93,7 @@ fn trace_info(py: Python<'_>, path: &str, callback: Py<PyAny>) -> PyResult<Strin
 fn explain(machine: &str, design: &str, changes: &str, scenario: &str, lines: &str) -> PyResult<String> {
     let changes: Changes = from_json(changes)?;
     let (machine, design) = (changes.machine(machine)?, changes.design(design)?);
-    // By way of a value: what is wrong with it has no line and column that its asker would know.
-    let scenario: Scenario = serde_json::from_value(from_json(scenario)?).map_err(refused)?;
+    let scenario: Scenario = from_json(scenario)?;
     let lines: Lines = from_json(lines)?;
     to_json(&runner::explain::explain(&machine, &design, scenario, lines).map_err(refused)?)
 }
