@@ -25,6 +25,7 @@ from casemate.results.base import Result
 from casemate.results.counters import Traffic
 from casemate.results.figures import LEVELS, METADATA, bandwidth_gb_per_s, hit_rate, mpki, per_kilo
 from casemate.results.intervals import Interval
+from casemate.results.persist_buffer import PersistBuffer
 from casemate.results.run import RunResults
 
 Figure = int | float
@@ -89,6 +90,8 @@ def _columns() -> Iterator[tuple[str, Column]]:
         yield f"reads_{name}", _follow(("reads", name))
     for name in ("at_work_cycles", "idle_cycles"):
         yield name, _follow(("core_time", name))
+    for name in PersistBuffer.model_fields:
+        yield f"persist_buffer_{name}", _follow(("persist_buffer", name))
     yield from _causes(Interval)
     for index, kind in enumerate(METADATA):
         yield f"{kind}_hit_rate", partial(_metadata_hit_rate, index)

@@ -44,13 +44,17 @@ def _table(path: str | Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+@pytest.mark.parametrize(("machine", "designs"), [("modern", ["none", "sc64-bmt"]), ("secpb-pcm", ["secpb-nogap"])])
 @settings(max_examples=8, deadline=None)
 @given(length=some.integers(100, 60_000), warm_up=some.sampled_from([0, 10_000]))
-def test_whatever_a_record_sums_up_its_intervals_do(length: int, warm_up: int) -> None:
+def test_whatever_a_record_sums_up_its_intervals_do(
+    machine: str, designs: list[str], length: int, warm_up: int
+) -> None:
     options = RunOptions(limit="50K", warm_up=warm_up, interval=length, protection=False)
-    results = api.run(BuiltIn("gups", {"footprint": "1 MB"}), designs=["none", "sc64-bmt"], options=options)
+    program = BuiltIn("gups", {"footprint": "1 MB"})
+    results = api.run(program, machine=machine, designs=designs, options=options)
     without = RunOptions(limit="50K", warm_up=warm_up, protection=False)
-    other = api.run(BuiltIn("gups", {"footprint": "1 MB"}), designs=["none", "sc64-bmt"], options=without)
+    other = api.run(program, machine=machine, designs=designs, options=without)
     for record, plain in zip(results.records, other.records, strict=True):
         assert record.event_hash == plain.event_hash
         assert record.model_dump(exclude={"host", "intervals"}) == plain.model_dump(exclude={"host", "intervals"})
@@ -112,6 +116,21 @@ def test_whatever_is_taken_apart_into_causes_has_a_column_for_each() -> None:
     for row in intervals.rows(results):
         spent = sum(float(value) for name, value in row.items() if name in parts and name != "reads_median_ns")
         assert spent == pytest.approx(float(row["reads_mean_ns"]))
+
+
+def test_a_persist_buffer_is_counted_by_interval_where_there_is_one() -> None:
+    program = BuiltIn("stores", {"footprint": "4 KB"})
+    results = api.run(program, machine="secpb-pcm", designs=["secpb-nogap", "none"], options=_options("10K"))
+    table = intervals.rows(results)
+    counted = results.records[0].persist_buffer
+    assert counted is not None
+    rows = [row for row in table if row["design"] == "secpb-nogap"]
+    for name, number in counted.model_dump().items():
+        assert sum(int(row[f"persist_buffer_{name}"]) for row in rows) == number, name
+    assert counted.stores > 0
+    assert counted.answer_cycles > 0
+    for row in (row for row in table if row["design"] == "none"):
+        assert math.isnan(float(row["persist_buffer_stores"]))
 
 
 def test_what_came_of_speculation_is_counted_by_interval_where_there_is_any() -> None:

@@ -203,6 +203,9 @@ pub struct Interval {
     pub core_time: CoreTime,
     /// All cores and their private caches together.
     pub node: NodeCounters,
+    /// The cores' persist buffers, if the design has them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub persist_buffer: Option<PersistCounters>,
     /// The last-level cache.
     pub llc: LlcCounters,
     /// What protection did.

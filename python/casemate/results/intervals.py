@@ -2,6 +2,7 @@
 
 from casemate.results.base import Result
 from casemate.results.counters import Dram, Llc, MetadataCache, Node, ProtectionWork, Renewals
+from casemate.results.persist_buffer import PersistBuffer
 from casemate.results.predicted import Speculation
 from casemate.results.waits import CoreTime, ReadTimes
 
@@ -32,6 +33,8 @@ class Interval(Result):
     """What the cores' cycles were for."""
     node: Node
     """All cores and their private caches together."""
+    persist_buffer: PersistBuffer | None = None
+    """The cores' persist buffers; nothing if the design has none."""
     llc: Llc
     """The last-level cache."""
     protection: ProtectionWork

@@ -9,6 +9,7 @@ use super::{RunError, RunOptions};
 use crate::record::{CoreTime, Interval, ReadTimes, ipc, read_latency_ns};
 use crate::sampling::Detail;
 use chip::counts::{Counts, Meters};
+use protection::scheme::PersistBuffer;
 use units::{Clock, Time};
 
 /// More than a table has that is looked at: each is a row, and stays in memory until the run ends.
@@ -53,6 +54,8 @@ pub(super) struct Moment {
     at: Time,
     /// Whether the design speculates on what lines hold.
     speculates: bool,
+    /// Whether it has persist buffers.
+    buffers: bool,
 }
 
 impl Moment {
@@ -63,6 +66,7 @@ impl Moment {
             at: meters.chip.cores.nodes()[0].borrow().start_of(counts.node.cycles),
             counts,
             speculates: meters.scheme.cryptography().speculation().is_some(),
+            buffers: PersistBuffer::of(&meters.scheme).exists(),
         }
     }
 
@@ -148,6 +152,7 @@ fn between(begun: &Moment, ended: &Moment, clock: Clock) -> Interval {
         dram_bytes: counts.dram_bytes(),
         core_time: CoreTime::of(&counts.waits, clock),
         node: counts.node,
+        persist_buffer: ended.buffers.then_some(counts.persist),
         llc: counts.llc,
         protection: counts.protection,
         metadata_caches: counts.metadata_caches(),
