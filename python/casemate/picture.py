@@ -103,10 +103,10 @@ def _panel(axis: Any, explanation: Explanation, horizon: float) -> None:
 
 def _heading(explanation: Explanation) -> str:
     """What is drawn, under which condition, and how to read it, in lines that fit above the axis."""
+    until = f"{timeline.UNTIL[explanation.until]}{timeline.until_whole(explanation)}"
     lines = [
-        f"{explanation.design}: {explanation.latency_ns:.1f} ns {timeline.UNTIL[explanation.until]}"
-        f"{timeline.until_whole(explanation)}, "
-        f"{timeline.among(explanation)}",
+        f"{explanation.design} on {explanation.machine}: {explanation.latency_ns:.1f} ns {until}",
+        timeline.among(explanation),
         timeline.value(explanation),
         f"{timeline.condition(explanation)}; solid: critical path"
         f"{', shaded: where nine in ten lines end' if explanation.spread else ''}",

@@ -98,7 +98,9 @@ def test_pictures_are_drawn_and_repeat_byte_for_byte(casemate: Casemate, tmp_pat
     for name in ("a", "b"):
         casemate("explain", "sc64-bmt", "--against", "ctr-mac", "--svg", f"{name}.svg", "--png", f"{name}.png")
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
-    assert "fetch counter" in (tmp_path / "a.svg").read_text()
+    drawn = (tmp_path / "a.svg").read_text()
+    assert "fetch counter" in drawn
+    assert all(f"{design} on modern: " in drawn for design in ("sc64-bmt", "ctr-mac")), "each names its machine"
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
 
 

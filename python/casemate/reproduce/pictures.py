@@ -16,6 +16,8 @@ LEGEND_LETTERS = 120
 """What a line of a legend has room for."""
 SWATCH_LETTERS = 8
 """What each colour takes of that."""
+TICKS = 6
+"""Steps that a vertical axis has at most."""
 PAPER = "#111827"
 INTERVAL = "#4b5563"
 
@@ -54,6 +56,8 @@ def _panel(axis: Any, panel: FigureFound) -> None:
     axis.axvline(len(names) - 1.5, color="#cfd6de", linewidth=0.8)
     axis.set_xticks(range(len(names)), names, rotation=30, ha="right")
     axis.set_ylabel(panel.unit)
+    # As many whatever the height: else the layout, which sets that, leaves room for other numbers than are then drawn.
+    axis.locator_params(axis="y", nbins=TICKS)
     axis.set_title(f"{panel.label}: {panel.title}", loc="left", fontsize=9)
     axis.grid(axis="y", color="#e5e7eb", linewidth=0.8)
     axis.set_axisbelow(True)
