@@ -79,7 +79,7 @@ def takes(kind: Kind, name: str, key: str) -> str:
         return f"a list of {'whole numbers' if WHOLE.fullmatch(items) else items.removeprefix('one of ') or 'texts'}"
     if WHOLE.fullmatch(said):
         return "a whole number"
-    if said.startswith("struct "):
+    if said.startswith("a table"):
         return "a table"
     return PLAIN.get(said, said.removeprefix("one of ") or "text")
 

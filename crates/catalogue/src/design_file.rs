@@ -90,7 +90,8 @@ impl Design {
     /// # Errors
     /// The line and the key that are wrong; the rule that the composition breaks.
     pub fn parse(file: &str, text: &str) -> Result<Design, ConfigError> {
-        let mut design: Design = toml::from_str(text).map_err(|error| ConfigError::syntax(file, text, &error))?;
+        let mut design: Design =
+            toml::from_str(text).map_err(|error| ConfigError::syntax::<Design>(file, text, &error))?;
         if let Some(class) = class::class(&design.design_class) {
             design.claims = design.claims.or(&class.claims);
             design.crash = design.crash.or(&class.crash);

@@ -1,5 +1,6 @@
 //! What is wrong with a design or a machine, in words for the user who wrote it.
 
+use serde::de::DeserializeOwned;
 use std::io;
 use std::ops::Range;
 use thiserror::Error;
@@ -20,6 +21,16 @@ pub enum ConfigError {
         nearest: Option<String>,
         /// All names.
         known: Vec<String>,
+    },
+    /// It is a path, and not that of a file as there are.
+    #[error(
+        "'{path}' is not a TOML file: expected the name of a {kind} that is built in, or a file that ends in '.toml'"
+    )]
+    NotToml {
+        /// What it was to be.
+        kind: &'static str,
+        /// The path that was given.
+        path: String,
     },
     /// The file cannot be read.
     #[error("{file}: {source}")]
@@ -64,11 +75,12 @@ pub enum ConfigError {
 }
 
 impl ConfigError {
-    /// What is wrong with the text of a file, at which line.
-    pub fn syntax(file: &str, text: &str, error: &toml::de::Error) -> ConfigError {
+    /// What is wrong with the text of a file that was to be a `T`, at which line.
+    pub fn syntax<T: DeserializeOwned>(file: &str, text: &str, error: &toml::de::Error) -> ConfigError {
         let before = &text[..error.span().map_or(0, |span| span.start.min(text.len()))];
         let line = before.matches('\n').count() + 1;
-        let message = error.message();
+        let names = names_wanted::<T>(text, error);
+        let message = names.as_deref().unwrap_or(error.message());
         // The first quoted word is what was found, the others are what would have been right.
         let mut quoted = message.split('`').skip(1).step_by(2);
         let nearest = quoted.next().and_then(|found| nearest(found, quoted)).map(str::to_owned);
@@ -83,6 +95,15 @@ impl ConfigError {
         let message = key.map_or(message.clone(), |key| format!("{key}: {message}"));
         ConfigError::Syntax { file: file.to_owned(), line, message, nearest }
     }
+}
+
+/// Which names a key takes whose value is no text; the library does not say it. What it says of a name that there is not does.
+fn names_wanted<T: DeserializeOwned>(text: &str, error: &toml::de::Error) -> Option<String> {
+    let value = error.span().filter(|_| error.message() == "wanted string or table")?;
+    let named = format!("{}\"?\"{}", &text[..value.start], &text[value.end..]);
+    let refused = toml::from_str::<T>(&named).err()?;
+    let (_, names) = refused.message().rsplit_once("expected ")?;
+    Some(format!("`{}` is not in quotes, expected {names}", &text[value]))
 }
 
 /// The key, after those of the tables that it is in, whose value this part of a table lies in; none if it is a key itself.
@@ -110,7 +131,11 @@ fn in_words(message: &str) -> String {
         ("f64", "a number"),
     ];
     let Some((found, expected)) = message.rsplit_once("expected ") else { return message.to_owned() };
-    let words = NUMBERS.into_iter().find(|(name, _)| *name == expected).map_or(expected, |(_, words)| words);
+    let words = match NUMBERS.into_iter().find(|(name, _)| *name == expected) {
+        Some((_, words)) => words,
+        None if expected.starts_with("struct ") => "a table of keys, as in { key = 1 }",
+        None => expected,
+    };
     format!("{found}expected {words}")
 }
 

@@ -25,6 +25,7 @@ pub use end::End;
 pub use error::{ConfigError, did_you_mean};
 pub use machine_file::{AesBandwidth, AtL2, LlcConfig, Machine, Memory, OffBelow};
 pub use settings::{Setting, Source};
+use std::path::Path;
 use toml::Table;
 use units::nearest;
 pub use verdict::Verdict;
@@ -139,11 +140,15 @@ pub fn text_of(
         return Ok((name_or_path.to_owned(), std::fs::read_to_string(name_or_path).map_err(unreadable)?));
     }
     let found = built_in.iter().find(|(path, _)| name_of(path) == name_or_path);
-    found.map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).ok_or_else(|| {
-        let known: Vec<String> = built_in.iter().map(|(path, _)| name_of(path).to_owned()).collect();
-        let nearest = nearest(name_or_path, known.iter().map(String::as_str)).map(str::to_owned);
-        ConfigError::Unknown { kind, name: name_or_path.to_owned(), nearest, known }
-    })
+    if let Some((path, text)) = found {
+        return Ok(((*path).to_owned(), (*text).to_owned()));
+    }
+    if name_or_path.contains('/') || Path::new(name_or_path).exists() {
+        return Err(ConfigError::NotToml { kind, path: name_or_path.to_owned() });
+    }
+    let known: Vec<String> = built_in.iter().map(|(path, _)| name_of(path).to_owned()).collect();
+    let nearest = nearest(name_or_path, known.iter().map(String::as_str)).map(str::to_owned);
+    Err(ConfigError::Unknown { kind, name: name_or_path.to_owned(), nearest, known })
 }
 
 /// Whether this names a file of the user's, and not one that is built in.
@@ -275,6 +280,46 @@ mod tests {
         let error = design("sc64-btm").unwrap_err().to_string();
         assert!(error.contains("did you mean 'sc64-bmt'?") && error.contains("ctr-mac"), "{error}");
         assert!(design("no-such-file.toml").unwrap_err().to_string().contains("no-such-file.toml"));
+    }
+
+    #[test]
+    fn a_path_of_anything_else_is_no_unknown_name() {
+        let picture = tempfile().join("vol.png");
+        std::fs::write(&picture, "no design").unwrap();
+        for path in [picture.to_str().unwrap(), "./folder", "folder/"] {
+            let refused = design(path).unwrap_err().to_string();
+            assert!(
+                refused.starts_with(&format!("'{path}' is not a TOML file: expected the name of a design")),
+                "{refused}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_value_of_the_wrong_kind_is_refused_in_words_of_the_file() {
+        let text = text_of("design", embedded::DESIGNS, "secpb-cm").unwrap().1;
+        let with = |old: &str, new: &str| Design::parse("mine.toml", &text.replace(old, new)).unwrap_err().to_string();
+        let line = text.lines().find(|line| line.starts_with("persistence = ")).unwrap();
+        let number = with(line, "persistence = 5");
+        assert!(
+            number
+                .ends_with("parts.persistence: invalid type: integer `5`, expected a table of keys, as in { key = 1 }")
+        );
+        let battery = with("entries = 32", "battery = 1");
+        let expected = "parts.persistence.battery: `1` is not in quotes, expected `tuples` or `data`";
+        assert!(battery.ends_with(expected), "{battery}");
+        let cipher = with("cipher = \"aes128-counter\"", "cipher = true");
+        assert!(
+            cipher.contains("cipher: `true` is not in quotes, expected one of `none`, `aes128-counter`"),
+            "{cipher}"
+        );
+        for wrong in ["-1", "0", "65537", "5000000000"] {
+            let refused = with("entries = 32", &format!("entries = {wrong}"));
+            assert!(
+                refused.ends_with(&format!("parts.persistence.entries: {wrong}: expected 1 to 65536")),
+                "{refused}"
+            );
+        }
     }
 
     #[test]

@@ -183,7 +183,8 @@ impl Machine {
     /// # Errors
     /// The line and the key that are wrong, or the rule that the values break.
     pub fn parse(file: &str, text: &str) -> Result<Machine, ConfigError> {
-        let machine: Machine = toml::from_str(text).map_err(|error| ConfigError::syntax(file, text, &error))?;
+        let machine: Machine =
+            toml::from_str(text).map_err(|error| ConfigError::syntax::<Machine>(file, text, &error))?;
         machine.check().map_err(|rule| ConfigError::Rule { file: file.to_owned(), rule })?;
         Ok(machine)
     }

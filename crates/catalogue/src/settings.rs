@@ -45,7 +45,7 @@ pub(crate) fn of(
     changes: &[Change],
 ) -> Result<Vec<Setting>, ConfigError> {
     let unwritable = |rule| ConfigError::Rule { file: file.to_owned(), rule };
-    let said: Table = toml::from_str(text).map_err(|error| ConfigError::syntax(file, text, &error))?;
+    let said: Table = toml::from_str(text).map_err(|error| ConfigError::syntax::<Table>(file, text, &error))?;
     let setting = |(key, value): (String, Value)| {
         let is_changed = |(changed, _): &Change| key == *changed || key.starts_with(&format!("{changed}."));
         let source = match changes.iter().any(is_changed) {

@@ -150,7 +150,8 @@ impl Profile {
     /// # Errors
     /// The line and the key that are wrong, or the rule that the values break.
     pub fn parse(file: &str, text: &str) -> Result<Profile, ConfigError> {
-        let profile: Profile = toml::from_str(text).map_err(|error| ConfigError::syntax(file, text, &error))?;
+        let profile: Profile =
+            toml::from_str(text).map_err(|error| ConfigError::syntax::<Profile>(file, text, &error))?;
         profile.check().map_err(|rule| ConfigError::Rule { file: file.to_owned(), rule })?;
         Ok(profile)
     }

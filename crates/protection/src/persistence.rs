@@ -16,7 +16,8 @@
 //! caches until the program flushes their lines, and fences order what it flushes.
 
 use crate::planted::{Bug, Planted};
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
 use strum::VariantArray;
 
@@ -184,7 +185,7 @@ pub struct Persistence {
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub point: Point,
     /// Entries of each core's persist buffer.
-    #[serde(default = "entries", skip_serializing_if = "is_usual_entries")]
+    #[serde(default = "entries", deserialize_with = "entries_in_range", skip_serializing_if = "is_usual_entries")]
     pub entries: u32,
     /// The part of the entries that are in use when the buffer begins to drain.
     #[serde(default = "drain_from", skip_serializing_if = "is_usual_from")]
@@ -234,6 +235,16 @@ fn eight() -> usize {
 /// SecPB, Table I.
 fn entries() -> u32 {
     32
+}
+
+/// The most entries of a persist buffer.
+const ENTRIES_MAX: u32 = 1 << 16;
+
+/// Any whole number, so that one below zero is held to the same range as zero.
+fn entries_in_range<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    let given = i64::deserialize(deserializer)?;
+    let entries = u32::try_from(given).ok().filter(|entries| (1..=ENTRIES_MAX).contains(entries));
+    entries.ok_or_else(|| D::Error::custom(format!("{given}: expected 1 to {ENTRIES_MAX}")))
 }
 
 /// SecPB, Table I.

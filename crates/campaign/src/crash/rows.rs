@@ -274,7 +274,8 @@ fn loss_in_recovery(history: &History, dead: &DeadMemory) -> Vec<Case> {
             now.iter().flat_map(left).map(|left| ((left.image.clone(), left.registers.clone()), left)).collect();
         let next: Vec<DeadMemory> = next.into_values().collect();
         for left in &next {
-            let story = format!("power failed, and {depth} times more during recovery");
+            let times = if depth == 1 { "once".to_owned() } else { format!("{depth} times") };
+            let story = format!("power failed, and {times} more during recovery");
             cases.push(Case { verdict: recovers_twice(history, left), point: dead.point, story });
         }
         let step = next.len().div_ceil(GOES_ON_WITH).max(1);

@@ -15,9 +15,6 @@ use crate::persistence::{Order, Persistence, Point, Step};
 /// The most cycles that a store may take into a persist buffer.
 const LATENCY_MAX: u64 = 1000;
 
-/// The most entries of a persist buffer.
-const ENTRIES_MAX: u32 = 1 << 16;
-
 const NO_BUFFER: &str = "persistence.entries, drain_from, drain_to, latency_cycles, early and battery are about a persist buffer, and there is \
                          none: set persistence.point = \"buffer\", or leave them out";
 
@@ -138,9 +135,6 @@ impl Persistence {
         ];
         if let Some((_, rule)) = rules.into_iter().find(|(broken, _)| *broken) {
             return Err(rule.to_owned());
-        }
-        if !(1..=ENTRIES_MAX).contains(&self.entries) {
-            return Err(format!("persistence.entries = {}: expected 1 to {ENTRIES_MAX}", self.entries));
         }
         if self.latency_cycles > LATENCY_MAX {
             return Err(format!("persistence.latency_cycles = {}: expected 0 to {LATENCY_MAX}", self.latency_cycles));

@@ -185,8 +185,12 @@ impl<'a> Life<'a> {
     fn judge(&self, machine: &Machine, stop: &Stop) -> Result<u64, (Verdict, String)> {
         let (least, most) = (*stop.expected.start(), *stop.expected.end());
         let why = if stop.observer.is_some() { "the program crashed" } else { "power failed" };
-        let committed = if least == most { least.to_string() } else { format!("{least} to {most}") };
-        let said = |what: String| format!("{why} when {committed} operations had been committed; {what}");
+        let committed = match (least, most) {
+            (1, 1) => "1 operation".to_owned(),
+            _ if least == most => format!("{least} operations"),
+            _ => format!("{least} to {most} operations"),
+        };
+        let said = |what: String| format!("{why} when {committed} had been committed; {what}");
         if let Some(fault) = machine.alarm.0.take() {
             return Err((Verdict::Unrecoverable, said(format!("the chip refused memory: {fault}"))));
         }
@@ -258,6 +262,7 @@ mod tests {
                 format!("power failed when {committed} operations had been committed; its recovery finds {all}")
             };
             assert_eq!((judged(all..=all), judged(0..=all + 1)), (Ok(all), Ok(all)), "{name}");
+            assert!(judged(1..=1).unwrap_err().1.contains("when 1 operation had been committed"));
             assert_eq!(judged(0..=all - 1), Err((Verdict::Garbled, found("0 to 47"))), "{name}");
             assert_eq!(judged(all + 1..=all + 1), Err((Verdict::Stale, found("49"))), "{name}");
         }

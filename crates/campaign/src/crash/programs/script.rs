@@ -3,10 +3,10 @@
 use crate::crash::workload::PROGRAM_LINES;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use units::{LINE_BYTES, Line, LineAddr, VirtAddr, ZERO_LINE};
+use units::{LINE_BYTES, Line, LineAddr, VirtAddr, ZERO_LINE, nearest};
 use workload::WorkloadError;
 use workload::kernels::durable::{Damage, Held, Image, Recovery};
-use workload::kernels::{Durable, open_durable};
+use workload::kernels::{Durable, list, open_durable};
 use workload::shadow::Shadow;
 use workload::stream::AccessKind;
 use workload::walker::{Event, Walker};
@@ -75,6 +75,16 @@ impl Script {
     /// # Errors
     /// If there is no such program, or it needs more memory than there is here.
     pub fn of(choice: &Choice, seed: u64) -> Result<Script, String> {
+        // Of a kernel that keeps nothing, its own refusal says more.
+        if !list().iter().any(|kernel| kernel.name == choice.name) {
+            let known = SMALL.map(|(name, _)| name);
+            let hint = nearest(&choice.name, known).map_or(String::new(), |name| format!(" (did you mean {name}?)"));
+            let names = known.join(", ");
+            return Err(format!(
+                "no program '{}' recovers after a loss of power{hint}; there are {names}",
+                choice.name
+            ));
+        }
         let said = |refused: WorkloadError| refused.to_string();
         let Durable { source, arena, recovery } =
             open_durable(&choice.name, &choice.all_settings(), seed).map_err(said)?;
@@ -209,6 +219,7 @@ mod tests {
         let idle = "btree commits no operation: there is nothing to be lost";
         assert_eq!(refusal("btree", &[("inserts", "0")]), idle);
         assert!(refusal("gups", &[]).starts_with("kernel gups keeps nothing over a loss of power: expected log"));
-        assert!(refusal("lock", &[]).contains("did you mean log?"));
+        let unknown = "no program 'lock' recovers after a loss of power (did you mean log?); there are log, btree";
+        assert_eq!(refusal("lock", &[]), unknown);
     }
 }
