@@ -175,7 +175,8 @@ impl fmt::Display for Fraction {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Persistence {
-    /// In which order.
+    /// In which order. At the controller each store goes there by itself under strict and pipelined order; under coalesced
+    /// order a line goes when the program flushes it or when it has to make room.
     #[serde(default)]
     pub order: Order,
     /// Lines of data that become durable together, if they may.
