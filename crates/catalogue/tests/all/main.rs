@@ -4,5 +4,6 @@ mod cores;
 mod engine_rules;
 mod machine_rules;
 mod memories;
+mod persistence;
 mod speculation;
 mod tag_lengths;
