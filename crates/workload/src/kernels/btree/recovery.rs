@@ -99,3 +99,40 @@ impl Walk {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    const FIRST: u64 = NODES_OFFSET;
+
+    /// A root with one key over two leaves with one key each, whose values are numbers from 0.
+    fn found(left: u64, root: u64, right: u64) -> Result<u64, Damage> {
+        let node = |place: u64| Node(FIRST + place * NODE_BYTES);
+        let mut words = BTreeMap::from([(0, FIRST)]);
+        words.extend([(node(0).header().addr, 1), (node(0).key(0).addr, root)]);
+        for (leaf, key) in [(1, left), (2, right)] {
+            words.insert(node(0).slot(leaf - 1).addr, node(leaf).0);
+            words.extend([(node(leaf).header().addr, LEAF | 1), (node(leaf).key(0).addr, key)]);
+            words.insert(node(leaf).slot(0).addr, leaf - 1);
+        }
+        let mut read = |addr: u64| {
+            let word = |index: u64| words.get(&(addr + 8 * index)).copied().unwrap_or_default().to_le_bytes();
+            (0..8).flat_map(word).collect::<Vec<u8>>().try_into().ok()
+        };
+        let tree = TreeRecovery { base: 0, bytes: FIRST + 3 * NODE_BYTES, preload: 0, salt: 0 };
+        tree.recover(&mut Image::new(&mut read)).map(|(operations, _)| operations)
+    }
+
+    #[test]
+    fn a_key_is_refused_on_the_wrong_side_of_the_key_above_it() {
+        assert_eq!((found(49, 50, 50), found(0, 50, u64::MAX)), (Ok(2), Ok(2)));
+        let refused = |leaf: u64| {
+            let addr = FIRST + leaf * NODE_BYTES;
+            Err(Damage::found(format!("the keys of the node at {addr:#x} are out of order")))
+        };
+        assert_eq!((found(50, 50, 51), found(60, 50, 70)), (refused(1), refused(1)));
+        assert_eq!((found(49, 50, 49), found(10, 50, 30)), (refused(2), refused(2)));
+    }
+}

@@ -60,3 +60,32 @@ fn fnv_1a(words: &[u64]) -> u64 {
     const PRIME: u64 = 1_099_511_628_211;
     words.iter().fold(OFFSET_BASIS, |hash, word| (hash ^ word).wrapping_mul(PRIME))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::layout::{REGION_OFFSET, header};
+    use super::*;
+
+    /// What a log finds over two records of one word with these numbers, whose checksums are right, if seven were ever committed.
+    fn found(numbers: [u64; 2]) -> Result<u64, Damage> {
+        let records = numbers.map(|number| [header(number, 1), 100 + number]);
+        let framed = records.iter().flat_map(|record| [record[0], record[1], fnv_1a(record)]);
+        let commit = Commit { records: 7, half: 0, words: 6 };
+        let behind_commit = [0; REGION_OFFSET as usize / 8 - 1];
+        let words: Vec<u64> = [commit.word()].into_iter().chain(behind_commit).chain(framed).collect();
+        let mut memory: Vec<u8> = words.into_iter().flat_map(u64::to_le_bytes).collect();
+        memory.resize(128, 0);
+        let log = LogRecovery { base: 0, halves: Halves::of(4096), records: Records { salt: 0, longest: 1 } };
+        let mut read = |addr: u64| memory[addr as usize..].first_chunk().copied();
+        log.recover(&mut Image::new(&mut read)).map(|(records, _)| records)
+    }
+
+    #[test]
+    fn whole_records_are_refused_that_are_not_the_last_that_were_committed_in_their_order() {
+        assert_eq!(found([5, 6]), Ok(7));
+        for (numbers, wrong) in [([6, 5], "record 6 is where 5 was"), ([5, 7], "record 7 is where 6 was")] {
+            assert_eq!(found(numbers), Err(Damage::found(wrong.to_owned())));
+        }
+        assert_eq!(found([4, 5]), Err(Damage::found("record 4 is where 5 was".to_owned())), "the last one is missing");
+    }
+}
