@@ -1,5 +1,6 @@
 //! The parts and the one text over a memory, from outside, as one program.
 
+mod battery;
 mod buffered;
 mod cached;
 mod counters;
