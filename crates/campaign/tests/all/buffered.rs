@@ -79,6 +79,28 @@ fn of_the_stores_of_two_cores_a_loss_leaves_exactly_the_first_that_were_accepted
     }
 }
 
+/// Core 1's first entry has its counter early. So when the store of core 0 overflows, that entry has to complete before the group is
+/// renewed; and while it does, core 1 stores to a third line of the group. Its counter must be a new one.
+#[test]
+fn a_store_that_comes_while_another_cores_overflow_renews_its_group_gets_a_counter_of_the_renewed_ones() {
+    let [overflows, neighbour, far] = LINES;
+    for name in ["secpb-obcm", "secpb-bcm"] {
+        for writes in
+            [[workload::BYSTANDER, overflows, neighbour, far], [workload::BYSTANDER, far, neighbour, overflows]]
+        {
+            let of_one_core = Workload::of_one_core(writes.to_vec(), true, true);
+            let workload = Workload { turns_from: Some(1), ..of_one_core };
+            let history = History::of(&design(name).unwrap(), &workload, 1, Planted::NONE);
+            let ended = dying::left(&history, 1).pop().unwrap();
+            assert_eq!(ended.progress.0, writes.len());
+            let revival = Revival::of(&history, &ended);
+            let found = revival.judge(&history, &history.allowed(&ended), false);
+            let (later, leaked) = revival.goes_on(&history, &mut Random::new(1));
+            assert_eq!((found, later, leaked), (Verdict::Harmless, Verdict::Harmless, false), "{name}: {workload}");
+        }
+    }
+}
+
 #[test]
 fn every_short_workload_of_two_cores_comes_back_as_far_as_it_was_accepted() {
     let workloads = workload::all_for(true).len();
