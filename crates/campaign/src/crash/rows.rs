@@ -307,3 +307,62 @@ fn recovers_twice(history: &History, left: &DeadMemory) -> Verdict {
     let (_, leaked) = again.goes_on(history, &mut Random::new(history.seed ^ SALT));
     if leaked { content.max(Verdict::Leaked) } else { content }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::workload::{BYSTANDER, LINES, Workload};
+    use super::*;
+    use protection::planted::Planted;
+    use std::collections::BTreeSet;
+
+    fn history(under: &str, writes: &[LineAddr], old: bool) -> History {
+        let workload = Workload::of_one_core(writes.to_vec(), true, old);
+        History::of(&catalogue::design(under).unwrap(), &workload, 1, Planted::NONE)
+    }
+
+    #[test]
+    fn of_a_longer_history_with_a_battery_power_fails_at_40_events_spread_over_it_and_at_its_end() {
+        let history = history("secpb-cobcm", &[LINES[0], LINES[1], LINES[2], BYSTANDER], false);
+        let aftermath = Aftermath::of(&history, &CrashOptions::default());
+        let points: Vec<usize> = aftermath.left().iter().map(|dead| dead.point).collect();
+        let events = *points.last().unwrap();
+        let step = events.div_ceil(40);
+        assert!(step > 1, "the scene is not set: {events} events");
+        assert_eq!(points, (0..events).step_by(step).chain([events]).collect::<Vec<usize>>());
+        assert_eq!(aftermath.points(), points.len());
+    }
+
+    /// Of one write all memories are attacked; of three those that arrive in order, and one other at each point.
+    #[test]
+    fn memories_that_are_left_torn_are_attacked_as_those_that_arrive_in_order_are() {
+        let of_one = history("plp-sp", &LINES[..1], true);
+        let aftermath = Aftermath::of(&of_one, &CrashOptions::default());
+        let (all, torn) = states::distinct(aftermath.left());
+        let chosen = aftermath.chosen();
+        assert_eq!(chosen.len(), all);
+        assert!(torn > 0 && chosen.iter().filter(|dead| !dead.in_order).count() >= torn, "{torn} of {all}");
+        let of_three = history("plp-sp", &LINES, true);
+        let aftermath = Aftermath::of(&of_three, &CrashOptions::default());
+        let is_torn = |dead: &&DeadMemory| !dead.in_order;
+        let last = aftermath.left().iter().rfind(is_torn).unwrap().point;
+        let torn_at_last = |dead: &&DeadMemory| is_torn(dead) && dead.point == last;
+        assert!(aftermath.left().iter().filter(torn_at_last).count() > 1, "the scene is not set");
+        assert_eq!(aftermath.chosen().into_iter().filter(torn_at_last).count(), 1);
+    }
+
+    /// Each of the lines drains in a tuple of its own.
+    #[test]
+    fn who_attacks_what_a_battery_left_remembers_the_memory_after_each_tuple() {
+        let history = history("secpb-cobcm", &[LINES[0], LINES[1], LINES[2], BYSTANDER], false);
+        let aftermath = Aftermath::of(&history, &CrashOptions::default());
+        let dead = aftermath.left().last().unwrap();
+        let went_through = states::memories_between(dead.changes.as_ref().unwrap(), &history.start());
+        let seen: BTreeSet<_> = aftermath.seen(dead, Some(&went_through)).into_iter().collect();
+        assert_eq!(
+            seen.len(),
+            4,
+            "the memory before, and after each of three tuples; after the fourth it is as it was left"
+        );
+        assert!(seen.contains(&history.memory) && !seen.contains(&dead.image));
+    }
+}
