@@ -201,3 +201,72 @@ impl Caches {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crash::workload::LINES;
+    use protection::planted::Planted;
+
+    /// A machine of a design, and its core after these steps, when it is idle.
+    fn idle_after(under: &str, steps: &[Step]) -> (Bench, Core, Random) {
+        let parts = catalogue::design(under).unwrap().parts;
+        let (mut bench, mut random) = (Bench::new(&parts, 1, Planted::NONE), Random::new(1));
+        let core = Core::start(&bench, &parts.persistence, steps, &mut random);
+        bench.run_until(|| core.is_idle());
+        (bench, core, random)
+    }
+
+    #[test]
+    fn under_epochs_a_fence_makes_durable_what_was_flushed_before_it_and_nothing_else_is_certain() {
+        let store = |line| Step::Store(line, [1; 64]);
+        let [flushed, later] = [LINES[0], LINES[1]];
+        let reached = |steps: &[Step]| {
+            let (bench, core, mut random) = idle_after("plp-coalesced", steps);
+            core.lose_power(bench, &mut random).0
+        };
+        let epoch = [store(flushed), Step::Flush(flushed), Step::Fence, store(later)];
+        assert_eq!(reached(&epoch), Reached { durable: 3, begun: 4 });
+        assert_eq!(reached(&[store(flushed), Step::Flush(flushed), store(later)]), Reached { durable: 0, begun: 3 });
+    }
+
+    /// A buffer that has two stores, with the second of which its core has not gone on.
+    struct SecondEnters;
+
+    impl Holder for SecondEnters {
+        fn went_on(&self) -> usize {
+            1
+        }
+
+        fn taken(&self) -> Vec<usize> {
+            vec![0, 1]
+        }
+
+        fn span(&self, _: usize) -> (usize, usize) {
+            (0, 0)
+        }
+
+        fn is_idle_after(&self, _: usize) -> bool {
+            true
+        }
+
+        fn resident(&self) -> Vec<LineAddr> {
+            Vec::new()
+        }
+
+        fn stop(&self, _: &mut Bench) {}
+
+        fn die(&self, _: &mut Bench) {}
+    }
+
+    #[test]
+    fn a_store_that_is_accepted_is_durable_though_its_core_has_not_gone_on() {
+        let parts = catalogue::design("secpb-nogap").unwrap().parts;
+        let bench = || Bench::new(&parts, 1, Planted::NONE);
+        let core = || Core::Held { holder: Rc::new(SecondEnters), stores: vec![0, 3, 5] };
+        assert_eq!(core().begun(), 1);
+        let expected = Reached { durable: 4, begun: 4 };
+        assert_eq!(core().lose_power(bench(), &mut Random::new(1)).0, expected);
+        assert_eq!(core().crash(&mut bench()).unwrap().0, expected);
+    }
+}

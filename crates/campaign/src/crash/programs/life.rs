@@ -25,7 +25,7 @@ use std::ops::RangeInclusive;
 use std::rc::Rc;
 use units::random::Random;
 use units::{Line, LineAddr, ZERO_LINE};
-use workload::kernels::durable::Damage;
+use workload::kernels::durable::{Damage, Held};
 
 /// Power fails within so many operations.
 const OPERATIONS_MAX: u64 = 4;
@@ -207,11 +207,25 @@ impl<'a> Life<'a> {
         if operations > most {
             return Err((Verdict::Garbled, said(format!("its recovery finds {operations}"))));
         }
-        match held.iter().find(|held| held.words != self.script.asked_for(held.number)) {
-            Some(held) => Err((Verdict::Garbled, said(format!("operation {} is not what was asked for", held.number)))),
+        match wrong_among(&held, operations, |number| self.script.asked_for(number)) {
+            Some(wrong) => Err((Verdict::Garbled, said(wrong))),
             None => Ok(operations),
         }
     }
+}
+
+/// What is wrong with what a program holds of so many operations, if anything: one is not where it was, or not what was asked for.
+/// An operation says its number itself, and if that were all, one in another's place would be compared with what it had been.
+fn wrong_among(held: &[Held], operations: u64, asked_for: impl Fn(u64) -> Vec<u64>) -> Option<String> {
+    let (first, last) = (held.first()?.number, held.last()?.number);
+    if let Some((number, held)) = (first..).zip(held).find(|(number, held)| held.number != *number) {
+        return Some(format!("operation {} is where {number} was", held.number));
+    }
+    if last + 1 < operations {
+        return Some(format!("its recovery finds {operations}, and holds none behind operation {last}"));
+    }
+    let wrong = held.iter().find(|held| held.words != asked_for(held.number))?;
+    Some(format!("operation {} is not what was asked for", wrong.number))
 }
 
 impl Machine {
@@ -274,5 +288,39 @@ mod tests {
     fn the_judge_compares_what_is_held_with_what_was_asked_for() {
         let (verdict, story) = judged(&script("log", 3), &script("log", 4), 0..=48).unwrap_err();
         assert!(verdict == Verdict::Garbled && story.ends_with("is not what was asked for"), "{story}");
+    }
+
+    #[test]
+    fn what_is_held_must_have_the_numbers_of_the_last_operations_in_their_order() {
+        let asked_for = |number: u64| vec![100 + number];
+        let wrong = |numbers: &[u64], operations| {
+            let held: Vec<Held> =
+                numbers.iter().map(|number| Held { number: *number, words: asked_for(*number) }).collect();
+            wrong_among(&held, operations, asked_for)
+        };
+        assert_eq!((wrong(&[], 7), wrong(&[5, 6], 7), wrong(&[0, 1, 2], 2)), (None, None, None));
+        assert_eq!(wrong(&[6, 5], 6).as_deref(), Some("operation 5 is where 7 was"));
+        assert_eq!(wrong(&[4, 6], 7).as_deref(), Some("operation 6 is where 5 was"));
+        assert_eq!(wrong(&[4, 5], 7).as_deref(), Some("its recovery finds 7, and holds none behind operation 5"));
+        let other = [Held { number: 6, words: asked_for(5) }];
+        assert_eq!(wrong_among(&other, 7, asked_for).as_deref(), Some("operation 6 is not what was asked for"));
+    }
+
+    /// Which operations are committed, the core says; memory is then as new.
+    #[test]
+    fn under_epochs_a_committed_operation_that_memory_has_lost_is_stale() {
+        let script = script("log", 3);
+        let mut life = Life::new(&catalogue::design("plp-coalesced").unwrap(), &script, 0, Planted::NONE);
+        let verdicts = (0..8).map(|_| {
+            let machine = life.first_machine();
+            let stop = life.until_it_stops(machine, 0);
+            let judged = life.judge(&life.first_machine(), &stop);
+            (*stop.expected.start(), judged.map_err(|(verdict, _)| verdict))
+        });
+        let verdicts: Vec<_> = verdicts.collect();
+        assert!(verdicts.iter().any(|(committed, _)| *committed > 0), "{verdicts:?}");
+        for (committed, judged) in verdicts {
+            assert_eq!(judged, if committed > 0 { Err(Verdict::Stale) } else { Ok(0) });
+        }
     }
 }
