@@ -85,18 +85,18 @@ pub(super) struct Bench {
 
 impl Bench {
     pub fn new(parts: &Parts, seed: u64, planted: Planted) -> Bench {
-        Bench::facing(Rc::new(Unread), parts, DATA_LINES, seed, planted)
+        Bench::facing(Rc::new(Unread), parts, (DATA_LINES, false), seed, planted)
     }
 
-    /// With so many lines of data, and this on the other side.
-    pub fn facing(other: OtherSide, parts: &Parts, lines: u64, seed: u64, planted: Planted) -> Bench {
+    /// With so many lines of data, this on the other side, and a ledger of keystream or none.
+    pub fn facing(other: OtherSide, parts: &Parts, (lines, ledger): (u64, bool), seed: u64, planted: Planted) -> Bench {
         let scheme = parts
             .build_with(lines, seed, planted)
             .unwrap_or_else(|rule| panic!("these parts were never checked: {rule}"));
         let executor = Executor::new();
         let channel = Channel::start(executor.clock(), PcmConfig::secpb());
         let slots = scheme.layout().total_lines();
-        let memory = Rc::new(TimedMemory::new(executor.clock(), channel, slots, &engines(), false, other));
+        let memory = Rc::new(TimedMemory::new(executor.clock(), channel, slots, &engines(), ledger, other));
         let verbs = Rc::new(Explained::new(Timed::new(&memory)));
         Bench { executor, scheme: Rc::new(scheme), memory, verbs }
     }

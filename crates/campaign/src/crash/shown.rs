@@ -37,6 +37,21 @@ impl Changes {
     /// The ledger of what memory has shown, before the first change and after each.
     pub fn shown(&self, before: &Rc<Ledger>, queue: Queue) -> Vec<Rc<Ledger>> {
         let mut ledgers = vec![before.clone()];
+        for (index, leaves) in self.leaving(queue).into_iter().enumerate() {
+            let last = ledgers[index].clone();
+            ledgers.push(if leaves.is_empty() { last } else { Rc::new(with(&last, &leaves)) });
+        }
+        ledgers
+    }
+
+    /// The ledger of what memory has shown after the last change.
+    pub fn shown_at_last(&self, before: &Ledger, queue: Queue) -> Ledger {
+        with(before, &self.leaving(queue).concat())
+    }
+
+    /// The keystream that leaves the chip with each change.
+    fn leaving(&self, queue: Queue) -> Vec<Vec<&Keystream>> {
+        let mut all = Vec::new();
         let (mut spent, mut ready, mut open) = (self.spent.iter().peekable(), BTreeMap::new(), Vec::new());
         for (index, operation) in self.operations.iter().enumerate() {
             while let Some((_, slot, spent)) = spent.next_if(|(asked, ..)| *asked <= index) {
@@ -44,7 +59,7 @@ impl Changes {
             }
             let mut of =
                 |slot: &Slot| [false, true].into_iter().filter_map(|mask| ready.remove(&(*slot, mask))).collect();
-            let leaves: Vec<&Keystream> = match operation {
+            all.push(match operation {
                 Operation::Persist(Role::Data, slot, _) if queue == Queue::Inside => {
                     let of: Vec<&Keystream> = of(slot);
                     open.extend(of);
@@ -53,11 +68,9 @@ impl Changes {
                 Operation::Persist(Role::Data, slot, _) | Operation::Store(Role::Data, slot, _) => of(slot),
                 Operation::Complete(_) => std::mem::take(&mut open),
                 _ => Vec::new(),
-            };
-            let last = ledgers[index].clone();
-            ledgers.push(if leaves.is_empty() { last } else { Rc::new(with(&last, &leaves)) });
+            });
         }
-        ledgers
+        all
     }
 }
 

@@ -84,11 +84,23 @@ fn a_log_without_fences_is_caught_under_epoch_persistency_and_nowhere_else() {
 fn where_nothing_keeps_the_order_or_the_roots_a_program_falls() {
     for program in PROGRAMS {
         let gap = lived("bbb-gap", program, &[], 60, Planted::NONE);
-        assert_eq!((gap.worst, gap.complaint()), (Verdict::Unrecoverable.into(), None), "{program}");
+        // Counters are lost with the power, and their pads serve again.
+        let both = End::from(Verdict::Unrecoverable).leaking(true);
+        assert_eq!((gap.worst, gap.complaint()), (both, None), "{program}");
         let volatile = lived("sc64-bmt", program, &[], 20, Planted::NONE);
         assert_eq!((volatile.worst, volatile.complaint()), (Verdict::Unrecoverable.into(), None), "{program}");
         let plain = lived("none", program, &[], 60, Planted::NONE);
         assert!(plain.worst > End::from(Verdict::Unrecoverable), "the program's recovery alone finds it: {plain:?}");
+    }
+}
+
+/// Lines read back as they were written, whoever has learned of them. The pads of a life go over its losses.
+#[test]
+fn a_pad_that_hides_two_texts_is_no_harmless_end_of_a_program_that_finds_everything() {
+    for under in ["secpb-cobcm", "secpb-nogap"] {
+        let report = lived(under, "log", &[], 20, Planted::new(Bug::NotCounted));
+        assert_eq!(report.worst, Verdict::Leaked, "{under}: {:?}", report.histogram);
+        assert!(report.complaint().is_some());
     }
 }
 

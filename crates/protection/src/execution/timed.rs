@@ -167,6 +167,13 @@ impl TimedMemory {
         self.ledger.as_ref().map(|ledger| ledger.borrow().clone())
     }
 
+    /// Goes on with the ledger of a machine that had the same keys before, if the ledger is on.
+    pub fn carry(&self, ledger: Ledger) {
+        if let Some(own) = &self.ledger {
+            own.replace(ledger);
+        }
+    }
+
     /// The first keystream that served twice, if the ledger is on and one did.
     pub fn keystream_reuse(&self) -> Option<Reuse> {
         self.ledger.as_ref().and_then(|ledger| ledger.borrow().reuse())

@@ -14,7 +14,8 @@ use crate::crash::holder::Holder;
 use crate::crash::shown::Changes;
 use crate::crash::states;
 use crate::crash::storing;
-use protection::domain::Registers;
+use protection::domain::{Queue, Registers};
+use protection::ledger::Ledger;
 use protection::media::Media;
 use protection::persistence::{Order, Persistence};
 use protection::scheme::{Observers, PersistBuffer, Scheme, Sight};
@@ -43,10 +44,19 @@ pub struct Reached {
     pub begun: usize,
 }
 
-/// What outlives power.
+/// What outlives power, and the keystream that an attacker has seen until then.
 pub struct Kept {
     pub media: Media,
     pub registers: Registers,
+    pub shown: Ledger,
+}
+
+impl Kept {
+    /// What there is now.
+    fn of(bench: &Bench) -> Kept {
+        let (media, registers) = (bench.memory.media().borrow().clone(), bench.memory.registers());
+        Kept { media, registers, shown: bench.memory.ledger().unwrap_or_default() }
+    }
 }
 
 /// A core at work.
@@ -77,7 +87,7 @@ impl Core {
             let (stores, contents) = stores.unzip();
             return Core::Held { holder: storing::feed(bench, persistence, contents, random), stores };
         }
-        let start = Kept { media: bench.memory.media().borrow().clone(), registers: bench.memory.registers() };
+        let start = Kept::of(bench);
         let caches = Rc::new(Caches {
             clock: bench.executor.clock().clone(),
             scheme: bench.scheme.clone(),
@@ -119,8 +129,7 @@ impl Core {
         bench.run(async move { told.set(Some(PersistBuffer::of(&scheme).admit(&*verbs, Observers::Blocked).await)) });
         assert_eq!(seen.get(), Some(Sight::Consistent), "an observer is let in when there is nothing to come");
         let steps = behind(stores, holder.taken().len());
-        let (media, registers) = (bench.memory.media().borrow().clone(), bench.memory.registers());
-        Some((Reached { durable: steps, begun: steps }, Kept { media, registers }))
+        Some((Reached { durable: steps, begun: steps }, Kept::of(bench)))
     }
 
     /// Power fails. How far the program had come, and what is left of memory.
@@ -130,13 +139,15 @@ impl Core {
                 holder.die(&mut bench);
                 let steps = behind(&stores, holder.taken().len());
                 let media = bench.memory.media().replace(Media::new(0));
-                (Reached { durable: steps, begun: steps }, Kept { media, registers: bench.memory.registers() })
+                (Reached { durable: steps, begun: steps }, Kept { media, ..Kept::of(&bench) })
             }
             Core::Controlled { caches, start } => {
                 let changes = Changes::among(bench.verbs.take_operations());
                 let reached = Reached { durable: caches.durable.get(), begun: caches.begun.get() };
+                // What a tuple has used that is not complete has not left the chip.
+                let shown = changes.shown_at_last(&start.shown, Queue::Inside);
                 let (media, registers) = states::left_behind(&changes, start.media, start.registers, random);
-                (reached, Kept { media, registers })
+                (reached, Kept { media, registers, shown })
             }
         }
     }

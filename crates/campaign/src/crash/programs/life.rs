@@ -7,6 +7,8 @@
 //!
 //! Where stores are durable in a persist buffer, the program also crashes while the machine goes on. Its recovery is let in when
 //! the buffer has drained, and must find the same in memory by itself, which a fresh chip reads, and through the machine.
+//!
+//! The ledger of keystream goes over losses as far as the keys do, with what had left the chip by then.
 
 use super::core::{Core, Kept, Reached};
 use super::script::Script;
@@ -176,6 +178,9 @@ impl<'a> Life<'a> {
         let machine = Machine::new(&self.parts, keys, self.planted, alarm);
         machine.bench.memory.media().replace(kept.media);
         machine.bench.memory.go_on_with(kept.registers.clone());
+        if durable {
+            machine.bench.memory.carry(kept.shown);
+        }
         let verbs = machine.at_once();
         run_now(machine.bench.scheme.recover(&verbs, &kept.registers));
         machine
@@ -207,8 +212,11 @@ impl<'a> Life<'a> {
         if operations > most {
             return Err((Verdict::Garbled, said(format!("its recovery finds {operations}"))));
         }
-        match wrong_among(&held, operations, |number| self.script.asked_for(number)) {
-            Some(wrong) => Err((Verdict::Garbled, said(wrong))),
+        if let Some(wrong) = wrong_among(&held, operations, |number| self.script.asked_for(number)) {
+            return Err((Verdict::Garbled, said(wrong)));
+        }
+        match machine.bench.memory.keystream_reuse() {
+            Some(_) => Err((Verdict::Leaked, said("a pad had hidden two texts".to_owned()))),
             None => Ok(operations),
         }
     }
@@ -231,7 +239,7 @@ fn wrong_among(held: &[Held], operations: u64, asked_for: impl Fn(u64) -> Vec<u6
 impl Machine {
     /// One whose alarms go there.
     fn new(parts: &Parts, seed: u64, planted: Planted, alarm: Rc<Alarm>) -> Machine {
-        Machine { bench: Bench::facing(alarm.clone(), parts, PROGRAM_LINES, seed, planted), alarm }
+        Machine { bench: Bench::facing(alarm.clone(), parts, (PROGRAM_LINES, true), seed, planted), alarm }
     }
 
     fn at_once(&self) -> AtOnce {
@@ -304,6 +312,24 @@ mod tests {
         assert_eq!(wrong(&[4, 5], 7).as_deref(), Some("its recovery finds 7, and holds none behind operation 5"));
         let other = [Held { number: 6, words: asked_for(5) }];
         assert_eq!(wrong_among(&other, 7, asked_for).as_deref(), Some("operation 6 is not what was asked for"));
+    }
+
+    #[test]
+    fn the_ledger_of_a_life_goes_over_its_losses_as_far_as_its_keys_do() {
+        let script = script("btree", 3);
+        let pads = |under: &str| {
+            let mut life = Life::new(&catalogue::design(under).unwrap(), &script, 0, Planted::NONE);
+            let machine = life.first_machine();
+            let pads = |machine: &Machine| machine.bench.memory.ledger().unwrap().pads();
+            let before = pads(&machine);
+            (before, pads(&life.until_it_stops(machine, 0).machine))
+        };
+        for under in ["secpb-cobcm", "secure-eadr", "plp-sp"] {
+            let (before, after) = pads(under);
+            assert!(0 < before && before < after, "{under}: {before}, {after}");
+        }
+        let (before, after) = pads("sc64-bmt");
+        assert!(before > 0 && after == 0, "other keys make other pads: {before}, {after}");
     }
 
     /// Which operations are committed, the core says; memory is then as new.

@@ -6,7 +6,7 @@
 //!
 //! The campaigns of short workloads compare memory with what was written. Here nothing is compared but what the program finds:
 //! every committed operation must be there, whole, in order, and none besides. So a program that errs is caught, too, and a
-//! scheme that errs is caught by a program.
+//! scheme that errs is caught by a program; but for pads that hide two texts, which no program sees: a ledger does.
 
 mod core;
 mod life;
