@@ -239,7 +239,7 @@ fn entries() -> u32 {
 }
 
 /// The most entries of a persist buffer.
-const ENTRIES_MAX: u32 = 1 << 16;
+pub(crate) const ENTRIES_MAX: u32 = 1 << 16;
 
 /// Any whole number, so that one below zero is held to the same range as zero.
 fn entries_in_range<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {

@@ -10,7 +10,7 @@
 
 use super::{CounterChoice, Parts, TreeKind};
 use crate::ownership::Ownership;
-use crate::persistence::{Order, Persistence, Point, Step};
+use crate::persistence::{ENTRIES_MAX, Order, Persistence, Point, Step};
 
 /// The most cycles that a store may take into a persist buffer.
 const LATENCY_MAX: u64 = 1000;
@@ -135,6 +135,10 @@ impl Persistence {
         ];
         if let Some((_, rule)) = rules.into_iter().find(|(broken, _)| *broken) {
             return Err(rule.to_owned());
+        }
+        // A file is held to it where it is read.
+        if !(1..=ENTRIES_MAX).contains(&self.entries) {
+            return Err(format!("persistence.entries = {}: expected 1 to {ENTRIES_MAX}", self.entries));
         }
         if self.latency_cycles > LATENCY_MAX {
             return Err(format!("persistence.latency_cycles = {}: expected 0 to {LATENCY_MAX}", self.latency_cycles));
