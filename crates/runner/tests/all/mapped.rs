@@ -15,7 +15,7 @@ use workload::walker::{Event, Walker};
 use workload::{Origin, Persistent, Source, WorkloadError};
 
 const INSTRUCTIONS: u64 = 60_000;
-const SCHEMES: [&str; 5] = ["secpb-cobcm", "secpb-cm", "secpb-nogap", "bbb", "plp-sp"];
+const SCHEMES: [&str; 4] = ["secpb-cobcm", "secpb-nogap", "bbb", "plp-sp"];
 
 /// Whether a line, by its first byte, is of a file.
 type IsMapped = fn(VirtAddr) -> bool;
