@@ -230,11 +230,7 @@ impl<S: Supplier> Feed for Program<S> {
         let step = walker.next_step(|event| match event {
             Event::Line { strand, addr, content, mapped, .. } => match translation.physical(strand, addr) {
                 Ok((_, physical)) => {
-                    let mut shadow = shadow.borrow_mut();
-                    if shadow.persisted.is_some() {
-                        about_to_tell(&mut shadow, core, physical.line(), content);
-                    }
-                    tell(&mut shadow, (physical.line(), mapped), content, foreign, counters);
+                    tell((&mut *shadow.borrow_mut(), core), (physical.line(), mapped), content, foreign, counters);
                 }
                 Err(full) => trouble = Some(full),
             },
@@ -302,14 +298,18 @@ fn hand_on_stores(shadow: &mut Shadow, core: usize, touches: &mut [Touch], count
     }
 }
 
-/// Takes the content of a line in, which may be of a file that is mapped; what was otherwise before is noted.
+/// Takes the content of a line in that the program of a core is about to see, which may be of a file that is mapped; what was
+/// otherwise before is noted.
 fn tell(
-    shadow: &mut Shadow,
+    (shadow, core): (&mut Shadow, usize),
     (line, mapped): (LineAddr, bool),
     content: &Line,
     foreign: &mut Vec<LineAddr>,
     counters: &mut FeedCounters,
 ) {
+    if shadow.persisted.is_some() {
+        about_to_tell(shadow, core, line, content);
+    }
     counters.mapped_lines += u64::from(mapped);
     let behind = mapped && becomes_mapped(shadow, line);
     if shadow.tell(line, content) || behind {

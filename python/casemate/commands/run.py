@@ -56,9 +56,11 @@ How to read the table:
   speculation       how guesses of what lines hold fared: words of memory that the design's table held, and whether the
                     candidate of a chunk was ready when that came, came later, came after decryption, or was none
   persist buffer    stores of the program that entered it in a thousand instructions (PPTI), and stores per entry that
-                    they allocated (NWPE); in how many cycles a store found no free entry, or awaited its early steps
-  epochs            lines that the program flushed, persist fences, and fences that waited for a flush, where stores are
-                    durable no earlier than at the memory controller
+                    they allocated (NWPE); in how many of the cores' cycles a store found no free entry, or awaited its
+                    early steps. Under strict persistency at the memory controller, as of plp-sp, each store has an
+                    entry of its own on its way there
+  epochs            lines that the program flushed, persist fences, and fences that waited for a flush, where these
+                    order what becomes durable at the memory controller, or nothing does
   lines compared    lines read from memory against what had been written; a wrong one is an error of the simulation
 
 \b

@@ -4,7 +4,9 @@ from casemate.results.base import Result
 
 
 class PersistBuffer(Result):
-    """Stores into persist buffers, and what they waited for."""
+    """Stores into persist buffers, and what they waited for; under strict persistency at the memory controller, where
+    each goes by itself, into an entry of its own on the way.
+    """
 
     stores: int
     """Stores of the program that entered one."""

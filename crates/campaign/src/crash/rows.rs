@@ -152,14 +152,13 @@ impl<'a> Aftermath<'a> {
             let struck = DeadMemory { image, ..dead.clone() };
             let story = format!("power failed, and then: {how}");
             trials.push(after_tampering(history, &struck, &allowed, story.clone(), &mut random));
-            // What a battery does that finds caches of a chip that has just been switched on.
-            let again = history.parts.persistence.point == Point::Caches;
-            let again = again.then(|| Revival::fails_again(history, &struck, true));
-            if let Some(again) =
-                again.filter(|left| (&left.image, &left.registers) != (&struck.image, &struck.registers))
-            {
-                let story = format!("{story}; and it failed again after recovery");
-                trials.push(after_tampering(history, &again, &allowed, story, &mut random));
+            // What a battery does that finds the caches of a chip that has just been switched on.
+            if history.parts.persistence.point == Point::Caches {
+                let again = Revival::fails_again(history, &struck, true);
+                if (&again.image, &again.registers) != (&struck.image, &struck.registers) {
+                    let story = format!("{story}; and it failed again after recovery");
+                    trials.push(after_tampering(history, &again, &allowed, story, &mut random));
+                }
             }
             if dead.registers.renewal.is_some() {
                 trials.extend(self.struck_again(&struck, &allowed, (&seen, &how), &mut random));

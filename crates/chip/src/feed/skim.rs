@@ -3,7 +3,6 @@
 use super::{FeedCounters, FeedError, Program, Translation, hand_on_stores, note_wrong, pieces, take_effect, tell};
 use crate::load_values::WrongLoad;
 use crate::shadow::Shadow;
-use crate::shadow::persisted::about_to_tell;
 use isa::Instruction;
 use machine::node::{Node, PageKey, Request, Touch};
 use machine::paging::OutOfMemory;
@@ -256,10 +255,8 @@ impl<F: FnMut(&mut Vec<Request>)> Skimmer for Sink<'_, F> {
             Event::Line { strand, addr, content, mapped, .. } => {
                 if let Some((_, physical)) = self.physical(strand, addr) {
                     let mut shadow = self.shadow.borrow_mut();
-                    if shadow.persisted.is_some() {
-                        about_to_tell(&mut shadow, self.core, physical.line(), content);
-                    }
-                    tell(&mut shadow, (physical.line(), mapped), content, self.foreign, self.counters);
+                    let at = (physical.line(), mapped);
+                    tell((&mut *shadow, self.core), at, content, self.foreign, self.counters);
                 }
             }
             Event::ProcessStarted { process, .. } => {

@@ -9,7 +9,6 @@ use super::{RunError, RunOptions};
 use crate::record::{CoreTime, Interval, ReadTimes, ipc, read_latency_ns};
 use crate::sampling::Detail;
 use chip::counts::{Counts, Meters};
-use protection::scheme::PersistBuffer;
 use units::{Clock, Time};
 
 /// More than a table has that is looked at: each is a row, and stays in memory until the run ends.
@@ -54,7 +53,7 @@ pub(super) struct Moment {
     at: Time,
     /// Whether the design speculates on what lines hold.
     speculates: bool,
-    /// Whether it has persist buffers.
+    /// Whether its stores go through persist buffers.
     buffers: bool,
 }
 
@@ -66,7 +65,7 @@ impl Moment {
             at: meters.chip.cores.nodes()[0].borrow().start_of(counts.node.cycles),
             counts,
             speculates: meters.scheme.cryptography().speculation().is_some(),
-            buffers: PersistBuffer::of(&meters.scheme).exists(),
+            buffers: meters.chip.has_buffers(),
         }
     }
 

@@ -50,11 +50,6 @@ impl<'a> PersistBuffer<'a> {
         PersistBuffer(scheme)
     }
 
-    /// Whether the scheme has one, be it what each store goes to the controller through.
-    pub fn exists(&self) -> bool {
-        self.0.persistence.hands_stores_on()
-    }
-
     /// The buffer accepts a store, which makes the line this; the store goes on when this returns. It is durable before,
     /// as soon as its entry has it.
     pub async fn accept<V: Verbs>(&self, verbs: &V, line: LineAddr, content: &Line) {
