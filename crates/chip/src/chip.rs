@@ -6,6 +6,7 @@
 
 pub(crate) mod buffers;
 mod flushes;
+mod look_ahead;
 mod prediction;
 mod room;
 #[cfg(test)]

@@ -69,8 +69,7 @@ struct Translation {
 impl Translation {
     #[inline(always)]
     fn physical(&mut self, strand: Strand, addr: VirtAddr) -> Result<(PageKey, PhysAddr), OutOfMemory> {
-        let Spaces { programs, program } = self.spaces;
-        let key = page_key(strand.process * programs + program, addr, self.page_bytes);
+        let key = self.key(strand, addr);
         let recent = &mut self.recent[key as usize % RECENT];
         if recent.0 != key {
             let mut pages = self.pages.borrow_mut();
@@ -78,6 +77,19 @@ impl Translation {
             self.news |= pages.tables().len() > self.told;
         }
         Ok((PageKey(key), PhysAddr(recent.1 + (addr.0 & (self.page_bytes - 1)))))
+    }
+
+    /// The line of memory in which an address is, if its page has a frame.
+    #[inline(never)]
+    fn known_line(&self, strand: Strand, addr: VirtAddr) -> Option<LineAddr> {
+        let frame = self.pages.borrow().known_frame(self.key(strand, addr))?;
+        Some(PhysAddr(frame.0 + (addr.0 & (self.page_bytes - 1))).line())
+    }
+
+    #[inline(always)]
+    fn key(&self, strand: Strand, addr: VirtAddr) -> u64 {
+        let Spaces { programs, program } = self.spaces;
+        page_key(strand.process * programs + program, addr, self.page_bytes)
     }
 
     /// The tables of pages that this core does not know yet.
@@ -234,6 +246,11 @@ impl<S: Supplier> Feed for Program<S> {
                 }
                 Err(full) => trouble = Some(full),
             },
+            Event::LineAhead { strand, addr } => {
+                if let Some(line) = translation.known_line(strand, addr) {
+                    shadow.borrow().look_ahead(line);
+                }
+            }
             Event::ProcessStarted { process, .. } => {
                 counters.processes = counters.processes.max(u64::from(process) + 1)
             }

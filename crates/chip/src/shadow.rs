@@ -14,13 +14,14 @@
 //!
 //! Several cores have one shadow, and their stores reach it in the order in which the cores execute.
 
+mod known;
 pub(crate) mod persisted;
 #[cfg(test)]
 mod tests;
 
 use crate::predictability::{Predictability, Predictions};
-use machine::observer::{Observer, ObserverCounters};
-use machine::sparse::Sparse;
+use known::KnownLines;
+use machine::observer::ObserverCounters;
 use persisted::{Persisted, remember_before};
 use rustc_hash::FxHashSet;
 use std::ops::Range;
@@ -30,8 +31,10 @@ use units::{LINE_BYTES, Line, LineAddr, ZERO_LINE};
 const WHOLE: u64 = u64::MAX;
 /// Fewer lines than this are not worth forgetting.
 const FEW_LINES: usize = 1 << 15;
+/// While one is forgotten, the host is asked for what is known of the one that comes so many later.
+const FORGOTTEN_AHEAD: usize = 8;
 
-/// One line.
+/// A line on the chip.
 struct Entry {
     bytes: Line,
     line: LineAddr,
@@ -43,11 +46,9 @@ struct Entry {
 
 /// The content of the lines on the chip and of those on their way, and the observer of everything else.
 pub struct Shadow {
-    /// For each line, one more than the index of its entry; nothing if it has none.
-    places: Sparse<u32>,
+    known: KnownLines,
     entries: Vec<Entry>,
     free: Vec<u32>,
-    observer: Observer,
     predictability: Predictability,
     /// Lines that were put into memory before their content was known.
     guessed: FxHashSet<LineAddr>,
@@ -64,10 +65,9 @@ impl Shadow {
     /// Of a memory of this many lines.
     pub fn new(lines: u64) -> Shadow {
         Shadow {
-            places: Sparse::new(lines),
+            known: KnownLines::new(lines),
             entries: Vec::new(),
             free: Vec::new(),
-            observer: Observer::new(lines),
             predictability: Predictability::default(),
             guessed: FxHashSet::default(),
             corrected: FxHashSet::default(),
@@ -91,8 +91,8 @@ impl Shadow {
         if guessed {
             self.corrected.insert(line);
         }
-        let Some(place) = self.place(line) else {
-            let same = self.observer.has(line, content);
+        let Some(place) = self.known.place(line) else {
+            let same = self.known.went_down_as(line, content);
             if same != Some(true) {
                 self.add(Entry { bytes: *content, line, known: WHOLE, ahead: true });
             }
@@ -111,7 +111,7 @@ impl Shadow {
         if self.persisted.is_some() {
             remember_before(self, line);
         }
-        let place = match self.place(line) {
+        let place = match self.known.place(line) {
             Some(place) => place,
             None => self.add(Entry { bytes: ZERO_LINE, line, known: 0, ahead: true }),
         };
@@ -124,7 +124,7 @@ impl Shadow {
     /// Whether the program should load `bytes` from `range` of the line. Once asked, nothing is forgotten any more.
     pub fn agrees(&mut self, line: LineAddr, range: Range<usize>, bytes: &[u8]) -> bool {
         self.keeps_all = true;
-        self.place(line).is_some_and(|place| self.entries[place].bytes[range] == *bytes)
+        self.known.place(line).is_some_and(|place| self.entries[place].bytes[range] == *bytes)
     }
 
     /// The plaintext of a line that goes to memory now. From here on memory has to return it. Bytes that the feed never
@@ -139,7 +139,7 @@ impl Shadow {
         if !self.corrected.is_empty() {
             self.corrected.remove(&line);
         }
-        let content = match self.place(line) {
+        let content = match self.known.place(line) {
             Some(place) => {
                 let entry = &mut self.entries[place];
                 (entry.known, entry.ahead) = (WHOLE, false);
@@ -147,30 +147,30 @@ impl Shadow {
             }
             None => ZERO_LINE,
         };
-        self.observer.put(line, &content);
+        self.known.goes_down(line, &content);
         content
     }
 
     /// The plaintext of a line that memory is asked for although it was never put there.
     pub fn start_up(&mut self, line: LineAddr) -> Line {
-        if self.place(line).is_none() {
+        if self.known.place(line).is_none() {
             self.guessed.insert(line);
         }
         let content = self.settle(line);
         // Stores that wait are of a later time.
         let Some(kept) = self.persisted.as_ref().and_then(|persisted| persisted.content(line)) else { return content };
-        self.observer.put(line, &kept);
+        self.known.goes_down(line, &kept);
         kept
     }
 
     /// Memory returned a line: it is compared with what was put, and remembered, but for what was stored meanwhile.
     pub fn returned(&mut self, line: LineAddr, content: &Line) {
-        self.observer.check(line, content);
+        self.known.comes_up(line, content);
         self.predictability.filled(content);
         if let Some(persisted) = &mut self.persisted {
             persisted.filled(line, content);
         }
-        let Some(place) = self.place(line) else {
+        let Some(place) = self.known.place(line) else {
             self.add(Entry { bytes: *content, line, known: WHOLE, ahead: false });
             return;
         };
@@ -191,10 +191,14 @@ impl Shadow {
     /// Forgets what memory has too, except lines that are on the chip.
     pub fn forget(&mut self, on_chip: impl Fn(LineAddr) -> bool) {
         // From the end, so that the places are taken again from the beginning.
-        for (place, entry) in self.entries.iter_mut().enumerate().rev() {
+        for place in (0..self.entries.len()).rev() {
+            if let Some(next) = place.checked_sub(FORGOTTEN_AHEAD) {
+                self.known.look_ahead(self.entries[next].line);
+            }
+            let entry = &mut self.entries[place];
             if entry.known != 0 && !entry.ahead && !on_chip(entry.line) {
                 entry.known = 0;
-                *self.places.entry(entry.line.0) = 0;
+                self.known.set_place(entry.line, None);
                 self.free.push(place as u32);
             }
         }
@@ -205,12 +209,17 @@ impl Shadow {
     pub fn newer_than_memory(&self) -> impl Iterator<Item = LineAddr> + '_ {
         let ahead = self.entries.iter().filter(|entry| entry.known == WHOLE && entry.ahead);
         let written = ahead.filter(|entry| !self.corrected.contains(&entry.line));
-        written.filter(|entry| self.observer.has(entry.line, &entry.bytes) == Some(false)).map(|entry| entry.line)
+        written.filter(|entry| self.known.went_down_as(entry.line, &entry.bytes) == Some(false)).map(|entry| entry.line)
+    }
+
+    /// Asks the host for what is known of a line.
+    pub fn look_ahead(&self, line: LineAddr) {
+        self.known.look_ahead(line);
     }
 
     /// What the observer has seen.
     pub fn observed(&self) -> ObserverCounters {
-        self.observer.counters()
+        self.known.observed()
     }
 
     /// What the tables of frequent values would have predicted.
@@ -221,20 +230,15 @@ impl Shadow {
     /// Bytes of this process that the lines, their places and the fingerprints take.
     pub fn footprint_bytes(&self) -> u64 {
         let entries = self.entries.capacity() * size_of::<Entry>();
-        entries as u64 + self.places.footprint_bytes() + self.observer.footprint_bytes()
+        entries as u64 + self.known.footprint_bytes()
     }
 
     fn held(&self) -> usize {
         self.entries.len() - self.free.len()
     }
 
-    #[inline]
-    fn place(&self, line: LineAddr) -> Option<usize> {
-        self.places.get(line.0).and_then(|place| (*place as usize).checked_sub(1))
-    }
-
     fn add(&mut self, entry: Entry) -> usize {
-        let line = entry.line.0;
+        let line = entry.line;
         let place = match self.free.pop() {
             Some(place) => {
                 self.entries[place as usize] = entry;
@@ -245,7 +249,7 @@ impl Shadow {
                 self.entries.len() - 1
             }
         };
-        *self.places.entry(line) = place as u32 + 1;
+        self.known.set_place(line, Some(place));
         place
     }
 }

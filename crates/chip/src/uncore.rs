@@ -120,6 +120,7 @@ impl Uncore {
                 }
                 let left = at;
                 let at = if in_l2 { at } else { at + self.request_takes(core, line, at) };
+                self.look_ahead(line);
                 self.reads.set(self.reads.get() + 1);
                 self.chip.misses.push(at, Miss { core, line, word, kind, left, in_l2 });
             } else {
@@ -130,6 +131,14 @@ impl Uncore {
                 }
             }
         }
+    }
+
+    /// Asks the host for what a miss of the line takes, while it is on its way. Out of line: most calls of
+    /// [`Uncore::take_up`] find nothing to take up.
+    #[inline(never)]
+    fn look_ahead(&self, line: LineAddr) {
+        self.chip.look_ahead(line);
+        self.scheme.name_fetched(line, |slot| self.memory.look_ahead(slot));
     }
 
     /// From what leaves a core's private caches at `at` to the end of the last-level cache's look-up.

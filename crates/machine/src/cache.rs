@@ -10,6 +10,7 @@
 //! tag and writes nothing.
 
 use crate::bits::BitSet;
+use crate::look_ahead::look_ahead;
 use serde::{Deserialize, Serialize};
 use std::array;
 
@@ -134,6 +135,19 @@ impl TagArray {
         let base = self.set(key) * self.ways;
         let way = self.tags[base..base + self.ways].iter().position(|&tag| tag == key)?;
         Some(Slot((base + way) as u32))
+    }
+
+    /// Asks the host for the set of `key`.
+    #[inline]
+    pub fn look_ahead(&self, key: u64) {
+        let set = self.set(key);
+        let base = set * self.ways;
+        for way in (0..self.ways).step_by(RUN) {
+            look_ahead(&self.tags, base + way);
+        }
+        look_ahead(&self.stamps, base);
+        look_ahead(&self.states, base);
+        look_ahead(&self.last_used, set);
     }
 
     /// Where `key` is; makes it the most recently used of its set.

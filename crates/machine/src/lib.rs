@@ -9,6 +9,7 @@ pub mod channel;
 pub mod coherence;
 pub mod dram;
 pub mod llc;
+pub mod look_ahead;
 pub mod lookups;
 pub mod memory;
 pub mod miss_prediction;

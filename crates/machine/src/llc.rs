@@ -59,6 +59,11 @@ impl Llc {
         self.inclusion
     }
 
+    /// Asks the host for what a look-up of the line takes.
+    pub fn look_ahead(&self, line: LineAddr) {
+        self.tags.look_ahead(line.0);
+    }
+
     /// Whether a line is there; that is a use of it.
     pub fn look_up(&mut self, line: LineAddr) -> bool {
         self.tags.lookup(line.0).is_some()

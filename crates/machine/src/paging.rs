@@ -45,6 +45,10 @@ const PROCESS_SHIFT: u64 = 40;
 /// What the allocator hands out as a whole.
 const BLOCK_BYTES: u64 = 2 << 20;
 
+/// The frames of as many pages as one table of the last level is for; [`UNTOUCHED`] of those that have none.
+type Leaf = [u32; 1 << LEVEL_BITS];
+const UNTOUCHED: u32 = u32::MAX;
+
 /// The page tables of all processes.
 pub struct PageTable {
     page_bytes: u64,
@@ -52,7 +56,9 @@ pub struct PageTable {
     blocks: Permutation,
     within_block: Permutation,
     used: u64,
-    table: FxHashMap<u64, u64>,
+    /// The frames of neighbouring pages, by what their numbers have in common: those that a program touches are near each
+    /// other on the host too.
+    table: FxHashMap<u64, Box<Leaf>>,
     /// Levels of page tables and how they lie, if a walker reads them.
     walked: Option<(usize, TableLayout)>,
     /// Physical page numbers of page tables, by level and by the part of a page's number that chooses the table.
@@ -68,6 +74,12 @@ pub struct PageTable {
 pub fn page_key(process: u32, addr: VirtAddr, page_bytes: u64) -> u64 {
     let huge = u64::from(page_bytes > PAGE_BYTES as u64) << 63;
     huge | (u64::from(process) << 40) | (addr.0 >> page_bytes.trailing_zeros())
+}
+
+/// Where the frame of a page is in the table.
+#[inline]
+fn place(key: u64) -> (u64, usize) {
+    (key >> LEVEL_BITS, key as usize % (1 << LEVEL_BITS))
 }
 
 impl PageTable {
@@ -120,16 +132,25 @@ impl PageTable {
     /// # Errors
     /// [`OutOfMemory`] if none is left.
     pub fn frame(&mut self, key: u64) -> Result<PhysAddr, OutOfMemory> {
-        if let Some(frame) = self.table.get(&key) {
-            return Ok(PhysAddr(frame * self.page_bytes));
+        if let Some(frame) = self.known_frame(key) {
+            return Ok(frame);
         }
         let frame = self.take()?;
-        self.table.insert(key, frame);
+        let (leaf, index) = place(key);
+        self.table.entry(leaf).or_insert_with(|| Box::new([UNTOUCHED; 1 << LEVEL_BITS]))[index] = frame as u32;
         if let Some((levels, layout)) = self.walked {
             let tables = self.tables_of(PageKey(key), levels, layout)?;
             self.told.push(tables);
         }
         Ok(PhysAddr(frame * self.page_bytes))
+    }
+
+    /// The start of the frame of a page, if it has one.
+    #[inline]
+    pub fn known_frame(&self, key: u64) -> Option<PhysAddr> {
+        let (leaf, index) = place(key);
+        let frame = self.table.get(&leaf).map(|leaf| leaf[index])?;
+        (frame != UNTOUCHED).then(|| PhysAddr(u64::from(frame) * self.page_bytes))
     }
 
     /// The next free frame.

@@ -1,36 +1,32 @@
 //! Something for every line of a memory, kept only where there is something.
 //!
-//! A map of small directories over pages of some lines: a page costs its content and little more, and a memory of many
-//! gigabytes costs four bytes for each 128 KiB of it until it is used. Copies share the pages that neither has changed since;
-//! what is copied at once is the map, and the directories that are used.
+//! A map of small directories over pages of 2 KB: a page costs its content and little more, and a memory of many gigabytes
+//! costs next to nothing until it is used. Copies share the pages that neither has changed since; what is copied at once is the
+//! map, and the directories that are used.
 //!
-//! A program that touches one line here and one there pays for whole pages and directories, in time as in memory, and one that
-//! touches all for what each page has apart from its content: pages are of half the size that a page of the machine's has.
+//! Pages are of so many bytes, not of so many lines: of what is small a page has many lines, so that the directories over them
+//! stay near, on the host, whatever the simulated memory's size. A program that touches one line here and one there pays for
+//! whole pages, in time as in memory, and one that touches all for what each page has apart from its content.
 
+use crate::look_ahead::look_ahead;
 use std::rc::Rc;
 use units::{Line, ZERO_LINE};
 
-const LINES_PER_PAGE: usize = u32::BITS as usize;
 const PAGES_PER_DIRECTORY: usize = 64;
 
 /// No directory, in the map.
 const NONE: u32 = u32::MAX;
 
-type Page<T> = [T; LINES_PER_PAGE];
-
 #[derive(Clone)]
-struct Directory<T> {
+struct Directory<T, const PAGE: usize> {
     /// Which of the memory's stretches it is of.
     stretch: usize,
-    /// For each page, one bit for each line that holds something: apart from the pages, so that asking whether a line
-    /// holds anything does not touch its page.
-    held: [u32; PAGES_PER_DIRECTORY],
-    pages: [Option<Rc<Page<T>>>; PAGES_PER_DIRECTORY],
+    pages: [Option<Rc<[T; PAGE]>>; PAGES_PER_DIRECTORY],
 }
 
-impl<T> Directory<T> {
-    fn empty(stretch: usize) -> Directory<T> {
-        Directory { stretch, held: [0; PAGES_PER_DIRECTORY], pages: [const { None }; PAGES_PER_DIRECTORY] }
+impl<T, const PAGE: usize> Directory<T, PAGE> {
+    fn empty(stretch: usize) -> Self {
+        Directory { stretch, pages: [const { None }; PAGES_PER_DIRECTORY] }
     }
 }
 
@@ -44,134 +40,139 @@ impl Default for Cells {
     }
 }
 
-/// A sparse array indexed by line.
+/// A sparse array indexed by line, of defaults to begin with.
 #[derive(Clone)]
-pub struct Sparse<T> {
+pub struct Sparse<T, const PAGE: usize> {
     /// For each stretch of the memory, where in `directories` its own is.
     map: Vec<u32>,
-    directories: Vec<Directory<T>>,
+    directories: Vec<Directory<T, PAGE>>,
     pages: u64,
 }
 
-impl<T: Copy + Default> Sparse<T> {
-    /// An array of this many lines that holds nothing.
-    pub fn new(lines: u64) -> Sparse<T> {
-        let stretches = lines.div_ceil((LINES_PER_PAGE * PAGES_PER_DIRECTORY) as u64) as usize;
+impl<T: Copy + Default, const PAGE: usize> Sparse<T, PAGE> {
+    /// Lines that one directory is for.
+    const STRETCH: usize = PAGE * PAGES_PER_DIRECTORY;
+
+    /// An array of this many lines.
+    pub fn new(lines: u64) -> Self {
+        let stretches = lines.div_ceil(Self::STRETCH as u64) as usize;
         Sparse { map: vec![NONE; stretches], directories: Vec::new(), pages: 0 }
     }
 
-    fn directory(&self, stretch: usize) -> Option<&Directory<T>> {
-        self.directories.get(self.map[stretch] as usize)
+    /// What a line holds.
+    #[inline]
+    pub fn get(&self, line: u64) -> T {
+        let (stretch, page, index) = Self::split(line);
+        self.page(stretch, page).map_or_else(T::default, |page| page[index])
     }
 
-    /// Whether a line holds something.
-    pub fn holds(&self, line: u64) -> bool {
-        let (stretch, page, index) = split(line);
-        self.directory(stretch).is_some_and(|directory| directory.held[page] >> index & 1 == 1)
-    }
-
-    /// What a line holds, if it holds something.
-    pub fn get(&self, line: u64) -> Option<&T> {
-        let (stretch, page, index) = split(line);
-        let directory = self.directory(stretch)?;
-        let held = directory.held[page] >> index & 1 == 1;
-        directory.pages[page].as_ref().filter(|_| held).map(|page| &page[index])
-    }
-
-    /// What a line holds, for changing; from now on it holds something, the default to begin with.
+    /// What a line holds, for changing.
+    #[inline]
     pub fn entry(&mut self, line: u64) -> &mut T {
-        let (stretch, page, index) = split(line);
+        let (stretch, page, index) = Self::split(line);
         if self.map[stretch] == NONE {
-            self.map[stretch] = self.directories.len() as u32;
-            self.directories.push(Directory::empty(stretch));
+            self.begin(stretch);
         }
         let directory = &mut self.directories[self.map[stretch] as usize];
-        directory.held[page] |= 1 << index;
         let page = directory.pages[page].get_or_insert_with(|| {
             self.pages += 1;
-            Rc::new([T::default(); LINES_PER_PAGE])
+            Rc::new([T::default(); PAGE])
         });
         &mut Rc::make_mut(page)[index]
     }
 
+    /// Asks the host for what [`Sparse::entry`] touches of a line.
+    #[inline]
+    pub fn look_ahead(&self, line: u64) {
+        let (stretch, page, index) = Self::split(line);
+        if let Some(page) = self.page(stretch, page) {
+            // What says whether a copy shares the page lies right before its beginning.
+            look_ahead(page, 0);
+            look_ahead(page, index);
+        }
+    }
+
+    /// The lines of the pages that there are, in order, with what they hold.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, T)> + '_ {
+        let pages = self.used().into_iter().flat_map(|(stretch, directory)| {
+            let pages = directory.pages.iter().enumerate();
+            pages.filter_map(move |(page, there)| Some((stretch * PAGES_PER_DIRECTORY + page, there.as_ref()?)))
+        });
+        pages.flat_map(|(number, page)| ((number * PAGE) as u64..).zip(page.iter().copied()))
+    }
+
+    /// Bytes of this process that the content takes.
+    pub fn footprint_bytes(&self) -> u64 {
+        self.pages * (PAGE * size_of::<T>()) as u64
+    }
+
+    #[cold]
+    fn begin(&mut self, stretch: usize) {
+        self.map[stretch] = self.directories.len() as u32;
+        self.directories.push(Directory::empty(stretch));
+    }
+
+    #[inline]
+    fn page(&self, stretch: usize, page: usize) -> Option<&[T; PAGE]> {
+        self.directories.get(self.map[stretch] as usize)?.pages[page].as_deref()
+    }
+
     /// The stretches that have a directory, in order. Of a large memory these are few, and its map is long.
-    fn used(&self) -> Vec<(usize, &Directory<T>)> {
+    fn used(&self) -> Vec<(usize, &Directory<T, PAGE>)> {
         let mut used: Vec<_> = self.directories.iter().map(|directory| (directory.stretch, directory)).collect();
         used.sort_unstable_by_key(|(stretch, _)| *stretch);
         used
     }
 
-    /// Every line that holds something, in order, with what it holds.
-    pub fn iter(&self) -> impl Iterator<Item = (u64, &T)> + '_ {
-        let pages = self.used().into_iter().flat_map(|(i, directory)| {
-            // Most pages of a directory hold nothing; what holds something is there.
-            let holding = directory.held.iter().enumerate().filter(|(_, held)| **held != 0);
-            holding
-                .filter_map(move |(j, held)| Some((i * PAGES_PER_DIRECTORY + j, directory.pages[j].as_ref()?, *held)))
-        });
-        pages.flat_map(|(number, page, held)| {
-            ones(held).map(move |index| ((number * LINES_PER_PAGE + index) as u64, &page[index]))
-        })
+    #[inline]
+    fn split(line: u64) -> (usize, usize, usize) {
+        let page = line as usize / PAGE;
+        (page / PAGES_PER_DIRECTORY, page % PAGES_PER_DIRECTORY, line as usize % PAGE)
     }
-
-    /// Bytes of this process that the content takes.
-    pub fn footprint_bytes(&self) -> u64 {
-        self.pages * size_of::<Page<T>>() as u64
-    }
-}
-
-/// The bits of a word that are one, from the lowest on.
-fn ones(mut word: u32) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let lowest = (word != 0).then(|| word.trailing_zeros() as usize)?;
-        word &= word - 1;
-        Some(lowest)
-    })
-}
-
-fn split(line: u64) -> (usize, usize, usize) {
-    let page = line as usize / LINES_PER_PAGE;
-    (page / PAGES_PER_DIRECTORY, page % PAGES_PER_DIRECTORY, line as usize % LINES_PER_PAGE)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
 
-    #[test]
-    fn what_was_put_in_is_there_and_nothing_else() {
-        let mut array = Sparse::new(200_000);
-        for line in [0, 63, 64, 65_535, 65_536, 199_999] {
-            assert_eq!(array.get(line), None);
-            *array.entry(line) = line + 1;
+    proptest! {
+        #[test]
+        fn it_holds_what_was_put_in_and_defaults_elsewhere_and_a_copy_sees_no_later_change(
+            changes in proptest::collection::vec((0..3_u64, 0..300_u64, 1..9_u64), 1..200),
+            copied_at in 0..200_usize,
+        ) {
+            // Lines of several pages and directories.
+            let stretch = Sparse::<u64, 32>::STRETCH as u64;
+            let (mut array, mut naive) = (Sparse::<u64, 32>::new(3 * stretch), BTreeMap::new());
+            let (mut copy, mut naive_copy) = (array.clone(), naive.clone());
+            for (number, &(directory, line, value)) in changes.iter().enumerate() {
+                if number == copied_at {
+                    (copy, naive_copy) = (array.clone(), naive.clone());
+                }
+                let line = directory * stretch + line;
+                array.look_ahead(line);
+                *array.entry(line) = value;
+                naive.insert(line, value);
+                // The copy changes too, elsewhere.
+                *copy.entry(line + 300) = value;
+                naive_copy.insert(line + 300, value);
+            }
+            for (array, naive) in [(&array, &naive), (&copy, &naive_copy)] {
+                let held: Vec<_> = array.iter().filter(|(_, value)| *value != 0).collect();
+                prop_assert_eq!(held, naive.iter().map(|(line, value)| (*line, *value)).collect::<Vec<_>>());
+                prop_assert!((0..3 * stretch).step_by(7).all(|line| array.get(line) == naive.get(&line).copied().unwrap_or(0)));
+            }
         }
-        let held: Vec<_> = array.iter().map(|(line, item)| (line, *item)).collect();
-        assert_eq!(held, [0, 63, 64, 65_535, 65_536, 199_999].map(|line| (line, line + 1)));
-        assert_eq!(array.get(1), None);
     }
 
     #[test]
-    fn directories_keep_their_places_in_any_order_of_writing() {
-        let stretch = (LINES_PER_PAGE * PAGES_PER_DIRECTORY) as u64;
-        let mut array = Sparse::new(4 * stretch);
-        for line in [3 * stretch, stretch + 1, 0, 3 * stretch + 2] {
-            *array.entry(line) = line;
-        }
-        let held: Vec<_> = array.iter().map(|(line, _)| line).collect();
-        assert_eq!(held, [0, stretch + 1, 3 * stretch, 3 * stretch + 2]);
-        assert!(!array.holds(2 * stretch));
-        assert_eq!(array.get(stretch + 1), Some(&(stretch + 1)));
-    }
-
-    #[test]
-    fn a_copy_and_what_it_is_of_do_not_see_each_others_writes() {
-        let mut array = Sparse::new(200_000);
-        *array.entry(7) = 1;
-        let mut copy = array.clone();
-        *copy.entry(7) = 2;
-        *copy.entry(100_000) = 3;
-        *array.entry(150_000) = 4;
-        assert_eq!((array.get(7), array.get(100_000), array.get(150_000)), (Some(&1), None, Some(&4)));
-        assert_eq!((copy.get(7), copy.get(100_000), copy.get(150_000)), (Some(&2), Some(&3), None));
+    fn a_page_is_made_when_one_of_its_lines_is_changed() {
+        let mut array = Sparse::<u32, 32>::new(1 << 30);
+        assert_eq!((array.get(1 << 29), array.footprint_bytes()), (0, 0));
+        *array.entry(1 << 29) = 0;
+        *array.entry((1 << 29) + 1) = 1;
+        assert_eq!(array.footprint_bytes(), 32 * 4);
     }
 }

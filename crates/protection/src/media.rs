@@ -90,33 +90,49 @@ impl Shape {
     }
 }
 
+/// Slots that one word says of whether something was written to them.
+const WORD: u64 = u64::BITS as u64;
+
 /// The content of a whole memory.
 #[derive(Clone)]
 pub struct Media {
-    lines: Sparse<Cells>,
+    lines: Sparse<Cells, 32>,
+    /// For each 64 slots, which of them something was written to: apart, so that asking does not touch what they hold.
+    written: Sparse<u64, 128>,
     /// The lower 64 spare bits.
-    beside: Sparse<u64>,
+    beside: Sparse<u64, 128>,
     /// The upper ones, from when there are any: few designs have them.
-    upper: Option<Sparse<u64>>,
+    upper: Option<Sparse<u64, 128>>,
     slots: u64,
 }
 
 impl Media {
     /// A blank memory of this many slots.
     pub fn new(slots: u64) -> Media {
-        Media { lines: Sparse::new(slots), beside: Sparse::new(slots), upper: None, slots }
+        let written = Sparse::new(slots.div_ceil(WORD));
+        Media { lines: Sparse::new(slots), written, beside: Sparse::new(slots), upper: None, slots }
     }
 
     /// What a slot holds.
     pub fn read(&self, slot: Slot) -> Untrusted {
-        let lower = self.beside.get(slot.0).copied().unwrap_or(0);
-        let upper = self.upper.as_ref().and_then(|upper| upper.get(slot.0)).copied().unwrap_or(0);
-        let beside = u128::from(lower) | u128::from(upper) << u64::BITS;
-        self.lines.get(slot.0).map_or(Untrusted::BLANK, |cells| Untrusted::with(cells.0, beside))
+        if self.is_blank(slot) {
+            return Untrusted::BLANK;
+        }
+        let upper = self.upper.as_ref().map_or(0, |upper| upper.get(slot.0));
+        let beside = u128::from(self.beside.get(slot.0)) | u128::from(upper) << u64::BITS;
+        Untrusted::with(self.lines.get(slot.0).0, beside)
+    }
+
+    /// Asks the host for what a slot holds.
+    pub fn look_ahead(&self, slot: Slot) {
+        self.written.look_ahead(slot.0 / WORD);
+        self.lines.look_ahead(slot.0);
+        self.beside.look_ahead(slot.0);
     }
 
     /// Puts bytes into a slot; its spare bits stay.
     pub fn write(&mut self, slot: Slot, content: &Line) {
+        *self.written.entry(slot.0 / WORD) |= 1 << (slot.0 % WORD);
         self.lines.entry(slot.0).0 = *content;
     }
 
@@ -128,7 +144,7 @@ impl Media {
         self.write(slot, &content.examine());
         let beside = content.beside();
         let (lower, upper) = (beside as u64, (beside >> u64::BITS) as u64);
-        if lower != 0 || self.beside.holds(slot.0) {
+        if lower != 0 || self.beside.get(slot.0) != 0 {
             *self.beside.entry(slot.0) = lower;
         }
         if upper != 0 || self.upper.is_some() {
@@ -138,19 +154,29 @@ impl Media {
 
     /// Whether nothing was ever written to a slot.
     pub fn is_blank(&self, slot: Slot) -> bool {
-        !self.lines.holds(slot.0)
+        self.written.get(slot.0 / WORD) >> (slot.0 % WORD) & 1 == 0
     }
 
     /// All slots that were written to, in order.
-    pub fn written_slots(&self) -> impl Iterator<Item = (Slot, &Line)> + '_ {
-        self.lines.iter().map(|(slot, cells)| (Slot(slot), &cells.0))
+    pub fn written_slots(&self) -> impl Iterator<Item = (Slot, Line)> + '_ {
+        let slots = self.written.iter().flat_map(|(word, slots)| ones(slots).map(move |slot| word * WORD + slot));
+        slots.map(|slot| (Slot(slot), self.lines.get(slot).0))
     }
 
     /// Bytes of this process that the content takes.
     pub fn footprint_bytes(&self) -> u64 {
         let upper = self.upper.as_ref().map_or(0, Sparse::footprint_bytes);
-        self.lines.footprint_bytes() + self.beside.footprint_bytes() + upper
+        self.lines.footprint_bytes() + self.written.footprint_bytes() + self.beside.footprint_bytes() + upper
     }
+}
+
+/// The bits of a word that are one, from the lowest on.
+fn ones(mut word: u64) -> impl Iterator<Item = u64> {
+    std::iter::from_fn(move || {
+        let lowest = (word != 0).then(|| u64::from(word.trailing_zeros()))?;
+        word &= word - 1;
+        Some(lowest)
+    })
 }
 
 #[cfg(test)]

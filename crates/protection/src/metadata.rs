@@ -29,7 +29,7 @@ use crate::counter::Steady;
 use crate::layout::Layout;
 use crate::on_chip::{Copies, OnChip};
 use crate::planted::Planted;
-use crate::slot::Slot;
+use crate::slot::{Role, Slot};
 use crate::tree::{Node, Parent, Tree};
 use derive_more::AddAssign;
 use std::cell::{Cell, RefCell};
@@ -116,10 +116,20 @@ impl Metadata {
         self.tree.as_ref().and_then(|tree| tree.parent(&self.layout, slot))
     }
 
-    /// Whether a line is on the chip, wherever.
-    pub fn is_on_chip(&self, slot: Slot) -> bool {
-        let role = self.layout.place(slot).0;
-        self.on_chip(|chip| chip.caches.peek(role, slot).is_some() || chip.forest.is_root(Node::Stored(slot)))
+    /// Names the slots of a line of metadata and of the nodes above it, up to the first that is on the chip, wherever. Looking
+    /// is no use of them.
+    pub fn name_missing(&self, slot: Slot, mut role: Role, name: &mut impl FnMut(Slot)) {
+        let mut missing = Some(slot);
+        while let Some(slot) = missing.filter(|slot| !self.on_chip(|chip| chip.has(role, *slot))) {
+            name(slot);
+            missing = match self.parent(slot) {
+                Some(Parent { node: Node::Stored(above), level, .. }) => {
+                    role = Role::Node(level as u8);
+                    Some(above)
+                }
+                _ => None,
+            };
+        }
     }
 
     /// Whether the next line of bitmaps is brought after one that was missed.

@@ -92,6 +92,12 @@ impl OnChip {
         keeps(&self.forest, role, slot) || self.caches.holds(role, slot)
     }
 
+    /// Whether a line is on the chip, wherever. Looking is no use of it.
+    pub fn has(&mut self, role: Role, slot: Slot) -> bool {
+        self.is_in_its_cache(role, slot)
+            || self.caches.shared.as_ref().is_some_and(|shared| shared.peek(slot).is_some())
+    }
+
     /// The content of a line, if it is on the chip.
     pub fn get(&mut self, role: Role, slot: Slot) -> Option<&Line> {
         if keeps(&self.forest, role, slot) { self.forest.node(slot) } else { self.caches.get(role, slot) }

@@ -330,7 +330,12 @@ impl Bench<'_> {
 /// The slots that an access fetches, a read's line last. What a write stores waits in its controller's queue, whatever the
 /// row.
 fn fetched(scheme: &Scheme, target: LineAddr, of: Of) -> Vec<Slot> {
-    let mut slots = scheme.fetched_for(target);
+    let mut slots = Vec::new();
+    scheme.name_fetched(target, |slot| {
+        if !slots.contains(&slot) {
+            slots.push(slot);
+        }
+    });
     if of != Of::Read {
         slots.pop();
     }

@@ -28,6 +28,9 @@ use wire::word::{self, Control, Word};
 /// The most accesses of one piece of a repeated string instruction: eight iterations of a copy.
 pub const PIECE_ACCESSES: usize = 16;
 
+/// Among so many records behind a line the next one is looked for.
+const RECORDS_AHEAD: usize = 32;
+
 /// More blocks than any program has: a number beyond it is damage, not a reason to reserve memory.
 const BLOCKS_MAX: usize = 1 << 24;
 
@@ -176,7 +179,12 @@ impl<S: Supplier> Walker<S> {
         loop {
             match self.advance()? {
                 Found::Step(next) => return Ok(Some(self.hand_out(next))),
-                Found::Line(addr, detail) => other(Event::line(self.chunk.strand, addr, detail, &self.line)),
+                Found::Line(addr, detail) => {
+                    other(Event::line(self.chunk.strand, addr, detail, &self.line));
+                    if let Some(addr) = self.line_ahead() {
+                        other(Event::LineAhead { strand: self.chunk.strand, addr });
+                    }
+                }
                 Found::Plain(which, detail, operand) => {
                     if let Some(event) = self.plain(which, detail, operand) {
                         other(event);
@@ -191,6 +199,19 @@ impl<S: Supplier> Walker<S> {
                 }
             }
         }
+    }
+
+    /// The next line that is sent, if that is soon.
+    #[inline(never)]
+    fn line_ahead(&self) -> Option<VirtAddr> {
+        let mut ahead = self.chunk.words.get(self.at..)?;
+        for _ in 0..RECORDS_AHEAD {
+            match word::parse(*ahead.first()?) {
+                Word::Control { which: Some(Control::Line), operand, .. } => return Some(VirtAddr(operand)),
+                _ => ahead = &ahead[word::record_words(ahead)?..],
+            }
+        }
+        None
     }
 
     /// Reads words until something can be handed out.

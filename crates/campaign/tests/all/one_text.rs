@@ -92,8 +92,7 @@ pub async fn perform<V: Verbs>(scheme: &Scheme, verbs: &V, request: Request) {
 
 fn tamper(media: &mut Media, which: u64, bit: usize) {
     let written = media.written_slots().count() as u64;
-    let Some((slot, line)) = media.written_slots().nth((which % written) as usize).map(|(slot, line)| (slot, *line))
-    else {
+    let Some((slot, line)) = media.written_slots().nth((which % written) as usize) else {
         return;
     };
     let mut content = line;

@@ -160,7 +160,7 @@ impl Persisted {
 /// buffer in the order of that program.
 #[cold]
 pub(crate) fn about_to_tell(shadow: &mut Shadow, core: usize, line: LineAddr, content: &Line) {
-    let known = shadow.place(line).map(|place| &shadow.entries[place]);
+    let known = shadow.known.place(line).map(|place| &shadow.entries[place]);
     let changes = known.is_none_or(|entry| entry.known != WHOLE || entry.bytes != *content);
     if let Some(persisted) = shadow.persisted.as_mut().filter(|_| changes) {
         persisted.wait(core, line, 0..LINE_BYTES, *content, true);
@@ -171,7 +171,7 @@ pub(crate) fn about_to_tell(shadow: &mut Shadow, core: usize, line: LineAddr, co
 /// buffer, and have to be written now.
 #[cold]
 pub(crate) fn becomes_mapped(shadow: &mut Shadow, line: LineAddr) -> bool {
-    let ahead = shadow.place(line).is_some_and(|place| shadow.entries[place].ahead);
+    let ahead = shadow.known.place(line).is_some_and(|place| shadow.entries[place].ahead);
     let mapped = shadow.persisted.as_mut().and_then(|persisted| persisted.mapped.as_mut());
     mapped.is_some_and(|mapped| mapped.insert(line)) && ahead
 }
@@ -185,7 +185,7 @@ pub(crate) fn is_persistent(shadow: &Shadow, line: LineAddr) -> bool {
 /// Keeps a line as it is before a store.
 #[cold]
 pub(super) fn remember_before(shadow: &mut Shadow, line: LineAddr) {
-    let before = shadow.place(line).map_or((ZERO_LINE, 0), |place| {
+    let before = shadow.known.place(line).map_or((ZERO_LINE, 0), |place| {
         let entry = &shadow.entries[place];
         (entry.bytes, entry.known)
     });
@@ -211,7 +211,7 @@ impl Shadow {
         // Of a store without a value nothing has happened yet.
         remember_before(self, line);
         let mut bytes = ZERO_LINE;
-        if let Some(place) = self.place(line) {
+        if let Some(place) = self.known.place(line) {
             bytes[..range.len()].copy_from_slice(&self.entries[place].bytes[range.clone()]);
         }
         if let Some(persisted) = &mut self.persisted {
@@ -235,8 +235,8 @@ impl Shadow {
 
     /// The buffer has a line as this. From here on memory has to return it.
     pub fn taken(&mut self, line: LineAddr, content: &Line) {
-        self.observer.put(line, content);
-        if let Some(place) = self.place(line) {
+        self.known.goes_down(line, content);
+        if let Some(place) = self.known.place(line) {
             let entry = &mut self.entries[place];
             entry.ahead &= entry.known != WHOLE || entry.bytes != *content;
         }

@@ -47,7 +47,7 @@ fn what_memory_lacks_and_what_is_on_the_chip_is_never_forgotten() {
     }
     shadow.store(LineAddr(1), 0..1, &[9]);
     shadow.forget(|line| line == LineAddr(2));
-    let kept = [0, 1, 2, 3].map(|line| shadow.place(LineAddr(line)).is_some());
+    let kept = [0, 1, 2, 3].map(|line| shadow.known.place(LineAddr(line)).is_some());
     assert_eq!(kept, [false, true, true, true]);
 }
 

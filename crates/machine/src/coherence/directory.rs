@@ -58,7 +58,7 @@ pub struct Holders {
 
 /// Which cores may have which line.
 pub struct Directory {
-    lines: Sparse<Holders>,
+    lines: Sparse<Holders, 128>,
 }
 
 impl Directory {
@@ -69,7 +69,12 @@ impl Directory {
 
     /// Which cores may have a line.
     pub fn holders(&self, line: LineAddr) -> Holders {
-        self.lines.get(line.0).copied().unwrap_or_default()
+        self.lines.get(line.0)
+    }
+
+    /// Asks the host for a line's holders.
+    pub fn look_ahead(&self, line: LineAddr) {
+        self.lines.look_ahead(line.0);
     }
 
     /// Notes which cores may have a line from now on.

@@ -78,6 +78,11 @@ impl Domain {
         &self.nodes
     }
 
+    /// Asks the host for what a claim of the line takes.
+    pub fn look_ahead(&self, line: LineAddr) {
+        self.directory.iter().for_each(|directory| directory.borrow().look_ahead(line));
+    }
+
     /// The last-level cache handles a request of `core`: changes what others may do with the line.
     pub fn claim(&self, core: usize, line: LineAddr, kind: RequestKind) -> Claim {
         let from_below =

@@ -185,6 +185,11 @@ impl TimedMemory {
         }
     }
 
+    /// Asks the host for what a slot holds.
+    pub fn look_ahead(&self, slot: Slot) {
+        self.media.borrow().look_ahead(slot);
+    }
+
     /// Whether a line was ever written there.
     pub fn has(&self, at: DataSlot) -> bool {
         !self.media.borrow().is_blank(at.slot())

@@ -45,7 +45,6 @@ use crate::persistence::Persistence;
 use crate::planted::{Bug, Planted};
 use crate::slot::{Kind, Role, Slot};
 use crate::speculation::Speculation;
-use crate::tree::Node;
 use crate::verbs::{Fault, Verbs};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -174,22 +173,18 @@ impl Scheme {
         self.counters.read(counters, self.counters.position(line))
     }
 
-    /// The slots that a read of a line fetches now: the metadata that is not on the chip, and last the line itself.
-    pub fn fetched_for(&self, line: LineAddr) -> Vec<Slot> {
-        let mut slots = Vec::new();
-        for leaf in [self.tag_slot(line), self.counter_slot(line)] {
-            let mut missing = leaf;
-            while let Some(slot) = missing.filter(|slot| !self.metadata.is_on_chip(*slot) && !slots.contains(slot)) {
-                slots.push(slot);
-                missing = match self.metadata.parent(slot).map(|parent| parent.node) {
-                    Some(Node::Stored(above)) => Some(above),
-                    Some(Node::Root(_)) | None => None,
-                };
-            }
+    /// Names the slots that a read of a line fetches now, the line's own last; those of nodes that several lines of metadata
+    /// miss more than once. Looking is no use of them.
+    pub fn name_fetched(&self, line: LineAddr, mut name: impl FnMut(Slot)) {
+        let leaves = [
+            (self.tag_slot(line), Role::Tag),
+            (self.counter_slot(line), Role::Counter),
+            (bitmap::slot(&self.layout, line), Role::Bitmap),
+        ];
+        for (slot, role) in leaves {
+            slot.iter().for_each(|slot| self.metadata.name_missing(*slot, role, &mut name));
         }
-        slots.extend(bitmap::slot(&self.layout, line).filter(|slot| !self.metadata.is_on_chip(*slot)));
-        slots.push(self.layout.data_slot(line).slot());
-        slots
+        name(self.layout.data_slot(line).slot());
     }
 
     /// The slot of a line's counter, if there are counters.

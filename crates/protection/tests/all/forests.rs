@@ -87,7 +87,7 @@ impl Memory {
 
     fn image(&self) -> Vec<(Slot, Line)> {
         let media = self.verbs.media.borrow();
-        media.written_slots().filter(|(_, line)| **line != ZERO_LINE).map(|(slot, line)| (slot, *line)).collect()
+        media.written_slots().filter(|(_, line)| *line != ZERO_LINE).collect()
     }
 
     fn flip(&self, slot: Slot, bit: usize) {

@@ -22,6 +22,13 @@ pub enum Event<'a> {
         /// Whether it is of a file that the program maps shared.
         mapped: bool,
     },
+    /// A line will be sent soon: a hint, of some lines. Only [`Walker::next_step`](super::Walker::next_step) gives it.
+    LineAhead {
+        /// What will touch it.
+        strand: Strand,
+        /// Its first byte.
+        addr: VirtAddr,
+    },
     /// The region marker is about to be executed.
     Marker {
         /// By which strand.

@@ -146,3 +146,22 @@ fn words_that_make_no_sense_are_an_error_and_not_a_panic() {
         assert!(walker.next().unwrap_err().to_string().contains("damaged"));
     }
 }
+
+#[test]
+fn a_line_is_announced_with_the_one_sent_before_it_if_it_comes_soon_and_in_the_same_chunk() {
+    let line = |addr| [word::control(Control::Line, 0, addr)].into_iter().chain([7; 8]);
+    let loop_once = |times| (0..times).flat_map(|_| [word::block(0, 2), load(0, 0x8000)]);
+    let first = line(0x8000).chain(loop_once(3)).chain(line(0x9000)).chain(loop_once(30)).chain(line(0xa000));
+    let second = line(0xb000).chain(loop_once(1));
+    let chunks =
+        vec![chunk(0, vec![block(0, 0x100, &[LOAD, RETURN])], first.collect()), chunk(0, Vec::new(), second.collect())];
+    let (mut walker, mut heard) = (Walker::new(Listed::new(chunks)), Vec::new());
+    let note = |event: Event<'_>, heard: &mut Vec<_>| match event {
+        Event::Line { addr, .. } => heard.push(("line", addr.0)),
+        Event::LineAhead { addr, .. } => heard.push(("ahead", addr.0)),
+        _ => {}
+    };
+    while walker.next_step(|event| note(event, &mut heard)).unwrap().is_some() {}
+    let expected = [("line", 0x8000), ("ahead", 0x9000), ("line", 0x9000), ("line", 0xa000), ("line", 0xb000)];
+    assert_eq!(heard, expected);
+}
