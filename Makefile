@@ -27,7 +27,7 @@ RUST_TESTS = $(RUN_TESTS) --workspace --locked $(PLANTED) --tests
 SEED ?= 1
 export PROPTEST_RNG_SEED := $(SEED)
 
-.PHONY: demo check test test-python test-crates test-hw test-long mutants bench sample campaign reproduce docs build \
+.PHONY: demo fast check test test-python test-crates test-hw test-long mutants bench sample campaign reproduce docs build \
   lint-rust test-rust lint-python hw hw-lint hw-simulation hw-faults hw-proofs hw-synthesis hw-long clean help
 
 help: ## Show this list
@@ -42,7 +42,15 @@ build: $(VENV)/.ready ## Build the recorder and the Python package
 	$(ALONE) cargo build --profile $(PROFILE) --locked --package casemate-recorder
 	install $(foreach file,$(notdir $(RECORDER)),$(OUTPUT)/$(file)) python/casemate/
 	$(ALONE) $(if $(SHARED),RUSTFLAGS=) PIP_QUIET=1 VIRTUAL_ENV=$(abspath $(VENV)) \
-	  $(VENV)/bin/maturin develop --profile $(PROFILE) $(SHARED) --locked --quiet --extras dev
+	  $(VENV)/bin/maturin develop --profile $(PROFILE) $(SHARED) $(BY_PROFILE) --locked --quiet --extras dev
+
+# Built once to be watched at work, and again by what was seen. Whatever needs `build` builds the package as released again.
+$(VENV)/.ready-fast: scripts/setup.sh $(VENV)/.ready
+	scripts/setup.sh $(VENV) fast
+	touch $@
+
+fast: BY_PROFILE := --pgo
+fast: $(VENV)/.ready-fast build ## Build the package by a profile of runs: they take an eighth less time. Six minutes more
 
 demo: build ## Run sqlite3 under four designs, compare them, and explain one read
 	scripts/setup.sh $(VENV) sqlite3

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Makes sure that everything Casemate needs is on this machine, and says exactly what is missing where it may not install.
-# Usage: scripts/setup.sh VENV_DIRECTORY [bench | sqlite3 | hw | ecp5]
-# With `bench`, also what the comparison with other libraries needs; with `sqlite3`, that program; with `hw`, the tools that
+# Usage: scripts/setup.sh VENV_DIRECTORY [bench | fast | sqlite3 | hw | ecp5]
+# With `bench`, also what the comparison with other libraries needs; with `fast`, what merges the compiler's profiles; with
+# `sqlite3`, that program; with `hw`, the tools that
 # lint, simulate, prove and synthesise the hardware: 300 MB; with `ecp5`, what places and routes it in an FPGA.
 set -euo pipefail
 venv=$1
@@ -58,6 +59,11 @@ fi
 if [ ! -x "$venv/bin/python" ]; then
     say "creating the virtual environment $venv"
     "$python" -m venv "$venv"
+fi
+if [ "${2-}" = fast ] && ! ls "$(rustc --print sysroot)"/lib/rustlib/*/bin/llvm-profdata >/dev/null 2>&1; then
+    command -v rustup >/dev/null || fail "llvm-profdata is missing beside rustc, and there is no rustup to add it: install Rust from https://rustup.rs"
+    say "installing rustup's llvm-tools"
+    rustup component add llvm-tools
 fi
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade "maturin>=1.9,<2"
 if [ "${2-}" = hw ] || [ "${2-}" = ecp5 ]; then
