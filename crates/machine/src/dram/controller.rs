@@ -255,6 +255,10 @@ impl Controller {
         loop {
             if self.is_idle() {
                 self.refresh_while_idle(end);
+                // Without requests only refreshes are left, and rows that have rested.
+                if self.resting.is_none() && self.refreshes.iter().all(|refresh| refresh.due >= end) {
+                    return;
+                }
             }
             let decision = self.next_decision();
             if decision.at >= end {
