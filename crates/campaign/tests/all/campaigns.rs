@@ -1,6 +1,6 @@
 //! Do the designs withstand exactly what they claim to withstand?
 
-use crate::common::swept::{a_sixth, share_of_tests, side_by_side, swept};
+use crate::common::swept::{an_eighth, share_of_tests, side_by_side, swept};
 use casemate_campaign::bus::Structure;
 use casemate_campaign::victim::Victim;
 use casemate_campaign::{CrashOptions, Options, ageing, attack_design, crash, honest, tamper_before_overflow};
@@ -16,7 +16,7 @@ use units::random::Random;
 #[test]
 fn every_design_ends_every_attack_as_it_claims() {
     let complaints = Mutex::new(Vec::new());
-    side_by_side(a_sixth(swept(), share_of_tests()), |design| {
+    side_by_side(an_eighth(swept(), share_of_tests()), |design| {
         let report = attack_design(&design, &Options { trials: 25, ..Options::default() }, &mut |_, _| ());
         assert_eq!(report.rows.len(), Attack::ALL.len());
         assert_eq!(report.agrees, report.complaints().is_empty());
@@ -39,7 +39,7 @@ fn one_trial_run_alone_ends_as_it_did_among_others() {
 
 #[test]
 fn an_honest_run_raises_no_alarm_and_returns_what_was_written() {
-    side_by_side(a_sixth(swept(), share_of_tests()), |design| {
+    side_by_side(an_eighth(swept(), share_of_tests()), |design| {
         let report = honest(&design.parts, 15_000, 7, Planted::NONE).unwrap();
         assert_eq!((report.accesses, report.finding), (15_000, None), "{}", design.name);
     });
@@ -102,7 +102,7 @@ fn with_any_cipher_and_any_code_the_strongest_design_withstands_as_much() {
         (C::TdesOcbChunks, M::OcbChunks, O::Ciphertext, Chunk(64)),
         (C::Aes256OcbChunks, M::OcbChunks, O::Ciphertext, Chunk(128)),
     ];
-    for (cipher, code, over, length) in a_sixth(pairs, share_of_tests()) {
+    for (cipher, code, over, length) in an_eighth(pairs, share_of_tests()) {
         let covers = match code {
             M::Gmac | M::SgxCw | M::Ocb | M::OcbChunks => vec![],
             _ => vec![Covered::Address, Covered::Counter],
@@ -193,7 +193,7 @@ fn ends(design: &Design, attack: Attack) -> End {
 #[test]
 fn rows_about_other_software_do_not_apply_to_a_design_without_owners() {
     use Attack::{ForeignRead, ForeignWrite, RemapPage, SoftwareDictionary, SoftwareRepeat, SpoofOwner};
-    for design in a_sixth(swept(), share_of_tests()) {
+    for design in an_eighth(swept(), share_of_tests()) {
         for row in [ForeignRead, ForeignWrite, RemapPage, SpoofOwner, SoftwareRepeat, SoftwareDictionary] {
             let applies = ends(&design, row) != Verdict::NotApplicable;
             assert_eq!(applies, design.parts.ownership != Ownership::None, "{}, {row}", design.name);

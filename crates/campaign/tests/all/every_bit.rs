@@ -1,7 +1,7 @@
 //! Does every flip of every stored bit end as the design says, and is what nothing covers found to be just that?
 
 use crate::common::shares::swept_at_rest;
-use crate::common::swept::{a_sixth, share_of_tests};
+use crate::common::swept::{an_eighth, share_of_tests};
 use casemate_campaign::{ExhaustiveRow, exhaustive};
 use catalogue::{Verdict, design};
 use protection::design::{BitmapTrust, CipherChoice, CounterChoice, MacChoice, MacDesign, MacPlace, Parts, TreeKind};
@@ -44,7 +44,7 @@ fn no_flip_of_any_stored_bit_gets_past_the_design_with_a_tree() {
 
 #[test]
 fn every_flip_under_every_design_ends_as_its_claims_say_and_only_what_nothing_covers_is_harmless() {
-    for design in a_sixth(swept_at_rest(), share_of_tests()) {
+    for design in an_eighth(swept_at_rest(), share_of_tests()) {
         let report = exhaustive(&design, &mut |_, _| ());
         let levels = report.rows.iter().filter(|row| row.structure.starts_with("tree")).count();
         let tree = design.parts.tree.kind;

@@ -5,7 +5,7 @@
 //! branches that are joined run one after the other without time and interleaved with it, so their order may differ;
 //! which operations there are may not.
 
-use crate::common::swept::{a_sixth, swept};
+use crate::common::swept::{an_eighth, swept};
 use crate::common::{DATA_LINES, Machine, cases, with_caches};
 use casemate_campaign::bus::flip;
 use proptest::prelude::*;
@@ -213,7 +213,7 @@ proptest! {
     #![proptest_config(cases(24))]
     #[test]
     fn all_ways_to_run_do_the_same_for_every_design(seed in any::<u64>(), tampering in any::<bool>()) {
-        for design in a_sixth(swept(), seed) {
+        for design in an_eighth(swept(), seed) {
             all_ways_agree(&with_caches(&design.parts, seed), seed, tampering)?;
         }
     }

@@ -1,6 +1,6 @@
 //! What cores' cycles are for: waiting has grown by what a design is slower, and what a unit takes longer shows in its own part.
 
-use crate::common::swept::{a_sixth, share_of_tests, side_by_side, swept};
+use crate::common::swept::{an_eighth, share_of_tests, side_by_side, swept};
 use crate::common::{kernel, machine_for, record, record_on};
 use crate::reads::check_parts;
 use crate::threads::Threads;
@@ -48,7 +48,7 @@ fn check_slowdown(workload: &str, designs: &[Design], instructions: u64) {
 
 #[test]
 fn every_design_is_slower_by_what_cores_wait_longer_for_lines() {
-    let designs = a_sixth(swept(), share_of_tests());
+    let designs = an_eighth(swept(), share_of_tests());
     let of_workload = |turn: usize| designs.iter().skip(turn).step_by(WORKLOADS.len()).cloned().collect();
     let shares: Vec<(usize, Vec<Design>)> = (0..WORKLOADS.len()).map(|turn| (turn, of_workload(turn))).collect();
     side_by_side(shares, |(turn, designs)| check_slowdown(WORKLOADS[turn], &designs, 60_000));

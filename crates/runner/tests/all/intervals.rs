@@ -109,6 +109,11 @@ proptest! {
         prop_assert_eq!(intervals(&record)[0].start, 0);
         prop_assert!(intervals(&record).len() as u64 <= BUDGET.div_ceil(length));
     }
+}
+
+// What these have beside the above needs fewer lengths, and their runs take longer.
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(6))]
 
     #[test]
     fn intervals_of_a_design_that_speculates_add_up_to_the_run(length in 2_000..BUDGET + 10) {

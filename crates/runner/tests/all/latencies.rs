@@ -170,11 +170,11 @@ fn every_miss_pays_the_latencies_of_the_last_level_cache_and_of_the_path_once() 
 fn every_hit_of_the_last_level_cache_pays_its_latency_once() {
     // The chase goes round in what the last-level cache holds and L2 does not.
     let around = |instructions, latency_ns: f64| {
-        chase_through("4 MB", 1, instructions, |machine| machine.llc.latency_ns += latency_ns)
+        chase_through("2 MB", 1, instructions, |machine| machine.llc.latency_ns += latency_ns)
     };
     for (latency_ns, picoseconds) in [(1.25, 1_250), (2.5, 2_500)] {
         // The first time round brings the lines, the second finds them.
-        let [once, twice] = [1_400_000, 1_600_000].map(|instructions| {
+        let [once, twice] = [700_000, 900_000].map(|instructions| {
             let (plain, changed) = (around(instructions, 0.0), around(instructions, latency_ns));
             (changed.time_fs - plain.time_fs, plain.llc.hits + plain.llc.misses, plain.llc.misses)
         });

@@ -1,7 +1,7 @@
 //! Does a whole run cost what it should, repeat exactly, and check itself?
 
 use crate::common::kernel;
-use crate::common::swept::{a_sixth, share_of_tests, side_by_side, swept};
+use crate::common::swept::{an_eighth, share_of_tests, side_by_side, swept};
 use casemate_runner::explain::{Lines, OnChip, Row, Scenario, explain};
 use casemate_runner::{Control, Record, RunError, RunOptions, run};
 use protection::slot::Kind;
@@ -30,7 +30,7 @@ fn the_same_seed_gives_the_same_run_to_the_last_event() {
 
 #[test]
 fn every_design_returns_what_was_written_and_never_reuses_a_pad() {
-    side_by_side(a_sixth(swept(), share_of_tests()), |design| {
+    side_by_side(an_eighth(swept(), share_of_tests()), |design| {
         let record = gups(&design.name);
         assert!(record.checks.passed, "{}: {:?}", design.name, record.checks);
         assert!(record.checks.lines.lines_checked > 10_000, "{}", design.name);

@@ -1,6 +1,6 @@
 //! Is a sampled run a run: all of the program, everything checked, the truth in the interval, and the same every time?
 
-use crate::common::swept::{a_sixth, share_of_tests, side_by_side, swept};
+use crate::common::swept::{an_eighth, share_of_tests, side_by_side, swept};
 use casemate_runner::sampling::{Aim, Detail, SamplingOptions, ratio};
 use casemate_runner::{Control, Record, RunError, RunOptions, run};
 use catalogue::Machine;
@@ -56,7 +56,8 @@ fn the_figures_in_detail_lie_in_the_sampled_intervals() {
 fn what_is_warmed_is_checked_like_everything_else() {
     // What needs several cores is not sampled.
     let modern = catalogue::machine("modern").unwrap();
-    let designs = a_sixth(swept(), share_of_tests()).into_iter().filter(|design| modern.admits(&design.parts).is_ok());
+    let designs =
+        an_eighth(swept(), share_of_tests()).into_iter().filter(|design| modern.admits(&design.parts).is_ok());
     side_by_side(designs.collect(), |design| {
         let record = record_of(200_000, "gups", &[("footprint", "32MB")], &design.name, Detail::Sampled(SAMPLING));
         assert!(record.checks.passed, "{}: {:?}", design.name, record.checks);

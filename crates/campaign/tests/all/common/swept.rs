@@ -25,13 +25,13 @@ pub fn every_one() -> bool {
     std::env::var(SWEEPS).is_ok_and(|value| value == ALL)
 }
 
-/// Of these, every sixth, from another one for each number: six in a row meet all. All with `CASEMATE_SWEEPS=all`.
-pub fn a_sixth<T>(designs: Vec<T>, number: u64) -> Vec<T> {
-    let few = if every_one() { 1 } else { 6 };
+/// Of these, every eighth, from another one for each number: eight in a row meet all. All with `CASEMATE_SWEEPS=all`.
+pub fn an_eighth<T>(designs: Vec<T>, number: u64) -> Vec<T> {
+    let few = if every_one() { 1 } else { 8 };
     designs.into_iter().skip((number % few) as usize).step_by(few as usize).collect()
 }
 
-/// The number by which tests that draw nothing choose their sixth: `CASEMATE_SHARE`, which `.ci/run` counts up from commit to
+/// The number by which tests that draw nothing choose their eighth: `CASEMATE_SHARE`, which `.ci/run` counts up from commit to
 /// commit, else the seed of `make test SEED=7`, else 1.
 pub fn share_of_tests() -> u64 {
     let number = |name| std::env::var(name).ok().and_then(|number| number.parse().ok());

@@ -1,7 +1,7 @@
 //! Bugs in the registers of a forest's roots. Each is found by a loss of power, and passes where nothing of the kind happens: where
 //! the roots stay the same, where no tuple follows behind another, or where nobody tampers with the memory that is off.
 
-use crate::common::swept::{a_sixth, share_of_tests};
+use crate::common::swept::{an_eighth, share_of_tests};
 use casemate_campaign::{CrashOptions, crash};
 use catalogue::{Design, End, Loss, Verdict};
 use protection::planted::{Bug, Planted};
@@ -39,7 +39,7 @@ fn lost(name: &str, forest: ForestDesign, bug: Bug) -> End {
 fn without_a_bug_every_row_ends_well() {
     let names = ["plp-sp", "plp-pipelined", "plp-coalesced", "secpb-cm"];
     let forests = names.iter().flat_map(|name| [(name, STATIC), (name, DYNAMIC)]);
-    for (name, forest) in a_sixth(forests.collect(), share_of_tests()) {
+    for (name, forest) in an_eighth(forests.collect(), share_of_tests()) {
         let design = over(name, Some(forest));
         for loss in Loss::ALL.iter().filter(|loss| **loss != Loss::QueueLost) {
             assert_eq!(Some(ends(&design, *loss, None)), design.crash.about(*loss), "{name}, {forest:?}: {loss}");
