@@ -19,6 +19,8 @@ const EMPTY: u64 = u64::MAX;
 
 /// Neighbouring entries that have one mark together.
 const RUN: usize = 8;
+/// Tags that the host brings at once.
+const TAGS_AT_ONCE: usize = 64 / size_of::<u64>();
 
 /// The position of one entry, stable for as long as the entry is held.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -142,7 +144,7 @@ impl TagArray {
     pub fn look_ahead(&self, key: u64) {
         let set = self.set(key);
         let base = set * self.ways;
-        for way in (0..self.ways).step_by(RUN) {
+        for way in (0..self.ways).step_by(TAGS_AT_ONCE) {
             look_ahead(&self.tags, base + way);
         }
         look_ahead(&self.stamps, base);

@@ -46,8 +46,8 @@ const PROCESS_SHIFT: u64 = 40;
 const BLOCK_BYTES: u64 = 2 << 20;
 
 /// The frames of as many pages as one table of the last level is for; [`UNTOUCHED`] of those that have none.
-type Leaf = [u32; 1 << LEVEL_BITS];
-const UNTOUCHED: u32 = u32::MAX;
+type Leaf = [u64; 1 << LEVEL_BITS];
+const UNTOUCHED: u64 = u64::MAX;
 
 /// The page tables of all processes.
 pub struct PageTable {
@@ -137,7 +137,7 @@ impl PageTable {
         }
         let frame = self.take()?;
         let (leaf, index) = place(key);
-        self.table.entry(leaf).or_insert_with(|| Box::new([UNTOUCHED; 1 << LEVEL_BITS]))[index] = frame as u32;
+        self.table.entry(leaf).or_insert_with(|| Box::new([UNTOUCHED; 1 << LEVEL_BITS]))[index] = frame;
         if let Some((levels, layout)) = self.walked {
             let tables = self.tables_of(PageKey(key), levels, layout)?;
             self.told.push(tables);
@@ -150,7 +150,7 @@ impl PageTable {
     pub fn known_frame(&self, key: u64) -> Option<PhysAddr> {
         let (leaf, index) = place(key);
         let frame = self.table.get(&leaf).map(|leaf| leaf[index])?;
-        (frame != UNTOUCHED).then(|| PhysAddr(u64::from(frame) * self.page_bytes))
+        (frame != UNTOUCHED).then(|| PhysAddr(frame * self.page_bytes))
     }
 
     /// The next free frame.
