@@ -15,7 +15,7 @@ use super::counters::DramCounters;
 use super::device::{CLOSED, Device};
 use super::drain::Drain;
 use super::queue::{Pool, Queue, Request, Waiting};
-use super::refresh::Refresh;
+use super::refresh::{self, Refresh};
 use super::resting::Resting;
 use super::scheduler::{BankLoad, Candidates, Policy};
 use super::timing::Timing;
@@ -256,7 +256,7 @@ impl Controller {
             if self.is_idle() {
                 self.refresh_while_idle(end);
                 // Without requests only refreshes are left, and rows that have rested.
-                if self.resting.is_none() && self.refreshes.iter().all(|refresh| refresh.due >= end) {
+                if self.resting.is_none() && !refresh::any_due_before(&self.refreshes, end) {
                     return;
                 }
             }

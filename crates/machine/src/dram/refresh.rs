@@ -59,6 +59,11 @@ impl Refresh {
     }
 }
 
+/// Whether any rank is to be refreshed before the clock `end`.
+pub(super) fn any_due_before(refreshes: &[Refresh], end: u64) -> bool {
+    refreshes.iter().any(|refresh| refresh.due < end)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,7 +3,7 @@
 use super::{Action, Controller, Decision, Served};
 use crate::dram::device::CLOSED;
 use crate::dram::queue::Waiting;
-use crate::dram::refresh::Refresh;
+use crate::dram::refresh::{self, Refresh};
 use crate::dram::scheduler::BankLoad;
 use crate::dram::{Kind, RowOutcome};
 
@@ -135,7 +135,7 @@ impl Controller {
     /// Refreshes of an idle channel whose banks are closed happen exactly when due, so all of them before `end` are
     /// done at once.
     pub(super) fn refresh_while_idle(&mut self, end: u64) {
-        if self.refreshes.iter().all(|refresh| refresh.due >= end) {
+        if !refresh::any_due_before(&self.refreshes, end) {
             return;
         }
         let (device, floor) = (&self.device, self.floor);
