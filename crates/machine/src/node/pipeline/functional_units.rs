@@ -1,6 +1,7 @@
 //! Functional units and ports: how many there are of each kind, and how long each works.
 
 use crate::node::config::{FunctionalUnit, NodeConfig};
+use crate::node::pipeline::Plan;
 use crate::pool::Pool;
 use isa::Class;
 
@@ -44,6 +45,19 @@ impl Units {
         }
     }
 
+    /// Books the work of an instruction that has everything it needs; when it is done.
+    #[inline]
+    pub(in crate::node) fn execute(&mut self, plan: &Plan) -> u64 {
+        let ready = plan.operands.max(plan.addresses);
+        let done = if plan.plain {
+            ready
+        } else {
+            let issued = self.issue(ready);
+            self.complete(plan.class, issued)
+        };
+        self.completion(done.max(plan.stores))
+    }
+
     /// When an instruction that is ready at `ready` starts, whatever its class.
     #[inline]
     pub(in crate::node) fn issue(&mut self, ready: u64) -> u64 {
@@ -55,7 +69,7 @@ impl Units {
 
     /// When an instruction that is done at `done` completes, whatever its class.
     #[inline]
-    pub(in crate::node) fn completion(&mut self, done: u64) -> u64 {
+    fn completion(&mut self, done: u64) -> u64 {
         match &mut self.completion {
             Some(completion) => completion.start(done),
             None => done,
@@ -64,7 +78,7 @@ impl Units {
 
     /// When work of this class whose operands are there at `ready` is done.
     #[inline]
-    pub(in crate::node) fn complete(&mut self, class: Class, ready: u64) -> u64 {
+    fn complete(&mut self, class: Class, ready: u64) -> u64 {
         let pool = match class {
             Class::Nop => return ready + 1,
             Class::Serial => return ready + self.serial_latency,

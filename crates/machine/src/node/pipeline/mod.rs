@@ -81,6 +81,33 @@ pub(in crate::node) struct Plan {
     pub(in crate::node) stores: u64,
 }
 
+/// What is known of an access when it has started.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::node) enum Started {
+    /// The store's address is translated then.
+    Store(u64),
+    /// What it loads is there then, or nothing if that is not known yet.
+    Load(Option<u64>),
+}
+
+impl Plan {
+    /// Whether all times are known that the instruction waits for.
+    #[inline(always)]
+    pub(in crate::node) fn is_complete(&self) -> bool {
+        self.addresses_missing | self.operands_missing == 0
+    }
+
+    /// One of its accesses has started.
+    #[inline(always)]
+    pub(in crate::node) fn note(&mut self, started: Started) {
+        match started {
+            Started::Store(translated) => self.stores = self.stores.max(translated + 1),
+            Started::Load(Some(ready)) => self.operands = self.operands.max(ready),
+            Started::Load(None) => self.operands_missing += 1,
+        }
+    }
+}
+
 /// An instruction that cannot be scheduled yet.
 #[derive(Clone, Debug)]
 pub(in crate::node) struct Pending {

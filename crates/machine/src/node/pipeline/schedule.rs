@@ -8,7 +8,7 @@ use crate::node::lines::WordAddr;
 use crate::node::pipeline::stores::Forward;
 use crate::node::pipeline::tlb::{Looked, Side};
 use crate::node::pipeline::walk::{Next, Translated};
-use crate::node::pipeline::{Core, Plan, Role};
+use crate::node::pipeline::{Core, Plan, Role, Started};
 use units::{LineAddr, Words};
 
 impl Core {
@@ -19,7 +19,7 @@ impl Core {
         if plan.addresses_missing == 0 {
             for touch in touches {
                 let forward = if touch.store { None } else { self.stores.find(touch) };
-                self.issue(number, touch, forward, &mut plan, out);
+                plan.note(self.issue(number, touch, forward, plan.addresses, out));
             }
         } else {
             let mut kept = std::mem::take(&mut self.pending[place].touches);
@@ -29,30 +29,32 @@ impl Core {
         for touch in touches.iter().filter(|touch| touch.store) {
             self.stores.enter(touch, number);
         }
-        if plan.addresses_missing + plan.operands_missing == 0 {
-            self.entries[place].completed = self.execute(&plan);
+        if plan.is_complete() {
+            self.entries[place].completed = self.units.execute(&plan);
         } else {
             self.pending[place].plan = plan;
         }
     }
 
-    /// Starts one access, whose address is known.
+    /// Starts one access, whose address is known at `address`.
     #[inline]
-    fn issue(&mut self, number: u64, touch: &Touch, forward: Option<Forward>, plan: &mut Plan, out: &mut Vec<Request>) {
+    fn issue(
+        &mut self,
+        number: u64,
+        touch: &Touch,
+        forward: Option<Forward>,
+        address: u64,
+        out: &mut Vec<Request>,
+    ) -> Started {
         if touch.store {
-            let issued = self.units.issue(plan.addresses);
+            let issued = self.units.issue(address);
             let start = self.units.store_ports.start(issued);
             let translated = self.translate_early(touch.page, start);
             self.caches.see_store(self.origin(number), touch, translated, out);
-            plan.stores = plan.stores.max(translated + 1);
-            return;
+            return Started::Store(translated);
         }
-        let issued = self.units.issue(plan.addresses) + self.load_start;
-        let ready = self.send_load(number, touch, forward, issued, out);
-        match ready {
-            Some(ready) => plan.operands = plan.operands.max(ready),
-            None => plan.operands_missing += 1,
-        }
+        let issued = self.units.issue(address) + self.load_start;
+        Started::Load(self.send_load(number, touch, forward, issued, out))
     }
 
     /// The instruction as the prefetchers know it.
@@ -178,19 +180,6 @@ impl Core {
         }
     }
 
-    /// Books the work of an instruction that has everything it needs; when it is done.
-    #[inline]
-    fn execute(&mut self, plan: &Plan) -> u64 {
-        let ready = plan.operands.max(plan.addresses);
-        let done = if plan.plain {
-            ready
-        } else {
-            let issued = self.units.issue(ready);
-            self.units.complete(plan.class, issued)
-        };
-        self.units.completion(done.max(plan.stores))
-    }
-
     /// A line arrived: wakes all that waited for it, and all that waited for those.
     pub(in crate::node) fn filled(
         &mut self,
@@ -261,7 +250,8 @@ impl Core {
         self.resolved.clear();
     }
 
-    /// One of the inputs that instruction `number` waits for comes at `cycle`.
+    /// One of the inputs that instruction `number` waits for comes at `cycle`. Its plan is read where it lies, field by field: a copy
+    /// would wait until the host has stored the fields that have just changed.
     pub(in crate::node) fn tell(&mut self, number: u64, role: Role, cycle: u64, out: &mut Vec<Request>) {
         let place = self.place(number);
         let plan = &mut self.pending[place].plan;
@@ -278,9 +268,9 @@ impl Core {
                 }
             }
         }
-        let plan = self.pending[place].plan;
-        if plan.addresses_missing + plan.operands_missing == 0 {
-            self.entries[place].completed = self.execute(&plan);
+        let plan = &self.pending[place].plan;
+        if plan.is_complete() {
+            self.entries[place].completed = self.units.execute(plan);
             self.resolved.push(number);
         }
     }
@@ -288,13 +278,13 @@ impl Core {
     /// Starts the accesses that waited for their addresses.
     fn issue_kept(&mut self, number: u64, out: &mut Vec<Request>) {
         let place = self.place(number);
-        let mut plan = self.pending[place].plan;
+        let address = self.pending[place].plan.addresses;
         let mut touches = std::mem::take(&mut self.pending[place].touches);
         for (touch, forward) in touches.drain(..) {
-            self.issue(number, &touch, forward, &mut plan, out);
+            let started = self.issue(number, &touch, forward, address, out);
+            self.pending[place].plan.note(started);
         }
         self.pending[place].touches = touches;
-        self.pending[place].plan = plan;
     }
 
     /// Retires what is done, in order, and sends its stores to be written.
