@@ -23,8 +23,8 @@ pub struct ObserverCounters {
 pub struct Fingerprint(NonZeroU32);
 
 impl Fingerprint {
-    /// Eight independent multiply-and-fold steps, one for each word, under odd constants: any change of a line is missed with
-    /// probability about 2^-32. A longer one would cost a large program's footprint another sixteenth.
+    /// Eight independent multiply-and-fold steps, one for each word, under a constant of its own: any change of a line is missed
+    /// with probability about 2^-32. A longer one would cost a large program's footprint another sixteenth.
     pub fn of(content: &Line) -> Fingerprint {
         let mut digest = 0x243f_6a88_85a3_08d3u64;
         for (index, bytes) in content.chunks_exact(8).enumerate() {
@@ -61,6 +61,7 @@ impl Observer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use units::random::Random;
 
     #[test]
     fn every_flipped_bit_of_a_line_is_noticed() {
@@ -74,6 +75,15 @@ mod tests {
             assert!(!observer.check(went_down, &flipped), "bit {bit}");
         }
         assert_eq!(observer.counters(), ObserverCounters { lines_checked: 513, lines_wrong: 512 });
+    }
+
+    #[test]
+    fn no_other_content_passes_for_a_line() {
+        let mut observer = Observer::default();
+        let mut random = Random::new(1);
+        let went_down = Some(Fingerprint::of(&random.line()));
+        // One of these has the same low 16 bits with a probability of 95 %.
+        assert!((0..200_000).all(|_| !observer.check(went_down, &random.line())));
     }
 
     #[test]

@@ -311,7 +311,12 @@ mod tests {
     }
 
     #[test]
-    fn pages_of_two_processes_are_different_pages() {
-        assert_ne!(page_key(1, VirtAddr(0x1000), 4096), page_key(2, VirtAddr(0x1000), 4096));
+    fn pages_of_two_processes_are_different_pages_in_frames_of_their_own() {
+        let keys = [1, 2].map(|process| page_key(process, VirtAddr(0x1000), 4096));
+        assert_ne!(keys[0], keys[1]);
+        let mut table = PageTable::new(Bytes(4 << 20), Bytes(4096), 1);
+        let frames = keys.map(|key| table.frame(key).unwrap());
+        assert_ne!(frames[0], frames[1]);
+        assert_eq!(keys.map(|key| table.known_frame(key)), frames.map(Some));
     }
 }

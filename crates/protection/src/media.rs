@@ -183,6 +183,7 @@ fn ones(mut word: u64) -> impl Iterator<Item = u64> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::collections::BTreeMap;
 
     proptest! {
         #[test]
@@ -231,6 +232,34 @@ mod tests {
                 // Spare bits that do not lie behind a line go with it.
                 let spare = (shape.behind == 0).then(|| read(Slot(number as u64)).beside());
                 prop_assert!(spare.is_none_or(|spare| found.is_none_or(|found| u128::from(found.spare) == spare)), "line {}", number);
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_memory_holds_what_was_stored_and_a_copy_sees_no_later_change(
+            stores in proptest::collection::vec((0..400_u64, prop_oneof![Just(0_u8), 1..9_u8], 0..3_u128), 1..150),
+            copied_at in 0..150_usize,
+        ) {
+            let (mut media, mut naive) = (Media::new(400), BTreeMap::new());
+            let (mut copy, mut naive_copy) = (media.clone(), naive.clone());
+            for (number, (slot, byte, beside)) in stores.into_iter().enumerate() {
+                if number == copied_at {
+                    (copy, naive_copy) = (media.clone(), naive.clone());
+                }
+                let content = Untrusted::with([byte; 64], beside);
+                media.store(Slot(slot), content);
+                naive.insert(slot, content);
+                // The copy changes too, elsewhere.
+                copy.store(Slot(399 - slot), content);
+                naive_copy.insert(399 - slot, content);
+            }
+            for (media, naive) in [(&media, &naive), (&copy, &naive_copy)] {
+                for slot in 0..400 {
+                    prop_assert_eq!(media.read(Slot(slot)), naive.get(&slot).copied().unwrap_or(Untrusted::BLANK), "slot {}", slot);
+                }
+                prop_assert!(media.written_slots().map(|(slot, _)| slot.0).eq(naive.keys().copied()));
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use super::persisted::{about_to_tell, becomes_mapped, is_persistent};
 use super::*;
+use machine::observer::ObserverCounters;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use workload::Persistent;
@@ -95,6 +96,27 @@ fn a_line_that_memory_was_asked_for_before_its_first_sight_did_not_change() {
         assert_eq!(shadow.put(LINE), [8; 64]);
         assert_eq!(shadow.observed().lines_wrong, 0);
     }
+}
+
+#[test]
+fn a_line_that_memory_was_never_given_comes_back_wrong() {
+    let mut shadow = Shadow::new(10);
+    shadow.put(LINE);
+    shadow.returned(LineAddr(LINE.0 + 1), &[0; 64]);
+    let ObserverCounters { lines_checked, lines_wrong } = shadow.observed();
+    assert_eq!((lines_checked, lines_wrong), (1, 1));
+}
+
+#[test]
+fn a_line_that_becomes_zeros_from_outside_has_changed_and_goes_down_as_zeros() {
+    let mut shadow = Shadow::new(10);
+    shadow.tell(LINE, &[7; 64]);
+    shadow.put(LINE);
+    shadow.forget(|_| false);
+    assert!(shadow.tell(LINE, &[0; 64]));
+    assert_eq!(shadow.put(LINE), [0; 64]);
+    shadow.returned(LINE, &[0; 64]);
+    assert_eq!(shadow.observed().lines_wrong, 0);
 }
 
 #[test]

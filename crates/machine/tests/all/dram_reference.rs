@@ -60,6 +60,26 @@ fn an_idle_channel_asks_for_no_calls_and_still_refreshes() {
 }
 
 #[test]
+fn every_rank_of_an_idle_channel_is_refreshed_when_it_is_due() {
+    for ranks in [1, 2, 4, 8] {
+        let mut config = DramConfig::ddr4_3200();
+        config.organisation.ranks = ranks;
+        let interval = config.timing.trefi;
+        // From the first interval on they take turns, each a share of an interval after the one before.
+        for turn in 0..3 * ranks {
+            let mut dram = Dram::new(config.clone());
+            lone_read(&mut dram, 0, 0);
+            let due = interval + turn * interval / ranks;
+            // The row that was read is closed first.
+            dram.advance(Time::from_fs(625_000 * (due + CONFLICT)), &mut Vec::new());
+            assert_eq!(dram.counters().refreshes, turn + 1, "of {ranks} ranks");
+            let (_, latency) = lone_read(&mut dram, due + 1_000, 0);
+            assert_eq!(latency, CLOSED, "its rank was refreshed in time, in turn {turn}");
+        }
+    }
+}
+
+#[test]
 fn a_request_between_two_edges_is_seen_at_the_next_one() {
     let mut dram = Dram::new(DramConfig::ddr4_3200());
     let mut completions = Vec::new();
