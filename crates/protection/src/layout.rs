@@ -235,6 +235,11 @@ impl Layout {
         self.of(kind).first().copied()
     }
 
+    /// The slot of the entry of a line's page in the table of owners, if there is one.
+    pub(crate) fn owner_slot(&self, line: LineAddr) -> Option<Slot> {
+        self.region(Kind::Owners).map(|table| table.slot(line.0 / LINES_PER_TABLE_LINE))
+    }
+
     /// The stored levels of the tree, from the one above the leaves to the one below the root.
     pub fn levels(&self) -> &[Region] {
         self.of(Kind::Nodes)

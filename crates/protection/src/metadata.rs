@@ -120,7 +120,7 @@ impl Metadata {
     /// is no use of them.
     pub fn name_missing(&self, slot: Slot, mut role: Role, name: &mut impl FnMut(Slot)) {
         let mut missing = Some(slot);
-        while let Some(slot) = missing.filter(|slot| !self.on_chip(|chip| chip.has(role, *slot))) {
+        while let Some(slot) = missing.filter(|slot| !self.chip.borrow().has(role, *slot)) {
             name(slot);
             missing = match self.parent(slot) {
                 Some(Parent { node: Node::Stored(above), level, .. }) => {

@@ -88,14 +88,13 @@ impl OnChip {
     }
 
     /// Whether a line is in its cache or leaving it. Looking is no use of it.
-    pub fn is_in_its_cache(&mut self, role: Role, slot: Slot) -> bool {
+    pub fn is_in_its_cache(&self, role: Role, slot: Slot) -> bool {
         keeps(&self.forest, role, slot) || self.caches.holds(role, slot)
     }
 
     /// Whether a line is on the chip, wherever. Looking is no use of it.
-    pub fn has(&mut self, role: Role, slot: Slot) -> bool {
-        self.is_in_its_cache(role, slot)
-            || self.caches.shared.as_ref().is_some_and(|shared| shared.peek(slot).is_some())
+    pub fn has(&self, role: Role, slot: Slot) -> bool {
+        self.is_in_its_cache(role, slot) || self.caches.shared.as_ref().is_some_and(|shared| shared.holds(slot))
     }
 
     /// The content of a line, if it is on the chip.

@@ -12,6 +12,7 @@ mod logged;
 mod losses;
 mod losses_in_crowds;
 mod merged;
+mod named;
 mod one_text;
 #[cfg(feature = "planted-bugs")]
 mod planted;

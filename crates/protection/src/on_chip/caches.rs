@@ -97,8 +97,8 @@ impl Caches {
     }
 
     /// Whether a line is in its cache or leaving it. Looking is no use of it.
-    pub(super) fn holds(&mut self, role: Role, slot: Slot) -> bool {
-        self.departures.of(slot).is_some() || self.cache(role).holds(slot)
+    pub(super) fn holds(&self, role: Role, slot: Slot) -> bool {
+        self.departures.of(slot).is_some() || self.caches[self.cache_of[role.kind()]].holds(slot)
     }
 
     /// The content of a line, if it is on the chip.

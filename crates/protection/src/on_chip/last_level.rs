@@ -152,6 +152,11 @@ impl Shared {
         self.content.get(&slot).map(|resident| resident.content)
     }
 
+    /// Whether a line is there; looking is no use of it.
+    pub fn holds(&self, slot: Slot) -> bool {
+        self.content.contains_key(&slot)
+    }
+
     /// The content of a line, which stays there; looking is a use of it.
     pub fn look_up(&self, slot: Slot) -> Option<Line> {
         self.cache.look_up(slot).then(|| self.peek(slot)).flatten()

@@ -174,11 +174,12 @@ impl Scheme {
     }
 
     /// Names the slots that a read of a line fetches now, the line's own last; those of nodes that several lines of metadata
-    /// miss more than once. Looking is no use of them.
+    /// miss more than once, and counters even if an L2 has a copy that serves. Looking is no use of them.
     pub fn name_fetched(&self, line: LineAddr, mut name: impl FnMut(Slot)) {
         let leaves = [
             (self.tag_slot(line), Role::Tag),
             (self.counter_slot(line), Role::Counter),
+            (self.layout.owner_slot(line), Role::Owner),
             (bitmap::slot(&self.layout, line), Role::Bitmap),
         ];
         for (slot, role) in leaves {

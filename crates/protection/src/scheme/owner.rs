@@ -6,10 +6,9 @@
 use super::Scheme;
 use super::access::Access;
 use super::read::early::Early;
-use crate::layout::Region;
-use crate::ownership::{Asker, Entry, LINES_PER_TABLE_LINE, Owner, Ownership};
+use crate::ownership::{Asker, Entry, Owner, Ownership};
 use crate::planted::Bug;
-use crate::slot::Kind;
+use crate::slot::{Kind, Slot};
 use crate::verbs::{Exit, Fault, Plaintext, Role, Verbs, Wanted};
 use units::{Line, LineAddr, Word};
 
@@ -44,9 +43,8 @@ impl Scheme {
     /// The hypervisor gives the page of a line to an owner, as one of its pages. Its new owner must accept it before it is
     /// of any use, and tenants here never accept another page than those that they have since the machine started.
     pub async fn assign<V: Verbs>(&self, verbs: &V, line: LineAddr, to: Asker) {
-        let Some(table) = self.layout.region(Kind::Owners) else { return };
+        let Some(slot) = self.layout.owner_slot(line) else { return };
         let entry = Entry { owner: to.owner, guest_page: to.guest_page, validated: false };
-        let slot = table.slot(line.0 / LINES_PER_TABLE_LINE);
         let outcome = self.metadata.edit(verbs, slot, Role::Owner, |table| entry.write(table, line)).await;
         self.finish(verbs, outcome).await;
     }
@@ -65,15 +63,14 @@ async fn read<V: Verbs>(access: Access<'_, V>, asker: Asker) {
 impl<V: Verbs> Access<'_, V> {
     /// Whether this asker may have the line. Its lock must be held, so that accesses stay in their order.
     pub(super) async fn admit(&self, asker: Asker) -> Result<(), Fault> {
-        match self.scheme.layout.region(Kind::Owners) {
-            Some(table) => Box::pin(self.admit_by(table, asker)).await,
+        match self.scheme.layout.owner_slot(self.line()) {
+            Some(slot) => Box::pin(self.admit_by(slot, asker)).await,
             None => Ok(()),
         }
     }
 
-    async fn admit_by(&self, table: Region, asker: Asker) -> Result<(), Fault> {
+    async fn admit_by(&self, slot: Slot, asker: Asker) -> Result<(), Fault> {
         let (scheme, line) = (self.scheme, self.line());
-        let slot = table.slot(line.0 / LINES_PER_TABLE_LINE);
         let entry = Entry::read(&scheme.metadata.get(self.verbs, slot, Role::Owner).await?, line);
         let unchecked = scheme.planted.has(Bug::GuestPageUnchecked);
         let asker = if unchecked { Asker { guest_page: entry.guest_page, ..asker } } else { asker };

@@ -1,0 +1,86 @@
+//! What a scheme names before a read is what the read then fetches, and naming it changes nothing: the host is asked for it while a
+//! miss is on its way, and `casemate explain` prepares the rows of memory by it.
+
+use crate::common::swept::swept;
+use crate::common::{DATA_LINES, with_caches};
+use crate::one_text::{Request, perform, requests};
+use casemate_campaign::tap::Tapped;
+use machine::dram::Kind;
+use protection::design::Parts;
+use protection::execution::run_now;
+use protection::probe::Crossing;
+use protection::scheme::Scheme;
+use protection::verbs::Slot;
+use std::collections::BTreeSet;
+use units::{LINE_BYTES, LineAddr};
+
+/// A scheme over a memory whose pins are listened to.
+struct Heard {
+    scheme: Scheme,
+    tapped: Tapped,
+}
+
+impl Heard {
+    fn of(parts: &Parts) -> Heard {
+        let scheme = parts.build(DATA_LINES, 1).unwrap();
+        let tapped = Tapped::new(scheme.layout().total_lines(), None);
+        tapped.tap().listen(scheme.layout().shape(), true);
+        Heard { scheme, tapped }
+    }
+
+    fn perform(&self, request: Request) -> Vec<Crossing> {
+        run_now(perform(&self.scheme, &self.tapped, request));
+        self.tapped.tap().take_heard()
+    }
+
+    /// The lines that the scheme names for a read.
+    fn named(&self, line: LineAddr) -> BTreeSet<LineAddr> {
+        let mut named = BTreeSet::new();
+        let shape = self.scheme.layout().shape();
+        self.scheme.name_fetched(line, |slot: Slot| {
+            let (first, second) = shape.lines(slot);
+            named.extend([first].into_iter().chain(second));
+        });
+        named
+    }
+}
+
+/// The lines that are read, and whether any is written: then metadata made room, and nodes may be read for that.
+fn read(crossings: &[Crossing]) -> (BTreeSet<LineAddr>, bool) {
+    let of = |kind| crossings.iter().filter(move |crossing| crossing.kind == kind).map(|crossing| crossing.line);
+    (of(Kind::Read).collect(), of(Kind::Write).next().is_some())
+}
+
+#[test]
+fn what_a_read_fetches_is_named_before_and_naming_it_changes_nothing() {
+    let mut exact = 0;
+    for (number, design) in swept().into_iter().enumerate() {
+        for caches in [number as u64, number as u64 + 1] {
+            let parts = with_caches(&design.parts, caches);
+            let [asked, other] = [Heard::of(&parts), Heard::of(&parts)];
+            for request in requests(11, false) {
+                let named = match request {
+                    Request::Read(line) => Some(asked.named(line)),
+                    _ => None,
+                };
+                let crossings = asked.perform(request);
+                assert!(crossings == other.perform(request), "{}: {request:?} after a look", design.name);
+                let Some(named) = named else { continue };
+                let (fetched, wrote) = read(&crossings);
+                // A copy in an L2 may serve instead of counters that are named.
+                let copied = asked.scheme.on_chip(|chip| chip.copies.is_some());
+                let all = named.is_subset(&fetched);
+                assert!(all || copied, "{}: {named:?} named, {fetched:?} fetched", design.name);
+                // The other lines under its tag are not named: they lie beside it.
+                let shape = asked.scheme.layout().shape();
+                let metadata = shape.byte(Slot(shape.data)) / LINE_BYTES as u64;
+                if !wrote {
+                    let missing = fetched.difference(&named).find(|line| line.0 >= metadata);
+                    assert_eq!(missing, None, "{}: {named:?} named, {fetched:?} fetched", design.name);
+                    exact += 1;
+                }
+            }
+        }
+    }
+    assert!(exact > 200, "{exact} reads wrote nothing");
+}
