@@ -3,6 +3,7 @@
 use crate::claims::{Attack, Claims, Loss};
 use crate::class;
 use crate::error::ConfigError;
+use crate::name;
 use protection::design::{Parts, Persistence, Understood};
 use serde::{Deserialize, Serialize};
 
@@ -97,6 +98,7 @@ impl Design {
             design.crash = design.crash.or(&class.crash);
         }
         let rule = |rule| ConfigError::Rule { file: file.to_owned(), rule };
+        name::check(&design.name).map_err(rule)?;
         design.parts.check().map_err(rule)?;
         Ok(design)
     }

@@ -11,6 +11,7 @@ mod design_file;
 mod end;
 mod error;
 mod machine_file;
+mod name;
 mod named;
 mod settings;
 mod times;

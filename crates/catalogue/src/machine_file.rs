@@ -6,6 +6,7 @@ mod persistence;
 pub use at_l2::{AesBandwidth, AtL2, OffBelow};
 
 use crate::error::ConfigError;
+use crate::name;
 use machine::cache::Replacement;
 use machine::coherence::directory::CORES_MAX;
 use machine::dram::DramConfig;
@@ -246,6 +247,7 @@ impl Machine {
     }
 
     fn check(&self) -> Result<(), String> {
+        name::check(&self.name)?;
         self.node.check().map_err(|rule| format!("node.{rule}"))?;
         crate::times::check(self)?;
         self.device()?;

@@ -1,0 +1,81 @@
+//! What a design or a machine may be called.
+//!
+//! A name becomes a part of the names of files (records, buses, excerpts), a word of a command and a column of a table, so it
+//! has only what means nothing else in any of them: `../evil` would lead out of a folder, and `[red]` colours a table.
+
+/// The longest name: with those of a workload and a machine it still is that of a file.
+const LONGEST: usize = 60;
+
+/// Whether a design or a machine may have this name.
+///
+/// # Errors
+/// The name and what is expected of one.
+pub(crate) fn check(name: &str) -> Result<(), String> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let begins = name.starts_with(|c: char| c.is_ascii_alphanumeric());
+    if begins && name.len() <= LONGEST && name.chars().all(is_plain) {
+        return Ok(());
+    }
+    let right: String = name.chars().filter(|c| is_plain(*c)).skip_while(|c| !c.is_ascii_alphanumeric()).collect();
+    let right = if right.is_empty() { "mine" } else { &right[..right.len().min(LONGEST)] };
+    let found = name.escape_debug();
+    Err(format!(
+        "name = \"{found}\": expected 1 to {LONGEST} letters of A to Z and a to z, digits, '-', '_' and '.', a letter or a digit \
+         first, as in \"{right}\""
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check;
+    use crate::{ConfigError, Design, Machine, design_with, embedded};
+
+    #[test]
+    fn a_name_that_is_part_of_a_path_or_markup_or_nothing_is_refused_with_its_file_and_a_right_one() {
+        for (name, right) in [
+            ("../../../evil", "evil"),
+            ("", "mine"),
+            ("a/b", "ab"),
+            ("[red]x", "redx"),
+            (".hidden", "hidden"),
+            ("-x", "x"),
+            ("..", "mine"),
+            ("two words", "twowords"),
+            ("Gr\u{fc}n", "Grn"),
+        ] {
+            let design = embedded::DESIGNS[0].1.replacen(&first_line(embedded::DESIGNS[0].1), &said(name), 1);
+            let machine = embedded::MACHINES[0].1.replacen(&first_line(embedded::MACHINES[0].1), &said(name), 1);
+            let refused: [ConfigError; 2] =
+                [Design::parse("mine.toml", &design).unwrap_err(), Machine::parse("mine.toml", &machine).unwrap_err()];
+            for error in refused.map(|error| error.to_string()) {
+                assert!(
+                    error.starts_with(&format!("mine.toml: name = \"{name}\": expected 1 to 60 letters")),
+                    "{error}"
+                );
+                assert!(error.ends_with(&format!("as in \"{right}\"")), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_name_is_refused_where_a_change_gives_it() {
+        let change = [("name".to_owned(), "../evil".to_owned())];
+        let error = design_with("xts", &change).unwrap_err().to_string();
+        assert!(error.contains("with name = ../evil: name = \"../evil\": expected"), "{error}");
+    }
+
+    #[test]
+    fn a_name_has_at_most_60_letters() {
+        assert_eq!(check(&"n".repeat(60)), Ok(()));
+        assert!(check(&"n".repeat(61)).is_err());
+        assert_eq!(check("7-zip_v1.2"), Ok(()));
+    }
+
+    fn first_line(text: &str) -> String {
+        text.lines().find(|line| line.starts_with("name = ")).unwrap().to_owned()
+    }
+
+    fn said(name: &str) -> String {
+        format!("name = '{name}'")
+    }
+}
