@@ -167,10 +167,25 @@ class OutputFolder(click.ParamType[Path]):
         return Path(value)
 
 
+class SourceFile(click.ParamType[Path]):
+    """A file to be read. A pipe may keep its reader waiting where no Ctrl-C ends it, and a device has no end."""
+
+    name = "file"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """The path, also of what is not there: what reads it says so."""
+        path = Path(value)
+        wrong = "a folder" if path.is_dir() else "a pipe or a device" if path.exists() and not path.is_file() else ""
+        if wrong or not str(value):
+            option = f"{max(param.opts, key=len)}: " if isinstance(param, click.Option) else ""
+            said = f"'{value}' is {wrong}" if str(value) else "no file is named"
+            raise CasemateError(f"{option}{said}: expected a regular file")
+        return path
+
+
 file = OutputFile()
 folder = OutputFolder()
-source = click.Path(dir_okay=False, path_type=Path)
-"""A file that is read."""
+source = SourceFile()
 
 
 svg = click.option("--svg", type=file, metavar="FILE", help="Also draw it as SVG.")

@@ -1,9 +1,11 @@
 """The files of a run: they are there whatever becomes of the screen, and none is there of a run that was refused."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from casemate.results import Record, RunResults
 from conftest import SMALL, Casemate
 
@@ -48,6 +50,52 @@ def test_a_run_that_is_refused_leaves_no_folder(casemate: Casemate, tmp_path: Pa
     assert said.code == 2
     assert "cannot make the folder 'file/below'" in said.err
     assert "Running" not in said.err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("bus", "FILE"), ("trace", "info", "FILE"), ("excerpt", "FILE"), ("champsim", "FILE", "--instructions", "1K"),
+        ("run", "--trace", "FILE"), ("run", "--workload", "gups", "--limit", "1K", "--design", "FILE"),
+        ("run", "--workload", "gups", "--limit", "1K", "--machine", "FILE"), ("attack", "xts", "--log", "FILE"),
+        ("explain", "FILE"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_what_is_no_regular_file_is_refused_and_not_read(
+    casemate: Casemate, tmp_path: Path, command: tuple[str, ...], kind: str
+) -> None:
+    path = tmp_path / "named.toml"
+    # Opening the one would wait for ever, and reading the other would never end.
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/zero")
+    said = casemate(*(str(path) if word == "FILE" else word for word in command))
+    assert said.code == 2
+    assert f"{path}" in said.err
+    assert "a pipe or a device: expected a regular file" in said.err
+    assert said.out == ""
+
+
+def test_a_folder_is_refused_as_a_trace_that_is_to_be_read(casemate: Casemate, tmp_path: Path) -> None:
+    for place, expected in ((".", "--trace: '.' is a folder"), ("", "--trace: no file is named")):
+        said = casemate("run", "--trace", place)
+        assert (said.code, said.err) == (2, f"casemate: {expected}: expected a regular file\n")
+
+
+def test_a_folder_without_a_name_is_refused_and_is_not_the_current_one(casemate: Casemate, tmp_path: Path) -> None:
+    said = casemate("run", *SMALL, "--design", "none", "--output", "")
+    assert (said.code, said.err) == (2, "casemate: --output has no name: expected that of a folder\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_name_that_leads_out_of_the_folder_is_refused(casemate: Casemate, tmp_path: Path) -> None:
+    for name in ("../../evil", "", "a/b", "[red]x"):
+        said = casemate("run", *SMALL, "--design", "xts", "--with", f"design.name='{name}'", "--output", "so")
+        assert said.code == 2
+        assert f'name = "{name}": expected 1 to 60 letters' in said.err
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_records_of_several_machines_are_told_apart_by_name(casemate: Casemate, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ use catalogue::{Attack, Design};
 use protection::planted::Planted;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -130,7 +130,7 @@ struct Row<'a> {
 pub fn run_logged(plan: &Plan, log: &Path, progress: &mut dyn FnMut(LoggedProgress)) -> Result<LoggedReport, LogError> {
     let failed = |error| LogError::File(log.to_owned(), error);
     let mut rows = rows_of(plan);
-    let text = match fs::read_to_string(log) {
+    let text = match catalogue::read_regular(log) {
         Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
         read => read.map_err(failed)?,
     };

@@ -103,7 +103,7 @@ of each thread may be missing. Nothing that it started outlives Casemate, howeve
     "--trace",
     "traces",
     multiple=True,
-    type=options.file,
+    type=options.source,
     metavar="FILE",
     help="A stored execution instead of a program; repeat it for several at once.",
 )
@@ -169,7 +169,7 @@ of each thread may be missing. Nothing that it started outlives Casemate, howeve
 @click.option("--check-values", is_flag=True, help="Also compare every value that the program loaded.")
 @click.option("--ledger", is_flag=True, help="Also compare every encryption pad with every other (takes memory).")
 @click.option(
-    "--output", "folder", type=click.Path(file_okay=False, path_type=Path), help="Write a JSON record per design here."
+    "--output", "folder", type=options.folder, metavar="DIRECTORY", help="Write a JSON record per design here."
 )
 @click.option(
     "--interval",
@@ -319,9 +319,6 @@ def command(
     known = [known.name for known in api.workloads()] if workloads else []
     for workload in workloads:
         OneOf("workload", known).convert(workload, None, context)
-    if folder:
-        # Found out now, not after a long run.
-        screen.check_folder(folder)
     if table:
         intervals.check(table)
         if table in (bus, trace_file):

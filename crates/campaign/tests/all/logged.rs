@@ -55,6 +55,13 @@ fn a_line_that_was_cut_off_is_done_again_and_a_foreign_one_is_named() {
 }
 
 #[test]
+fn a_device_is_refused_as_a_log_and_not_read() {
+    // Reading it would never end.
+    let error = run_logged(&plan(1), Path::new("/dev/zero"), &mut |_| ()).unwrap_err().to_string();
+    assert_eq!(error, "/dev/zero: it is a pipe or a device: expected a regular file");
+}
+
+#[test]
 fn what_is_logged_of_other_parts_or_another_seed_does_not_count() {
     let log = log("other");
     run(100, &log);

@@ -1,0 +1,36 @@
+//! Files of the user's that are read as a whole.
+
+use std::io::{Error, ErrorKind, Result};
+use std::path::Path;
+
+/// The text of a file. A pipe may keep its reader waiting where no Ctrl-C ends it, and a device has no end, so neither is
+/// read.
+///
+/// # Errors
+/// Why it cannot be read; of what is no regular file, that.
+pub fn read_regular(path: &Path) -> Result<String> {
+    // A folder is refused by what reads it.
+    if path.metadata().is_ok_and(|there| !there.is_file() && !there.is_dir()) {
+        return Err(Error::new(ErrorKind::InvalidInput, "it is a pipe or a device: expected a regular file"));
+    }
+    std::fs::read_to_string(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{design, machine};
+
+    #[test]
+    fn a_device_is_refused_as_a_design_and_as_a_machine_and_not_read() {
+        let folder = std::env::temp_dir().join(format!("casemate-devices-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("zero.toml");
+        // Reading it would never end.
+        std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
+        let path = path.to_str().unwrap();
+        let expected = format!("{path}: it is a pipe or a device: expected a regular file");
+        assert_eq!(design(path).unwrap_err().to_string(), expected);
+        assert_eq!(machine(path).unwrap_err().to_string(), expected);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}
