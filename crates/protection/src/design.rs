@@ -12,6 +12,7 @@ mod persistence;
 mod speculation;
 mod tag_lengths;
 mod trees;
+mod unused;
 
 pub use crate::mac::Place as MacPlace;
 pub use crate::persistence::{Battery, Early, Fraction, Order, Persistence, Point, Step, Understood};
@@ -131,6 +132,9 @@ impl Parts {
         }
         if let Some(rule) = self.mac.broken_length(self.cipher) {
             return Err(rule);
+        }
+        if let Some(rule) = unused::rule(self) {
+            return Err(rule.to_owned());
         }
         let group = Counters::new(self.counters.organisation(), Planted::NONE).lines_per_group();
         if !uncounted && !group.is_multiple_of(self.mac.lines) {

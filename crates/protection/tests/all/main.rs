@@ -14,3 +14,4 @@ mod persistence;
 mod renewals;
 mod scheme;
 mod tag_lengths;
+mod unused;

@@ -1,0 +1,42 @@
+//! What a design says that none of its other parts takes: it would cost something, or look as if it did, and serve nothing.
+//!
+//! Sizes of caches are let be: a run gives several designs the same, and has the unprotected one among them.
+
+use super::macs::DEFAULT_BITS;
+use super::{CounterChoice, Covered, MacChoice, Parts, TreeDesign, TreeKind};
+use crate::cipher::Told;
+
+/// The rule that is broken by the first of it, if there is any.
+pub(super) fn rule(parts: &Parts) -> Option<&'static str> {
+    let Parts { cipher, counters, mac, tree, .. } = parts;
+    let takes_counters = cipher.told() != Told::Place
+        || mac.has_nonce()
+        || mac.covers.contains(&Covered::Counter)
+        || tree.kind != TreeKind::None;
+    let (codeless, treeless) = (mac.code == MacChoice::None, tree.kind == TreeKind::None);
+    let usual = TreeDesign::from(tree.kind);
+    let rules = [
+        (
+            codeless && !mac.covers.is_empty(),
+            "mac.covers says what a tag covers, and there is none: set mac.code = \"cmac\" or leave mac.covers out",
+        ),
+        (
+            *counters != CounterChoice::None && !takes_counters,
+            "counters are there for a cipher, a code or a tree, and none of these takes them: set cipher = \"aes128-counter\", \
+             mac.code = \"gmac\" or counters = \"none\"",
+        ),
+        (
+            codeless && mac.tag_bits.is_some_and(|bits| bits != DEFAULT_BITS),
+            "mac.tag_bits is the length of a tag, and there is none: set mac.code = \"gmac\" or leave mac.tag_bits out",
+        ),
+        (
+            (treeless || tree.kind == TreeKind::Counters) && tree.arity != usual.arity,
+            "tree.arity is of nodes of tags, and there are none: set tree.kind = \"bonsai\" or leave tree.arity out",
+        ),
+        (
+            treeless && (tree.root_lines != usual.root_lines || tree.update != usual.update),
+            "tree.root_lines and tree.update are about a tree, and there is none: set tree.kind = \"bonsai\" or leave them out",
+        ),
+    ];
+    rules.into_iter().find(|(broken, _)| *broken).map(|(_, rule)| rule)
+}
