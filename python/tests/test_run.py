@@ -188,6 +188,13 @@ def test_bad_input_is_answered_with_what_would_be_right(
     assert said.out == ""
 
 
+def test_a_warm_up_that_ends_with_the_run_is_said_to_leave_nothing(casemate: Casemate) -> None:
+    said = casemate("run", "--workload", "gups", "--design", "none", "--limit", "100K", "--warm-up", "99999")
+    assert said.code == 2
+    assert "nothing of 'gups' was left to count when its warm-up of 99999 instructions ended" in said.err
+    assert "expected more than the warm-up's" not in said.err
+
+
 @pytest.mark.parametrize("arguments", [["list", "designs"], ["list", "designs", "--json"]])
 def test_results_that_cannot_be_written_are_no_bug(arguments: list[str]) -> None:
     with Path("/dev/full").open("w") as full:

@@ -298,12 +298,9 @@ impl<S: Source + 'static> Bench<S> {
     fn counted(&self, options: &RunOptions, before: &Before, executed: u64) -> Result<u64, RunError> {
         let warm_up = options.warm_up;
         if warm_up > 0 && self.meters.chip.fault_reported().is_none() {
-            let short = |fed: &FeedCounters| fed.instructions <= warm_up || executed == before.counts.node.instructions;
-            if let Some((origin, fed)) = self.origins().iter().zip(self.fed()).find(|(_, fed)| short(fed)) {
-                let (program, executed) = (origin.program.join(" "), fed.instructions);
-                let ended = format!("'{program}' ended after {executed} instructions");
-                return Err(RunError::WarmUp(format!("{ended}: expected more than the warm-up's {warm_up}")));
-            }
+            let fed = self.fed().map(|fed| fed.instructions);
+            let is_over = executed == before.counts.node.instructions;
+            warm_up::check_left(&self.origins().into_iter().zip(fed).collect::<Vec<_>>(), warm_up, is_over)?;
         }
         Ok(executed - before.counts.node.instructions)
     }

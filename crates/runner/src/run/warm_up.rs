@@ -8,6 +8,7 @@ use crate::sampling::Detail;
 use chip::counts::{Counts, Meters};
 use chip::predictability::Predictions;
 use machine::node::NodeCounters;
+use workload::Origin;
 
 /// Whether so many instructions of a program can go before those that count, of `most` in all.
 ///
@@ -42,6 +43,30 @@ impl Before {
     pub fn until(&self, now: Vec<NodeCounters>) -> Vec<NodeCounters> {
         let before = self.cores.iter().copied().chain(std::iter::repeat(NodeCounters::default()));
         now.into_iter().zip(before).map(|(now, before)| now - before).collect()
+    }
+}
+
+/// Whether something is left to count of programs, each with what it executed; `is_over` is whether all of that had been
+/// executed when counting began. Cores execute ahead of the clock, so that may be so a little before a program's end.
+///
+/// # Errors
+/// [`RunError::WarmUp`].
+pub(super) fn check_left(programs: &[(Origin, u64)], warm_up: u64, is_over: bool) -> Result<(), RunError> {
+    if let Some((origin, executed)) = programs.iter().find(|(_, executed)| *executed <= warm_up) {
+        let program = origin.program.join(" ");
+        return Err(RunError::WarmUp(format!(
+            "'{program}' ended after {executed} instructions: expected more than the warm-up's {warm_up}"
+        )));
+    }
+    match programs {
+        [(origin, executed), ..] if is_over => {
+            let program = origin.program.join(" ");
+            Err(RunError::WarmUp(format!(
+                "nothing of '{program}' was left to count when its warm-up of {warm_up} instructions ended, since cores execute \
+                 ahead of the clock: all {executed} were executed by then; expected a shorter warm-up or a higher limit"
+            )))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -110,6 +110,16 @@ fn a_warm_up_that_leaves_nothing_to_count_is_refused() {
     let short = kernels::open("bfs", &settings, 1).unwrap();
     let refused = run(&options("modern", "none", 50_000_000, 90_000_000), short, |_| Control::GoOn);
     assert!(words(refused).contains("expected more than the warm-up's 50000000"));
+    // The core has executed the last instruction before the clock is where counting begins.
+    let refused = words(run(&options("modern", "none", 99_999, 100_000), gups("8 MB"), |_| Control::GoOn));
+    assert!(
+        refused.contains("nothing of 'gups' was left to count when its warm-up of 99999 instructions ended"),
+        "{refused}"
+    );
+    assert!(
+        refused.contains("all 100000 were executed by then") && !refused.contains("expected more than"),
+        "{refused}"
+    );
 }
 
 #[test]
