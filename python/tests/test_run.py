@@ -188,6 +188,12 @@ def test_bad_input_is_answered_with_what_would_be_right(
     assert said.out == ""
 
 
+def test_more_programs_than_cores_are_refused_once_and_before_any_design_runs(casemate: Casemate) -> None:
+    said = casemate("run", "--workload", "gups", "--copies", "2", "--design", "none", "--design", "xts")
+    assert said.code == 2
+    assert said.err == "casemate: 2 programs need 2 cores, and machine 'modern' has 1\n"
+
+
 def test_a_warm_up_that_ends_with_the_run_is_said_to_leave_nothing(casemate: Casemate) -> None:
     said = casemate("run", "--workload", "gups", "--design", "none", "--limit", "100K", "--warm-up", "99999")
     assert said.code == 2

@@ -164,10 +164,7 @@ impl<S: Source + 'static> Bench<S> {
         let RunOptions { machine, design, seed, budget, ledger, .. } = options;
         let rule = |rule| RunError::Design { design: design.name.clone(), rule };
         let machine = &machine.with_persistence_of(&design.parts).map_err(rule)?;
-        let (programs, cores) = (sources.len(), machine.cores);
-        if programs > cores {
-            return Err(RunError::TooManyPrograms { programs, machine: machine.name.clone(), cores });
-        }
+        let cores = machine.cores;
         let executor = Executor::new();
         let clock = executor.clock();
         let scheme = Rc::new(options.compose()?);

@@ -6,12 +6,16 @@ use chip::feed::FeedCounters;
 use units::Bytes;
 use workload::{Origin, Persistent, Source};
 
-/// Whether programs fit the machine's memory together, as far as it is known before they run. A program of which it is not
-/// known fails when memory is full.
+/// Whether there is a core for each program, and whether they fit the machine's memory together, as far as it is known before
+/// they run. A program of which it is not known fails when memory is full.
 ///
 /// # Errors
-/// [`RunError::TooLarge`].
+/// [`RunError::TooManyPrograms`] and [`RunError::TooLarge`].
 pub fn check_fits<S: Source>(programs: &[S], machine: &Machine) -> Result<(), RunError> {
+    let (found, cores) = (programs.len(), machine.cores);
+    if found > cores {
+        return Err(RunError::TooManyPrograms { programs: found, machine: machine.name.clone(), cores });
+    }
     let size = machine.memory.size;
     let needed = Bytes(programs.iter().filter_map(Source::footprint).map(|needed| needed.0).sum());
     if needed > size { Err(RunError::TooLarge { needed, size }) } else { Ok(()) }
