@@ -183,13 +183,14 @@ def validation_table(report: Validation) -> RenderableType:
             table.add_section()
         names = ("", "") if (row.reference, row.subject) == before else (row.reference, row.subject)
         before = (row.reference, row.subject)
-        allowed = "" if row.tolerance_percent is None else f"{row.tolerance_percent:g} %"
+        unit = "points" if row.in_points else "%"
+        allowed = "" if row.tolerance_percent is None else f"{row.tolerance_percent:g} {unit}"
         if row.placement_percent:
             allowed += f" + {row.placement_percent:.1f} %"
         ours = f"{row.ours:.4g}"
         if row.interval is not None and row.interval[1] > row.interval[0]:
             ours += f" ± {row.interval[1] - row.ours:.2g}"
-        off = Text(f"{row.difference_percent:+.1f} %", style="" if row.ok else "red")
+        off = Text(f"{row.difference_percent:+.1f} {unit}", style="" if row.ok else "red")
         mark = Text("" if row.ok else "OUT", style="bold red")
         table.add_row(*names, row.quantity, ours, f"{row.theirs:.4g}", off, allowed, mark)
     checked = [row for row in report.rows if row.tolerance_percent is not None]

@@ -37,9 +37,11 @@ pub struct Row {
     pub interval: Option<[f64; 2]>,
     /// The reference's.
     pub theirs: f64,
-    /// By how much ours is higher, in percent of theirs; of two figures in percent, their difference.
+    /// Whether both are percentages, of which the difference and the tolerance are percentage points.
+    pub in_points: bool,
+    /// By how much ours is higher, in percent of theirs; of two percentages, in percentage points.
     pub difference_percent: f64,
-    /// How far it may be off, in percent; nothing if it is only reported.
+    /// How far it may be off, in percent or points as the difference; nothing if it is only reported.
     pub tolerance_percent: Option<f64>,
     /// How far it may be off beyond that, in percent of theirs, because theirs is of one placement of pages and ours is the
     /// mean of a few: 95 % of single placements are no further from such a mean.
@@ -82,7 +84,8 @@ impl Row {
 
     /// A row of two figures in percent: what is reported and held is the difference of them, not its share.
     fn in_points(reference: &str, subject: &str, quantity: &str, [ours, theirs]: [f64; 2], tolerance: f64) -> Row {
-        Row::of(reference, subject, quantity, [ours, theirs], (ours - theirs, Some(tolerance)))
+        let row = Row::of(reference, subject, quantity, [ours, theirs], (ours - theirs, Some(tolerance)));
+        Row { in_points: true, ..row }
     }
 
     fn of(
@@ -99,6 +102,7 @@ impl Row {
             ours,
             interval: None,
             theirs,
+            in_points: false,
             difference_percent: difference,
             tolerance_percent: tolerance,
             placement_percent: 0.0,
@@ -214,6 +218,13 @@ mod tests {
         assert!((high - low - 2.0 * 27.76 / 5f64.sqrt()).abs() < 0.05);
         // 23 % off with 5 + 23 allowed, and 33 % off with 5 + 20.
         assert!(row(&placements, 130.0).ok && !row(&placements, 150.0).ok);
+    }
+
+    #[test]
+    fn two_percentages_differ_by_points_and_say_so() {
+        let found = Row::in_points("", "", "row hits in percent", [1.0, 0.4], 0.5);
+        assert!(found.in_points && (found.difference_percent - 0.6).abs() < 1e-9 && !found.ok, "{found:?}");
+        assert!(!row(&[1.0], 0.4).in_points);
     }
 
     #[test]

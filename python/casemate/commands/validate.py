@@ -8,12 +8,13 @@ from casemate.cli import EXIT_NO
 EPILOG = """\b
 Examples:
   casemate validate            all streams and traces of the references: minutes
-  casemate validate --brief    shorter streams and the short ones of the windows, held to the same tolerances
+  casemate validate --brief    shorter streams and the short ones of the windows, held to the same tolerances; only the
+                               99th percentile of latencies, which needs whole streams, is reported and not held to one
 
 \b
 How to read the table:
   ours, theirs    our figure and the reference simulator's, for the same configuration and the same input
-  off             by how much ours is higher
+  off             by how much ours is higher: in percent of theirs, or of two percentages in percentage points
   allowed         the tolerance; a figure without one is only reported, one beyond it is marked OUT
 
 What differs, and why, is explained in docs/VALIDATION.md; where the references come from, in reference/.

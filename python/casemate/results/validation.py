@@ -18,10 +18,12 @@ class ValidationRow(Result):
     """Its 95 % interval over the placements of pages, if there were several."""
     theirs: float
     """The reference's."""
+    in_points: bool
+    """Whether both are percentages, of which the difference and the tolerance are percentage points."""
     difference_percent: float
-    """By how much ours is higher, in percent of theirs."""
+    """By how much ours is higher, in percent of theirs; of two percentages, in percentage points."""
     tolerance_percent: float | None
-    """How far it may be off, in percent; nothing if it is only reported."""
+    """How far it may be off, in percent or points as the difference; nothing if it is only reported."""
     placement_percent: float
     """How far it may be off beyond that, in percent of theirs, because theirs is of one placement of pages: 95 % of
     single placements are no further from the mean of ours."""
