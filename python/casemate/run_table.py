@@ -67,7 +67,7 @@ def _values(records: Sequence[Record], check_values: bool) -> list[tuple[str, st
     if not check_values:
         return []
     if not records[0].checks.load_values:
-        return [("No load values were compared: the trace was recorded without them.", "yellow")]
+        return [(f"No load values were compared: {_why_no_values(records[0])}.", "yellow")]
     lines: list[tuple[str, str]] = []
     for record in records:
         values = record.checks.load_values
@@ -84,6 +84,16 @@ def _values(records: Sequence[Record], check_values: bool) -> list[tuple[str, st
             lines.append((f"{record.design}: {loads} had another value than recorded, of {who}: {why}.", "yellow"))
         lines += [(f"  first: {_where(wrong)}", "dim") for wrong in values.first[:VALUES_SHOWN]]
     return lines
+
+
+def _why_no_values(record: Record) -> str:
+    """Why nothing that the program loaded could be compared, and what to do for it."""
+    origin = record.configuration.workload
+    if origin.medium == "stored" and not origin.load_values:
+        way = "; record it with `casemate record --check-values`" if origin.values == "exact" else ""
+        return f"the trace was recorded without them{way}"
+    way = "" if isinstance(origin.finish, Exited | Killed) else "; run more, with a higher --limit"
+    return f"the program loaded nothing in what was run of it{way}"
 
 
 def _why_values_differ(values: LoadValues) -> Iterator[str]:

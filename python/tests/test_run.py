@@ -194,6 +194,13 @@ def test_more_programs_than_cores_are_refused_once_and_before_any_design_runs(ca
     assert said.err == "casemate: 2 programs need 2 cores, and machine 'modern' has 1\n"
 
 
+def test_a_workload_that_loads_nothing_is_said_to_and_is_no_trace(casemate: Casemate) -> None:
+    # It builds its graph first, which it only stores.
+    said = casemate("run", "--workload", "bfs", "--design", "none", "--limit", "20K", "--check-values")
+    assert "No load values were compared: the program loaded nothing in what was run of it; run more" in said.out
+    assert "trace" not in said.out
+
+
 def test_a_warm_up_that_ends_with_the_run_is_said_to_leave_nothing(casemate: Casemate) -> None:
     said = casemate("run", "--workload", "gups", "--design", "none", "--limit", "100K", "--warm-up", "99999")
     assert said.code == 2

@@ -166,7 +166,7 @@ of each thread may be missing. Nothing that it started outlives Casemate, howeve
     "by one, as with a persist buffer: all, or what the program maps shared from files. Stores to anything else are "
     "written back as ever.",
 )
-@click.option("--check-values", is_flag=True, help="Also compare every value that the program loaded.")
+@click.option("--check-values", is_flag=True, help="Also compare all values loaded; a trace has them if recorded so.")
 @click.option("--ledger", is_flag=True, help="Also compare every encryption pad with every other (takes memory).")
 @click.option(
     "--output", "folder", type=options.folder, metavar="DIRECTORY", help="Write a JSON record per design here."
