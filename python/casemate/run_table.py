@@ -30,7 +30,7 @@ def run_table(results: RunResults, check_values: bool, verbose: bool = False) ->
     first = results.records[0]
     origin = first.configuration.workload
     machines = dict.fromkeys(record.machine for record in results.records)
-    title = Text.assemble((origin.title, "bold"), f" on {', '.join(machines)}:")
+    title = Text.assemble((first.configuration.title, "bold"), f" on {', '.join(machines)}:")
     parts: list[RenderableType] = [title, Text(f"  {part_seen(first)}")]
     parts += tables.changed(results.changes)
     if first.configuration.age == "steady":
@@ -41,6 +41,7 @@ def run_table(results: RunResults, check_values: bool, verbose: bool = False) ->
     width = math.ceil(len(results.records) / math.ceil(len(results.records) / DESIGNS_PER_TABLE))
     for start in range(0, len(results.records), width):
         parts.append(_table(results, results.records[start : start + width], check_values, verbose))
+    parts += [Text(line) for line in _how_compared(results, verbose)]
     parts += [Text(line, style=style) for line, style in _values(results.records, check_values)]
     parts += [Text(line, style="yellow") for line in _not_of_the_program(results.records)]
     parts += [Text(line, style="yellow") for line in _not_comparable(results)]
@@ -51,6 +52,22 @@ def run_table(results: RunResults, check_values: bool, verbose: bool = False) ->
             Text(f"Stopped by {interruption.cause()}: the results are about the part that was run.", style="yellow")
         )
     return Group(*parts)
+
+
+def _how_compared(results: RunResults, verbose: bool) -> Iterator[str]:
+    """What slowdowns are against, where that is not one column, and why causes do not add up to them."""
+    machines = list(dict.fromkeys(record.machine for record in results.records))
+    if len(machines) > 1:
+        baselines = [results.baseline_of(record) for record in results.records]
+        if any(record is not baselines[0] for record in baselines):
+            yield "Each slowdown is against the baseline on the same machine, not against another machine."
+        else:
+            yield f"Each slowdown is against {baselines[0].design} on {machines[0]}."
+    if verbose and any(len(record.cores) > 1 for record in results.records):
+        yield (
+            "Cycles are those of all cores together for each instruction, so they do not add up to the slowdown: that "
+            "is of the time until the last core has ended."
+        )
 
 
 def _not_of_the_program(records: Sequence[Record]) -> list[str]:

@@ -48,7 +48,8 @@ Examples:
 
 \b
 How to read the table:
-  slowdown          simulated time over that of the design 'none', or of the first design
+  slowdown          simulated time over that of the design 'none', or of the first design, on the same machine; of one
+                    design on several machines over that on the first
   mostly for        what the largest part of it is for: what cores waited for that much longer, or less long if the
                     design is faster (--verbose has all parts)
   read latency      from the last-level cache's miss to the arrival of the line there, in the mean

@@ -59,6 +59,13 @@ class Configuration(Result):
     beside: tuple[Origin, ...] = ()
     """The programs that ran with it, each on cores of its own."""
 
+    @property
+    def title(self) -> str:
+        """All programs on one line, each once."""
+        titles = [program.title for program in (self.workload, *self.beside)]
+        times = {title: titles.count(title) for title in titles}
+        return " beside ".join(title if many == 1 else f"{title}, {many} times" for title, many in times.items())
+
 
 class Lines(Result):
     """Every line that came up from memory against what had gone down."""
@@ -242,7 +249,7 @@ class Record(Result):
     def brief(self) -> str:
         """Where it ran, its speed and traffic, and whether its check passed."""
         figures = f"IPC {self.ipc:.3f}, {size(self.dram_bytes)} of memory traffic"
-        where = f"{self.configuration.workload.title} on {self.machine} under {self.design}"
+        where = f"{self.configuration.title} on {self.machine} under {self.design}"
         return f"{where}: {figures}, {'passed' if self.checks.passed else 'FAILED'}"
 
     @property
@@ -296,11 +303,7 @@ class RunResults(Result):
         times = [f"{self.ratio(r, 'time_fs'):.3f}x" if self.is_comparable(r) else "-" for r in self.records]
         figures = ", ".join(f"{column} {time}" for column, time in zip(columns, times, strict=True))
         first = self.records[0]
-        where = (
-            first.configuration.workload.title
-            if several
-            else f"{first.configuration.workload.title} on {first.machine}"
-        )
+        where = first.configuration.title if several else f"{first.configuration.title} on {first.machine}"
         ended = "interrupted, " if self.interrupted else ""
         return f"{where}: {figures}; {ended}{'passed' if self.passed else 'FAILED'}"
 
