@@ -35,10 +35,15 @@ def draw(found: BatteryCost, path: Path, kind: str) -> None:
         ends.append((last, system, colour))
     _scales(axis, found, sizes)
     _names(axis, ends, extent[1])
-    has_printed = any(size.printed_mm3 is not None for row in found.rows for size in row.sizes)
-    circles = "; circles: figures of the SecPB paper" if has_printed else ""
+    has_circles = any(_is_circled(row) for row in found.rows)
+    circles = "; circles: the SecPB paper's figures of buffers" if has_circles else ""
     axis.set_title(f"{found.profile}: a tree of {found.levels} levels{circles}", loc="left", fontsize=9)
     picture.save(figure, path, kind, dpi=160)
+
+
+def _is_circled(row: BatteryRow) -> bool:
+    """Whether the paper prints its figure: of a buffer, since that of all caches is at no number of entries."""
+    return row.entries is not None and row.sizes[0].printed_mm3 is not None
 
 
 def _line(axis: Any, rows: list[BatteryRow], extent: tuple[int, int], colour: str) -> float:
@@ -49,11 +54,7 @@ def _line(axis: Any, rows: list[BatteryRow], extent: tuple[int, int], colour: st
         places, shown = [row.entries or 0 for row in rows], rows
     volumes = [row.sizes[0].volume_mm3 for row in shown]
     axis.plot(places, volumes, color=colour, linewidth=1.4, linestyle="--" if rows[0].entries is None else "-")
-    printed = [
-        (place, row.sizes[0].printed_mm3)
-        for place, row in zip(places, shown, strict=True)
-        if row.sizes[0].printed_mm3 is not None and row.entries is not None
-    ]
+    printed = [(place, row.sizes[0].printed_mm3) for place, row in zip(places, shown, strict=True) if _is_circled(row)]
     if printed:
         axis.plot(*zip(*printed, strict=True), marker="o", markersize=6, linestyle="", color=colour, fillstyle="none")
     return volumes[-1]

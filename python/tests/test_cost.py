@@ -2,10 +2,12 @@
 
 import itertools
 from pathlib import Path
+from typing import Any
 
 import casemate as cm
 import jsonschema
 import pytest
+from casemate import battery_picture, picture
 from casemate.results import BatteryCost
 from conftest import Casemate
 
@@ -165,6 +167,22 @@ def test_pictures_are_drawn_the_same_each_time(casemate: Casemate, tmp_path: Pat
     for name in schemes[1:] or (*CHAIN, *OTHERS):
         assert f">{name}</text>" in first
     assert (tmp_path / "first.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(("scheme", "has_circles"), [("eadr", False), ("secure-eadr", False), ("cm", True)])
+def test_a_picture_names_circles_only_where_there_are_some(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, scheme: str, has_circles: bool
+) -> None:
+    titles = list[str]()
+    keep = picture.save
+
+    def save(figure: Any, *where: Any, **how: Any) -> None:
+        titles.append(figure.axes[0].get_title(loc="left"))
+        keep(figure, *where, **how)
+
+    monkeypatch.setattr(picture, "save", save)
+    battery_picture.draw(cm.cost_of_battery(scheme, entries=[8, 32], counted=False), tmp_path / "x.svg", "svg")
+    assert ["circles" in title for title in titles] == [has_circles]
 
 
 def test_python_asks_for_one_system_or_several() -> None:
