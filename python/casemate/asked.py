@@ -23,16 +23,17 @@ WHOLE_MAX = 2**64 - 1
 PathLike = str | os.PathLike[str]
 
 
-def instructions(given: Instructions, what: str) -> int:
-    """So many instructions. Raises `CasemateError` if it is no such number."""
+def instructions(given: Instructions, what: str, least: int = 0, otherwise: str = "") -> int:
+    """So many instructions, or what may stand for them otherwise. Raises `CasemateError` if it is no such number."""
     if type(given) not in (int, str):
         raise CasemateError(f"{what} is {given!r}: expected a whole number of instructions, as in 5000000 or '5M'")
     try:
         number = parse_count(given) if isinstance(given, str) else given
     except ValueError as error:
         raise CasemateError(f"{what}: {error}") from None
-    if number < 0:
-        raise CasemateError(f"{what} is {number}: expected 0 instructions or more")
+    if number < least:
+        counted = "1 instruction" if least == 1 else f"{least} instructions"
+        raise CasemateError(f"{what} is {number}: expected {counted} or more{otherwise}")
     return number
 
 
@@ -40,10 +41,7 @@ def limit(given: Instructions | Literal["all"] | None, usual: int | None) -> int
     """The most instructions to run, nothing for all; `usual` if nothing is said."""
     if given is None or given == "all":
         return usual if given is None else None
-    number = instructions(given, "limit")
-    if number == 0:
-        raise CasemateError("limit is 0: expected 1 instruction or more, or 'all'")
-    return number
+    return instructions(given, "limit", least=1, otherwise=", or 'all'")
 
 
 def interval(given: Instructions | None) -> int | None:

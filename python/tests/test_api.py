@@ -58,6 +58,11 @@ def test_names_and_numbers_are_taken_as_on_the_command_line() -> None:
         (lambda: UNTYPED.Read(start="L2"), "Read: start is 'L2': expected 'controller', 'l2'"),
         (lambda: cm.run(GUPS, options=UNTYPED.RunOptions(interval=1.5)), "interval is 1.5: expected a whole number"),
         (lambda: cm.run(GUPS, options=UNTYPED.RunOptions(warm_up=True)), "warm_up is True: expected a whole number"),
+        (
+            lambda: cm.run(GUPS, options=cm.RunOptions(limit=-1)),
+            "limit is -1: expected 1 instruction or more, or 'all'",
+        ),
+        (lambda: cm.run(GUPS, options=cm.RunOptions(warm_up=-1)), "warm_up is -1: expected 0 instructions or more"),
         (lambda: UNTYPED.run(GUPS, options={"limit": "5M"}), "expected a RunOptions, as in RunOptions(...)"),
         (
             lambda: cm.run(GUPS, options=cm.RunOptions(seed=-1)),
