@@ -80,6 +80,11 @@ def counted(number: int, what: str) -> str:
     return f"{count(number)} {what if number == 1 else several}"
 
 
+def first(number: int, what: str) -> str:
+    """So many things from the beginning, in words: `the first instruction`, `the first 5,000 instructions`."""
+    return f"the first {what}" if number == 1 else f"the first {counted(number, what)}"
+
+
 def short_count(number: float) -> str:
     """A number in at most five characters: `950`, `12.3K`, `20.0M`."""
     for scale, factor in (("G", 10**9), ("M", 10**6), ("K", 10**3)):

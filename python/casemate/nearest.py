@@ -19,5 +19,8 @@ def hint(name: str, known: Iterable[str], alike: float = 0.5) -> str:
 
 
 def hint_of_file(path: Path) -> str:
-    """Which file of its folder was most likely meant."""
-    return hint(path.name, (each.name for each in path.parent.iterdir())) if path.parent.is_dir() else ""
+    """Which file of its folder was most likely meant: one of the same kind, or of the same name and another kind."""
+    if not path.parent.is_dir():
+        return ""
+    known = [each.name for each in path.parent.iterdir() if each.suffix == path.suffix or each.stem == path.stem]
+    return hint(path.name, known)

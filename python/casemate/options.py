@@ -219,7 +219,10 @@ def check_changes_of_designs(context: click.Context, changes: dict[str, str], wh
 
 def check_designs(context: click.Context, designs: tuple[str, ...], every: bool) -> None:
     """Refuses both designs and `--all`, and neither."""
-    if every == bool(designs):
+    if every and designs:
+        named = ", ".join(designs)
+        raise click.UsageError(f"both designs ({named}) and --all are given: expected one of them", context)
+    if not every and not designs:
         raise click.UsageError("expected designs, or --all for every built-in one", context)
 
 

@@ -141,28 +141,29 @@ def _not_comparable(results: RunResults) -> list[str]:
 def part_seen(record: Record) -> str:
     """Which part of the program the record is about."""
     origin = record.configuration.workload
-    executed = amounts.count(record.instructions)
+    executed = amounts.counted(record.instructions, "instruction")
+    first = amounts.first(record.instructions, "instruction")
     warm_up = record.configuration.warm_up
     warmed = f" after a warm-up of {amounts.count(warm_up)}" if warm_up else ""
     if record.configuration.beside:
         each = f"{warmed} each" if warmed else ""
-        return f"{1 + len(record.configuration.beside)} programs at once, {executed} instructions in all{each}"
+        return f"{1 + len(record.configuration.beside)} programs at once, {executed} in all{each}"
     skipped = f" after {amounts.count(origin.skip)} that were skipped" if origin.skip else ""
     after = f"{warmed},{skipped}" if warmed and skipped else warmed or skipped
     if origin.is_marked_region:
-        first = "" if isinstance(origin.finish, Exited) else "the first "
-        return f"the marked region of the program, {first}{executed} instructions{after}"
+        seen = executed if isinstance(origin.finish, Exited) else first
+        return f"the marked region of the program, {seen}{after}"
     match origin.finish:
         case Exited(exited=0) if not after:
-            return f"the whole program, {executed} instructions"
+            return f"the whole program, {executed}"
         case Exited(exited=status):
-            return f"the program to its end, {executed} instructions{after}, exit status {status}"
+            return f"the program to its end, {executed}{after}, exit status {status}"
         case Killed() as ended:
-            return f"the program until {ended} ended it, {executed} instructions{after}"
+            return f"the program until {ended} ended it, {executed}{after}"
         case "limit-reached" if origin.medium == "stored":
-            return f"the whole trace, the first {executed} instructions of the program{after}"
+            return f"the whole trace, {first} of the program{after}"
         case _:
-            return f"the first {executed} instructions{after} (the program was stopped there)"
+            return f"{first}{after} (the program was stopped there)"
 
 
 def _sample(records: Sequence[Record]) -> list[tuple[str, str]]:

@@ -141,15 +141,15 @@ def bus_table(info: BusInfo) -> RenderableType:
 
 
 def _recorded_part(origin: Origin, instructions: int) -> str:
-    executed = amounts.count(instructions)
+    executed = amounts.counted(instructions, "instruction")
     after = f" after {amounts.count(origin.skip)} that were skipped" if origin.skip else ""
     if isinstance(origin.finish, Exited):
         whole = "the whole program" if not origin.skip else "to the program's end"
         whole = "the marked region of the program" if origin.is_marked_region else whole
-        return f"{whole}, {executed} instructions{after} (exit status {origin.finish.exited})"
+        return f"{whole}, {executed}{after} (exit status {origin.finish.exited})"
     if isinstance(origin.finish, Killed):
-        return f"until {origin.finish} ended the program, {executed} instructions{after}"
-    return f"the first {executed} instructions{after}"
+        return f"until {origin.finish} ended the program, {executed}{after}"
+    return f"{amounts.first(instructions, 'instruction')}{after}"
 
 
 def window_table(window: Window) -> RenderableType:

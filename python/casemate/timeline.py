@@ -7,7 +7,7 @@ from typing import NamedTuple
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from casemate import colours, tables
+from casemate import amounts, colours, tables
 from casemate.results.explain import AesBandwidth, Cause, Explanation, Explanations, Span, Until
 
 WAITS: dict[Cause, str] = {
@@ -97,7 +97,7 @@ def among(explanation: Explanation) -> str:
 def aes(found: AesBandwidth) -> str:
     """How many blocks the AES units take, and where."""
     places = ((found.total, "in all"), (found.controller, "at the controller"), (found.each_l2, "in each L2"))
-    said = ", ".join(f"{rate:.3g} {place}" for rate, place in places if rate is not None)
+    said = ", ".join(f"{amounts.short_count(rate)} {place}" for rate, place in places if rate is not None)
     return f"AES blocks a second at the peak: {said}"
 
 

@@ -58,7 +58,7 @@ def test_a_read_that_an_l2_begins_is_shown_from_its_look_up_to_its_release(casem
     assert said.code == 0
     for text in ("look up counter in L2", "pad 5 blocks in L2", "travel to controller", "release verified in L2"):
         assert text in said.out, text
-    assert "2.6e+09 in all, 1.3e+09 at the controller, 3.25e+08 in each L2" in said.out
+    assert "2.6G in all, 1.3G at the controller, 325.0M in each L2" in said.out
     assert "predicted to be in memory" in casemate(*ask, "--predicted").out
     jsonschema.validate(casemate(*ask, "--json").json(), casemate("schema", "explain").json())
     assert "past last level" in casemate(*ask, "--predicted").out

@@ -1,14 +1,17 @@
 """A wrong use of any command is one line that says what was expected, and exits with 2. Every --json has a schema."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import pytest
-from casemate import cli
+from casemate import cli, timeline
 from casemate.commands import schema
-from casemate.nearest import hint
+from casemate.nearest import hint, hint_of_file
+from casemate.results.explain import AesBandwidth
 from conftest import Casemate
 
 WRONG = [
@@ -35,6 +38,9 @@ WRONG = [
     (("schema", "cost", "engine", "8"), "unknown schema 'cost engine 8' (did you mean 'cost engine'?); there are: run"),
     (("schema", "trace", "inof"), "unknown schema 'trace inof' (did you mean 'trace'?); there are: run"),
     (("explain",), "expected DESIGN; see `casemate explain --help`"),
+    (("attack",), "expected designs, or --all for every built-in one"),
+    (("attack", "xts", "--all"), "both designs (xts) and --all are given: expected one of them"),
+    (("crash", "xts", "none", "--all"), "both designs (xts, none) and --all are given: expected one of them"),
     (("cost", "secpb", "--counted", "--operations"), "--counted goes with neither --operations nor --closed-form"),
 ]
 
@@ -54,6 +60,45 @@ def test_a_group_without_a_command_shows_its_help(casemate: Casemate) -> None:
     said = casemate("cost")
     assert (said.code, said.out) == (2, "")
     assert "Examples:" in said.err
+
+
+def test_the_nearest_file_is_of_the_same_kind_or_of_the_same_name(tmp_path: Path) -> None:
+    for name in ("sch.json", "core.v", "adder.sv", "include"):
+        (tmp_path / name).touch()
+    for asked, expected in (
+        ("nosuch.v", ""),
+        ("cores.v", " (did you mean 'core.v'?)"),
+        ("adder.v", " (did you mean 'adder.sv'?)"),
+        ("includ", " (did you mean 'include'?)"),
+    ):
+        assert hint_of_file(tmp_path / asked) == expected
+
+
+def test_bandwidths_of_aes_units_are_counts_as_elsewhere() -> None:
+    assert timeline.aes(AesBandwidth(total=4e9, controller=2.5e8, each_l2=None)) == (
+        "AES blocks a second at the peak: 4.0G in all, 250.0M at the controller"
+    )
+
+
+def test_a_part_of_one_instruction_is_no_part_of_instructions(casemate: Casemate) -> None:
+    for limit, expected in (("1", "  the first instruction (the"), ("2", "  the first 2 instructions (the")):
+        assert expected in casemate("run", "--workload", "gups", "--design", "none", "--limit", limit).out
+
+
+@pytest.mark.parametrize("study", ["emcc", "fvs", "secpb", "gcm"])
+def test_examples_of_a_study_stand_in_two_columns_and_its_exit_codes_are_all_said(
+    casemate: Casemate, study: str
+) -> None:
+    lines = casemate("reproduce", study, "--help").out.splitlines()
+    examples = [line.strip() for line in lines if line.startswith(f"    casemate reproduce {study}")]
+    # Where what it gives begins, behind two blanks or more.
+    columns = {re.match(r".*?\S {2,}(?=\S)", line).end() for line in examples}  # type: ignore[union-attr]
+    assert (len(examples) >= 4, len(columns)) == (True, 1)
+    assert all(code in "\n".join(lines).partition("Exit codes:")[2] for code in ("130 Ctrl-C", "143 SIGTERM"))
+
+
+def test_help_says_when_an_attack_has_no_end(casemate: Casemate) -> None:
+    assert "[default: 100; with --budget, as many as fit]" in " ".join(casemate("attack", "--help").out.split())
 
 
 def test_the_nearest_of_numbers_is_the_one_that_differs_least() -> None:

@@ -64,7 +64,10 @@ def _only_one(context: click.Context, parameter: click.Parameter, rows: tuple[st
     help="Only this attack (see `casemate list attacks`).",
 )  # fmt: skip
 @click.option(
-    "--trials", type=click.IntRange(1, 10**12), metavar="N", help="Trials of each attack.  [default: 100, or no end]"
+    "--trials",
+    type=click.IntRange(1, 10**12),
+    metavar="N",
+    help="Trials of each attack.  [default: 100; with --budget, as many as fit]",
 )
 @options.seed
 @click.option("--replay", type=click.IntRange(0, 2**64 - 1), metavar="SEED", help="Show how this one trial ends.")

@@ -30,10 +30,7 @@ Examples:
 
 OF_RUNS = """\b
 Examples:
-  casemate reproduce {name}                          all figures and trends
-  casemate reproduce {name} --figure {first} --figure {second}  only these, with a line for each workload
-  casemate reproduce {name} --seeds 1                one seed: a third of the time, and no intervals
-  casemate reproduce {name} --output results/{name}    where the runs, the traces and the pictures go
+{examples}
 
 Every run is kept in the output folder and not done again: after Ctrl-C, with other figures, or with more seeds, it
 goes on from there. All runs of one seed are done before those of the next, so after Ctrl-C whole seeds count.
@@ -53,12 +50,21 @@ A program that is not on this computer is left out, with the package that has it
 Exit codes: 0 all trends hold, 1 one does not, or a run failed, 2 bad input, 130 Ctrl-C, 143 SIGTERM.
 """
 
+EXAMPLES_OF_RUNS = (
+    ("", "all figures and trends"),
+    (" --figure {first} --figure {second}", "only these, with a line for each workload"),
+    (" --seeds 1", "one seed: a third of the time, and no intervals"),
+    (" --output results/{name}", "where the runs, the traces and the pictures go"),
+)
+"""What can be asked for, and what it gives: in two columns, however long a study's names are."""
+
 OF_FORMULAS = """
 \b
 The same tables are written into the output folder as report.md and figures.csv, with a picture of them, figures.png.
 
 \b
-Exit codes: 0 every figure is as printed or says why it is not, 1 one does not say why, 2 bad input.
+Exit codes: 0 every figure is as printed or says why it is not, 1 one does not say why, 2 bad input, 130 Ctrl-C,
+143 SIGTERM.
 """
 
 
@@ -139,7 +145,10 @@ def _of_runs(study: Study) -> click.Command:
         return 0 if found.holds else EXIT_NO
 
     first, second, *_ = (figure.number for figure in study.figures)
-    epilog = OF_RUNS.format(name=study.name, first=first, second=second)
+    known = {"name": study.name, "first": first, "second": second}
+    words = [(f"  casemate reproduce {study.name}{what}".format(**known), gives) for what, gives in EXAMPLES_OF_RUNS]
+    width = max(len(command) for command, _ in words)
+    epilog = OF_RUNS.format(examples="\n".join(f"{command:{width}}  {gives}" for command, gives in words))
     made = click.command(
         study.name, epilog=epilog, help=f"Run the evaluation of {study.paper}.", short_help=study.paper
     )
