@@ -12,6 +12,7 @@ Run a real program under encryption, authentication and integrity trees; see wha
 The same is to be had as a command, `casemate`. What cannot be done raises `CasemateError`, whose text says why.
 """
 
+from casemate import starting  # noqa: F401  # isort: split  # before what takes time to load
 from casemate._core import CasemateError, __version__
 from casemate.api import (
     attack,

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import click
 from click.exceptions import NoArgsIsHelpError
 
-from casemate import interruption, usage
+from casemate import interruption, starting, usage
 from casemate._core import CasemateError, __version__
 from casemate.names import Commands
 
@@ -109,6 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             # A terminal that cannot show a bar gets a question mark, not a failure.
             stream.reconfigure(errors="replace")
     try:
+        starting.end()
         _check_text(sys.argv[1:] if arguments is None else arguments)
         with interruption.listening():
             code = casemate.main(args=arguments, prog_name="casemate", standalone_mode=False) or 0

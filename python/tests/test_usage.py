@@ -1,6 +1,7 @@
 """A wrong use of any command is one line that says what was expected, and exits with 2. Every --json has a schema."""
 
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -134,6 +135,23 @@ def test_what_prints_json_has_a_schema_under_its_own_words() -> None:
 def test_the_command_is_the_package_as_well() -> None:
     said = subprocess.run([sys.executable, "-m", "casemate", "--version"], capture_output=True, text=True, check=True)
     assert said.stdout.startswith("casemate, version ")
+
+
+def test_ctrl_c_while_the_command_is_being_loaded_ends_it_without_a_traceback() -> None:
+    words = [sys.executable, "-X", "importtime", "-m", "casemate", "list", "designs"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stderr is not None
+        next(line for line in running.stderr if "casemate.starting" in line)
+        running.send_signal(signal.SIGINT)
+        rest = running.stderr.read()
+        assert running.wait() == 130
+    assert "Traceback" not in rest
+    assert rest.endswith("casemate: interrupted by Ctrl-C\n")
+
+
+def test_a_program_that_imports_the_package_keeps_its_own_way_with_ctrl_c() -> None:
+    program = "import signal, casemate; assert signal.getsignal(signal.SIGINT) is signal.default_int_handler"
+    assert subprocess.run([sys.executable, "-c", program]).returncode == 0
 
 
 def test_a_group_whose_commands_print_alike_has_their_schema(casemate: Casemate) -> None:
