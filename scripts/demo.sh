@@ -4,12 +4,14 @@ set -euo pipefail
 casemate=${CASEMATE:-casemate}
 here=$(dirname "$0")
 table=target/demo/account.db
+bold='' plain=''
+[ ! -t 1 ] || bold=$'\033[1m' plain=$'\033[0m'
 run() {
-    printf '\n\033[1m$ casemate %s\033[0m\n' "$*"
+    printf '\n%s$ casemate %s%s\n' "$bold" "$*" "$plain"
     "$casemate" "$@"
 }
 if [ ! "$table" -nt "$here/demo-table.sql" ]; then
-    printf '\n\033[1m$ sqlite3 %s < %s\033[0m\n' "$table" "$here/demo-table.sql"
+    printf '\n%s$ sqlite3 %s < %s%s\n' "$bold" "$table" "$here/demo-table.sql" "$plain"
     mkdir -p "$(dirname "$table")"
     rm -f "$table.partial"
     sqlite3 -init /dev/null "$table.partial" <"$here/demo-table.sql" >/dev/null

@@ -7,7 +7,9 @@
 set -euo pipefail
 venv=$1
 
-say() { printf '\033[1m==> %s\033[0m\n' "$*" >&2; }
+bold='' plain=''
+[ ! -t 2 ] || bold=$'\033[1m' plain=$'\033[0m'
+say() { printf '%s==> %s%s\n' "$bold" "$*" "$plain" >&2; }
 fail() {
     printf 'setup: %s\n' "$*" >&2
     exit 2
@@ -63,7 +65,8 @@ fi
 if [ "${2-}" = fast ] && ! ls "$(rustc --print sysroot)"/lib/rustlib/*/bin/llvm-profdata >/dev/null 2>&1; then
     command -v rustup >/dev/null || fail "llvm-profdata is missing beside rustc, and there is no rustup to add it: install Rust from https://rustup.rs"
     say "installing rustup's llvm-tools"
-    rustup component add llvm-tools
+    rustup component add llvm-tools ||
+        fail "llvm-profdata is missing beside rustc, and rustup could not add it: see above, then try: rustup component add llvm-tools"
 fi
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade "maturin>=1.9,<2"
 if [ "${2-}" = hw ] || [ "${2-}" = ecp5 ]; then

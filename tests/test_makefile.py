@@ -1,0 +1,129 @@
+"""`make fast` and what it needs, with stand-ins for cargo, maturin and rustup: nothing is built here."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = "python/casemate/_core.abi3.so"
+CARGO = """#!/bin/sh
+mkdir -p target/release
+touch target/release/libcasemate_recorder.so target/release/casemate-keeper
+"""
+MATURIN = f"""#!/bin/sh
+printf '%s' "$RUSTFLAGS" > flags
+case "$*" in *--pgo*) echo LLVM_PROFILE_FILE > {PACKAGE} ;; *) echo released > {PACKAGE} ;; esac
+touch begun
+"""
+
+
+def stand_in(path: Path, script: str) -> None:
+    """Puts a script into the place of a program."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(script)
+    path.chmod(0o755)
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    """A folder with the Makefile, in which everything is set up already."""
+    for name in ("Makefile", ".cargo/release.toml", "scripts/setup.sh", "pyproject.toml"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    (tmp_path / "python/casemate").mkdir(parents=True)
+    (tmp_path / ".venv").mkdir()
+    for ready in (".ready", ".ready-fast"):
+        (tmp_path / ".venv" / ready).touch()
+    stand_in(tmp_path / "bin/cargo", CARGO)
+    return tmp_path
+
+
+def make(here: Path, *goals: str) -> subprocess.Popen[str]:
+    """Begins to make something, as from a terminal: Ctrl-C goes to all of it."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS", "CARGO_"))}
+    inherited.pop("RUSTFLAGS", None)
+    path = f"{here / 'bin'}:{inherited['PATH']}"
+    words = ["make", "--no-print-directory", *goals]
+    return subprocess.Popen(
+        words, cwd=here, env=inherited | {"PATH": path}, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+
+
+def test_a_package_by_profile_has_the_flags_of_what_is_released_and_says_how_long_it_takes(here: Path) -> None:
+    stand_in(here / ".venv/bin/maturin", MATURIN)
+    running = make(here, "fast")
+    _, said = running.communicate()
+    assert running.returncode == 0, said
+    flags = (here / "flags").read_text()
+    assert flags.startswith("-C")
+    assert f'rustflags = ["{flags}"]' in (ROOT / ".cargo/release.toml").read_text()
+    assert "make fast: this takes six minutes more than make build" in said
+
+
+def test_what_is_released_is_built_with_its_configuration_and_no_flags_besides(here: Path) -> None:
+    stand_in(here / ".venv/bin/maturin", MATURIN)
+    running = make(here, "build")
+    _, said = running.communicate()
+    assert (running.returncode, (here / "flags").read_text()) == (0, ""), said
+    assert "make fast" not in said
+
+
+@pytest.mark.parametrize("ending", ["failure", "ctrl-c"])
+def test_a_package_that_was_to_be_watched_at_work_is_taken_out_if_no_other_takes_its_place(
+    here: Path, ending: str
+) -> None:
+    stand_in(here / ".venv/bin/maturin", MATURIN + ("exit 1\n" if ending == "failure" else "exec sleep 30\n"))
+    running = make(here, "fast")
+    if ending == "ctrl-c":
+        until = time.monotonic() + 20
+        while not (here / "begun").exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        os.killpg(running.pid, signal.SIGINT)
+    _, said = running.communicate(timeout=20)
+    assert running.returncode != 0
+    assert not (here / PACKAGE).exists()
+    assert "taken out again: run make build or make fast" in said
+
+
+def test_a_released_package_stays_if_one_by_profile_cannot_be_begun(here: Path) -> None:
+    (here / PACKAGE).write_text("released")
+    stand_in(here / ".venv/bin/maturin", "#!/bin/sh\nexit 1\n")
+    running = make(here, "fast")
+    _, said = running.communicate()
+    assert running.returncode != 0
+    assert (here / PACKAGE).read_text() == "released"
+    assert "taken out" not in said
+
+
+def test_tools_that_rustup_cannot_add_are_said_to_be_missing_in_the_last_line(here: Path) -> None:
+    stand_in(here / "bin/rustc", f"#!/bin/sh\necho {here}/nowhere\n")
+    stand_in(here / "bin/rustup", "#!/bin/sh\necho error: no network >&2\nexit 1\n")
+    for program in ("qemu-x86_64", "cc"):
+        stand_in(here / f"bin/{program}", "#!/bin/sh\n")
+    stand_in(here / ".venv/bin/python", "#!/bin/sh\n")
+    words = ["bash", "scripts/setup.sh", ".venv", "fast"]
+    path = {"PATH": f"{here / 'bin'}:{os.environ['PATH']}"}
+    ended = subprocess.run(words, cwd=here, env=os.environ | path, capture_output=True, text=True)
+    assert ended.returncode == 2
+    assert ended.stderr.splitlines()[-1].startswith("setup: llvm-profdata is missing beside rustc")
+    assert "\033" not in ended.stderr
+
+
+def test_the_demo_has_no_colours_where_no_terminal_is(here: Path) -> None:
+    shutil.copy(ROOT / "scripts/demo.sh", here / "scripts/demo.sh")
+    for name in ("demo-table.sql", "demo.sql"):
+        (here / "scripts" / name).touch()
+    stand_in(here / "bin/sqlite3", '#!/bin/sh\ntouch "$3"\n')
+    stand_in(here / "bin/casemate", "#!/bin/sh\n")
+    path = {"PATH": f"{here / 'bin'}:{os.environ['PATH']}", "CASEMATE": "casemate"}
+    ended = subprocess.run(["bash", "scripts/demo.sh"], cwd=here, env=os.environ | path, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+    assert "$ casemate explain sgx-mee" in ended.stdout
+    assert "\033" not in ended.stdout
