@@ -239,7 +239,8 @@ mod tests {
     proptest! {
         #[test]
         fn a_memory_holds_what_was_stored_and_a_copy_sees_no_later_change(
-            stores in proptest::collection::vec((0..400_u64, prop_oneof![Just(0_u8), 1..9_u8], 0..3_u128), 1..150),
+            stores in proptest::collection::vec(
+                (0..400_u64, prop_oneof![Just(0_u8), 1..9_u8], prop_oneof![0..3_u128, Just(1), Just(5 << 64)]), 1..150),
             copied_at in 0..150_usize,
         ) {
             let (mut media, mut naive) = (Media::new(400), BTreeMap::new());

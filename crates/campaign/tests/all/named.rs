@@ -33,20 +33,21 @@ impl Heard {
         self.tapped.tap().take_heard()
     }
 
-    /// The lines that the scheme names for a read.
-    fn named(&self, line: LineAddr) -> BTreeSet<LineAddr> {
+    /// The lines that the scheme names, if this is a read.
+    fn named(&self, request: Request) -> Option<BTreeSet<LineAddr>> {
+        let Request::Read(line) = request else { return None };
         let mut named = BTreeSet::new();
         let shape = self.scheme.layout().shape();
-        self.scheme.name_fetched(line, |slot: Slot| {
+        self.scheme.name_fetched(line, |slot| {
             let (first, second) = shape.lines(slot);
             named.extend([first].into_iter().chain(second));
         });
-        named
+        Some(named)
     }
 }
 
 /// The lines that are read, and whether any is written: then metadata made room, and nodes may be read for that.
-fn read(crossings: &[Crossing]) -> (BTreeSet<LineAddr>, bool) {
+fn fetched(crossings: &[Crossing]) -> (BTreeSet<LineAddr>, bool) {
     let of = |kind| crossings.iter().filter(move |crossing| crossing.kind == kind).map(|crossing| crossing.line);
     (of(Kind::Read).collect(), of(Kind::Write).next().is_some())
 }
@@ -58,22 +59,19 @@ fn what_a_read_fetches_is_named_before_and_naming_it_changes_nothing() {
         for caches in [number as u64, number as u64 + 1] {
             let parts = with_caches(&design.parts, caches);
             let [asked, other] = [Heard::of(&parts), Heard::of(&parts)];
+            // A copy in an L2 may serve instead of counters that are named.
+            let copied = asked.scheme.on_chip(|chip| chip.copies.is_some());
+            let shape = asked.scheme.layout().shape();
+            let metadata = shape.byte(Slot(shape.data)) / LINE_BYTES as u64;
             for request in requests(11, false) {
-                let named = match request {
-                    Request::Read(line) => Some(asked.named(line)),
-                    _ => None,
-                };
+                let named = asked.named(request);
                 let crossings = asked.perform(request);
                 assert!(crossings == other.perform(request), "{}: {request:?} after a look", design.name);
                 let Some(named) = named else { continue };
-                let (fetched, wrote) = read(&crossings);
-                // A copy in an L2 may serve instead of counters that are named.
-                let copied = asked.scheme.on_chip(|chip| chip.copies.is_some());
+                let (fetched, wrote) = fetched(&crossings);
                 let all = named.is_subset(&fetched);
                 assert!(all || copied, "{}: {named:?} named, {fetched:?} fetched", design.name);
                 // The other lines under its tag are not named: they lie beside it.
-                let shape = asked.scheme.layout().shape();
-                let metadata = shape.byte(Slot(shape.data)) / LINE_BYTES as u64;
                 if !wrote {
                     let missing = fetched.difference(&named).find(|line| line.0 >= metadata);
                     assert_eq!(missing, None, "{}: {named:?} named, {fetched:?} fetched", design.name);

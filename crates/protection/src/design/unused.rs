@@ -1,12 +1,12 @@
-//! What a design says that none of its other parts takes: it would cost something, or look as if it did, and serve nothing.
+//! Parts and keys that nothing in a design uses: they would cost something, or look as if they did, and protect nothing.
 //!
-//! Sizes of caches are let be: a run gives several designs the same, and has the unprotected one among them.
+//! Sizes of caches are not among them: a run gives all its designs the same, the unprotected one too.
 
 use super::macs::DEFAULT_BITS;
 use super::{CounterChoice, Covered, MacChoice, Parts, TreeDesign, TreeKind};
 use crate::cipher::Told;
 
-/// The rule that is broken by the first of it, if there is any.
+/// The rule that the first of them breaks, if there is any.
 pub(super) fn rule(parts: &Parts) -> Option<&'static str> {
     let Parts { cipher, counters, mac, tree, .. } = parts;
     let takes_counters = cipher.told() != Told::Place

@@ -1,4 +1,4 @@
-//! What a design says that none of its parts takes.
+//! Parts and keys that nothing in a design uses.
 
 use crate::scheme::parts;
 use casemate_protection::design::{CipherChoice, CounterChoice, Covered, MacChoice, Parts, TreeKind};
