@@ -42,10 +42,10 @@ $(VENV)/.ready: scripts/setup.sh pyproject.toml
 RELEASED = $(shell sed -n 's/^rustflags = \["\(.*\)"\]$$/\1/p' .cargo/release.toml | sed 's/", "/ /g')
 FLAGS = $(if $(SHARED),RUSTFLAGS=,$(if $(BY_PROFILE),RUSTFLAGS='$(RELEASED)'))
 
-# A package that was built to be watched at work is slow, and leaves profiles in /tmp: it goes if no other takes its place. It is
-# known by the runtime that writes them.
+# An instrumented package is slow, and leaves profiles in /tmp: it goes if no other takes its place. It is known by the runtime
+# that writes them.
 TAKE_OUT = if grep -qs LLVM_PROFILE_FILE python/casemate/_core*.so; then rm -f python/casemate/_core*.so; echo \
-  "make fast: the package that was to be watched at work is taken out again: run make build or make fast" >&2; fi
+  "make fast: the instrumented package is taken out again: run make build or make fast" >&2; fi
 GUARD = trap '$(TAKE_OUT)' EXIT; trap 'exit 130' INT; trap 'exit 143' TERM;
 
 build: $(VENV)/.ready ## Build the recorder and the Python package, as it is released
@@ -59,7 +59,7 @@ $(VENV)/.ready-fast: scripts/setup.sh $(VENV)/.ready
 	scripts/setup.sh $(VENV) fast
 	touch $@
 
-# Built once to be watched at work, and again by what was seen. Whatever needs `build` builds the package as released again.
+# Built twice: instrumented, for the training runs, and by their profile. Whatever needs `build` builds the package as released again.
 fast: BY_PROFILE := --pgo
 fast: $(VENV)/.ready-fast build ## Build the package by a profile of runs, which take an eighth less time: six minutes more
 

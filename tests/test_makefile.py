@@ -76,9 +76,7 @@ def test_what_is_released_is_built_with_its_configuration_and_no_flags_besides(h
 
 
 @pytest.mark.parametrize("ending", ["failure", "ctrl-c"])
-def test_a_package_that_was_to_be_watched_at_work_is_taken_out_if_no_other_takes_its_place(
-    here: Path, ending: str
-) -> None:
+def test_an_instrumented_package_is_taken_out_if_no_other_takes_its_place(here: Path, ending: str) -> None:
     stand_in(here / ".venv/bin/maturin", MATURIN + ("exit 1\n" if ending == "failure" else "exec sleep 30\n"))
     running = make(here, "fast")
     if ending == "ctrl-c":

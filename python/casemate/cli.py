@@ -21,7 +21,7 @@ from casemate.names import Commands
 EXIT_NO = 1
 EXIT_BAD_INPUT = 2
 EXIT_BUG = 3
-EXIT_INTERRUPTED = interruption.EXIT_CTRL_C
+EXIT_INTERRUPTED = starting.EXIT_CTRL_C
 """For commands; the process says 143 if it was SIGTERM."""
 
 COMMANDS = {

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-EXIT_CTRL_C = 128 + signal.SIGINT
+from casemate.starting import EXIT_CTRL_C
+
 EXIT_TERMINATED = 128 + signal.SIGTERM
 
 _terminated = False
