@@ -9,18 +9,15 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from casemate import amounts, interruption, tables
+from casemate import amounts, check_reasons, interruption, tables
 from casemate.results.attack import Protection
 from casemate.results.origin import Exited, Killed
-from casemate.results.run import CandidateCheck, LoadValues, Record, RunResults, WrongLoad
+from casemate.results.run import CandidateCheck, Record, RunResults
 from casemate.results.sampling import Estimate, Sampled, Sampling
 from casemate.run_details import Cell, Question, details, epochs, largest, persist_buffers, predicted, speculation
 
 DESIGNS_PER_TABLE = 4
 """Columns that fit next to the questions; more designs make more tables, all of about the same width."""
-
-VALUES_SHOWN = 3
-"""Of the loads whose values differ, those whose address is shown."""
 
 AIMS = {"ipc": "an IPC", "traffic": "traffic", "latency": "a read latency"}
 
@@ -42,7 +39,7 @@ def run_table(results: RunResults, check_values: bool, verbose: bool = False) ->
     for start in range(0, len(results.records), width):
         parts.append(_table(results, results.records[start : start + width], check_values, verbose))
     parts += [Text(line) for line in _how_compared(results, verbose)]
-    parts += [Text(line, style=style) for line, style in _values(results.records, check_values)]
+    parts += [Text(line, style=style) for line, style in check_reasons.lines(results.records, check_values)]
     parts += [Text(line, style="yellow") for line in _not_of_the_program(results.records)]
     parts += [Text(line, style="yellow") for line in _not_comparable(results)]
     if isinstance(origin.finish, Killed) and origin.finish.likely_cause:
@@ -77,53 +74,6 @@ def _not_of_the_program(records: Sequence[Record]) -> list[str]:
     if not depends or all(program.values == "exact" for program in programs):
         return []
     return ["Values are drawn, since the trace has none: how predictable they are, and what that gains, means nothing."]
-
-
-def _values(records: Sequence[Record], check_values: bool) -> list[tuple[str, str]]:
-    """What differences between recorded and simulated values mean, and where the first of them are."""
-    if not check_values:
-        return []
-    if not records[0].checks.load_values:
-        return [(f"No load values were compared: {_why_no_values(records[0])}.", "yellow")]
-    lines: list[tuple[str, str]] = []
-    for record in records:
-        values = record.checks.load_values
-        if values is None or values.verdict == "same":
-            continue
-        who = f"{amounts.counted(values.threads, 'thread')} in {amounts.counted(values.processes, 'process')}"
-        loads = f"{amounts.count(values.different)} of {amounts.count(values.compared)} loads"
-        if values.verdict == "wrong":
-            lines.append(
-                (f"{record.design}: {loads} had another value than recorded, which is an error ({who}).", "red")
-            )
-        else:
-            why = " and ".join(_why_values_differ(values))
-            lines.append((f"{record.design}: {loads} had another value than recorded, of {who}: {why}.", "yellow"))
-        lines += [(f"  first: {_where(wrong)}", "dim") for wrong in values.first[:VALUES_SHOWN]]
-    return lines
-
-
-def _why_no_values(record: Record) -> str:
-    """Why nothing that the program loaded could be compared, and what to do for it."""
-    origin = record.configuration.workload
-    if origin.medium == "stored" and not origin.load_values:
-        way = "; record it with `casemate record --check-values`" if origin.values == "exact" else ""
-        return f"the trace was recorded without them{way}"
-    way = "" if isinstance(origin.finish, Exited | Killed) else "; run more, with a higher --limit"
-    return f"the program loaded nothing in what was run of it{way}"
-
-
-def _why_values_differ(values: LoadValues) -> Iterator[str]:
-    """What of threads and processes is not as it was when they were recorded."""
-    if values.threads > values.processes:
-        yield "threads reach memory in the order of the simulation, not in the one recorded"
-    if values.processes > 1:
-        yield "memory that processes share is apart on the simulated machine"
-
-
-def _where(wrong: WrongLoad) -> str:
-    at = f"{wrong.bytes} bytes at {wrong.address:#x}, by the instruction at {wrong.pc:#x}"
-    return f"{at} (process {wrong.process}, thread {wrong.thread})"
 
 
 def _not_comparable(results: RunResults) -> list[str]:

@@ -6,29 +6,32 @@
 //! from outside: cached copies are stale, and the new content goes to memory like any other.
 
 pub mod counters;
+mod pages;
 mod skim;
 #[cfg(test)]
 mod tests;
+mod translation;
 
 pub use counters::FeedCounters;
 
 pub use skim::Skimmed;
+pub use translation::Spaces;
 
-use crate::load_values::{TOLD, WrongLoad};
+use crate::load_values::WrongLoad;
+use crate::load_values::order::Accessor;
 use crate::shadow::Shadow;
 use crate::shadow::persisted::{about_to_tell, becomes_mapped, is_persistent};
-use machine::node::{Feed, Orders, PageKey, PageTables, Step, Touch};
-use machine::paging::{OutOfMemory, PageTable, page_key};
+use machine::node::{Feed, Orders, PageTables, Step, Touch};
+use machine::paging::{OutOfMemory, PageTable};
+use pages::Receiver;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use thiserror::Error;
-use units::{LINE_BYTES, Line, LineAddr, PhysAddr, VirtAddr};
-use workload::stream::{Access, AccessKind, Strand};
+use translation::Translation;
+use units::{LINE_BYTES, Line, LineAddr, VirtAddr};
+use workload::stream::{Access, AccessKind};
 use workload::walker::{Event, Walker};
-use workload::{Supplier, WorkloadError};
-
-/// Translations remembered besides the page table.
-const RECENT: usize = 512;
+use workload::{Stretch, Supplier, WorkloadError};
 
 /// Why there is no next step.
 #[derive(Debug, Error)]
@@ -43,64 +46,6 @@ pub enum FeedError {
 
 /// All page tables.
 pub type Pages = Rc<RefCell<PageTable>>;
-
-/// The address spaces of one of several programs: their numbers are those of its processes, each times the number of
-/// programs, and its position among them.
-#[derive(Clone, Copy, Debug)]
-pub struct Spaces {
-    /// How many programs there are.
-    pub programs: u32,
-    /// Which of them this is.
-    pub program: u32,
-}
-
-/// The page tables, with the last translations at hand.
-struct Translation {
-    pages: Pages,
-    page_bytes: u64,
-    spaces: Spaces,
-    recent: Box<[(u64, u64)]>,
-    /// How many pages' tables this core has got, and whether there are more.
-    told: usize,
-    news: bool,
-}
-
-// For every simulated instruction: out of line these calls take a tenth of the simulator's time.
-impl Translation {
-    #[inline(always)]
-    fn physical(&mut self, strand: Strand, addr: VirtAddr) -> Result<(PageKey, PhysAddr), OutOfMemory> {
-        let key = self.key(strand, addr);
-        let recent = &mut self.recent[key as usize % RECENT];
-        if recent.0 != key {
-            let mut pages = self.pages.borrow_mut();
-            *recent = (key, pages.frame(key)?.0);
-            self.news |= pages.tables().len() > self.told;
-        }
-        Ok((PageKey(key), PhysAddr(recent.1 + (addr.0 & (self.page_bytes - 1)))))
-    }
-
-    /// The line of memory in which an address is, if its page has a frame.
-    #[inline(never)]
-    fn known_line(&self, strand: Strand, addr: VirtAddr) -> Option<LineAddr> {
-        let frame = self.pages.borrow().known_frame(self.key(strand, addr))?;
-        Some(PhysAddr(frame.0 + (addr.0 & (self.page_bytes - 1))).line())
-    }
-
-    #[inline(always)]
-    fn key(&self, strand: Strand, addr: VirtAddr) -> u64 {
-        let Spaces { programs, program } = self.spaces;
-        page_key(strand.process * programs + program, addr, self.page_bytes)
-    }
-
-    /// The tables of pages that this core does not know yet.
-    #[cold]
-    fn take_new_tables(&mut self, tables: &mut Vec<PageTables>) {
-        let pages = self.pages.borrow();
-        tables.extend_from_slice(&pages.tables()[self.told..]);
-        self.told = pages.tables().len();
-        self.news = false;
-    }
-}
 
 /// What the instruction handed out next has beside its accesses: tables of pages that its core gets with it, and how it orders what
 /// becomes durable.
@@ -159,8 +104,8 @@ pub struct Program<S> {
     touches: Vec<Touch>,
     /// Lines that changed without a store, not yet fetched by [`Program::take_foreign`].
     foreign: Vec<LineAddr>,
-    /// The first loads whose recorded value was another.
-    wrong: Vec<WrongLoad>,
+    /// When the instruction handed out next was executed.
+    stretch: Stretch,
     counters: FeedCounters,
 }
 
@@ -173,20 +118,18 @@ impl<S: Supplier> Program<S> {
         spaces: Spaces,
         (core, shadow): (usize, Rc<RefCell<Shadow>>),
     ) -> Program<S> {
-        let recent = vec![(u64::MAX, 0); RECENT].into();
-        let page_bytes = pages.borrow().page_bytes();
         Program {
             walker: Walker::new(source),
             left,
             pause_at: u64::MAX,
             dry: false,
-            translation: Translation { pages, page_bytes, spaces, recent, told: 0, news: false },
+            translation: Translation::new(pages, spaces),
             beside: Beside::default(),
             core,
             shadow,
             touches: Vec::with_capacity(8),
             foreign: Vec::new(),
-            wrong: Vec::new(),
+            stretch: Stretch::default(),
             counters: FeedCounters { processes: 1, ..FeedCounters::default() },
         }
     }
@@ -194,11 +137,6 @@ impl<S: Supplier> Program<S> {
     /// What came through so far.
     pub fn counters(&self) -> FeedCounters {
         self.counters
-    }
-
-    /// The first loads whose recorded value was another.
-    pub fn first_wrong(&self) -> &[WrongLoad] {
-        &self.wrong
     }
 
     /// Whether it has handed out all the instructions that it may.
@@ -233,33 +171,48 @@ impl<S: Supplier> Feed for Program<S> {
         if self.is_spent() || self.counters.instructions >= self.pause_at {
             return Ok(None);
         }
-        let Program { walker, translation, beside, shadow, touches, foreign, wrong, counters, left, dry, .. } = self;
+        let Program { walker, translation, beside, shadow, touches, foreign, stretch, counters, left, dry, .. } = self;
         let core = self.core;
         if beside.is_over {
             beside.go_on();
         }
+        translation.refresh();
         let mut trouble = None;
         let step = walker.next_step(|event| match event {
+            Event::Line { strand, addr, .. } if translation.passes_over(strand.process, addr) => {}
             Event::Line { strand, addr, content, mapped, .. } => match translation.physical(strand, addr) {
                 Ok((_, physical)) => {
-                    tell((&mut *shadow.borrow_mut(), core), (physical.line(), mapped), content, foreign, counters);
+                    let by = Accessor { program: translation.spaces.program, strand, stretch: *stretch };
+                    let at = (physical.line(), mapped);
+                    tell((&mut *shadow.borrow_mut(), by, core), at, content, foreign, counters);
                 }
                 Err(full) => trouble = Some(full),
             },
+            Event::Chunk { strand, stretch: next } => {
+                *stretch = next;
+                shadow.borrow_mut().meet(translation.spaces.program, strand);
+            }
             Event::LineAhead { strand, addr } => {
                 if let Some(line) = translation.known_line(strand, addr) {
                     shadow.borrow().look_ahead(line);
                 }
-            }
-            Event::ProcessStarted { process, .. } => {
-                counters.processes = counters.processes.max(u64::from(process) + 1)
             }
             Event::Flush { strand, addr } => match translation.physical(strand, addr) {
                 Ok((_, physical)) => beside.flush(physical.line()),
                 Err(full) => trouble = Some(full),
             },
             Event::Fence { .. } => beside.fence(),
-            _ => {}
+            Event::Sync { object, part, .. } => {
+                if let Some(dirty) = translation.take_dirty(object, &part) {
+                    dirty.into_iter().for_each(|line| beside.flush(line));
+                    beside.fence();
+                }
+            }
+            event => {
+                let shadow = &mut shadow.borrow_mut();
+                let mut receiver = Receiver { translation, shadow, stretch: *stretch, core, foreign, counters };
+                trouble = trouble.take().or(receiver.take(event).err());
+            }
         })?;
         if let Some(full) = trouble {
             return Err(full.into());
@@ -283,8 +236,10 @@ impl<S: Supplier> Feed for Program<S> {
                     store: access.kind == AccessKind::Store,
                     persistent: false,
                 };
-                if !take_effect(&mut shadow, &touch, access, shift, counters) {
-                    note_wrong(wrong, step.strand, step.instruction.pc, access);
+                if let Some(value) = access.value {
+                    let by = Accessor { program: translation.spaces.program, strand: step.strand, stretch: *stretch };
+                    let piece = Piece { access, value: value >> shift, pc: step.instruction.pc, by };
+                    piece.take_effect(&mut shadow, &touch, counters);
                 }
                 append(touches, touch);
             }
@@ -292,14 +247,20 @@ impl<S: Supplier> Feed for Program<S> {
         if shadow.persisted.is_some() {
             hand_on_stores(&mut shadow, core, touches, counters);
         }
+        if translation.tracks_stores() {
+            translation.note_stores(touches);
+        }
         let (page, physical) = translation.physical(step.strand, step.instruction.pc)?;
         let offset = physical.line_offset() as u8;
         let code = Touch { page, line: physical.line(), offset, bytes: 1, store: false, persistent: false };
-        if translation.news {
+        if translation.has_new_tables {
             translation.take_new_tables(&mut beside.tables);
             beside.is_there = true;
         }
         beside.is_over = beside.is_there;
+        if translation.has_unshown() {
+            translation.disorder_unshown(&mut shadow);
+        }
         let (tables, orders) = (&beside.tables, if beside.is_there { beside.orders() } else { None });
         Ok(Some(Step { instruction: step.instruction, code, touches, orders, tables, next: step.next }))
     }
@@ -315,10 +276,10 @@ fn hand_on_stores(shadow: &mut Shadow, core: usize, touches: &mut [Touch], count
     }
 }
 
-/// Takes the content of a line in that the program of a core is about to see, which may be of a file that is mapped; what was
-/// otherwise before is noted.
+/// Takes the content of a line in that the program of a core is about to see, which may be of a file that is mapped; a line that held
+/// something else before is noted.
 fn tell(
-    (shadow, core): (&mut Shadow, usize),
+    (shadow, by, core): (&mut Shadow, Accessor, usize),
     (line, mapped): (LineAddr, bool),
     content: &Line,
     foreign: &mut Vec<LineAddr>,
@@ -326,6 +287,9 @@ fn tell(
 ) {
     if shadow.persisted.is_some() {
         about_to_tell(shadow, core, line, content);
+    }
+    if let Some(loads) = &mut shadow.loads {
+        loads.show(line, by);
     }
     counters.mapped_lines += u64::from(mapped);
     let behind = mapped && becomes_mapped(shadow, line);
@@ -343,27 +307,49 @@ fn pieces(access: &Access) -> impl Iterator<Item = (VirtAddr, usize, u32)> + use
     std::iter::once((addr, first, 0)).chain(second)
 }
 
-/// A store changes the shadow; a load's recorded value, if there is one, is compared with it. Whether they agree.
-fn take_effect(shadow: &mut Shadow, touch: &Touch, access: &Access, shift: u32, counters: &mut FeedCounters) -> bool {
-    let Some(value) = access.value else { return true };
-    let recorded = (value >> shift).to_le_bytes();
-    let range = usize::from(touch.offset)..usize::from(touch.offset + touch.bytes);
-    let bytes = &recorded[..range.len()];
-    if touch.store {
-        shadow.store(touch.line, range, bytes);
-        return true;
-    }
-    let agrees = shadow.agrees(touch.line, range, bytes);
-    counters.load_values_checked += 1;
-    counters.load_values_wrong += u64::from(!agrees);
-    agrees
+/// The bytes of an access on one line, as recorded.
+struct Piece<'a> {
+    access: &'a Access,
+    /// Its bytes on this line, the first of them lowest.
+    value: u64,
+    /// The instruction.
+    pc: VirtAddr,
+    /// Which strand executed it, and when.
+    by: Accessor,
 }
 
-#[cold]
-fn note_wrong(wrong: &mut Vec<WrongLoad>, strand: Strand, pc: VirtAddr, access: &Access) {
-    if wrong.len() < TOLD {
-        let Strand { process, thread } = strand;
-        wrong.push(WrongLoad { process, thread, pc, address: access.addr, bytes: access.bytes });
+impl Piece<'_> {
+    /// A store changes the shadow; a load is compared with it.
+    #[inline]
+    fn take_effect(&self, shadow: &mut Shadow, touch: &Touch, counters: &mut FeedCounters) {
+        let recorded = self.value.to_le_bytes();
+        let range = usize::from(touch.offset)..usize::from(touch.offset + touch.bytes);
+        let bytes = &recorded[..range.len()];
+        if !touch.store {
+            if shadow.loads.is_none() {
+                return;
+            }
+            counters.load_values_checked += 1;
+            if !shadow.agrees(touch.line, range, bytes) {
+                counters.load_values_wrong += 1;
+                self.differ(shadow, touch.line);
+            }
+            return;
+        }
+        shadow.store(touch.line, range, bytes);
+        if let Some(loads) = &mut shadow.loads {
+            loads.store(touch.line, self.by);
+        }
+    }
+
+    #[cold]
+    fn differ(&self, shadow: &mut Shadow, line: LineAddr) {
+        let Piece { access: Access { addr, bytes, .. }, pc, by, .. } = *self;
+        let wrong =
+            WrongLoad { process: by.strand.process, thread: by.strand.thread, pc, address: *addr, bytes: *bytes };
+        if let Some(loads) = &mut shadow.loads {
+            loads.differ(line, by, wrong);
+        }
     }
 }
 

@@ -1,17 +1,20 @@
 //! The values that a program loaded, against those of the simulated memory, and what a difference means.
 //!
 //! The cores of a simulated machine progress differently from the computer on which the program was recorded, and the
-//! recording does not say which thread waited for which. Threads, and processes that share memory, therefore reach memory
-//! in an order of their own, and may find there what another wrote sooner or later than it did; and what processes share
-//! has pages of its own for each of them. In a program of a single strand there is no such order: a difference is an error
-//! of the recording or of the simulation.
+//! recording does not say which strand (a thread, or a process that shares memory) waited for which. Strands therefore reach
+//! memory in an order of their own, and a load may find there what another strand wrote sooner or later than it did. Such a
+//! difference is explained by the store of the other strand ([`order`]). Every other difference is an error of the recording or
+//! of the simulation, however many strands the program has.
+
+pub mod order;
 
 use crate::feed::counters::FeedCounters;
+use order::LoadOrder;
 use serde::Serialize;
 use units::VirtAddr;
 
 /// Differences that are reported one by one.
-pub const TOLD: usize = 4;
+pub const SHOWN: usize = 4;
 
 /// A load whose recorded value was another than the simulated memory had.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -34,10 +37,9 @@ pub struct WrongLoad {
 pub enum Verdict {
     /// All values are those recorded.
     Same,
-    /// Some differ, all of them in programs of several threads or processes: these reach memory in the order of the
-    /// simulation, not of the recording.
+    /// Some differ, and the order of strands explains each of them.
     OtherOrder,
-    /// Some differ in a program of a single thread: an error.
+    /// Some differ without a reason: an error.
     Wrong,
 }
 
@@ -48,33 +50,36 @@ pub struct LoadValues {
     pub compared: u64,
     /// Of these, loads whose recorded value was another.
     pub different: u64,
+    /// Of these, loads of lines that another strand stored to in an order that the recording does not say, or that the simulation
+    /// changed.
+    pub in_other_order: u64,
     /// Threads of all programs.
     pub threads: u64,
     /// Processes of all programs.
     pub processes: u64,
-    /// The first differences of each core.
+    /// The first differences without a reason, or if all have one, the first of all.
     pub first: Vec<WrongLoad>,
     /// What the comparison came to.
     pub verdict: Verdict,
 }
 
 impl LoadValues {
-    /// The comparison of several programs: of each its threads and what came through its feeds. Nothing if nothing was
-    /// compared.
-    pub fn of(programs: &[(u64, FeedCounters)], first: Vec<WrongLoad>) -> Option<LoadValues> {
+    /// The comparison of several programs: of each its threads and the counters of its feeds. Nothing if nothing was compared.
+    pub fn of(programs: &[(u64, FeedCounters)], order: &LoadOrder) -> Option<LoadValues> {
         let sum = |count: fn(&FeedCounters) -> u64| programs.iter().map(|(_, fed)| count(fed)).sum::<u64>();
         let (compared, different) = (sum(|fed| fed.load_values_checked), sum(|fed| fed.load_values_wrong));
-        let alone = programs.iter().any(|(threads, fed)| *threads <= 1 && fed.load_values_wrong > 0);
+        let in_other_order = order.explained();
         (compared > 0).then(|| LoadValues {
             compared,
             different,
+            in_other_order,
             threads: programs.iter().map(|(threads, _)| threads).sum(),
             processes: sum(|fed| fed.processes),
-            first,
-            verdict: match (different, alone) {
-                (0, _) => Verdict::Same,
-                (_, false) => Verdict::OtherOrder,
-                (_, true) => Verdict::Wrong,
+            first: order.first(),
+            verdict: match different {
+                0 => Verdict::Same,
+                _ if different == in_other_order => Verdict::OtherOrder,
+                _ => Verdict::Wrong,
             },
         })
     }
@@ -83,26 +88,41 @@ impl LoadValues {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use order::Accessor;
+    use units::LineAddr;
+    use workload::Stretch;
+    use workload::stream::Strand;
 
-    fn fed(load_values_wrong: u64) -> FeedCounters {
-        FeedCounters { load_values_checked: 9, load_values_wrong, processes: 1, ..FeedCounters::default() }
-    }
-
-    fn verdict(programs: &[(u64, FeedCounters)]) -> Verdict {
-        LoadValues::of(programs, Vec::new()).unwrap().verdict
+    fn compared(threads: u64, differences: u32, explained_by: &[u32]) -> LoadValues {
+        let accessor =
+            |thread| Accessor { program: 0, strand: Strand { process: 0, thread }, stretch: Stretch::default() };
+        let overlapping = |thread| Accessor { stretch: Stretch { after: 0, number: 1 }, ..accessor(thread) };
+        let mut order = LoadOrder::default();
+        for thread in 0..differences {
+            let wrong = WrongLoad { process: 0, thread, pc: VirtAddr(1), address: VirtAddr(2), bytes: 8 };
+            order.differ(LineAddr(thread.into()), overlapping(thread), wrong);
+        }
+        explained_by.iter().for_each(|thread| order.store(LineAddr((*thread).into()), overlapping(99)));
+        let fed = FeedCounters {
+            load_values_checked: 9,
+            load_values_wrong: differences.into(),
+            processes: 1,
+            ..FeedCounters::default()
+        };
+        LoadValues::of(&[(threads, fed)], &order).unwrap()
     }
 
     #[test]
-    fn threads_may_differ_and_a_single_thread_may_not() {
-        assert_eq!(verdict(&[(1, fed(0)), (4, fed(0))]), Verdict::Same);
-        assert_eq!(verdict(&[(4, fed(1))]), Verdict::OtherOrder);
-        assert_eq!(verdict(&[(1, fed(1))]), Verdict::Wrong);
-        assert_eq!(verdict(&[(4, fed(1)), (1, fed(0))]), Verdict::OtherOrder);
-        assert_eq!(verdict(&[(4, fed(1)), (1, fed(1))]), Verdict::Wrong);
+    fn each_difference_needs_a_reason_however_many_threads_there_are() {
+        assert_eq!(compared(1, 0, &[]).verdict, Verdict::Same);
+        assert_eq!(compared(4, 1, &[0]).verdict, Verdict::OtherOrder);
+        assert_eq!(compared(4, 1, &[]).verdict, Verdict::Wrong);
+        let partly = compared(4, 3, &[0, 2]);
+        assert_eq!((partly.verdict, partly.in_other_order, partly.first[0].thread), (Verdict::Wrong, 2, 1));
     }
 
     #[test]
-    fn what_was_not_compared_has_no_verdict() {
-        assert_eq!(LoadValues::of(&[(1, FeedCounters::default())], Vec::new()), None);
+    fn values_that_were_not_compared_have_no_verdict() {
+        assert_eq!(LoadValues::of(&[(1, FeedCounters::default())], &LoadOrder::default()), None);
     }
 }

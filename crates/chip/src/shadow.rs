@@ -12,6 +12,9 @@
 //! its place: a guess, which the first sight corrects. That is no change from outside, and the line is kept here until it
 //! is written.
 //!
+//! Memory boots with the content before the program's first store: stores that are still on their way to memory, in the core's
+//! window or in a cache, are no part of it. So the shadow keeps that content from a line's first store until memory has the line.
+//!
 //! Several cores have one shadow, and their stores reach it in the order in which the cores execute.
 
 mod known;
@@ -19,13 +22,15 @@ pub(crate) mod persisted;
 #[cfg(test)]
 mod tests;
 
+use crate::load_values::order::LoadOrder;
 use crate::predictability::{Predictability, Predictions};
 use known::KnownLines;
 use machine::observer::ObserverCounters;
 use persisted::{Persisted, remember_before};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 use units::{LINE_BYTES, Line, LineAddr, ZERO_LINE};
+use workload::stream::Strand;
 
 /// All bytes of a line are known.
 const WHOLE: u64 = u64::MAX;
@@ -54,9 +59,14 @@ pub struct Shadow {
     guessed: FxHashSet<LineAddr>,
     /// Of these, lines of which memory still has the guess, though their content is known.
     corrected: FxHashSet<LineAddr>,
+    /// The content before their first stores of lines that memory does not have yet.
+    before_stores: FxHashMap<LineAddr, Line>,
+    /// Whether lines that were not shown hold zeros for certain.
+    knows_pages: bool,
     /// With more lines than this it is time to forget some.
     crowded_from: usize,
-    keeps_all: bool,
+    /// The order of accesses to lines, if loads are compared: then no line is forgotten.
+    pub(crate) loads: Option<LoadOrder>,
     /// What of the stores a persist buffer has accepted, if there is one.
     pub(crate) persisted: Option<Persisted>,
 }
@@ -71,8 +81,10 @@ impl Shadow {
             predictability: Predictability::default(),
             guessed: FxHashSet::default(),
             corrected: FxHashSet::default(),
+            before_stores: FxHashMap::default(),
+            knows_pages: false,
             crowded_from: FEW_LINES,
-            keeps_all: false,
+            loads: None,
             persisted: None,
         }
     }
@@ -81,6 +93,12 @@ impl Shadow {
     #[must_use]
     pub fn watched_by(self, tables: &[usize]) -> Shadow {
         Shadow { predictability: Predictability::of(tables), ..self }
+    }
+
+    /// The same, which compares the values that programs load: see [`Shadow::agrees`].
+    #[must_use]
+    pub fn comparing_loads(self, compares_loads: bool) -> Shadow {
+        Shadow { loads: compares_loads.then(LoadOrder::default), ..self }
     }
 
     /// The program sees this content; whether that is a change that none of its own stores made.
@@ -92,12 +110,18 @@ impl Shadow {
             self.corrected.insert(line);
         }
         let Some(place) = self.known.place(line) else {
+            if self.knows_pages && *content == ZERO_LINE && !self.known.is_in_memory(line) {
+                return false;
+            }
             let same = self.known.went_down_as(line, content);
-            if same != Some(true) {
-                self.add(Entry { bytes: *content, line, known: WHOLE, ahead: true });
+            if same != Some(true) || self.loads.is_some() {
+                self.add(Entry { bytes: *content, line, known: WHOLE, ahead: same != Some(true) });
             }
             return same == Some(false) && !guessed;
         };
+        if let Some(before) = self.before_stores.get_mut(&line) {
+            *before = *content;
+        }
         let entry = &mut self.entries[place];
         let changed = entry.known == WHOLE && entry.bytes != *content;
         entry.ahead |= changed;
@@ -116,15 +140,47 @@ impl Shadow {
             None => self.add(Entry { bytes: ZERO_LINE, line, known: 0, ahead: true }),
         };
         let entry = &mut self.entries[place];
+        if !self.known.is_in_memory(line) {
+            self.before_stores.entry(line).or_insert(entry.bytes);
+        }
         entry.known |= mask(&range);
         entry.ahead = true;
         entry.bytes[range].copy_from_slice(bytes);
     }
 
-    /// Whether the program should load `bytes` from `range` of the line. Once asked, nothing is forgotten any more.
-    pub fn agrees(&mut self, line: LineAddr, range: Range<usize>, bytes: &[u8]) -> bool {
-        self.keeps_all = true;
-        self.known.place(line).is_some_and(|place| self.entries[place].bytes[range] == *bytes)
+    /// The content of a line, if the shadow has all of it, or knows that it holds zeros.
+    pub fn content(&self, line: LineAddr) -> Option<Line> {
+        let Some(place) = self.known.place(line) else {
+            return (self.known.went_down_as(line, &ZERO_LINE) != Some(false)).then_some(ZERO_LINE);
+        };
+        let entry = &self.entries[place];
+        (entry.known == WHOLE).then_some(entry.bytes)
+    }
+
+    /// Whether the program should load `bytes` from `range` of the line, for a shadow that compares loads.
+    pub fn agrees(&self, line: LineAddr, range: Range<usize>, bytes: &[u8]) -> bool {
+        match self.known.place(line) {
+            Some(place) => self.entries[place].bytes[range] == *bytes,
+            // A line without an entry is one that no recording has shown: memory has zeros in its place.
+            None => bytes.iter().all(|byte| *byte == 0),
+        }
+    }
+
+    /// A strand of a program executes.
+    pub fn meet(&mut self, program: u32, strand: Strand) {
+        if let Some(loads) = &mut self.loads {
+            loads.meet(program, strand);
+        }
+    }
+
+    /// The recording shows pages with their content: lines that it has not sent hold zeros, and are no guess.
+    pub fn show_pages(&mut self) {
+        self.knows_pages = true;
+    }
+
+    /// The order of accesses to lines, if loads are compared.
+    pub fn load_order(&self) -> Option<&LoadOrder> {
+        self.loads.as_ref()
     }
 
     /// The plaintext of a line that goes to memory now. From here on memory has to return it. Bytes that the feed never
@@ -139,6 +195,9 @@ impl Shadow {
         if !self.corrected.is_empty() {
             self.corrected.remove(&line);
         }
+        if !self.before_stores.is_empty() {
+            self.before_stores.remove(&line);
+        }
         let content = match self.known.place(line) {
             Some(place) => {
                 let entry = &mut self.entries[place];
@@ -151,16 +210,23 @@ impl Shadow {
         content
     }
 
-    /// The plaintext of a line that memory is asked for although it was never put there.
+    /// The plaintext of a line that memory is asked for although it was never put there: its content before the program's
+    /// first store to it.
     pub fn start_up(&mut self, line: LineAddr) -> Line {
-        if self.known.place(line).is_none() {
+        let place = self.known.place(line);
+        if place.is_none() && !self.knows_pages {
             self.guessed.insert(line);
         }
-        let content = self.settle(line);
-        // Stores that wait are of a later time.
-        let Some(kept) = self.persisted.as_ref().and_then(|persisted| persisted.content(line)) else { return content };
-        self.known.goes_down(line, &kept);
-        kept
+        let before = self.before_stores.remove(&line);
+        // A persist buffer may have accepted stores already: memory has those, and not the ones that wait.
+        let accepted = self.persisted.as_ref().and_then(|persisted| persisted.content(line));
+        let Some(content) = accepted.or(before) else { return self.settle(line) };
+        if let Some(place) = place {
+            let entry = &mut self.entries[place];
+            (entry.known, entry.ahead) = (WHOLE, entry.bytes != content);
+        }
+        self.known.goes_down(line, &content);
+        content
     }
 
     /// Memory returned a line: it is compared with what was put, and remembered, but for what was stored meanwhile.
@@ -185,7 +251,7 @@ impl Shadow {
     /// Whether it is time to forget lines.
     #[inline]
     pub fn is_crowded(&self) -> bool {
-        self.held() > self.crowded_from && !self.keeps_all
+        self.held() > self.crowded_from && self.loads.is_none()
     }
 
     /// Forgets what memory has too, except lines that are on the chip.

@@ -5,14 +5,33 @@
 //! scattered over banks and sets, yet what a program touches together lies in the same few megabytes, and every run is
 //! the same. Pages may also be scattered over all of memory, as simulators without an operating system do.
 //!
+//! A recording may say which page a process gets: a page of an object (a file, a segment of shared memory) is the same frame in
+//! every mapping of it, and a process that was forked has the frames of its parent until either of the two gets a copy. Pages
+//! that are unmapped give their frames up ([`frames`]). Where pages are of 2 MB, only what a recording says so of is mapped by 4 KB.
+//!
 //! For a core that walks page tables, a page gets its tables together with its frame, from the same memory.
 
-use crate::node::{PageKey, PageTables, TableLayout, WalkerConfig};
-use rustc_hash::FxHashMap;
+mod dirty;
+mod frames;
+mod level;
+mod mapping;
+mod permutation;
+mod walked;
+
+pub use frames::ObjectPage;
+
+use crate::node::{PageTables, WalkerConfig};
+use dirty::DirtyLines;
+use frames::Frames;
+use level::Level;
 use serde::{Deserialize, Serialize};
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::rc::Rc;
 use thiserror::Error;
-use units::random::{Random, mix};
-use units::{Bytes, LINE_BYTES, LineAddr, PAGE_BYTES, PhysAddr, VirtAddr};
+use units::{Bytes, LineAddr, PAGE_BYTES, PhysAddr, VirtAddr};
+use walked::WalkedTables;
 
 /// Memory is full.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
@@ -37,88 +56,95 @@ pub enum Placement {
 
 /// Bits of a page's number that one level of page tables translates.
 const LEVEL_BITS: usize = 9;
-/// Bytes of one entry of a page table.
-const ENTRY_BYTES: u64 = 8;
 /// Where the process is in a page's number.
 const PROCESS_SHIFT: u64 = 40;
-
-/// What the allocator hands out as a whole.
-const BLOCK_BYTES: u64 = 2 << 20;
-
-/// The frames of as many pages as one table of the last level is for; [`UNTOUCHED`] of those that have none.
-type Leaf = [u64; 1 << LEVEL_BITS];
-const UNTOUCHED: u64 = u64::MAX;
+/// The size of a page that a recording speaks of.
+const SMALL: u64 = PAGE_BYTES as u64;
 
 /// The page tables of all processes.
 pub struct PageTable {
     page_bytes: u64,
-    frames: u64,
-    blocks: Permutation,
-    within_block: Permutation,
-    used: u64,
-    /// The frames of neighbouring pages, by what their numbers have in common: those that a program touches are near each
-    /// other on the host too.
-    table: FxHashMap<u64, Box<Leaf>>,
-    /// Levels of page tables and how they lie, if a walker reads them.
-    walked: Option<(usize, TableLayout)>,
-    /// Physical page numbers of page tables, by level and by the part of a page's number that chooses the table.
-    tables: FxHashMap<(usize, u64), u64>,
-    /// The pages that tables may still take of the frame taken last for tables.
-    spare: std::ops::Range<u64>,
-    told: Vec<PageTables>,
+    pages: Level,
+    /// Pages of 4 KB that a recording has shown, where the machine's are larger.
+    small: Option<Level>,
+    walked: Option<WalkedTables>,
+    dirty: DirtyLines,
+    /// Processes that have ended and still have their frames.
+    ended: VecDeque<u32>,
+    news: Rc<PagingNews>,
+}
+
+/// What changes of page tables, for those who remember translations.
+#[derive(Default)]
+pub struct PagingNews {
+    changes: Cell<u64>,
+    tracks_stores: Cell<bool>,
+    maps_small: Cell<bool>,
+}
+
+impl PagingNews {
+    /// How often a page was given another frame, or none: translations that were remembered before are void.
+    #[inline]
+    pub fn changes(&self) -> u64 {
+        self.changes.get()
+    }
+
+    /// Whether stores to some pages are tracked: see [`PageTable::note_store`].
+    #[inline]
+    pub fn tracks_stores(&self) -> bool {
+        self.tracks_stores.get()
+    }
+
+    /// Whether pages of 4 KB are mapped by themselves though the machine's are larger.
+    #[inline]
+    pub fn maps_small(&self) -> bool {
+        self.maps_small.get()
+    }
+
+    fn change(&self) {
+        self.changes.set(self.changes.get() + 1);
+    }
 }
 
 /// A page number that is unique over all processes: the process above bit 40, the virtual page below. The size of a page
 /// is a power of two.
 #[inline]
 pub fn page_key(process: u32, addr: VirtAddr, page_bytes: u64) -> u64 {
-    let huge = u64::from(page_bytes > PAGE_BYTES as u64) << 63;
-    huge | (u64::from(process) << 40) | (addr.0 >> page_bytes.trailing_zeros())
-}
-
-/// Where the frame of a page is in the table.
-#[inline]
-fn place(key: u64) -> (u64, usize) {
-    (key >> LEVEL_BITS, key as usize % (1 << LEVEL_BITS))
+    let huge = u64::from(page_bytes > SMALL) << 63;
+    huge | (u64::from(process) << PROCESS_SHIFT) | (addr.0 >> page_bytes.trailing_zeros())
 }
 
 impl PageTable {
-    /// A memory of `size`, a multiple of 2 MB, in pages of `page`, all free.
+    /// A memory of `size`, a multiple of 2 MB, in pages of `page`, all free, which go into blocks of 2 MB.
     pub fn new(size: Bytes, page: Bytes, seed: u64) -> PageTable {
         PageTable {
             page_bytes: page.0,
-            frames: size.0 / page.0,
-            blocks: Permutation::new(size.0 / BLOCK_BYTES, seed),
-            within_block: Permutation::new(BLOCK_BYTES / page.0, !seed),
-            used: 0,
-            table: FxHashMap::default(),
+            pages: Level::new(Frames::new(size, page, Placement::Blocks, seed)),
+            small: (page.0 > SMALL).then(|| Level::new(Frames::carved())),
             walked: None,
-            tables: FxHashMap::default(),
-            spare: 0..0,
-            told: Vec::new(),
+            dirty: DirtyLines::default(),
+            ended: VecDeque::new(),
+            news: Rc::default(),
         }
     }
 
     /// The same memory with its pages placed otherwise.
     #[must_use]
-    pub fn placed(mut self, placement: Placement, seed: u64) -> PageTable {
-        if placement == Placement::Scattered {
-            self.blocks = Permutation::new(self.frames, seed);
-            self.within_block = Permutation::new(1, seed);
-        }
-        self
+    pub fn placed(self, placement: Placement, seed: u64) -> PageTable {
+        let (size, page) = (self.pages.frames.size(), Bytes(self.page_bytes));
+        PageTable { pages: Level::new(Frames::new(size, page, placement, seed)), ..self }
     }
 
     /// The same memory with page tables for `walker`, if there is one.
     #[must_use]
     pub fn walked_by(mut self, walker: Option<&WalkerConfig>) -> PageTable {
-        self.walked = walker.map(|walker| (walker.levels, walker.layout));
+        self.walked = walker.map(|walker| WalkedTables::new(walker, self.page_bytes));
         self
     }
 
     /// The tables of all pages, in the order in which the pages got their frames; none if no walker reads them.
     pub fn tables(&self) -> &[PageTables] {
-        &self.told
+        self.walked.as_ref().map_or(&[], WalkedTables::all)
     }
 
     /// The size of a page in bytes.
@@ -127,125 +153,209 @@ impl PageTable {
         self.page_bytes
     }
 
+    /// What changes of these tables.
+    pub fn news(&self) -> Rc<PagingNews> {
+        self.news.clone()
+    }
+
     /// The start of the frame of a page, which gets one if it has none.
     ///
     /// # Errors
     /// [`OutOfMemory`] if none is left.
     pub fn frame(&mut self, key: u64) -> Result<PhysAddr, OutOfMemory> {
-        if let Some(frame) = self.known_frame(key) {
-            return Ok(frame);
+        if let Some(frame) = self.pages.mapping.get(key) {
+            return Ok(PhysAddr(frame * self.page_bytes));
         }
-        let frame = self.take()?;
-        let (leaf, index) = place(key);
-        self.table.entry(leaf).or_insert_with(|| Box::new([UNTOUCHED; 1 << LEVEL_BITS]))[index] = frame;
-        if let Some((levels, layout)) = self.walked {
-            let tables = self.tables_of(PageKey(key), levels, layout)?;
-            self.told.push(tables);
-        }
+        self.make_room();
+        let frame = self.pages.frames.take()?;
+        self.pages.mapping.set(key, frame);
+        add_tables(&mut self.walked, key, &mut self.pages.frames)?;
         Ok(PhysAddr(frame * self.page_bytes))
     }
 
-    /// The start of the frame of a page, if it has one.
-    #[inline]
-    pub fn known_frame(&self, key: u64) -> Option<PhysAddr> {
-        let (leaf, index) = place(key);
-        let frame = self.table.get(&leaf).map(|leaf| leaf[index])?;
-        (frame != UNTOUCHED).then(|| PhysAddr(frame * self.page_bytes))
+    /// Whether the page of a byte of a process has a frame.
+    pub fn is_mapped(&self, process: u32, addr: VirtAddr) -> bool {
+        let has = |level: &Level, page_bytes| level.mapping.get(page_key(process, addr, page_bytes)).is_some();
+        has(&self.pages, self.page_bytes) || self.small.as_ref().is_some_and(|small| has(small, SMALL))
     }
 
-    /// The next free frame.
-    fn take(&mut self) -> Result<u64, OutOfMemory> {
-        if self.used == self.frames {
-            return Err(OutOfMemory { size: Bytes(self.frames * self.page_bytes), page: Bytes(self.page_bytes) });
+    /// Where a byte of a process is. Its page gets a frame if it has none.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`] if none is left.
+    pub fn locate(&mut self, process: u32, addr: VirtAddr) -> Result<PhysAddr, OutOfMemory> {
+        if let Some(small) = &self.small
+            && let Some(frame) = small.mapping.get(page_key(process, addr, SMALL))
+        {
+            return Ok(PhysAddr(frame * SMALL + addr.0 % SMALL));
         }
-        let per_block = self.within_block.len;
-        let frame = self.blocks.at(self.used / per_block) * per_block + self.within_block.at(self.used % per_block);
-        self.used += 1;
-        Ok(frame)
+        let frame = self.frame(page_key(process, addr, self.page_bytes))?;
+        Ok(PhysAddr(frame.0 + addr.0 % self.page_bytes))
     }
 
-    /// The lines that a walk for this page reads, from the root down. Pages of 2 MB have no last level.
-    fn tables_of(&mut self, page: PageKey, levels: usize, layout: TableLayout) -> Result<PageTables, OutOfMemory> {
-        let (process, number) = (page.0 >> PROCESS_SHIFT, page.0 & ((1 << PROCESS_SHIFT) - 1));
-        let huge = usize::from(self.page_bytes > PAGE_BYTES as u64);
-        let mut tables = PageTables { page, lines: Default::default() };
-        for step in 0..levels - huge {
-            // The level counts from the bottom; the root is the table that all pages of a process share.
-            let level = levels - huge - step;
-            let (chooser, index) = match layout {
-                TableLayout::Radix => (number >> (LEVEL_BITS * level), number >> (LEVEL_BITS * (level - 1))),
-                TableLayout::PagePerEntry if step == 0 => (0, number >> (LEVEL_BITS * (level - 2))),
-                TableLayout::PagePerEntry => {
-                    let entry = number >> (LEVEL_BITS * (level - 1));
-                    (entry, entry)
-                }
-            };
-            let place = self.table_page(level, process << PROCESS_SHIFT | chooser)?;
-            let offset = index % (1 << LEVEL_BITS) * ENTRY_BYTES;
-            tables.lines.push(LineAddr((place * PAGE_BYTES as u64 + offset) / LINE_BYTES as u64));
+    /// A recording shows a page of 4 KB that is of an object: it gets the frame that the object's page has in every mapping.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`] if it has none and none is left.
+    pub fn map_object(&mut self, process: u32, addr: VirtAddr, page: ObjectPage) -> Result<(), OutOfMemory> {
+        let key = page_key(process, addr, SMALL);
+        self.prepare()?;
+        let level = self.shown();
+        let before = level.mapping.get(key);
+        if before.is_some() && before == level.frames.of_object(page) {
+            return Ok(());
         }
-        Ok(tables)
+        let frame = level.frames.take_object(page)?;
+        self.map(process, addr, frame, before)
     }
 
-    fn table_page(&mut self, level: usize, chooser: u64) -> Result<u64, OutOfMemory> {
-        if let Some(&place) = self.tables.get(&(level, chooser)) {
-            return Ok(place);
+    /// A recording shows a copy of a page of 4 KB: if that shared its frame it gets one of its own.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`] if none is left.
+    pub fn map_copy(&mut self, process: u32, addr: VirtAddr) -> Result<(), OutOfMemory> {
+        let key = page_key(process, addr, SMALL);
+        let large = self.pages.mapping.get(page_key(process, addr, self.page_bytes));
+        self.prepare()?;
+        let is_own_of_large = self.small.is_some() && large.is_none_or(|frame| self.pages.frames.is_own(frame));
+        let level = self.shown();
+        let before = level.mapping.get(key);
+        if before.map_or(is_own_of_large, |frame| level.frames.is_own(frame)) {
+            return Ok(());
         }
-        let place = match self.spare.next() {
-            Some(place) => place,
-            None => {
-                let pages = self.page_bytes / PAGE_BYTES as u64;
-                let first = self.take()? * pages;
-                self.spare = first + 1..first + pages;
-                first
+        let frame = level.frames.take()?;
+        self.map(process, addr, frame, before)
+    }
+
+    /// Pages of a process are unmapped: their frames are given up. A page that is larger than 4 KB keeps its frame until the
+    /// process has ended.
+    pub fn unmap(&mut self, process: u32, addresses: Range<u64>) {
+        self.news.change();
+        self.shown().unmap(page_key(process, VirtAddr(0), SMALL), pages_of(&addresses));
+    }
+
+    /// Pages of a process are at another address from now on.
+    pub fn move_pages(&mut self, process: u32, from: VirtAddr, to: VirtAddr, bytes: u64) {
+        self.news.change();
+        let base = page_key(process, VirtAddr(0), SMALL);
+        let pages = pages_of(&(from.0..from.0 + bytes));
+        self.shown().move_pages(base, pages, to.0 / SMALL);
+    }
+
+    /// A process may be copied now, for the `fork`-th time.
+    pub fn fork(&mut self, process: u32, fork: u32) {
+        self.levels().for_each(|level| level.fork(process, fork));
+    }
+
+    /// A process begins as the copy that its parent was at a fork.
+    pub fn begin_copy(&mut self, child: u32, parent: u32, fork: u32) {
+        self.news.change();
+        self.levels().for_each(|level| level.begin_copy(child, parent, fork));
+    }
+
+    /// A process has ended: all its frames are given up, at once or not before memory is needed.
+    pub fn end(&mut self, process: u32, when_needed: bool) {
+        if when_needed {
+            self.ended.push_back(process);
+            return;
+        }
+        self.news.change();
+        self.levels().for_each(|level| level.end(process));
+    }
+
+    /// From now on stores to a page of 4 KB are noted, since it is of a file that a program maps; or no longer.
+    pub fn track_stores(&mut self, page: PhysAddr, tracked: bool) {
+        self.dirty.track(page.0 / SMALL, tracked);
+        self.news.tracks_stores.set(!self.dirty.is_empty());
+    }
+
+    /// A line is stored to: if it is of a page whose stores are noted, it is dirty.
+    pub fn note_store(&mut self, line: LineAddr) {
+        self.dirty.store(line);
+    }
+
+    /// The dirty lines of a part of an object, in order, which are clean from now on; nothing if no page of it is tracked.
+    pub fn take_dirty(&mut self, object: u64, part: &Range<u64>) -> Option<Vec<LineAddr>> {
+        let pages = self.object_frames(object, pages_of(part)).into_iter();
+        let lines = pages.map(|(index, frame)| self.dirty.take(index * SMALL, frame.0 / SMALL, part));
+        lines.fold(None, |all, of_page| match (all, of_page) {
+            (Some(mut all), Some(lines)) => {
+                Vec::extend(&mut all, lines);
+                Some(all)
             }
-        };
-        self.tables.insert((level, chooser), place);
-        Ok(place)
+            (all, of_page) => all.or(of_page),
+        })
     }
 
-    /// Memory in use.
+    /// The starts of the frames of these pages of an object, by the pages' indices, as far as they have one.
+    pub fn object_frames(&self, object: u64, indices: Range<u64>) -> Vec<(u64, PhysAddr)> {
+        let level = self.small.as_ref().unwrap_or(&self.pages);
+        level.frames.of_pages(object, indices).map(|(index, frame)| (index, PhysAddr(frame * SMALL))).collect()
+    }
+
+    /// Memory that was ever in use.
     pub fn used(&self) -> Bytes {
-        Bytes(self.used * self.page_bytes)
+        Bytes(self.pages.frames.used() * self.page_bytes)
+    }
+
+    /// The pages of the size that recordings speak of.
+    fn shown(&mut self) -> &mut Level {
+        self.small.as_mut().unwrap_or(&mut self.pages)
+    }
+
+    fn levels(&mut self) -> impl Iterator<Item = &mut Level> {
+        std::iter::once(&mut self.pages).chain(&mut self.small)
+    }
+
+    /// Sees to it that a page of 4 KB can have a frame.
+    fn prepare(&mut self) -> Result<(), OutOfMemory> {
+        self.make_room();
+        if let Some(small) = &mut self.small
+            && small.frames.must_be_given_more()
+        {
+            let pages = self.page_bytes / SMALL;
+            let first = self.pages.frames.take()? * pages;
+            small.frames.carve(first..first + pages);
+        }
+        Ok(())
+    }
+
+    /// If no frame is left, processes that have ended give theirs up.
+    fn make_room(&mut self) {
+        while self.pages.frames.are_all_used()
+            && let Some(process) = self.ended.pop_front()
+        {
+            self.end(process, false);
+        }
+    }
+
+    /// A shown page gets this frame in place of another.
+    fn map(&mut self, process: u32, addr: VirtAddr, frame: u64, before: Option<u64>) -> Result<(), OutOfMemory> {
+        self.news.change();
+        let level = self.shown();
+        level.mapping.set(page_key(process, addr, SMALL), frame);
+        if let Some(before) = before {
+            level.frames.give_up(before);
+        }
+        self.news.maps_small.set(self.small.is_some());
+        add_tables(&mut self.walked, page_key(process, addr, self.page_bytes), &mut self.pages.frames)
     }
 }
 
-/// A seeded permutation of `0..len`: a four-round Feistel network over the next even power of two, walked until it lands
-/// inside.
-struct Permutation {
-    len: u64,
-    half_bits: u32,
-    keys: [u64; 4],
+/// A page gets tables, if a walker reads such and it has none.
+fn add_tables(walked: &mut Option<WalkedTables>, key: u64, frames: &mut Frames) -> Result<(), OutOfMemory> {
+    walked.as_mut().map_or(Ok(()), |walked| walked.add(key, frames))
 }
 
-impl Permutation {
-    fn new(len: u64, seed: u64) -> Permutation {
-        let bits = (64 - len.saturating_sub(1).leading_zeros()).max(2);
-        let mut random = Random::new(seed);
-        Permutation { len, half_bits: bits.div_ceil(2), keys: std::array::from_fn(|_| random.word()) }
-    }
-
-    fn at(&self, index: u64) -> u64 {
-        let mut value = self.round_trip(index);
-        while value >= self.len {
-            value = self.round_trip(value);
-        }
-        value
-    }
-
-    fn round_trip(&self, value: u64) -> u64 {
-        let mask = (1 << self.half_bits) - 1;
-        let (mut left, mut right) = (value >> self.half_bits, value & mask);
-        for key in self.keys {
-            (left, right) = (right, left ^ (mix(right ^ key) & mask));
-        }
-        (left << self.half_bits) | right
-    }
+/// The numbers of the pages of 4 KB at these addresses.
+fn pages_of(addresses: &Range<u64>) -> Range<u64> {
+    addresses.start / SMALL..addresses.end.div_ceil(SMALL)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::node::TableLayout;
 
     #[test]
     fn every_frame_is_handed_out_once_and_then_memory_is_full() {
@@ -317,6 +427,6 @@ mod tests {
         let mut table = PageTable::new(Bytes(4 << 20), Bytes(4096), 1);
         let frames = keys.map(|key| table.frame(key).unwrap());
         assert_ne!(frames[0], frames[1]);
-        assert_eq!(keys.map(|key| table.known_frame(key)), frames.map(Some));
+        assert_eq!(keys.map(|key| table.frame(key).unwrap()), frames);
     }
 }

@@ -49,6 +49,11 @@ impl Block {
         self.entry.load(Relaxed)
     }
 
+    /// Where its code is.
+    pub fn addresses(&self) -> std::ops::Range<u64> {
+        self.record[1]..self.record[1] + self.record[2]
+    }
+
     /// The code record, from which the simulator knows what this block is.
     pub fn record(&self) -> &[u64] {
         &self.record

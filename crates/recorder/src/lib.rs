@@ -7,18 +7,20 @@
 //!
 //! Callbacks never unwind into QEMU: a panic ends the process with a message.
 //!
-//! Known limits: memory shared between processes is not followed from one into the other; threads that race for a line are
-//! sent in the order of their chunks; instructions that fault in the middle of a block, together with those since the
+//! Known limits: threads and processes that race for a line are sent in the order of their chunks; instructions that fault in the middle of a block, together with those since the
 //! block's last access to memory, are not sent; what a thread has not yet published, at most one chunk, is lost when a
 //! fault or another process's signal ends its process; instructions that write a line back
 //! (`CLWB`) have no address; code of the kernel and of the wrong path does not exist.
 
 mod blocks;
 mod exec;
-mod known;
+mod follow;
 mod lines;
+mod mappings;
+mod memory;
+mod objects;
+mod pages;
 mod qemu;
-mod shared;
 mod state;
 mod syscalls;
 mod thread;
@@ -110,6 +112,7 @@ extern "C" fn block_translated(_: Id, tb: *mut Tb) {
         };
         let lengths: Vec<u8> = insns.iter().map(|insn| bytes(*insn).len() as u8).collect();
         let code: Vec<u8> = insns.iter().flat_map(|insn| bytes(*insn)).copied().collect();
+        recorder().begin();
         let block = recorder().blocks().find_or_add(qemu::qemu_plugin_tb_vaddr(tb), &lengths, &code);
         for (index, insn) in insns.into_iter().enumerate() {
             let place = Place { block: block.id, index: index as u16 }.pack();

@@ -1,4 +1,4 @@
-//! One bit for each line of the whole address space, in a mapping of which only the pages in use exist.
+//! One bit for each line of the whole address space, or for each page, in a mapping of which only the parts in use exist.
 //!
 //! Bits are set and asked for at every access of the program, so that is one load; to clear or to go through many lines takes
 //! whole words, and whole pages where there are enough of them.
@@ -50,10 +50,13 @@ impl LineMap {
         self.word(line).fetch_or(bit, Relaxed) & bit != 0
     }
 
-    /// Puts a few lines in, most of which are there.
+    /// Puts lines in.
     pub fn set_all(&self, lines: Range<u64>) {
-        for line in lines.filter(|line| !self.holds(*line)) {
-            self.set(line);
+        let mut line = lines.start;
+        while line < lines.end {
+            let part = line..end_of_word(line).min(lines.end);
+            self.word(line).fetch_or(mask(&part), Relaxed);
+            line = part.end;
         }
     }
 

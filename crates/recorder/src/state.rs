@@ -2,20 +2,23 @@
 
 use crate::blocks::{Block, Blocks, Entry};
 use crate::exec::{self, Outcome};
-use crate::known::KnownLines;
+use crate::follow::Call;
+use crate::mappings::copies_process;
+use crate::memory::{Memory, Output};
 use crate::qemu::guest;
-use crate::shared::SharedFiles;
-use crate::syscalls;
-use crate::thread::Thread;
+use crate::thread::{Drawn, Thread};
 use std::ffi::OsString;
 use std::ptr;
+use std::sync::Once;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicPtr, AtomicU32};
 use wire::ring::Ring;
-use wire::word::{self, ADDRESS_END, Birth, Control, LINE_BYTES, LineCause, Loss, MAPPED};
+use wire::word::{self, ADDRESS_END, Birth, Control, LINE_BYTES, Loss};
 
 /// The most threads of one process at a time. Further ones run unrecorded.
 const THREADS: usize = 4096;
+/// Copies of a process are numbered by so many bits.
+const FORKS: u32 = (1 << 16) - 1;
 /// Signals that an instruction raises itself, in the middle of its block.
 const FAULTS: [i32; 5] = [libc::SIGILL, libc::SIGTRAP, libc::SIGBUS, libc::SIGFPE, libc::SIGSEGV];
 
@@ -25,14 +28,14 @@ pub struct Recorder {
     ring_name: OsString,
     load_values: bool,
     blocks: Blocks,
-    known: KnownLines,
-    files: SharedFiles,
+    memory: Memory,
+    forks: AtomicU32,
+    begun: Once,
     /// The image's number and its process.
     image: AtomicU32,
     pid: AtomicU32,
     threads: [AtomicPtr<Thread>; THREADS],
     threads_made: AtomicU32,
-    program_break: AtomicU64,
 }
 
 impl Recorder {
@@ -46,24 +49,52 @@ impl Recorder {
             ring,
             ring_name,
             blocks: Blocks::default(),
-            known: KnownLines::new()?,
-            files: SharedFiles::new()?,
+            memory: Memory::new()?,
+            forks: AtomicU32::new(0),
+            begun: Once::new(),
             image: AtomicU32::new(image),
             pid: AtomicU32::new(pid),
             threads: [const { AtomicPtr::new(ptr::null_mut()) }; THREADS],
             threads_made: AtomicU32::new(0),
-            program_break: AtomicU64::new(0),
         };
         let birth = if from.is_some() { Birth::Exec } else { Birth::First };
-        recorder.announce(birth, from.unwrap_or(image));
+        recorder.announce(birth, from.unwrap_or(image).into());
         Ok(recorder)
     }
 
+    /// The number of this process's image.
+    pub fn image(&self) -> u32 {
+        self.image.load(Relaxed)
+    }
+
+    /// Whether the process has had several threads.
+    pub fn has_several_threads(&self) -> bool {
+        self.threads_made.load(Relaxed) > 1
+    }
+
+    /// Whether other processes may see what this one stores.
+    fn shares_memory(&self) -> bool {
+        self.memory.mappings.has_objects() && self.ring.has_several_images()
+    }
+
+    /// A call is about to be made that copies the process: the simulator keeps what the child will have.
+    fn announce_copy(&self, thread: &mut Thread, number: i64, arguments: &[u64; 6]) {
+        if copies_process(number, arguments) {
+            thread.forks = self.forks.fetch_add(1, AcqRel).wrapping_add(1) & FORKS;
+            thread.push(&self.ring, &[word::control(Control::Fork, 0, thread.forks.into())]);
+        }
+    }
+
     /// Sends the simulator that an image begins, before anything else of it is sent.
-    fn announce(&self, birth: Birth, parent: u32) {
-        let word = word::control(Control::Process, birth as u8, parent.into());
+    fn announce(&self, birth: Birth, parent: u64) {
+        let word = word::control(Control::Process, birth as u8, parent);
         // A stopped ring is noticed again by the first thread.
         let _ = self.ring.publish(self.image.load(Relaxed), 0, &[word]);
+    }
+
+    /// The program has been loaded, and is about to begin.
+    pub fn begin(&self) {
+        self.begun.call_once(|| self.memory.mappings.learn_first());
     }
 
     /// All code seen so far.
@@ -98,9 +129,9 @@ impl Recorder {
     #[inline]
     pub fn enter_block(&self, thread: &mut Thread, block: &Block) {
         let ran_before = thread.last_access;
-        if thread.must_draw() && thread.draw(&self.ring) {
-            // Stores that were not recorded have changed memory since its lines were sent.
-            self.known.forget_all();
+        if thread.must_draw() && thread.draw(&self.ring) == Drawn::Unrecorded {
+            // Stores that are not recorded change memory unseen.
+            self.memory.pages.become_blind();
         }
         thread.advance(block);
         if thread.recording {
@@ -109,7 +140,7 @@ impl Recorder {
             }
             thread.push(&self.ring, &[word::block(block.id, block.instructions)]);
         } else if block.entry() != Entry::Plain as u8 {
-            self.known.forget_all();
+            self.memory.pages.forget_all();
         }
         thread.after_syscall = false;
     }
@@ -118,12 +149,13 @@ impl Recorder {
     #[cold]
     fn enter_special(&self, thread: &mut Thread, block: &Block, ran_before: u16) {
         if block.entry() != Entry::Plain as u8 {
-            self.known.forget_all();
+            self.memory.pages.forget_all();
         }
         if block.entry() == Entry::FaultHandler as u8 && !thread.after_syscall {
             thread.push(&self.ring, &[word::control(Control::Cut, 0, ran_before.into())]);
         }
         if !thread.has_told(block) {
+            self.memory.show_code(&mut Output { thread, ring: &self.ring }, block.addresses());
             thread.tell(&self.ring, block);
         }
     }
@@ -136,15 +168,13 @@ impl Recorder {
             return;
         }
         let (first, last) = (address / LINE_BYTES as u64, (address + bytes - 1) / LINE_BYTES as u64);
-        if !self.known.holds(first) || !self.known.holds(last) {
-            self.tell_lines(thread, first, last);
+        if !self.memory.pages.knows(first, store) || !self.memory.pages.knows(last, store) {
+            let stored = store.then(|| address..address + bytes);
+            self.memory.show(&mut Output { thread, ring: &self.ring }, first..=last, stored);
         }
         thread.last_access = index + 1;
         if !store && !self.load_values {
             return thread.push(&self.ring, &[word::access(false, log2_bytes, false, index, address)]);
-        }
-        if store {
-            self.files.store(&(address..address + bytes));
         }
         let word = word::access(store, log2_bytes, true, index, address);
         // SAFETY: the access just succeeded, so its bytes are mapped.
@@ -157,22 +187,6 @@ impl Recorder {
             }
         };
         thread.push(&self.ring, &[word, value]);
-    }
-
-    #[cold]
-    fn tell_lines(&self, thread: &mut Thread, first: u64, last: u64) {
-        for line in first..=last {
-            if self.known.holds(line) {
-                continue;
-            }
-            let cause = if self.known.tell(line) { LineCause::FirstTouch } else { LineCause::Kernel };
-            let address = line * LINE_BYTES as u64;
-            let detail = cause as u8 | if self.files.holds(address) { MAPPED } else { 0 };
-            let mut record = [word::control(Control::Line, detail, address); 1 + LINE_BYTES / 8];
-            // SAFETY: the line holds a byte that was just accessed, and no line crosses a page.
-            record[1..].copy_from_slice(&unsafe { guest::<[u64; LINE_BYTES / 8]>(address) });
-            thread.push(&self.ring, &record);
-        }
     }
 
     /// A thread is about to run the marker.
@@ -190,6 +204,7 @@ impl Recorder {
     pub fn enter_syscall(&self, thread: &mut Thread, number: i64, arguments: [u64; 6]) {
         thread.syscall = (number, arguments);
         thread.after_syscall = true;
+        self.announce_copy(thread, number, &arguments);
         if thread.recording {
             thread.push(&self.ring, &[word::control(Control::Syscall, 0, number as u64)]);
         }
@@ -198,7 +213,7 @@ impl Recorder {
             libc::SYS_execveat => self.lose(thread),
             // The kernel is about to write the thread's number somewhere, so that others learn that it is gone.
             libc::SYS_exit => {
-                self.known.forget_all();
+                self.memory.pages.forget_all();
                 thread.end(&self.ring);
             }
             libc::SYS_rt_sigaction if arguments[1] != 0 => {
@@ -216,8 +231,9 @@ impl Recorder {
             | libc::SYS_clone => {
                 thread.publish(&self.ring);
             }
-            // Threads agree through the kernel; what each did before must be readable before what others do after.
-            _ if self.threads_made.load(Relaxed) > 1 => thread.publish(&self.ring),
+            // Threads, and processes that share memory, agree through the kernel; what each did before must be readable before
+            // what others do after.
+            _ if self.has_several_threads() || self.shares_memory() => thread.publish(&self.ring),
             _ => {}
         }
     }
@@ -229,48 +245,46 @@ impl Recorder {
             return self.become_child(vcpu);
         }
         let Some(thread) = self.thread(vcpu) else {
-            return self.known.forget_all();
+            return self.memory.pages.forget_all();
         };
-        let (entered, arguments) = thread.syscall;
-        if entered != number {
-            self.known.forget_all();
-        } else if number == libc::SYS_brk {
-            let old = self.program_break.swap(returned as u64, AcqRel);
-            let (low, high) = (old.min(returned as u64), old.max(returned as u64));
-            self.known.remap(if old == 0 { high } else { low }, high - low);
+        if thread.syscall.0 == number {
+            self.call(thread, returned).follow();
         } else {
-            syscalls::forget_written(&self.known, number, &arguments, returned);
-            self.files.follow(number, &arguments, returned);
-            if thread.recording {
-                self.tell_made_durable(thread, number, &arguments, returned);
-            }
+            self.memory.pages.forget_all();
         }
     }
 
-    /// Tells what a system call has made durable, if it is such a one. It is the last instruction of its block, and its own
-    /// word has been sent.
-    fn tell_made_durable(&self, thread: &mut Thread, number: i64, arguments: &[u64; 6], returned: i64) {
-        let flush = |address| thread.push(&self.ring, &[word::control(Control::Flush, 0, address)]);
-        if self.files.made_durable(number, arguments, returned, flush) {
-            thread.push(&self.ring, &[word::control(Control::Fence, 0, 0)]);
-        }
+    /// The system call that a thread has made, and what it returned.
+    fn call<'a>(&'a self, thread: &'a mut Thread, returned: i64) -> Call<'a> {
+        let (number, arguments) = thread.syscall;
+        let output = Output { thread, ring: &self.ring };
+        Call { recorder: self, memory: &self.memory, output, number, arguments, returned }
     }
 
-    /// This is a copy of the process that made the call: what it inherited is its parent's to send.
+    /// This is a copy of the process that made the call: what its threads have not published is the parent's to send. If there
+    /// were several, the simulator does not know all that the parent's pages held at this moment.
     fn become_child(&self, vcpu: u32) {
         let parent = self.image.load(Relaxed);
+        let Some(&mut Thread { forks, recording, syscall, .. }) = self.thread(vcpu) else {
+            return;
+        };
         let pid = std::process::id();
         self.pid.store(pid, Relaxed);
         self.image.store(self.ring.join(pid), Relaxed);
+        self.memory.become_copy(self.has_several_threads());
         self.threads_made.store(0, Relaxed);
-        self.known.restart();
-        self.files.restart();
         for thread in &self.threads {
             // Not freed: the copy may be in any state.
             thread.store(ptr::null_mut(), Release);
         }
-        self.announce(Birth::Fork, parent);
+        self.announce(Birth::Fork, u64::from(forks) << 32 | u64::from(parent));
         self.make_thread(vcpu);
+        if let Some(thread) = self.thread(vcpu) {
+            // As its parent was, until it draws instructions of its own.
+            thread.recording = recording;
+            thread.syscall = syscall;
+            self.call(thread, 0).follow_writes();
+        }
     }
 
     fn follow_exec(&self, thread: &mut Thread, arguments: &[u64; 6]) {
@@ -298,5 +312,7 @@ impl Recorder {
                 thread.end(&self.ring);
             }
         }
+        let gone = word::control(Control::Gone, 0, self.image().into());
+        let _ = self.ring.publish(self.image(), 0, &[gone]);
     }
 }

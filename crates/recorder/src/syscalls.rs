@@ -1,9 +1,9 @@
 //! What the kernel writes into a program's memory, call by call.
 //!
-//! After a call, the lines that it may have written are no longer known and will be sent again at their next touch. A
-//! call that is missing here costs time, never truth: everything is forgotten after it.
+//! After a call, the lines that it may have written are no longer known and will be sent again at their next touch. After a
+//! call that is missing here everything is forgotten, which costs time. What calls write to files that are mapped is in `objects.rs`,
+//! and what they map in `follow.rs`.
 
-use crate::known::KnownLines;
 use crate::qemu::guest;
 use libc::*;
 
@@ -20,14 +20,10 @@ enum Span {
     Counted(usize, usize, u64),
     /// The buffers of an `iovec` array, up to the count in the next argument.
     Vectors(usize),
-    /// A length argument's worth of address space, which is other memory from now on.
-    Mapping(usize, usize),
-    /// As above, at the address that the call returned.
-    Mapped(usize),
 }
 use Span::*;
 
-/// Calls and what they write. Calls that write nothing have an empty list.
+/// Calls and what they write into the memory of the process. Calls that write nothing there have an empty list.
 const WRITES: &[(&[c_long], &[Span])] = &[
     (&[SYS_read, SYS_pread64, SYS_getdents64, SYS_getdents, SYS_readlink], &[Returned(1)]),
     (&[SYS_readv, SYS_preadv, SYS_preadv2], &[Vectors(1)]),
@@ -68,15 +64,12 @@ const WRITES: &[(&[c_long], &[Span])] = &[
     (&[SYS_epoll_wait, SYS_epoll_pwait], &[Entries(1, 12)]),
     (&[SYS_futex], &[Fixed(0, 4), Fixed(4, 4)]),
     (&[SYS_sendfile], &[Fixed(2, 8)]),
-    (&[SYS_copy_file_range], &[Fixed(1, 8), Fixed(3, 8)]),
+    (&[SYS_copy_file_range, SYS_splice], &[Fixed(1, 8), Fixed(3, 8)]),
+    (&[SYS_shmctl], &[Fixed(2, 112)]),
     (&[SYS_arch_prctl], &[Fixed(1, 8)]),
     (&[SYS_prctl], &[Fixed(1, 64)]),
     (&[SYS_fcntl], &[Fixed(2, 32)]),
     (&[SYS_clone], &[Fixed(2, 4), Fixed(3, 4)]),
-    (&[SYS_mmap], &[Mapped(1)]),
-    (&[SYS_munmap], &[Mapping(0, 1)]),
-    (&[SYS_mremap], &[Mapping(0, 1), Mapped(2)]),
-    (&[SYS_madvise], &[Mapping(0, 1)]),
     (NOTHING, &[]),
 ];
 
@@ -85,6 +78,7 @@ const NOTHING: &[c_long] = &[
     SYS_pwrite64,
     SYS_writev,
     SYS_pwritev,
+    SYS_pwritev2,
     SYS_close,
     SYS_open,
     SYS_openat,
@@ -182,6 +176,14 @@ const NOTHING: &[c_long] = &[
     SYS_pidfd_open,
     SYS_inotify_init1,
     SYS_brk,
+    SYS_mmap,
+    SYS_munmap,
+    SYS_mremap,
+    SYS_madvise,
+    SYS_shmget,
+    SYS_shmat,
+    SYS_shmdt,
+    SYS_memfd_create,
 ];
 
 /// `ioctl` requests that write at most one small structure.
@@ -191,40 +193,42 @@ const SMALL_IOCTL_BYTES: u64 = 64;
 /// More buffers than the kernel accepts in one call.
 const VECTORS: u64 = 1024;
 
-/// Forgets what the call may have written.
-pub fn forget_written(known: &KnownLines, number: i64, arguments: &[u64; 6], returned: i64) {
-    if number == SYS_ioctl {
-        return match SMALL_IOCTLS.contains(&arguments[1]) {
-            true => known.forget(arguments[2], SMALL_IOCTL_BYTES),
-            false => known.forget_all(),
-        };
-    }
-    let Some((_, spans)) = WRITES.iter().find(|(numbers, _)| numbers.contains(&number)) else {
-        return known.forget_all();
-    };
-    for span in *spans {
-        forget_span(known, *span, arguments, returned);
-    }
+/// What a call may have written.
+pub enum Written {
+    /// Parts of memory, by address and bytes.
+    Parts(Vec<(u64, u64)>),
+    /// Anything.
+    Anything,
 }
 
-fn forget_span(known: &KnownLines, span: Span, arguments: &[u64; 6], returned: i64) {
+/// What the call may have written into the memory of the process.
+pub fn written(number: i64, arguments: &[u64; 6], returned: i64) -> Written {
+    if number == SYS_ioctl && SMALL_IOCTLS.contains(&arguments[1]) {
+        return Written::Parts(vec![(arguments[2], SMALL_IOCTL_BYTES)]);
+    }
+    let Some((_, spans)) = WRITES.iter().find(|(numbers, _)| numbers.contains(&number)) else {
+        return Written::Anything;
+    };
+    let mut parts = Vec::new();
+    spans.iter().for_each(|span| add_parts(&mut parts, *span, arguments, returned));
+    Written::Parts(parts)
+}
+
+fn add_parts(parts: &mut Vec<(u64, u64)>, span: Span, arguments: &[u64; 6], returned: i64) {
     // A failed call returns a small negative number.
     let count = u64::try_from(returned).unwrap_or(0);
     match span {
-        Fixed(at, bytes) => known.forget(arguments[at], bytes),
-        Returned(at) => known.forget(arguments[at], count),
-        Entries(at, bytes) => known.forget(arguments[at], count.saturating_mul(bytes)),
-        Counted(at, times, bytes) => known.forget(arguments[at], arguments[times].saturating_mul(bytes)),
+        Fixed(at, bytes) => parts.push((arguments[at], bytes)),
+        Returned(at) => parts.push((arguments[at], count)),
+        Entries(at, bytes) => parts.push((arguments[at], count.saturating_mul(bytes))),
+        Counted(at, times, bytes) => parts.push((arguments[at], arguments[times].saturating_mul(bytes))),
         Vectors(at) => {
             // A successful call has read the array itself, so it is there to be read.
             for n in 0..if returned > 0 { arguments[at + 1].min(VECTORS) } else { 0 } {
                 // SAFETY: entry `n` of the program's own `iovec` array, see above.
                 let [base, bytes] = unsafe { guest::<[u64; 2]>(arguments[at] + 16 * n) };
-                known.forget(base, bytes);
+                parts.push((base, bytes));
             }
         }
-        Mapping(at, length) => known.remap(arguments[at], arguments[length]),
-        Mapped(length) if returned > 0 => known.remap(count, arguments[length]),
-        Mapped(_) => {}
     }
 }

@@ -32,6 +32,15 @@ impl Place {
     }
 }
 
+/// What becomes of the instructions that a thread has drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Drawn {
+    /// They are recorded.
+    Recorded,
+    /// They are let pass.
+    Unrecorded,
+}
+
 /// A thread's state. Only the thread itself touches it, and at the very end the one that ends the process.
 pub struct Thread {
     /// Whether the current block is recorded.
@@ -43,6 +52,8 @@ pub struct Thread {
     block: u32,
     /// The number and arguments of the system call that is under way.
     pub syscall: (i64, [u64; 6]),
+    /// The number of the copy of the process that it has last announced.
+    pub forks: u32,
     process: u32,
     number: u32,
     phase: Phase,
@@ -61,6 +72,7 @@ impl Thread {
             last_access: 0,
             block: 0,
             syscall: (0, [0; 6]),
+            forks: 0,
             process,
             number,
             phase: Phase::Outside,
@@ -95,9 +107,9 @@ impl Thread {
         self.recording && place.block == self.block && place.index + 1 >= self.last_access
     }
 
-    /// Draws instructions, and records them or not as the ring says. Returns whether recording begins here.
+    /// Draws instructions, and records them or not as the ring says.
     #[cold]
-    pub fn draw(&mut self, ring: &Ring) -> bool {
+    pub fn draw(&mut self, ring: &Ring) -> Drawn {
         let (count, phase) = ring.draw();
         if phase == Phase::Done {
             self.publish(ring);
@@ -105,8 +117,8 @@ impl Thread {
         }
         self.quota = if self.phase == phase { self.quota + count as i64 } else { count as i64 };
         self.phase = phase;
-        let recorded_before = std::mem::replace(&mut self.recording, phase == Phase::Record);
-        self.recording && !recorded_before
+        self.recording = phase == Phase::Record;
+        if self.recording { Drawn::Recorded } else { Drawn::Unrecorded }
     }
 
     /// Forgets what is drawn, so that the next block asks anew.
@@ -141,6 +153,13 @@ impl Thread {
             self.publish(ring);
         }
         self.words.extend_from_slice(record);
+    }
+
+    /// Makes room for so many words, which are then published together.
+    pub fn make_room(&mut self, ring: &Ring, words: usize) {
+        if self.words.len() + words > CHUNK_WORDS {
+            self.publish(ring);
+        }
     }
 
     /// Publishes what there is. If nothing more is wanted the process ends here: the simulator is about to kill it, or has

@@ -168,7 +168,9 @@ impl<S: Source + 'static> Bench<S> {
         let executor = Executor::new();
         let clock = executor.clock();
         let scheme = Rc::new(options.compose()?);
-        let shadow = Shadow::new(scheme.layout().data_lines()).watched_by(&options.tables);
+        let compares_loads = sources.iter().any(|source| source.origin().load_values);
+        let shadow =
+            Shadow::new(scheme.layout().data_lines()).watched_by(&options.tables).comparing_loads(compares_loads);
         let shadow = match machine.node.persist_buffer {
             Some(_) => shadow.persisted(cores, persistent(&sources)),
             None => shadow,
@@ -372,14 +374,15 @@ fn enlist<S: Source>(
     let mut teams = Vec::new();
     let mut hands: Vec<_> = Vec::new();
     for (program, source) in sources.into_iter().enumerate() {
-        let (dealer, dealt) = deal(source, (program..cores).step_by(programs).count());
+        let own_cores = (program..cores).step_by(programs).count();
+        let (dealer, dealt) = deal(source, own_cores);
         teams.push(Rc::new(Team { dealer, idle: RefCell::default() }));
-        hands.push((dealt.into_iter(), Rc::new(Cell::new(budget))));
+        hands.push((dealt.into_iter(), Rc::new(Cell::new(budget)), own_cores));
     }
     let feeds = (0..cores).filter_map(|core| {
         let program = core % programs;
-        let (dealt, left) = &mut hands[program];
-        let spaces = Spaces { programs: programs as u32, program: program as u32 };
+        let (dealt, left, own_cores) = &mut hands[program];
+        let spaces = Spaces { programs: programs as u32, program: program as u32, cores: *own_cores };
         let feed = Program::new(dealt.next()?, left.clone(), pages.clone(), spaces, (core, shadow.clone()));
         Some(Rc::new(RefCell::new(feed)))
     });

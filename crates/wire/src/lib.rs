@@ -8,5 +8,5 @@ pub mod launch;
 pub mod process;
 pub mod program;
 pub mod ring;
-mod segment;
+pub mod segment;
 pub mod word;

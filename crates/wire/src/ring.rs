@@ -23,8 +23,9 @@ use std::time::Instant;
 pub const CHUNK_WORDS: usize = 8192 - 8;
 const SLOTS: usize = 64;
 const MAGIC: u64 = u64::from_le_bytes(*b"casemate");
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const PROCESSES: usize = 1024;
+const OBJECT_BITS: usize = 1 << 16;
 /// What the kernel shows the memory of a ring as.
 pub const LABEL: &CStr = c"casemate-ring";
 
@@ -71,7 +72,10 @@ struct Header {
     limit_reached: AtomicU32,
     inside_region: AtomicU32,
     images: AtomicU32,
-    processes: [AtomicU32; PROCESSES],
+    /// Of each process its image in the upper half, plus one, and its number on the host below.
+    processes: [AtomicU64; PROCESSES],
+    /// A bit for each object that some process maps, at a hash of its number.
+    objects: [AtomicU64; OBJECT_BITS / 64],
 }
 
 #[repr(C, align(64))]

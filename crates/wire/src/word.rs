@@ -34,7 +34,8 @@ pub enum Control {
     /// by its address, the number of its code bytes, and then, padded to whole words, one byte for the length of each
     /// instruction and the code bytes. Only on the way from the recorder: the receiver turns it into a block.
     Code = 1,
-    /// A process image begins. Operand: the process number it came from; detail: a [`Birth`].
+    /// A process image begins. Operand: 0-31 the process number it came from, 32-47 at which of that one's [`Control::Fork`]s;
+    /// detail: a [`Birth`].
     Process = 2,
     /// A thread begins.
     Thread = 3,
@@ -54,6 +55,74 @@ pub enum Control {
     /// A persist fence is about to hold what comes after it until all lines flushed before are durable. Detail: as that of a
     /// flush.
     Fence = 10,
+    /// A process is about to touch a page for the first time since that became what it is. Operand: the page's address; detail: a
+    /// [`PageDetail`]; followed by the number of its object, its index there, and a bit for each of its 64 lines: those whose bit
+    /// is set are sent next, all others hold zeros. Of a [`PageKind::Copy`] the first of these has a bit for each line that holds what
+    /// the page in its place held: the content that is sent of it has the store in it that the page is copied for.
+    Page = 11,
+    /// Pages are no part of the address space any more, or have lost their content. Operand: the first one's address; followed by
+    /// how many bytes they have.
+    Unmap = 12,
+    /// Pages are at another address from now on. Operand: the first one's old address; followed by its new address and how many
+    /// bytes they have.
+    Move = 13,
+    /// The process may be copied now, with all its pages. Operand: how many times it was before, plus one.
+    Fork = 14,
+    /// A process has ended. Operand: the number of its image.
+    Gone = 15,
+    /// The kernel has written to an object. Followed by the object's number, the number of the line in it, and the line's 64 bytes.
+    ObjectLine = 16,
+    /// The kernel has cut an object: all bytes behind its new end are zeros. Followed by the object's number and its end in bytes.
+    ObjectCut = 17,
+    /// The system call which was told last has made a part of an object durable: all lines there that were stored to since are
+    /// flushed, and a persist fence follows. Followed by the object's number, and the part's first byte and its end.
+    Sync = 18,
+}
+
+/// Bytes in a page of a [`Control::Page`] record.
+pub const PAGE_BYTES: usize = 4096;
+
+/// Which page a process gets at an address.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum PageKind {
+    /// One of its own.
+    Own,
+    /// One of its own in place of a page that it has shared: it is about to store to that for the first time, and what it
+    /// stores is for itself alone.
+    Copy,
+    /// A page of an object: of a file, of a System V segment, or of memory that processes share.
+    Object,
+}
+
+/// The detail of a [`Control::Page`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct PageDetail {
+    /// Which page it is.
+    pub kind: PageKind,
+    /// Whether it is of a file that the program maps shared, and outlives it.
+    pub mapped: bool,
+    /// Whether it is of the program's heap: of what it has asked the kernel for without a file, and does not use as a stack.
+    pub heap: bool,
+}
+
+impl PageDetail {
+    const MAPPED: u8 = 4;
+    const HEAP: u8 = 8;
+
+    /// As eight bits.
+    pub const fn pack(self) -> u8 {
+        self.kind as u8 | if self.mapped { Self::MAPPED } else { 0 } | if self.heap { Self::HEAP } else { 0 }
+    }
+
+    /// From eight bits.
+    pub const fn unpack(detail: u8) -> PageDetail {
+        let kind = match detail & 3 {
+            0 => PageKind::Own,
+            1 => PageKind::Copy,
+            _ => PageKind::Object,
+        };
+        PageDetail { kind, mapped: detail & Self::MAPPED != 0, heap: detail & Self::HEAP != 0 }
+    }
 }
 
 /// Why a line's content is sent.
@@ -164,11 +233,10 @@ pub fn record_words(words: &[u64]) -> Option<usize> {
     let count = match parse(*words.first()?) {
         Word::Access { value, .. } => 1 + value as usize,
         Word::Block { .. } => 1,
-        Word::Control { which, operand, .. } => match which? {
-            Control::Line => 1 + LINE_BYTES / 8,
-            Control::Code => code_words((operand >> 32) as usize, usize::try_from(*words.get(2)?).ok()?)?,
-            _ => 1,
-        },
+        Word::Control { which: Some(Control::Code), operand, .. } => {
+            code_words((operand >> 32) as usize, usize::try_from(*words.get(2)?).ok()?)?
+        }
+        Word::Control { which, .. } => 1 + which?.payload_words(),
     };
     (count <= words.len()).then_some(count)
 }
@@ -180,6 +248,18 @@ pub fn code_words(instructions: usize, code_bytes: usize) -> Option<usize> {
 }
 
 impl Control {
+    /// How many words follow its word; a code record says so itself.
+    pub const fn payload_words(self) -> usize {
+        match self {
+            Control::Line => LINE_BYTES / 8,
+            Control::Page | Control::Sync => 3,
+            Control::Unmap => 1,
+            Control::Move | Control::ObjectCut => 2,
+            Control::ObjectLine => 2 + LINE_BYTES / 8,
+            _ => 0,
+        }
+    }
+
     const fn from_bits(bits: u8) -> Option<Control> {
         Some(match bits {
             0 => Control::Line,
@@ -193,6 +273,14 @@ impl Control {
             8 => Control::Lost,
             9 => Control::Flush,
             10 => Control::Fence,
+            11 => Control::Page,
+            12 => Control::Unmap,
+            13 => Control::Move,
+            14 => Control::Fork,
+            15 => Control::Gone,
+            16 => Control::ObjectLine,
+            17 => Control::ObjectCut,
+            18 => Control::Sync,
             _ => return None,
         })
     }
@@ -246,9 +334,21 @@ mod tests {
     }
 
     #[test]
+    fn the_detail_of_a_page_reads_back_as_written() {
+        for kind in [PageKind::Own, PageKind::Copy, PageKind::Object] {
+            for flags in 0..4 {
+                let detail = PageDetail { kind, mapped: flags & 1 != 0, heap: flags & 2 != 0 };
+                assert_eq!(PageDetail::unpack(detail.pack()), detail);
+            }
+        }
+    }
+
+    #[test]
     fn a_record_that_is_cut_off_has_no_length() {
         let line = [control(Control::Line, 0, 0), 1, 2, 3];
         assert_eq!(record_words(&line), None);
+        let page = [control(Control::Page, 0, 0x1000), 0, 0, 0, 7];
+        assert_eq!((record_words(&page), record_words(&page[..3])), (Some(4), None));
         assert_eq!(record_words(&[access(true, 0, true, 0, 0), 7]), Some(2));
         assert_eq!(record_words(&[access(true, 0, true, 0, 0)]), None);
         assert_eq!(record_words(&[3 << 62 | 63 << 56]), None);

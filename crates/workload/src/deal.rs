@@ -6,10 +6,18 @@
 //! before it are kept for them. The cores' progress differs, but by at most [`KEPT_WORDS_MAX`]: while more is kept, a
 //! core without a chunk of its own has nothing to do. That also keeps the strands roughly in the order in which they
 //! waited for each other, of which the recording says nothing.
+//!
+//! The dealer numbers the chunks in the order of the recording, and says of each after which other it began (`deal/order.rs`). A process
+//! that is a copy of another begins when that has come to the call that makes it (`deal/births.rs`).
+
+mod births;
+mod order;
 
 use crate::error::WorkloadError;
-use crate::source::{Origin, Source, Supplier, Supply};
+use crate::source::{Origin, Source, Stretch, Supplier, Supply};
 use crate::stream::{Chunk, Strand};
+use births::Births;
+use order::Order;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -23,7 +31,9 @@ pub const KEPT_WORDS_MAX: usize = 1 << 20;
 /// Deals one source out.
 pub struct Dealer<S> {
     source: S,
-    hands: Vec<VecDeque<Arc<Chunk>>>,
+    order: Order,
+    births: Births,
+    hands: Vec<VecDeque<(Arc<Chunk>, Stretch)>>,
     kept_words: usize,
     /// The core of each strand.
     cores: FxHashMap<Strand, usize>,
@@ -42,6 +52,8 @@ pub struct Hand<S> {
 pub fn deal<S: Source>(source: S, cores: usize) -> (Rc<RefCell<Dealer<S>>>, Vec<Hand<S>>) {
     let dealer = Dealer {
         source,
+        order: Order::default(),
+        births: Births::new(cores),
         hands: vec![VecDeque::new(); cores],
         kept_words: 0,
         cores: FxHashMap::default(),
@@ -70,10 +82,16 @@ impl<S: Source> Dealer<S> {
     }
 
     fn supply(&mut self, core: usize) -> Result<Supply, WorkloadError> {
+        self.births.ask(core);
         loop {
-            if let Some(chunk) = self.hands[core].pop_front() {
+            let next = self.hands[core].front();
+            if next.is_some_and(|(chunk, _)| !self.births.may_begin(chunk)) {
+                return Ok(Supply::Later);
+            }
+            if let Some((chunk, stretch)) = self.hands[core].pop_front() {
+                self.births.hand_out(core, &chunk);
                 self.kept_words -= chunk.words.len();
-                return Ok(Supply::Chunk(chunk));
+                return Ok(Supply::Chunk(chunk, stretch));
             }
             if self.ended {
                 return Ok(Supply::End);
@@ -92,11 +110,13 @@ impl<S: Source> Dealer<S> {
     /// process.
     fn keep(&mut self, chunk: Arc<Chunk>) {
         let owner = self.core_of(chunk.strand);
+        let stretch = self.order.number(&chunk);
+        self.births.keep(&chunk);
         if !chunk.new_blocks.is_empty() && self.hands.len() > 1 {
             let blocks = Chunk { strand: chunk.strand, new_blocks: chunk.new_blocks.clone(), words: Vec::new() };
             let blocks = Arc::new(blocks);
             for (_, hand) in self.hands.iter_mut().enumerate().filter(|(core, _)| *core != owner) {
-                hand.push_back(blocks.clone());
+                hand.push_back((blocks.clone(), stretch));
             }
         }
         let last = chunk.words.last().map(|last| word::parse(*last));
@@ -104,7 +124,7 @@ impl<S: Source> Dealer<S> {
             self.live[owner] = self.live[owner].saturating_sub(1);
         }
         self.kept_words += chunk.words.len();
-        self.hands[owner].push_back(chunk);
+        self.hands[owner].push_back((chunk, stretch));
     }
 
     fn core_of(&mut self, strand: Strand) -> usize {
@@ -135,7 +155,7 @@ mod tests {
     /// The words of everything that a hand gets until there is nothing more, now or ever.
     fn words(hand: &mut Hand<Listed>) -> Vec<u64> {
         let mut words = Vec::new();
-        while let Supply::Chunk(chunk) = hand.supply().unwrap() {
+        while let Supply::Chunk(chunk, _) = hand.supply().unwrap() {
             words.extend(&chunk.words);
         }
         words
@@ -167,10 +187,10 @@ mod tests {
         let (dealer, mut hands) = deal(Listed::new(vec![long(), long(), chunk(0, 1, vec![1])]), 2);
         assert!(matches!(hands[1].supply().unwrap(), Supply::Later));
         assert!(!dealer.borrow().has_room());
-        assert!(matches!(hands[0].supply().unwrap(), Supply::Chunk(_)));
+        assert!(matches!(hands[0].supply().unwrap(), Supply::Chunk(..)));
         assert_eq!(words(&mut hands[1]), [1]);
         assert!(matches!(hands[1].supply().unwrap(), Supply::End), "the source has ended");
-        assert!(matches!(hands[0].supply().unwrap(), Supply::Chunk(_)), "what was kept is still there");
+        assert!(matches!(hands[0].supply().unwrap(), Supply::Chunk(..)), "what was kept is still there");
     }
 
     #[test]
@@ -178,7 +198,7 @@ mod tests {
         let blocks = vec![block(0, 0x100, &[&[0x90]])];
         let first = Chunk { new_blocks: blocks.clone(), ..chunk(0, 0, vec![0]) };
         let (_, mut hands) = deal(Listed::new(vec![first, chunk(0, 1, vec![1])]), 2);
-        let Supply::Chunk(told) = hands[1].supply().unwrap() else { panic!("nothing was told") };
+        let Supply::Chunk(told, _) = hands[1].supply().unwrap() else { panic!("nothing was told") };
         assert_eq!((&told.new_blocks, told.words.len()), (&blocks, 0));
         assert_eq!(words(&mut hands[1]), [1]);
     }

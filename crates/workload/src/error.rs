@@ -82,7 +82,7 @@ pub enum WorkloadError {
     )]
     MappingsUnknown(PathBuf),
     /// The trace is of another version.
-    #[error("'{}' is a trace of version {found}; this Casemate reads version {expected}", .path.display())]
+    #[error("'{}' is a trace of version {found}; this Casemate reads versions up to {expected}", .path.display())]
     TraceVersion {
         /// The file.
         path: PathBuf,

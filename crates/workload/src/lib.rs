@@ -20,4 +20,4 @@ pub mod trace;
 pub mod walker;
 
 pub use error::WorkloadError;
-pub use source::{Finish, Medium, Origin, Persistent, Source, Supplier, Supply, Values};
+pub use source::{Finish, Medium, Origin, Persistent, Source, Stretch, Supplier, Supply, Values};

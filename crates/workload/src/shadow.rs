@@ -1,12 +1,15 @@
 //! A copy of a program's memory, kept from what the recorder sends, and the check that proves the recording exact.
 //!
 //! Lines and stores go in; every load whose value was recorded must then find that value. This is independent of any
-//! machine: it is how the recorder is tested, and how a trace can be checked.
+//! machine: it is how the recorder is tested, and how a trace can be checked. Which pages are shared is followed in [`memory`].
+
+pub mod memory;
 
 use crate::error::WorkloadError;
 use crate::source::Source;
 use crate::stream::{Access, AccessKind};
 use crate::walker::{Event, Walker};
+use memory::Memory;
 use rustc_hash::FxHashMap;
 use units::{LINE_BYTES, Line, PAGE_BYTES, VirtAddr};
 
@@ -113,37 +116,34 @@ pub struct Report {
 /// Runs through a source and compares every recorded load with the shadow of its process.
 pub fn check_values(source: impl Source) -> Result<Report, WorkloadError> {
     let mut walker = Walker::new(source);
-    let mut shadows: FxHashMap<u32, Shadow> = FxHashMap::default();
+    let mut memory = Memory::default();
     let mut report = Report::default();
     while let Some(event) = walker.next()? {
-        match event {
-            Event::Line { strand, addr, content, .. } => {
-                report.lines += 1;
-                shadows.entry(strand.process).or_default().tell(addr, content);
-            }
+        match &event {
+            Event::Line { .. } => report.lines += 1,
             Event::Instruction(step) => {
                 report.instructions += 1;
-                let shadow = shadows.entry(step.strand.process).or_default();
                 for access in step.accesses {
-                    check_access(shadow, access, step.instruction.pc, &mut report);
+                    check_access(&mut memory, step.strand.process, access, step.instruction.pc, &mut report);
                 }
             }
             Event::ProcessStarted { .. } => report.processes += 1,
             _ => {}
         }
+        memory.follow(&event);
     }
     Ok(report)
 }
 
-fn check_access(shadow: &mut Shadow, access: &Access, pc: VirtAddr, report: &mut Report) {
+fn check_access(memory: &mut Memory, process: u32, access: &Access, pc: VirtAddr, report: &mut Report) {
     match (access.kind, access.value) {
         (AccessKind::Store, Some(value)) => {
             report.stores += 1;
-            shadow.store(access.addr, access.bytes, value);
+            memory.store(process, access.addr, access.bytes, value);
         }
         (AccessKind::Load, Some(value)) => {
             report.loads += 1;
-            let found = shadow.load(access.addr, access.bytes);
+            let found = memory.load(process, access.addr, access.bytes);
             if found != Some(value) {
                 report.wrong += 1;
                 report.first_wrong.get_or_insert_with(|| {

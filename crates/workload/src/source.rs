@@ -38,11 +38,29 @@ impl<S: Source + ?Sized> Source for Box<S> {
     }
 }
 
+/// When a chunk was executed, as far as the recording says: after chunk `after`, and before chunk `number` was published, which
+/// is itself. Chunks are numbered from one, over all strands of a program, in the order in which they were recorded.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Stretch {
+    /// The number of the last chunk that was published before its execution began: the strand's own, or the one in which the
+    /// strand was started. Zero if the recording does not say.
+    pub after: u64,
+    /// Its own number.
+    pub number: u64,
+}
+
+impl Stretch {
+    /// Whether two chunks of different strands may have been executed at the same time: then the recording does not order them.
+    pub fn overlaps(&self, other: &Stretch) -> bool {
+        self.after < other.number && other.after < self.number
+    }
+}
+
 /// What a walker is given next.
 #[derive(Clone, Debug)]
 pub enum Supply {
-    /// A chunk.
-    Chunk(Arc<Chunk>),
+    /// A chunk, and when it was executed.
+    Chunk(Arc<Chunk>, Stretch),
     /// Nothing for the moment.
     Later,
     /// Nothing ever again.
@@ -60,7 +78,7 @@ pub trait Supplier {
 
 impl<S: Source> Supplier for S {
     fn supply(&mut self) -> Result<Supply, WorkloadError> {
-        Ok(self.next_chunk()?.map_or(Supply::End, Supply::Chunk))
+        Ok(self.next_chunk()?.map_or(Supply::End, |chunk| Supply::Chunk(chunk, Stretch::default())))
     }
 }
 
@@ -97,6 +115,8 @@ pub enum Persistent {
     All,
     /// What it maps shared from a file.
     Mapped,
+    /// Its heap: what it gets by `brk`, and by `mmap` without a file, but for stacks.
+    Heap,
 }
 
 impl Persistent {

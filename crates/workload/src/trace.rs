@@ -5,6 +5,7 @@
 
 pub mod bytes;
 mod codec;
+mod pages;
 mod predictor;
 mod reader;
 mod writer;
@@ -14,15 +15,16 @@ pub use writer::{TraceWriter, record};
 
 use crate::source::Finish;
 use crate::stream::Chunk;
-use rustc_hash::FxHashSet;
+use pages::Pages;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, PAGE_BYTES, VirtAddr};
+use units::{Bytes, PAGE_BYTES};
 use wire::word::{self, Control, Word};
 
 /// The first bytes of every trace.
 const MAGIC: [u8; 8] = *b"CASEMTRC";
-/// The version that is written and read.
-const VERSION: u32 = 1;
+/// The version that is written. Version 1, which shows no pages, is read as well.
+const VERSION: u32 = 2;
+const VERSIONS: std::ops::RangeInclusive<u32> = 1..=VERSION;
 /// What a record is.
 const KIND_CHUNK: u8 = 1;
 const KIND_END: u8 = 2;
@@ -44,7 +46,8 @@ pub struct Totals {
     pub stores: u64,
     /// Lines sent.
     pub lines: u64,
-    /// Pages of 4 KB touched, by every process for itself; zero in traces that were written before they were counted.
+    /// The most pages of 4 KB that were in use at once, those of every process for themselves; of traces of version 1 all that
+    /// were touched, and zero in those that were written before they were counted.
     #[serde(default)]
     pub pages: u64,
 }
@@ -53,7 +56,7 @@ pub struct Totals {
 #[derive(Default)]
 struct Counter {
     totals: Totals,
-    pages: FxHashSet<(u32, u64)>,
+    pages: Pages,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -72,8 +75,8 @@ impl Totals {
 impl Counter {
     fn add(&mut self, chunk: &Chunk) {
         let process = chunk.strand.process;
-        let code = chunk.new_blocks.iter().flat_map(|block| &block.instructions).map(|instruction| instruction.pc);
-        self.pages.extend(code.map(|pc| (process, pc.page())));
+        let code = chunk.new_blocks.iter().flat_map(|block| &block.instructions);
+        code.for_each(|instruction| self.pages.touch(process, instruction.pc));
         self.totals.chunks += 1;
         let mut at = 0;
         while let Some(count) = word::record_words(&chunk.words[at..]) {
@@ -81,15 +84,14 @@ impl Counter {
                 Word::Access { store: true, .. } => self.totals.stores += 1,
                 Word::Access { store: false, .. } => self.totals.loads += 1,
                 Word::Block { instructions, .. } => self.totals.instructions += u64::from(instructions),
-                // Every line is sent when it is touched first.
-                Word::Control { which: Some(Control::Line), operand, .. } => {
-                    self.totals.lines += 1;
-                    self.pages.insert((process, VirtAddr(operand).page()));
+                Word::Control { which: Some(which), operand, .. } => {
+                    self.totals.lines += u64::from(which == Control::Line);
+                    self.pages.follow(process, (which, operand), &chunk.words[at + 1..at + count]);
                 }
                 Word::Control { .. } => {}
             }
             at += count;
         }
-        self.totals.pages = self.pages.len() as u64;
+        self.totals.pages = self.pages.most();
     }
 }

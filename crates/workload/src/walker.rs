@@ -13,12 +13,12 @@ mod event;
 mod leave;
 mod skim;
 
-pub use event::Event;
+pub use event::{Event, ShownPage};
 pub use skim::Skimmer;
 
 use crate::error::WorkloadError;
-use crate::source::{Origin, Source, Supplier, Supply};
-use crate::stream::{Access, AccessKind, Birth, Block, Chunk, Step, Strand};
+use crate::source::{Origin, Source, Stretch, Supplier, Supply};
+use crate::stream::{Access, AccessKind, Block, Chunk, Step, Strand};
 use leave::leave;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -51,6 +51,8 @@ struct Position {
     accesses: Vec<Access>,
     /// Accesses of the instruction that is due that were skimmed, not kept.
     skimmed: usize,
+    /// When it was executed.
+    stretch: Stretch,
 }
 
 impl Position {
@@ -61,6 +63,12 @@ impl Position {
             self.block = Some(block.clone());
         }
         self.run(usize::from(instructions).min(block.instructions.len()));
+    }
+
+    /// Its next chunk begins. An instruction that is due was executed in the chunk before.
+    fn go_on_in(&mut self, stretch: Stretch) {
+        let after = if self.due < self.ran { self.stretch.after } else { stretch.after };
+        self.stretch = Stretch { after, ..stretch };
     }
 
     /// Of the current block, from its beginning, so many instructions run.
@@ -154,13 +162,15 @@ impl<S: Supplier> Walker<S> {
                     return Ok(Some(Event::line(self.chunk.strand, addr, detail, &self.line)));
                 }
                 Found::Plain(which, detail, operand) => {
-                    if let Some(event) = self.plain(which, detail, operand) {
+                    if let Some(event) = self.plain(which, detail, operand)? {
                         return Ok(Some(event));
                     }
                 }
                 Found::Nothing if self.drained => return Ok(self.last_words().map(Event::Instruction)),
                 Found::Nothing => {
-                    self.next_chunk()?;
+                    if self.next_chunk()? {
+                        return Ok(Some(self.begun()));
+                    }
                     if self.waiting {
                         return Ok(None);
                     }
@@ -186,19 +196,27 @@ impl<S: Supplier> Walker<S> {
                     }
                 }
                 Found::Plain(which, detail, operand) => {
-                    if let Some(event) = self.plain(which, detail, operand) {
+                    if let Some(event) = self.plain(which, detail, operand)? {
                         other(event);
                     }
                 }
                 Found::Nothing if self.drained => return Ok(self.last_words()),
                 Found::Nothing => {
-                    self.next_chunk()?;
+                    if self.next_chunk()? {
+                        other(self.begun());
+                    }
                     if self.waiting {
                         return Ok(None);
                     }
                 }
             }
         }
+    }
+
+    /// The event of a chunk that has just begun.
+    fn begun(&self) -> Event<'static> {
+        let Position { strand, stretch, .. } = &self.positions[self.current];
+        Event::Chunk { strand: *strand, stretch: *stretch }
     }
 
     /// The next line that is sent, if that is soon.
@@ -286,34 +304,24 @@ impl<S: Supplier> Walker<S> {
         Step { strand: position.strand, instruction, accesses: &position.accesses, next }
     }
 
-    fn plain(&mut self, which: Control, detail: u8, operand: u64) -> Option<Event<'static>> {
+    /// The event of anything but a line, whose further words are next; nothing if it only says what ran.
+    fn plain(&mut self, which: Control, detail: u8, operand: u64) -> Result<Option<Event<'static>>, WorkloadError> {
         let position = &mut self.positions[self.current];
         let strand = position.strand;
-        Some(match which {
-            Control::Process => {
-                let birth = Birth::from_detail(detail);
-                Event::ProcessStarted { process: strand.process, parent: operand as u32, birth }
-            }
-            Control::Thread => Event::ThreadStarted { strand },
-            Control::Ended => Event::StrandEnded { strand },
-            Control::Syscall => Event::Syscall { strand, number: operand as u32 },
-            Control::Marker => Event::Marker { strand },
-            Control::Lost => Event::Lost { strand },
-            Control::Flush => Event::Flush { strand, addr: VirtAddr(operand) },
-            Control::Fence => Event::Fence { strand },
-            Control::Cut => {
-                position.ran = position.ran.min(operand as usize).max(position.due);
-                return None;
-            }
-            Control::Line | Control::Code => return None,
-        })
+        let words = self.chunk.words.get(self.at..self.at + which.payload_words());
+        let words = words.ok_or_else(|| damaged(strand, format!("a record of {which:?} is cut off")))?;
+        self.at += words.len();
+        if which == Control::Cut {
+            position.ran = position.ran.min(operand as usize).max(position.due);
+        }
+        Ok(event::plain(strand, (which, detail, operand), words))
     }
 
-    /// Goes on to the next chunk and the strand that it is of.
-    fn next_chunk(&mut self) -> Result<(), WorkloadError> {
+    /// Goes on to the next chunk and the strand that it is of, if there is one now.
+    fn next_chunk(&mut self) -> Result<bool, WorkloadError> {
         let supply = self.source.supply()?;
         (self.drained, self.waiting) = (matches!(supply, Supply::End), matches!(supply, Supply::Later));
-        let Supply::Chunk(chunk) = supply else { return Ok(()) };
+        let Supply::Chunk(chunk, stretch) = supply else { return Ok(false) };
         let strand = chunk.strand;
         let process = *self.by_process.entry(strand.process).or_insert_with(|| {
             self.processes.push(Vec::new());
@@ -323,6 +331,7 @@ impl<S: Supplier> Walker<S> {
             self.positions.push(Position { strand, process, ..Position::default() });
             self.positions.len() - 1
         });
+        self.positions[self.current].go_on_in(stretch);
         let blocks = &mut self.processes[process];
         for block in &chunk.new_blocks {
             let number = block.id.0 as usize;
@@ -335,7 +344,7 @@ impl<S: Supplier> Walker<S> {
             blocks[number] = Some(Arc::clone(block));
         }
         (self.chunk, self.at) = (chunk, 0);
-        Ok(())
+        Ok(true)
     }
 
     /// At the end, what was held back for want of a word after it.

@@ -98,15 +98,18 @@ class LoadValues(Result):
     """Loads that were compared."""
     different: int
     """Of these, loads whose recorded value was another."""
+    in_other_order: int
+    """Of these, loads of lines that another thread or process stored to in an order that the recording does not state,
+    or that the simulation changed."""
     threads: int
     """Threads of all programs."""
     processes: int
     """Processes of all programs."""
     first: tuple[WrongLoad, ...]
-    """The first differences of each core."""
+    """The first differences that the order of threads and processes does not explain; if it explains all, the first."""
     verdict: Literal["same", "other-order", "wrong"]
-    """What the comparison came to. `other-order`: the differences are of several threads or processes, which reach
-    memory in the order of the simulation, not of the recording. `wrong`: some are of a single thread, an error."""
+    """`other-order`: the order of threads and processes explains every difference. `wrong`: it does not explain some,
+    which are errors."""
 
 
 class CandidateCheck(Result):

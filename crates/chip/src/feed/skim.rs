@@ -1,7 +1,8 @@
 //! The program without its time: memory's content goes on, and the tables of the core stay warm.
 
-use super::{FeedCounters, FeedError, Program, Translation, hand_on_stores, note_wrong, pieces, take_effect, tell};
-use crate::load_values::WrongLoad;
+use super::pages::Receiver;
+use super::{FeedCounters, FeedError, Piece, Program, Translation, hand_on_stores, pieces, tell};
+use crate::load_values::order::Accessor;
 use crate::shadow::Shadow;
 use isa::Instruction;
 use machine::node::{Node, PageKey, Request, Touch};
@@ -9,9 +10,9 @@ use machine::paging::OutOfMemory;
 use std::cell::{RefCell, RefMut};
 use std::ops::ControlFlow;
 use units::{LineAddr, PhysAddr, VirtAddr};
-use workload::Supplier;
 use workload::stream::{Access, AccessKind, Block, Strand};
 use workload::walker::{Event, Skimmer};
+use workload::{Stretch, Supplier};
 
 /// How skimming ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,7 +46,7 @@ impl<S: Supplier> Program<S> {
             shadow: &self.shadow,
             counters: &mut self.counters,
             foreign: &mut self.foreign,
-            wrong: &mut self.wrong,
+            stretch: &mut self.stretch,
             node,
             beyond,
             requests: Vec::new(),
@@ -107,7 +108,7 @@ struct Sink<'a, F> {
     shadow: &'a RefCell<Shadow>,
     counters: &'a mut FeedCounters,
     foreign: &'a mut Vec<LineAddr>,
-    wrong: &'a mut Vec<WrongLoad>,
+    stretch: &'a mut Stretch,
     node: Borrowed<'a>,
     beyond: F,
     requests: Vec<Request>,
@@ -130,7 +131,7 @@ impl<F: FnMut(&mut Vec<Request>)> Sink<'_, F> {
     fn physical(&mut self, strand: Strand, addr: VirtAddr) -> Option<(PageKey, PhysAddr)> {
         match self.translation.physical(strand, addr) {
             Ok(found) => {
-                if self.translation.news {
+                if self.translation.has_new_tables {
                     self.learn();
                 }
                 Some(found)
@@ -228,13 +229,21 @@ impl<F: FnMut(&mut Vec<Request>)> Skimmer for Sink<'_, F> {
             let (line, offset) = (physical.line(), physical.line_offset() as u8);
             let mut touch = [Touch { page, line, offset, bytes: bytes as u8, store, persistent: false }];
             let mut shadow = self.shadow.borrow_mut();
-            if access.value.is_some() && !take_effect(&mut shadow, &touch[0], access, shift, self.counters) {
-                note_wrong(self.wrong, strand, block.instructions[index].pc, access);
+            if let Some(value) = access.value {
+                let by = Accessor { program: self.translation.spaces.program, strand, stretch: *self.stretch };
+                let piece = Piece { access, value: value >> shift, pc: block.instructions[index].pc, by };
+                piece.take_effect(&mut shadow, &touch[0], self.counters);
             }
             if shadow.persisted.is_some() {
                 hand_on_stores(&mut shadow, self.core, &mut touch, self.counters);
             }
+            if self.translation.has_unshown() {
+                self.translation.disorder_unshown(&mut shadow);
+            }
             drop(shadow);
+            if self.translation.tracks_stores() {
+                self.translation.note_stores(&touch);
+            }
             let [touch] = touch;
             if self.prefetches {
                 self.touch_ahead(block.instructions[index].pc, nth, &touch);
@@ -252,17 +261,32 @@ impl<F: FnMut(&mut Vec<Request>)> Skimmer for Sink<'_, F> {
 
     fn event(&mut self, event: Event<'_>) -> ControlFlow<()> {
         match event {
+            Event::Chunk { strand, stretch } => {
+                *self.stretch = stretch;
+                self.shadow.borrow_mut().meet(self.translation.spaces.program, strand);
+            }
+            Event::Line { strand, addr, .. } if self.translation.passes_over(strand.process, addr) => {}
             Event::Line { strand, addr, content, mapped, .. } => {
                 if let Some((_, physical)) = self.physical(strand, addr) {
                     let mut shadow = self.shadow.borrow_mut();
                     let at = (physical.line(), mapped);
-                    tell((&mut *shadow, self.core), at, content, self.foreign, self.counters);
+                    let by = Accessor { program: self.translation.spaces.program, strand, stretch: *self.stretch };
+                    tell((&mut *shadow, by, self.core), at, content, self.foreign, self.counters);
                 }
             }
-            Event::ProcessStarted { process, .. } => {
-                self.counters.processes = self.counters.processes.max(u64::from(process) + 1);
+            // Between two windows what is durable by when has no time.
+            Event::Sync { object, part, .. } => _ = self.translation.take_dirty(object, &part),
+            event => {
+                let mut receiver = Receiver {
+                    translation: self.translation,
+                    shadow: &mut self.shadow.borrow_mut(),
+                    stretch: *self.stretch,
+                    core: self.core,
+                    foreign: self.foreign,
+                    counters: self.counters,
+                };
+                self.trouble = self.trouble.take().or(receiver.take(event).err());
             }
-            _ => {}
         }
         if self.foreign.is_empty() && self.trouble.is_none() {
             ControlFlow::Continue(())

@@ -14,7 +14,7 @@ struct Chunks(VecDeque<Chunk>);
 
 impl Supplier for Chunks {
     fn supply(&mut self) -> Result<Supply, WorkloadError> {
-        Ok(self.0.pop_front().map_or(Supply::End, |chunk| Supply::Chunk(Arc::new(chunk))))
+        Ok(self.0.pop_front().map_or(Supply::End, |chunk| Supply::Chunk(Arc::new(chunk), Stretch::default())))
     }
 }
 
@@ -31,7 +31,7 @@ fn orders_of(instructions: u16, words: &[u64]) -> Vec<(usize, bool)> {
     let pages = Rc::new(RefCell::new(PageTable::new(Bytes(LINES * LINE_BYTES as u64), Bytes(4096), 1)));
     let shadow = Rc::new(RefCell::new(Shadow::new(LINES)));
     let left = Rc::new(Cell::new(u64::MAX));
-    let spaces = Spaces { programs: 1, program: 0 };
+    let spaces = Spaces { programs: 1, program: 0, cores: 1 };
     let mut program = Program::new(Chunks(VecDeque::from([chunk])), left, pages, spaces, (0, shadow));
     let mut seen = Vec::new();
     while let Some(step) = program.next().unwrap() {

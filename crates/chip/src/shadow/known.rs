@@ -49,6 +49,12 @@ impl KnownLines {
         self.lines.entry(line.0).went_down = Some(Fingerprint::of(content));
     }
 
+    /// Whether memory has the line.
+    #[inline]
+    pub fn is_in_memory(&self, line: LineAddr) -> bool {
+        self.lines.get(line.0).went_down.is_some()
+    }
+
     /// Whether this is what the line went down with last, or nothing if it never did.
     pub fn went_down_as(&self, line: LineAddr, content: &Line) -> Option<bool> {
         self.lines.get(line.0).went_down.map(|went_down| went_down == Fingerprint::of(content))

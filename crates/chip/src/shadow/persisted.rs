@@ -10,7 +10,8 @@
 //! last word, whichever is accepted first.
 //!
 //! Where only what a program maps shared from files is persistent, stores to all other lines pass the buffers by, and nothing of
-//! them is kept here. A line that was once mapped so stays persistent, whatever its address is used for later.
+//! them is kept here. The same holds for a program's heap. Where a recording shows no pages, a line that was once mapped so stays
+//! persistent, whatever its address is used for later.
 
 use super::{Shadow, WHOLE, mask};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -18,6 +19,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use units::{LINE_BYTES, Line, LineAddr, ZERO_LINE};
 use workload::Persistent;
+use workload::stream::PageDetail;
 
 /// One touch of a line by a store that was not accepted yet, or a change from outside.
 struct Waiting {
@@ -48,21 +50,21 @@ pub(crate) struct Persisted {
     /// By core, in the order of its program.
     waiting: Box<[VecDeque<Waiting>]>,
     lines: FxHashMap<LineAddr, Kept>,
-    /// The lines that stores go through a buffer to, unless those are all.
-    mapped: Option<FxHashSet<LineAddr>>,
+    /// The lines that stores go through a buffer to, and by what they are chosen, unless those are all.
+    chosen: Option<(Persistent, FxHashSet<LineAddr>)>,
     /// The number of the next.
     next: u64,
 }
 
 impl Persisted {
     fn of(cores: usize, persistent: Persistent) -> Persisted {
-        let mapped = (!persistent.is_all()).then(FxHashSet::default);
+        let chosen = (!persistent.is_all()).then(|| (persistent, FxHashSet::default()));
         let waiting = (0..cores).map(|_| VecDeque::new()).collect();
-        Persisted { waiting, lines: FxHashMap::default(), mapped, next: 0 }
+        Persisted { waiting, lines: FxHashMap::default(), chosen, next: 0 }
     }
 
     fn has(&self, line: LineAddr) -> bool {
-        self.mapped.as_ref().is_none_or(|mapped| mapped.contains(&line))
+        self.chosen.as_ref().is_none_or(|(_, lines)| lines.contains(&line))
     }
 
     /// Keeps a line as it is before a store of the feed, unless it is kept.
@@ -167,13 +169,38 @@ pub(crate) fn about_to_tell(shadow: &mut Shadow, core: usize, line: LineAddr, co
     }
 }
 
-/// A line is of a file that is mapped shared. Whether that is new and stores have gone to it that memory lacks: those came by no
-/// buffer, and have to be written now.
+/// A line is of a file that is mapped shared: as [`becomes_persistent`], if such lines are chosen.
 #[cold]
 pub(crate) fn becomes_mapped(shadow: &mut Shadow, line: LineAddr) -> bool {
+    let chosen = shadow.persisted.as_ref().and_then(|persisted| persisted.chosen.as_ref());
+    chosen.is_some_and(|(persistent, _)| *persistent == Persistent::Mapped) && becomes_persistent(shadow, line)
+}
+
+/// A line has to outlive a loss of power. Whether that is new and stores have gone to it that memory lacks: those came by no
+/// buffer, and have to be written now.
+fn becomes_persistent(shadow: &mut Shadow, line: LineAddr) -> bool {
     let ahead = shadow.known.place(line).is_some_and(|place| shadow.entries[place].ahead);
-    let mapped = shadow.persisted.as_mut().and_then(|persisted| persisted.mapped.as_mut());
-    mapped.is_some_and(|mapped| mapped.insert(line)) && ahead
+    let chosen = shadow.persisted.as_mut().and_then(|persisted| persisted.chosen.as_mut());
+    chosen.is_some_and(|(_, lines)| lines.insert(line)) && ahead
+}
+
+/// A line is of a page that a recording shows. Whether it is one of those that have to outlive a loss of power, where that is not all
+/// of memory; and whether that is new and stores have gone to it that memory lacks, which then have to be written now.
+#[cold]
+pub(crate) fn set_persistent(shadow: &mut Shadow, line: LineAddr, page: PageDetail) -> (bool, bool) {
+    let Some((persistent, lines)) = shadow.persisted.as_mut().and_then(|persisted| persisted.chosen.as_mut()) else {
+        return (page.mapped, false);
+    };
+    let is_chosen = match persistent {
+        Persistent::All => false,
+        Persistent::Mapped => page.mapped,
+        Persistent::Heap => page.heap,
+    };
+    if is_chosen {
+        return (true, becomes_persistent(shadow, line));
+    }
+    lines.remove(&line);
+    (false, false)
 }
 
 /// Whether what a core stores to a line comes by a persist buffer.

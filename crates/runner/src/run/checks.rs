@@ -32,7 +32,7 @@ impl<S: Source + 'static> Bench<S> {
     fn load_values(&self) -> Option<LoadValues> {
         let threads = self.teams.iter().map(|team| team.dealer.borrow().strands() as u64);
         let programs: Vec<_> = threads.zip(self.fed()).collect();
-        let first = self.programs.iter().flat_map(|program| program.borrow().first_wrong().to_vec());
-        LoadValues::of(&programs, first.collect())
+        let shadow = self.meters.shadow.borrow();
+        LoadValues::of(&programs, shadow.load_order()?)
     }
 }

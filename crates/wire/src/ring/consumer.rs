@@ -59,7 +59,7 @@ impl Ring {
 
     /// Whether a process that announced itself is still alive.
     fn has_live_process(&self) -> bool {
-        let pids = self.header().processes.iter().map(|entry| entry.load(Acquire));
+        let pids = self.header().processes.iter().map(|entry| entry.load(Acquire) as u32);
         pids.filter(|pid| *pid != 0).any(is_alive)
     }
 

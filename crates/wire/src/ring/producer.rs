@@ -1,8 +1,8 @@
 //! The recorder's end of the ring: publishing chunks and drawing instructions.
 
-use super::{CHUNK_WORDS, Phase, Ring, Stopped};
+use super::{CHUNK_WORDS, OBJECT_BITS, Phase, Ring, Stopped};
 use crate::process::is_alive;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::time::Duration;
 
@@ -16,14 +16,45 @@ impl Ring {
     /// Announces a process; returns the number of its image.
     pub fn join(&self, pid: u32) -> u32 {
         let header = self.header();
-        let mine = header.processes.iter().any(|entry| entry.load(Relaxed) == pid);
-        let free = |entry: &AtomicU32| {
+        let image = header.images.fetch_add(1, AcqRel);
+        let now = (u64::from(image) + 1) << 32 | u64::from(pid);
+        let takes = |entry: &AtomicU64, may: &dyn Fn(u32) -> bool| {
             let old = entry.load(Relaxed);
-            (old == 0 || !is_alive(old)) && entry.compare_exchange(old, pid, AcqRel, Relaxed).is_ok()
+            may(old as u32) && entry.compare_exchange(old, now, AcqRel, Relaxed).is_ok()
         };
+        let mine = header.processes.iter().any(|entry| takes(entry, &|old| old == pid));
         // More than a thousand processes at once are recorded like any other; only their end is not waited for.
-        let _ = mine || header.processes.iter().any(free);
-        header.images.fetch_add(1, AcqRel)
+        let _ = mine || header.processes.iter().any(|entry| takes(entry, &|old| old == 0 || !is_alive(old)));
+        image
+    }
+
+    /// The image that a process had last, which may have ended meanwhile.
+    pub fn image_of(&self, pid: u32) -> Option<u32> {
+        let entries = self.header().processes.iter().map(|entry| entry.load(Acquire));
+        let found = entries.into_iter().find(|entry| *entry as u32 == pid)?;
+        ((found >> 32) as u32).checked_sub(1)
+    }
+
+    /// Whether more than one image has announced itself.
+    pub fn has_several_images(&self) -> bool {
+        self.header().images.load(Relaxed) > 1
+    }
+
+    /// Some process maps this object.
+    pub fn map_object(&self, object: u64) {
+        let (word, bit) = self.object_bit(object);
+        word.fetch_or(bit, AcqRel);
+    }
+
+    /// Whether some process may have mapped this object.
+    pub fn may_map_object(&self, object: u64) -> bool {
+        let (word, bit) = self.object_bit(object);
+        word.load(Acquire) & bit != 0
+    }
+
+    fn object_bit(&self, object: u64) -> (&AtomicU64, u64) {
+        let bit = (object.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % OBJECT_BITS;
+        (&self.header().objects[bit / 64], 1 << (bit % 64))
     }
 
     /// Publishes a chunk, waiting for room.

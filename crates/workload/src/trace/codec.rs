@@ -9,7 +9,7 @@ use crate::stream::{BlockId, Chunk, Strand};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use units::VirtAddr;
-use wire::word::{self, Control, LINE_BYTES, Word};
+use wire::word::{self, Control, Word};
 
 /// How a word that was not guessed is written.
 #[derive(Clone, Copy)]
@@ -111,7 +111,7 @@ fn encode_words(predictor: &mut Predictor, words: &[u64], out: &mut Sections) {
             guessed = 0;
             encode_miss(predictor, first, parsed, &mut out.decisions);
         }
-        if !is_line(parsed) {
+        if payload_words(parsed) == 0 {
             predictor.learn(first);
         }
     }
@@ -201,21 +201,27 @@ fn put_record(
     words.push(first);
     match word::parse(first) {
         Word::Access { value: true, log2_bytes, .. } => words.push(values.little_endian(value_bytes(log2_bytes))?),
-        parsed if is_line(parsed) => {
-            for _ in 0..LINE_BYTES / 8 {
+        parsed => {
+            let count = payload_words(parsed);
+            for _ in 0..count {
                 words.push(lines.little_endian(8)?);
             }
-            return Some(());
+            if count > 0 {
+                return Some(());
+            }
         }
-        _ => {}
     }
     predictor.learn(first);
     Some(())
 }
 
-/// Lines come and go without regard to what the program repeats, so they teach nothing.
-fn is_line(parsed: Word) -> bool {
-    matches!(parsed, Word::Control { which: Some(Control::Line), .. })
+/// How many words follow a control word. Those that have such come and go without regard to what the program repeats, so they
+/// teach nothing.
+fn payload_words(parsed: Word) -> usize {
+    match parsed {
+        Word::Control { which: Some(which), .. } => which.payload_words(),
+        _ => 0,
+    }
 }
 
 fn value_bytes(log2_bytes: u8) -> usize {
@@ -244,6 +250,22 @@ mod tests {
                 line
             }),
             (0..500_u64).prop_map(|number| vec![word::control(Control::Syscall, 0, number)]),
+            (0..word::ADDRESS_END, any::<[u64; 10]>(), 0..12_u8, 0..7_usize).prop_map(
+                |(operand, payload, detail, which)| {
+                    let which = [
+                        Control::Page,
+                        Control::Unmap,
+                        Control::Move,
+                        Control::ObjectLine,
+                        Control::ObjectCut,
+                        Control::Sync,
+                        Control::Gone,
+                    ][which];
+                    let mut record = vec![word::control(which, detail, operand)];
+                    record.extend(&payload[..which.payload_words()]);
+                    record
+                }
+            ),
         ]
     }
 

@@ -1,7 +1,9 @@
 //! Reading a trace: every byte is covered by a checksum, and the end record must agree with what was read.
 
 use super::codec::Codec;
-use super::{Counter, End, KIND_CHUNK, KIND_END, MAGIC, PLAIN_BYTES_MAX, RECORD_HEADER_BYTES, Totals, VERSION};
+use super::{
+    Counter, End, KIND_CHUNK, KIND_END, MAGIC, PLAIN_BYTES_MAX, RECORD_HEADER_BYTES, Totals, VERSION, VERSIONS,
+};
 use crate::error::WorkloadError;
 use crate::source::{Medium, Origin, Persistent, Source};
 use crate::stream::Chunk;
@@ -39,7 +41,7 @@ impl TraceReader {
             return Err(foreign());
         }
         let [version, origin_bytes, checksum] = numbers_of(numbers).ok_or_else(|| truncated(path, 0))?;
-        if version != VERSION {
+        if !VERSIONS.contains(&version) {
             return Err(WorkloadError::TraceVersion { path: path.to_owned(), found: version, expected: VERSION });
         }
         let origin = read_up_to(&mut file, (origin_bytes as usize).min(ORIGIN_BYTES_MAX), path)?;

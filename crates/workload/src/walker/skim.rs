@@ -57,7 +57,9 @@ impl<S: Supplier> Walker<S> {
             match self.skim_chunk(most, &mut count, to)? {
                 Stop::ChunkEnd if self.drained => return Ok(count),
                 Stop::ChunkEnd => {
-                    self.next_chunk()?;
+                    if self.next_chunk()? && to.event(self.begun()).is_break() {
+                        return Ok(count);
+                    }
                     if self.waiting {
                         return Ok(count);
                     }
@@ -163,7 +165,7 @@ impl<S: Supplier> Walker<S> {
         to: &mut impl Skimmer,
     ) -> Result<ControlFlow<()>, WorkloadError> {
         if which != Control::Line {
-            return Ok(self.plain(which, detail, operand).map_or(ControlFlow::Continue(()), |event| to.event(event)));
+            return Ok(self.plain(which, detail, operand)?.map_or(ControlFlow::Continue(()), |event| to.event(event)));
         }
         let strand = self.chunk.strand;
         self.at += copy_line(&mut self.line, &self.chunk.words[self.at..], strand)?;

@@ -1,0 +1,166 @@
+//! What a recording shows of pages: which page a process gets, what the kernel does to objects, and how processes begin and end.
+//!
+//! A frame that is given out again holds what its last page held. As the kernel clears a page before a process gets it, all lines
+//! that the recording does not send become zeros: for those that hold something else that is a write from outside.
+
+use super::translation::Translation;
+use super::{FeedCounters, tell};
+use crate::load_values::order::Accessor;
+use crate::shadow::Shadow;
+use crate::shadow::persisted::set_persistent;
+use machine::paging::OutOfMemory;
+use std::ops::Range;
+use units::{LINE_BYTES, LINES_PER_PAGE, Line, LineAddr, PAGE_BYTES, PhysAddr, VirtAddr, ZERO_LINE};
+use workload::Stretch;
+use workload::stream::{Birth, PageKind, Strand};
+use workload::walker::{Event, ShownPage};
+
+/// What takes events of pages for one core.
+pub(super) struct Receiver<'a> {
+    pub translation: &'a mut Translation,
+    pub shadow: &'a mut Shadow,
+    pub stretch: Stretch,
+    pub core: usize,
+    pub foreign: &'a mut Vec<LineAddr>,
+    pub counters: &'a mut FeedCounters,
+}
+
+impl Receiver<'_> {
+    /// Takes an event; others than those of pages and processes change nothing.
+    pub fn take(&mut self, event: Event<'_>) -> Result<(), OutOfMemory> {
+        let process = |process| self.translation.process(process);
+        match event {
+            Event::Page { strand, addr, page } => return self.show(strand, addr, &page),
+            Event::Unmapped { strand, addr, bytes } => {
+                let unmapped = addr.0..addr.0.saturating_add(bytes);
+                self.translation.pages.borrow_mut().unmap(process(strand.process), unmapped);
+            }
+            Event::Moved { strand, from, to, bytes } => {
+                self.translation.pages.borrow_mut().move_pages(process(strand.process), from, to, bytes);
+            }
+            Event::Forks { process: parent, fork } => {
+                self.translation.pages.borrow_mut().fork(process(parent), fork);
+            }
+            Event::ProcessStarted { process: started, parent, fork, birth } => {
+                self.counters.processes = self.counters.processes.max(u64::from(started) + 1);
+                match birth {
+                    Birth::Fork => {
+                        let (child, parent) = (process(started), process(parent));
+                        self.translation.pages.borrow_mut().begin_copy(child, parent, fork);
+                    }
+                    Birth::Exec => self.end(parent),
+                    Birth::First => {}
+                }
+            }
+            Event::ProcessEnded { process } => self.end(process),
+            Event::ObjectLine { strand, object, line, content } => {
+                let index = line / LINES_PER_PAGE as u64;
+                for (_, frame) in self.object_frames(object, index..index + 1) {
+                    self.tell(strand, LineAddr(frame.line().0 + line % LINES_PER_PAGE as u64), &content);
+                }
+            }
+            Event::ObjectCut { strand, object, end } => self.cut(strand, object, end),
+            _ => {}
+        }
+        self.translation.refresh();
+        Ok(())
+    }
+
+    fn show(&mut self, strand: Strand, addr: VirtAddr, page: &ShownPage) -> Result<(), OutOfMemory> {
+        let process = self.translation.process(strand.process);
+        let (object, index) = page.object;
+        let object = self.translation.object(object);
+        let mut pages = self.translation.pages.borrow_mut();
+        let before = if pages.is_mapped(process, addr) { Some(pages.locate(process, addr)?) } else { None };
+        let mut kept = Vec::new();
+        match page.detail.kind {
+            PageKind::Own => {}
+            PageKind::Copy => {
+                kept = before.map_or_else(Vec::new, |before| self.kept_lines(before, page.object.0));
+                pages.map_copy(process, addr)?;
+            }
+            PageKind::Object => pages.map_object(process, addr, (object, index))?,
+        }
+        let frame = pages.locate(process, addr)?;
+        pages.track_stores(frame, page.detail.mapped);
+        drop(pages);
+        if let Some(before) = before.filter(|before| *before != frame) {
+            self.leave(strand, before);
+        }
+        self.translation.show_pages();
+        self.translation.refresh();
+        self.shadow.show_pages();
+        self.place(strand, frame, page);
+        for (number, content) in kept {
+            self.tell(strand, LineAddr(frame.line().0 + number), &content);
+            if page.sent >> number & 1 != 0 {
+                self.translation.keep(strand.process, VirtAddr(addr.0 + number * LINE_BYTES as u64));
+            }
+        }
+        Ok(())
+    }
+
+    /// Lines of a page that a copy takes over, as far as their content is on the chip.
+    fn kept_lines(&self, page: PhysAddr, kept: u64) -> Vec<(u64, Line)> {
+        let lines = (0..LINES_PER_PAGE as u64).filter(|number| kept >> number & 1 != 0);
+        lines.filter_map(|number| Some((number, self.shadow.content(LineAddr(page.line().0 + number))?))).collect()
+    }
+
+    /// A page of a process has another frame from now on than this one. What strands that are ahead or behind find in either is as if
+    /// it had been stored to.
+    fn leave(&mut self, strand: Strand, frame: PhysAddr) {
+        let by = self.accessor(strand);
+        if let Some(loads) = &mut self.shadow.loads {
+            (0..LINES_PER_PAGE as u64).for_each(|line| loads.leave(LineAddr(frame.line().0 + line), by));
+        }
+    }
+
+    fn accessor(&self, strand: Strand) -> Accessor {
+        Accessor { program: self.translation.spaces.program, strand, stretch: self.stretch }
+    }
+
+    /// A page that is shown is in this frame.
+    fn place(&mut self, strand: Strand, frame: PhysAddr, page: &ShownPage) {
+        let lines = (0..LINES_PER_PAGE as u64).map(|line| (line, LineAddr(frame.line().0 + line)));
+        for (number, line) in lines {
+            let (persistent, ahead) = set_persistent(self.shadow, line, page.detail);
+            self.counters.mapped_lines += u64::from(persistent);
+            if ahead {
+                self.write(line);
+            }
+            if page.sent >> number & 1 == 0 {
+                self.tell(strand, line, &ZERO_LINE);
+            }
+        }
+    }
+
+    fn object_frames(&self, object: u64, indices: Range<u64>) -> Vec<(u64, PhysAddr)> {
+        self.translation.pages.borrow().object_frames(self.translation.object(object), indices)
+    }
+
+    fn cut(&mut self, strand: Strand, object: u64, end: u64) {
+        for (index, frame) in self.object_frames(object, end / PAGE_BYTES as u64..u64::MAX) {
+            let start = index * PAGE_BYTES as u64;
+            let kept = end.saturating_sub(start).div_ceil(LINE_BYTES as u64).min(LINES_PER_PAGE as u64);
+            let cut = kept..LINES_PER_PAGE as u64;
+            cut.for_each(|line| self.tell(strand, LineAddr(frame.line().0 + line), &ZERO_LINE));
+        }
+    }
+
+    /// A process has ended. On several cores some of it may still be to come in the order of the simulation.
+    fn end(&mut self, process: u32) {
+        let process = self.translation.process(process);
+        self.translation.pages.borrow_mut().end(process, self.translation.spaces.cores > 1);
+        self.translation.refresh();
+    }
+
+    fn tell(&mut self, strand: Strand, line: LineAddr, content: &Line) {
+        let by = self.accessor(strand);
+        tell((self.shadow, by, self.core), (line, false), content, self.foreign, self.counters);
+    }
+
+    fn write(&mut self, line: LineAddr) {
+        self.foreign.push(line);
+        self.counters.foreign_writes += 1;
+    }
+}

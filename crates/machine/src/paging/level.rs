@@ -1,0 +1,61 @@
+//! Pages of one size: which frames they have, and which of these are shared.
+
+use super::frames::Frames;
+use super::mapping::{Mapping, ProcessMapping};
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+
+/// Pages of one size.
+pub(super) struct Level {
+    pub frames: Frames,
+    pub mapping: Mapping,
+    /// What each process had at a fork, until the child begins: by process and fork.
+    forks: FxHashMap<(u32, u32), ProcessMapping>,
+    /// The mark of large pages in page numbers, as part of the process.
+    mark: u64,
+}
+
+impl Level {
+    /// No page has a frame.
+    pub fn new(frames: Frames) -> Level {
+        let mark = if frames.are_large() { 1 << (63 - super::PROCESS_SHIFT) } else { 0 };
+        Level { frames, mapping: Mapping::default(), forks: FxHashMap::default(), mark }
+    }
+
+    /// Pages of the process whose page numbers begin at `base` are unmapped.
+    pub fn unmap(&mut self, base: u64, pages: Range<u64>) {
+        for key in self.mapping.mapped(base + pages.start..base + pages.end) {
+            if let Some(frame) = self.mapping.remove(key) {
+                self.frames.give_up(frame);
+            }
+        }
+    }
+
+    /// Pages of the process whose page numbers begin at `base` are at page `to` and behind it from now on.
+    pub fn move_pages(&mut self, base: u64, pages: Range<u64>, to: u64) {
+        let keys = self.mapping.mapped(base + pages.start..base + pages.end);
+        let moved: Vec<_> = keys.into_iter().filter_map(|key| Some((key, self.mapping.remove(key)?))).collect();
+        self.unmap(base, to..to + (pages.end - pages.start));
+        moved.into_iter().for_each(|(key, frame)| self.mapping.set(key - pages.start + to, frame));
+    }
+
+    /// Keeps what a process has for its child. A fork before whose child never began is forgotten.
+    pub fn fork(&mut self, process: u32, fork: u32) {
+        let mapping = self.mapping.copy_of(self.mark | u64::from(process));
+        mapping.frames().for_each(|frame| self.frames.share(frame));
+        self.forks.insert((process, fork), mapping);
+    }
+
+    /// A child begins with what its parent had at a fork.
+    pub fn begin_copy(&mut self, child: u32, parent: u32, fork: u32) {
+        if let Some(mapping) = self.forks.remove(&(parent, fork)) {
+            self.mapping.put(self.mark | u64::from(child), mapping);
+        }
+    }
+
+    /// A process gives everything up.
+    pub fn end(&mut self, process: u32) {
+        let mapping = self.mapping.take(self.mark | u64::from(process));
+        mapping.frames().for_each(|frame| self.frames.give_up(frame));
+    }
+}

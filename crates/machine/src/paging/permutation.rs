@@ -1,0 +1,43 @@
+//! A seeded order in which to hand out numbers.
+
+use units::random::{Random, mix};
+
+/// A seeded permutation of `0..len`: a four-round Feistel network over the next even power of two, walked until it lands
+/// inside.
+pub(super) struct Permutation {
+    len: u64,
+    half_bits: u32,
+    keys: [u64; 4],
+}
+
+impl Permutation {
+    /// Of the numbers below `len`.
+    pub fn new(len: u64, seed: u64) -> Permutation {
+        let bits = (64 - len.saturating_sub(1).leading_zeros()).max(2);
+        let mut random = Random::new(seed);
+        Permutation { len, half_bits: bits.div_ceil(2), keys: std::array::from_fn(|_| random.word()) }
+    }
+
+    /// How many numbers.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// The number at this position.
+    pub fn at(&self, index: u64) -> u64 {
+        let mut value = self.round_trip(index);
+        while value >= self.len {
+            value = self.round_trip(value);
+        }
+        value
+    }
+
+    fn round_trip(&self, value: u64) -> u64 {
+        let mask = (1 << self.half_bits) - 1;
+        let (mut left, mut right) = (value >> self.half_bits, value & mask);
+        for key in self.keys {
+            (left, right) = (right, left ^ (mix(right ^ key) & mask));
+        }
+        (left << self.half_bits) | right
+    }
+}

@@ -1,0 +1,192 @@
+//! Following system calls: what the kernel has written, mapped, made durable, copied and ended.
+
+use crate::lines::lines_of;
+use crate::mappings::{copies_process, file_behind, whole_pages};
+use crate::memory::{Memory, Output};
+use crate::objects::{self, Change};
+use crate::pages::PAGE_LINES;
+use crate::qemu::guest;
+use crate::state::Recorder;
+use crate::syscalls::{self, Written};
+use libc::c_int;
+use std::ops::Range;
+use wire::process::is_alive;
+use wire::word::{self, Control, PAGE_BYTES};
+
+/// A system call that has returned, in the process that made it.
+pub struct Call<'a> {
+    /// What follows it.
+    pub recorder: &'a Recorder,
+    /// The memory of the process.
+    pub memory: &'a Memory,
+    /// Where the words of the thread go that made it.
+    pub output: Output<'a>,
+    /// Its number.
+    pub number: i64,
+    /// What it was called with.
+    pub arguments: [u64; 6],
+    /// What it returned.
+    pub returned: i64,
+}
+
+impl Call<'_> {
+    /// Follows all that it did.
+    pub fn follow(&mut self) {
+        let returned = self.returned;
+        let has_failed = returned < 0 && returned > -(PAGE_BYTES as i64);
+        if copies_process(self.number, &self.arguments) && !has_failed {
+            self.memory.pages.share_all();
+        }
+        self.follow_writes();
+        if has_failed {
+            return;
+        }
+        let has_changed = self.follow_mappings();
+        self.follow_objects();
+        self.follow_ends();
+        if has_changed && self.recorder.has_several_threads() {
+            // Others may use what is mapped now before this thread publishes again.
+            self.output.thread.publish(self.output.ring);
+        }
+    }
+
+    /// Follows what the kernel has written into the memory of the process.
+    pub fn follow_writes(&mut self) {
+        match syscalls::written(self.number, &self.arguments, self.returned) {
+            Written::Anything => self.memory.pages.forget_all(),
+            Written::Parts(parts) => parts.iter().for_each(|(address, bytes)| self.rewrite(*address, *bytes)),
+        }
+    }
+
+    /// The kernel may have written here. Other mappings of an object show that at once, and a page that was shared with another
+    /// process is the process's own by now.
+    fn rewrite(&mut self, address: u64, bytes: u64) {
+        self.memory.pages.forget(address, bytes);
+        if !self.output.thread.recording || bytes == 0 {
+            return;
+        }
+        let lines = lines_of(address, bytes);
+        for page in lines.start / PAGE_LINES..lines.end.div_ceil(PAGE_LINES) {
+            self.memory.copy_if_shared(&mut self.output, page);
+        }
+        for shared in self.memory.mappings.shared_in(&(address..address.saturating_add(bytes))) {
+            self.memory.send_again(&mut self.output, lines_of(shared.start, shared.end - shared.start));
+        }
+    }
+
+    /// Follows what is mapped and unmapped. Returns whether the simulator was told of any of it.
+    fn follow_mappings(&mut self) -> bool {
+        let [address, bytes, new_bytes, ..] = self.arguments;
+        let returned = self.returned as u64;
+        let old = address..address.saturating_add(whole_pages(bytes));
+        match self.number {
+            libc::SYS_mmap => {
+                let addresses = returned..returned.saturating_add(whole_pages(bytes));
+                let was_shown = self.unmap(&addresses);
+                if let Some(object) = self.memory.mappings.map(addresses, &self.arguments, self.recorder.image()) {
+                    self.output.ring.map_object(object);
+                }
+                was_shown
+            }
+            libc::SYS_munmap => {
+                self.memory.mappings.unmap(&old);
+                self.unmap(&old)
+            }
+            libc::SYS_madvise if new_bytes as c_int == libc::MADV_DONTNEED => self.unmap(&old),
+            libc::SYS_mremap => self.follow_remap(old, returned..returned + whole_pages(new_bytes)),
+            libc::SYS_brk => {
+                let (gained, lost) = self.memory.mappings.set_break(returned);
+                self.unmap(if lost.is_empty() { &gained } else { &lost })
+            }
+            libc::SYS_shmat => {
+                let Some((addresses, object)) = self.memory.mappings.attach(address as c_int, returned) else {
+                    return false;
+                };
+                self.output.ring.map_object(object);
+                self.unmap(&addresses)
+            }
+            libc::SYS_shmdt => {
+                let Some(addresses) = self.memory.mappings.addresses_from(address) else { return false };
+                self.memory.mappings.unmap(&addresses);
+                self.unmap(&addresses)
+            }
+            _ => false,
+        }
+    }
+
+    fn follow_remap(&mut self, old: Range<u64>, new: Range<u64>) -> bool {
+        self.memory.mappings.remap(old.clone(), new.clone());
+        let kept = (old.end - old.start).min(new.end - new.start);
+        let (lost, gained) = (old.start + kept..old.end, new.start + kept..new.end);
+        let moves = new.start != old.start;
+        let replaced = moves && self.unmap(&(new.start..new.start + kept));
+        let moved = moves && self.memory.pages.move_to(&(old.start..old.start + kept), new.start);
+        if moved {
+            self.output.push(&[word::control(Control::Move, 0, old.start), new.start, kept]);
+        }
+        self.unmap(&lost) | self.unmap(&gained) | moved | replaced
+    }
+
+    /// These addresses are other memory from now on. Returns whether the simulator knew any of it.
+    fn unmap(&mut self, addresses: &Range<u64>) -> bool {
+        let mut any = false;
+        self.memory.pages.unmap(addresses, |pages| {
+            any = true;
+            let bytes = PAGE_BYTES as u64;
+            let word = word::control(Control::Unmap, 0, pages.start * bytes);
+            self.output.push(&[word, (pages.end - pages.start) * bytes]);
+        });
+        any
+    }
+
+    /// Follows what the kernel writes to files that are mapped, and what it makes durable.
+    fn follow_objects(&mut self) {
+        let arguments = self.arguments;
+        if !self.output.thread.recording {
+            return;
+        }
+        match objects::change(self.number, &arguments, self.returned) {
+            Some(Change::Written(file, bytes)) if !bytes.is_empty() => {
+                if let Some(found) = file_behind(file).filter(|found| self.output.ring.may_map_object(found.id)) {
+                    objects::send_lines(found.id, file, &bytes, |record| self.output.push(record));
+                }
+            }
+            Some(Change::Cut(object, end)) if self.output.ring.may_map_object(object) => {
+                self.output.push(&[word::control(Control::ObjectCut, 0, 0), object, end]);
+            }
+            _ => {}
+        }
+        let synced: Vec<(u64, Range<u64>)> = match self.number {
+            libc::SYS_msync if arguments[2] as c_int & libc::MS_SYNC != 0 => {
+                let synced = arguments[0]..arguments[0].saturating_add(whole_pages(arguments[1]));
+                self.memory.mappings.objects_in(&synced)
+            }
+            libc::SYS_fsync | libc::SYS_fdatasync => {
+                let found =
+                    file_behind(arguments[0] as c_int).filter(|found| self.output.ring.may_map_object(found.id));
+                found.map(|found| (found.id, 0..u64::MAX)).into_iter().collect()
+            }
+            _ => Vec::new(),
+        };
+        for (object, part) in synced {
+            self.output.push(&[word::control(Control::Sync, 0, 0), object, part.start, part.end]);
+        }
+    }
+
+    /// Follows the ends of child processes, of which those that a signal has killed could not say anything themselves.
+    fn follow_ends(&mut self) {
+        let child = match self.number {
+            libc::SYS_wait4 if self.returned > 0 => self.returned as u32,
+            // SAFETY: the call that has succeeded wrote this structure, in which the child's number is here.
+            libc::SYS_waitid if self.arguments[2] != 0 => unsafe { guest::<u32>(self.arguments[2] + 16) },
+            _ => return,
+        };
+        // A child that was only stopped, or is waited for again, is still there.
+        if child > 0
+            && !is_alive(child)
+            && let Some(image) = self.output.ring.image_of(child)
+        {
+            self.output.push(&[word::control(Control::Gone, 0, image.into())]);
+        }
+    }
+}

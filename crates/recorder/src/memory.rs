@@ -1,0 +1,251 @@
+//! Showing the simulator pages and lines, before the program's access to them is sent.
+//!
+//! QEMU reports an access after it has happened. Memory held something else before a store; so in a page that is shown for a store,
+//! the recorder puts the bytes back that the page held before: zeros in new memory, the file's own bytes in a private mapping. It
+//! cannot know them where the kernel has written to the line, nor in a file that is mapped shared, unless all of that was zeros: there
+//! the line already has the bytes of that first store.
+
+use crate::mappings::{Backing, Mapping, Mappings};
+use crate::pages::{PAGE_LINES, Pages};
+use crate::qemu::guest;
+use crate::thread::Thread;
+use std::ops::{Range, RangeInclusive};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use wire::ring::Ring;
+use wire::word::{self, Control, LINE_BYTES, LineCause, PAGE_BYTES, PageDetail, PageKind};
+
+const LINE_WORDS: usize = LINE_BYTES / 8;
+#[allow(clippy::reversed_empty_ranges)]
+const NO_LINES: RangeInclusive<u64> = 1..=0;
+type PageContent = [u64; PAGE_BYTES / 8];
+
+/// What a page held in the bytes of the store that is its first touch.
+enum Before {
+    Zeros,
+    /// The same page of this.
+    Content(Box<PageContent>),
+    Unknown,
+}
+
+/// What there is to say of a page.
+struct Identity {
+    detail: PageDetail,
+    object: (u64, u64),
+    before: Before,
+    /// Whether no store makes it another page.
+    is_final: bool,
+}
+
+/// The memory of a process: what is mapped in it, and what the simulator knows of that.
+pub struct Memory {
+    /// Lines and pages that the simulator knows.
+    pub pages: Pages,
+    /// What is mapped where.
+    pub mappings: Mappings,
+    /// Whether the simulator may not know all that this process's parent held when it was copied.
+    detached: AtomicBool,
+}
+
+/// Where the words of a thread go.
+pub struct Output<'a> {
+    /// The thread.
+    pub thread: &'a mut Thread,
+    /// The ring.
+    pub ring: &'a Ring,
+}
+
+impl Output<'_> {
+    /// Adds one record.
+    pub fn push(&mut self, record: &[u64]) {
+        self.thread.push(self.ring, record);
+    }
+}
+
+impl Memory {
+    /// Of a process of which the simulator knows nothing.
+    pub fn new() -> std::io::Result<Memory> {
+        Ok(Memory { pages: Pages::new()?, mappings: Mappings::new(), detached: AtomicBool::new(false) })
+    }
+
+    /// This is the memory of a copy of the process. If that had several threads, the simulator does not know all that its pages held
+    /// at this moment.
+    pub fn become_copy(&self, of_several_threads: bool) {
+        if of_several_threads {
+            self.pages.restart();
+            self.detached.store(true, Relaxed);
+        } else {
+            self.pages.share_all();
+        }
+    }
+
+    /// Sends what the simulator does not know of these lines, before an access to them; `stored` are the bytes of a store.
+    #[cold]
+    pub fn show(&self, output: &mut Output<'_>, lines: RangeInclusive<u64>, stored: Option<Range<u64>>) {
+        for line in lines.clone() {
+            let page = line / PAGE_LINES;
+            if self.pages.knows(line, stored.is_some()) {
+                continue;
+            }
+            if !self.pages.is_shown(page) {
+                self.show_page(output, page, stored.as_ref());
+            } else if self.must_copy(page, stored.is_some()) {
+                self.show_copy(output, page, lines.clone());
+            } else {
+                // Of a line that is known already, only stores had to be looked at.
+                if !self.pages.knows(line, false) {
+                    self.send_line(output, line);
+                }
+                self.pages.send(line);
+            }
+        }
+    }
+
+    /// Shows the pages of code that a thread enters for the first time.
+    pub fn show_code(&self, output: &mut Output<'_>, addresses: Range<u64>) {
+        for page in addresses.start / PAGE_BYTES as u64..addresses.end.div_ceil(PAGE_BYTES as u64) {
+            if !self.pages.is_shown(page) {
+                self.show_page(output, page, None);
+            }
+        }
+    }
+
+    /// Sends lines again that the kernel has written, as far as the simulator was shown their pages.
+    pub fn send_again(&self, output: &mut Output<'_>, lines: Range<u64>) {
+        for line in lines.filter(|line| self.pages.is_shown(line / PAGE_LINES)) {
+            self.pages.send(line);
+            self.send_line(output, line);
+        }
+    }
+
+    /// The kernel has written to a page: if the process shared it, it is one of its own now.
+    pub fn copy_if_shared(&self, output: &mut Output<'_>, page: u64) {
+        if self.pages.is_shown(page) && self.must_copy(page, true) {
+            self.show_copy(output, page, NO_LINES);
+        }
+    }
+
+    /// Whether an access makes a page that was shared one of the process's own.
+    fn must_copy(&self, page: u64, store: bool) -> bool {
+        if self.pages.is_own(page) || !(store || self.pages.are_blind()) {
+            return false;
+        }
+        let is_object = self.mapping_of(page).is_some_and(|found| matches!(found.backing(), Backing::Object { .. }));
+        if is_object {
+            self.pages.own(page);
+        }
+        !is_object
+    }
+
+    fn mapping_of(&self, page: u64) -> Option<Mapping> {
+        self.mappings.find(page * PAGE_BYTES as u64)
+    }
+
+    fn show_page(&self, output: &mut Output<'_>, page: u64, stored: Option<&Range<u64>>) {
+        let address = page * PAGE_BYTES as u64;
+        // SAFETY: a byte of the page was just accessed, or executed.
+        let mut content = unsafe { guest::<PageContent>(address) };
+        let Identity { detail, object, before, is_final } = self.identify(page, &content, stored.is_some());
+        if let Some(stored) = stored.filter(|_| !self.pages.are_blind()) {
+            self.put_back(&mut content, address, stored, &before);
+        }
+        self.pages.show(page, is_final);
+        self.send_page(output, (address, detail, object), &content);
+    }
+
+    /// A page that was shared becomes one of the process's own, by a store to these lines. An instruction may have loaded from them
+    /// just before: what the simulator already has of them is right for that, and the page has the store in it by now.
+    fn show_copy(&self, output: &mut Output<'_>, page: u64, touched: RangeInclusive<u64>) {
+        let address = page * PAGE_BYTES as u64;
+        // SAFETY: a byte of the page was just accessed.
+        let content = unsafe { guest::<PageContent>(address) };
+        let known = touched.filter(|line| line / PAGE_LINES == page && self.pages.knows(*line, false));
+        let kept = known.fold(0, |kept, line| kept | 1 << (line % PAGE_LINES));
+        self.pages.show(page, true);
+        let heap = self.is_heap(self.mapping_of(page).as_ref());
+        let detail = PageDetail { kind: PageKind::Copy, mapped: false, heap };
+        self.send_page(output, (address, detail, (kept, 0)), &content);
+    }
+
+    fn identify(&self, page: u64, content: &PageContent, store: bool) -> Identity {
+        let address = page * PAGE_BYTES as u64;
+        let mapping = self.mapping_of(page);
+        let heap = self.is_heap(mapping.as_ref());
+        let own = |before| {
+            let kind = if self.detached.load(Relaxed) { PageKind::Copy } else { PageKind::Own };
+            Identity { detail: PageDetail { kind, mapped: false, heap }, object: (0, 0), before, is_final: true }
+        };
+        let of_object = |id, mapped, before, is_final| {
+            let index = mapping.as_ref().map_or(0, |mapping| mapping.offset_of(address)) / PAGE_BYTES as u64;
+            let detail = PageDetail { kind: PageKind::Object, mapped, heap: false };
+            Identity { detail, object: (id, index), before, is_final }
+        };
+        match mapping.as_ref().map(Mapping::backing) {
+            None | Some(Backing::Anonymous { .. }) => own(Before::Zeros),
+            Some(Backing::Object { id, file, blank }) => {
+                of_object(*id, *file, if *blank { Before::Zeros } else { Before::Unknown }, true)
+            }
+            Some(Backing::Private { id, .. }) => {
+                let original = mapping.as_ref().and_then(|mapping| mapping.original_page(address));
+                let as_in_file = original.as_ref().map_or(!self.pages.are_blind(), |original| original == content);
+                match original {
+                    _ if !store && as_in_file => of_object(*id, false, Before::Unknown, false),
+                    Some(original) => own(Before::Content(Box::new(original))),
+                    None => own(Before::Unknown),
+                }
+            }
+        }
+    }
+
+    fn is_heap(&self, mapping: Option<&Mapping>) -> bool {
+        matches!(mapping.map(Mapping::backing), Some(Backing::Anonymous { stack: false }))
+    }
+
+    /// Puts the bytes back that were at `stored` before the store.
+    fn put_back(&self, content: &mut PageContent, address: u64, stored: &Range<u64>, before: &Before) {
+        for at in stored.start.max(address)..stored.end.min(address + PAGE_BYTES as u64) {
+            if self.pages.is_of_kernel(at / LINE_BYTES as u64) {
+                continue;
+            }
+            let (word, shift) = ((at - address) as usize / 8, 8 * (at % 8));
+            let byte = match before {
+                Before::Zeros => 0,
+                Before::Content(page) => page[word] & 0xff << shift,
+                Before::Unknown => continue,
+            };
+            content[word] = content[word] & !(0xff << shift) | byte;
+        }
+    }
+
+    fn send_page(
+        &self,
+        output: &mut Output<'_>,
+        (address, detail, (object, index)): (u64, PageDetail, (u64, u64)),
+        content: &PageContent,
+    ) {
+        let lines =
+            || content.chunks_exact(LINE_WORDS).enumerate().filter(|(_, line)| line.iter().any(|word| *word != 0));
+        let sent: u64 = lines().fold(0, |sent, (line, _)| sent | 1 << line);
+        // No access of another process to the same object comes between a page and its content.
+        output.thread.make_room(output.ring, 4 + sent.count_ones() as usize * (1 + LINE_WORDS));
+        output.push(&[word::control(Control::Page, detail.pack(), address), object, index, sent]);
+        for (nth, content) in lines() {
+            let line = address / LINE_BYTES as u64 + nth as u64;
+            let cause = if self.pages.is_of_kernel(line) { LineCause::Kernel } else { LineCause::FirstTouch };
+            self.push_line(output, line, cause, content);
+        }
+    }
+
+    /// Sends a line of a page that was shown, since the kernel may have written to it.
+    fn send_line(&self, output: &mut Output<'_>, line: u64) {
+        // SAFETY: the line is of a page that was accessed and is mapped, and no line crosses a page.
+        let content = unsafe { guest::<[u64; LINE_WORDS]>(line * LINE_BYTES as u64) };
+        self.push_line(output, line, LineCause::Kernel, &content);
+    }
+
+    fn push_line(&self, output: &mut Output<'_>, line: u64, cause: LineCause, content: &[u64]) {
+        let mut record = [word::control(Control::Line, cause as u8, line * LINE_BYTES as u64); 1 + LINE_WORDS];
+        record[1..].copy_from_slice(content);
+        output.push(&record);
+    }
+}

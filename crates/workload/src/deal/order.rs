@@ -1,0 +1,79 @@
+//! The order of a recording's chunks: the number of each, and the chunk after which its execution began.
+//!
+//! A strand publishes a chunk before it begins the next one. A thread is started by a system call, which its process publishes
+//! before it makes it; so the first chunk of the n-th thread began after the n-th such call at the earliest. The recording does not
+//! say after which chunk a process began.
+
+use crate::source::Stretch;
+use crate::stream::{Chunk, Strand};
+use rustc_hash::FxHashMap;
+use wire::word::{self, Control, Word};
+
+/// Calls that start threads, as Linux numbers them on x86-64: `clone` and `clone3`.
+const STARTS: [u64; 2] = [56, 435];
+
+/// What is known of the chunks so far.
+#[derive(Default)]
+pub(super) struct Order {
+    chunks: u64,
+    /// The last chunk of each strand.
+    last: FxHashMap<Strand, u64>,
+    /// For each process, the chunks that end with a call that starts a thread.
+    starts: FxHashMap<u32, Vec<u64>>,
+}
+
+impl Order {
+    /// Numbers the next chunk.
+    pub fn number(&mut self, chunk: &Chunk) -> Stretch {
+        self.chunks += 1;
+        let (strand, number) = (chunk.strand, self.chunks);
+        let after = self.last.insert(strand, number).unwrap_or_else(|| self.start_of(strand));
+        if chunk.words.last().is_some_and(|last| starts_thread(*last)) {
+            self.starts.entry(strand.process).or_default().push(number);
+        }
+        Stretch { after, number }
+    }
+
+    fn start_of(&self, Strand { process, thread }: Strand) -> u64 {
+        let starts = self.starts.get(&process);
+        let call = (thread as usize).checked_sub(1).and_then(|nth| starts?.get(nth).copied());
+        call.unwrap_or(0)
+    }
+}
+
+fn starts_thread(word: u64) -> bool {
+    matches!(word::parse(word), Word::Control { which: Some(Control::Syscall), operand, .. } if STARTS.contains(&operand))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chunk(process: u32, thread: u32, words: &[u64]) -> Chunk {
+        Chunk { strand: Strand { process, thread }, words: words.to_vec(), ..Chunk::default() }
+    }
+
+    #[test]
+    fn a_thread_begins_after_the_call_that_started_it_and_goes_on_after_its_own_chunks() {
+        let mut order = Order::default();
+        let start = [word::control(Control::Syscall, 0, STARTS[0])];
+        let mut number = |process, thread, words: &[u64]| {
+            let Stretch { after, number } = order.number(&chunk(process, thread, words));
+            (after, number)
+        };
+        assert_eq!(number(0, 0, &[]), (0, 1));
+        assert_eq!(number(0, 0, &start), (1, 2));
+        assert_eq!(number(0, 0, &start), (2, 3));
+        assert_eq!(number(0, 2, &[]), (3, 4));
+        assert_eq!(number(0, 1, &[]), (2, 5));
+        assert_eq!(number(0, 1, &[]), (5, 6));
+        assert_eq!(number(1, 0, &[]), (0, 7), "the recording does not say when a process began");
+    }
+
+    #[test]
+    fn chunks_overlap_unless_one_was_published_before_the_other_began() {
+        let stretch = |after, number| Stretch { after, number };
+        assert!(stretch(1, 5).overlaps(&stretch(2, 3)) && stretch(2, 3).overlaps(&stretch(1, 5)));
+        assert!(!stretch(1, 2).overlaps(&stretch(2, 3)) && !stretch(2, 3).overlaps(&stretch(1, 2)));
+    }
+}

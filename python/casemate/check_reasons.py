@@ -1,0 +1,78 @@
+"""The reasons of a run's verdict: each difference between recorded and simulated values, and each failed check."""
+
+from collections.abc import Iterator, Sequence
+
+from casemate import amounts
+from casemate.results.origin import Exited, Killed
+from casemate.results.run import LoadValues, Record, WrongLoad
+
+VALUES_SHOWN = 3
+"""Differing loads that are listed with their addresses, for each design."""
+
+
+def lines(records: Sequence[Record], check_values: bool) -> Iterator[tuple[str, str]]:
+    """Each reason as a sentence with its style: of values not compared, of differences, of failed checks."""
+    if check_values and not records[0].checks.load_values:
+        yield f"No load values were compared: {_why_not_compared(records[0])}.", "yellow"
+    for record in records:
+        yield from _values(record)
+        yield from ((f"{record.design}: {reason}.", "red") for reason in _failures(record))
+
+
+def _values(record: Record) -> Iterator[tuple[str, str]]:
+    values = record.checks.load_values
+    if values is None or values.verdict == "same":
+        return
+    who = f"{amounts.counted(values.threads, 'thread')} in {amounts.counted(values.processes, 'process')}"
+    loads = f"{amounts.count(values.different)} of {amounts.count(values.compared)} loads"
+    if values.verdict == "other-order":
+        yield (
+            f"{record.design}: {loads} had another value than recorded ({who}). Each is of a line that another thread "
+            "or process stored to in an order that the recording does not state or that the simulation changed.",
+            "yellow",
+        )
+    else:
+        unexplained = amounts.count(values.different - values.in_other_order)
+        yield (
+            f"{record.design}: {loads} had another value than recorded ({who}). The order of threads and processes "
+            f"does not explain {unexplained} of them: these are errors of the recording or of the simulation.",
+            "red",
+        )
+    yield from ((f"  first: {_where(values, wrong)}", "dim") for wrong in values.first[:VALUES_SHOWN])
+
+
+def _failures(record: Record) -> Iterator[str]:
+    """Every reason but load values for which the check of a run fails."""
+    checks = record.checks
+    if checks.false_alarm:
+        [(kind, number)] = checks.false_alarm.items()
+        yield f"the design reported tampering ({kind} at {number:#x}), though there was no attacker"
+    elif not checks.lines.lines_checked:
+        yield "memory returned no line, so the run compared nothing; run more of the program, with a higher --limit"
+    if checks.lines.lines_wrong:
+        yield f"memory returned {amounts.counted(checks.lines.lines_wrong, 'line')} with other bytes than were written"
+    if checks.lines_lost:
+        yield f"{amounts.counted(checks.lines_lost, 'line')} lost stores: neither memory nor a cache has the latest"
+    if checks.lines_stranded:
+        yield f"the chip had {amounts.counted(checks.lines_stranded, 'line')} as ciphertext only"
+    if checks.pad_reused:
+        yield "a pad encrypted two different texts"
+    if checks.candidates and checks.candidates.disagreeing:
+        disagreeing = amounts.counted(checks.candidates.disagreeing, "chunk")
+        yield f"{disagreeing} matched other candidates than an encryption of all of them says"
+
+
+def _why_not_compared(record: Record) -> str:
+    """Why no value that the program loaded could be compared, and how to get there."""
+    origin = record.configuration.workload
+    if origin.values != "exact":
+        return "the trace has no values, so the simulator drew them"
+    if origin.medium == "stored" and not origin.load_values:
+        return "the trace was recorded without them; record it with `casemate record --check-values`"
+    way = "" if isinstance(origin.finish, Exited | Killed) else "; run more, with a higher --limit"
+    return f"the program loaded nothing in this part of it{way}"
+
+
+def _where(values: LoadValues, wrong: WrongLoad) -> str:
+    at = f"{wrong.bytes} bytes at {wrong.address:#x}, by the instruction at {wrong.pc:#x}"
+    return f"{at} (process {wrong.process}, thread {wrong.thread})" if values.threads > 1 else at

@@ -1,0 +1,63 @@
+"""Pages that several addresses or processes share: a real program, whose loads say which content is right."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import casemate as cm
+import pytest
+from casemate.requests import recorder_path
+from conftest import Casemate
+
+SOURCE = Path(__file__).parent / "programs" / "mappings.c"
+KINDS = (
+    "two-views",
+    "views-at-offsets",
+    "segments",
+    "doubled",
+    "moved",
+    "mapped-over",
+    "dropped",
+    "private-file",
+    "kernel-writes",
+    "kernel-reads-into",
+    "forked",
+    "across",
+    "heap",
+)
+pytestmark = pytest.mark.skipif(
+    shutil.which("qemu-x86_64") is None or not recorder_path().is_file(), reason="recording needs QEMU and the recorder"
+)
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("mappings") / "mappings"
+    subprocess.run(["cc", "-O1", "-Wall", "-Werror", "-o", path, SOURCE], check=True)
+    return str(path)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_view_of_a_page_has_its_content(program: str, kind: str) -> None:
+    assert subprocess.run([program, kind]).returncode == 0
+    options = cm.RunOptions(check_values=True, limit="all", protection=False)
+    for record in cm.run([program, kind], options=options).records:
+        assert str(record.configuration.workload.finish) == "exited=0"
+        values = record.checks.load_values
+        assert values
+        assert (values.verdict, values.different) == ("same", 0)
+
+
+def test_a_recording_has_the_content_of_every_view(casemate: Casemate, program: str) -> None:
+    for kind in ("private-file", "forked"):
+        assert casemate("record", "--check-values", "-o", f"{kind}.trace", "--", program, kind).code == 0
+        said = casemate("run", "--trace", f"{kind}.trace", "--design", "sc64-bmt", "--machine", "emcc-4core")
+        assert said.code == 0, said.out
+
+
+def test_memory_that_is_given_back_is_used_again(casemate: Casemate, program: str) -> None:
+    command = f"i=0; while [ $i -lt 12 ]; do {program} heap; i=$((i+1)); done"
+    small = ("--with", "machine.memory.size=16 MB")
+    said = casemate("run", "--check-values", "--design", "none", "--limit", "all", *small, "--", "sh", "-c", command)
+    assert said.code == 0
+    assert "passed" in said.out
