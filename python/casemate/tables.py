@@ -11,7 +11,7 @@ from casemate import amounts
 from casemate.results.bus import BusInfo
 from casemate.results.catalogue import Layout
 from casemate.results.excerpt import ExcerptInfo
-from casemate.results.origin import Exited, Killed, Origin, TraceInfo
+from casemate.results.origin import Exited, Killed, Origin, Seeded, TraceInfo
 from casemate.results.validation import Validation
 from casemate.results.window import Window
 from casemate.split_table import SplitTable
@@ -60,6 +60,9 @@ def _served(role: str, number: int) -> str:
     return f"{number} {one if number == 1 else several}"
 
 
+FORMATS = {"casemate": "Casemate", "champsim": "ChampSim"}
+
+
 def trace_table(info: TraceInfo) -> RenderableType:
     """What a trace holds."""
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2))
@@ -67,18 +70,26 @@ def trace_table(info: TraceInfo) -> RenderableType:
     per_instruction = info.file_bytes * 8 / max(totals.instructions, 1)
     rows = {
         "program": origin.title,
+        "format": FORMATS[info.format],
         "part": _recorded_part(origin, totals.instructions),
         "loads, stores": f"{amounts.count(totals.loads)}, {amounts.count(totals.stores)} of at most 8 bytes",
         "lines told": f"{amounts.count(totals.lines)} of 64 bytes",
         "memory touched": f"{amounts.count(totals.pages)} pages of 4 KB",
-        "load values": "recorded" if origin.load_values else "not recorded",
+        "load values": _load_values(origin),
         "file": f"{amounts.size(info.file_bytes)}, {per_instruction:.2f} bits an instruction",
         "conditions": ", ".join(f"{name} {value}" for name, value in origin.conditions),
-        "check": "every checksum fits",
+        "check": "every checksum fits" if info.format == "casemate" else "every record keeps the format's rules",
     }
     for name, value in rows.items():
-        table.add_row(Text(name, style="bold"), Text(value))
+        if value:
+            table.add_row(Text(name, style="bold"), Text(value))
     return table
+
+
+def _load_values(origin: Origin) -> str:
+    if isinstance(origin.values, Seeded):
+        return "none, as of stores: they are drawn from a seed"
+    return "recorded" if origin.load_values else "not recorded"
 
 
 def excerpt_table(info: ExcerptInfo) -> RenderableType:
@@ -154,10 +165,12 @@ def _recorded_part(origin: Origin, instructions: int) -> str:
 
 def window_table(window: Window) -> RenderableType:
     """A window of a trace: its speed, and what each cache and TLB saw."""
-    speed = plain_table(
-        "instructions", "cycles", "IPC", "mispredicted per 1000", right=("instructions", "cycles", "IPC")
+    numbers = ("instructions", "cycles", "IPC")
+    speed = plain_table(*numbers, "mispredicted per 1000", "trace restarted", right=numbers)
+    restarts = "never" if not window.restarts else amounts.counted(window.restarts, "time")
+    speed.add_row(
+        f"{window.instructions:,}", f"{window.cycles:,}", f"{window.ipc:.4g}", f"{window.branch_mpki:.4g}", restarts
     )
-    speed.add_row(f"{window.instructions:,}", f"{window.cycles:,}", f"{window.ipc:.4g}", f"{window.branch_mpki:.4g}")
     table = plain_table(
         "", "accesses", "misses", "mean miss latency", right=("accesses", "misses", "mean miss latency")
     )

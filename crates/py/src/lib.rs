@@ -252,7 +252,7 @@ fn window(
     let extent = runner::Extent { warmup: extent.0, instructions: extent.1 };
     let measured = interruptible(py, &callback, move |progress| {
         progress.tell(serde_json::json!({ "instructions": 0 }));
-        let open = |limit| workload::champsim::open(&trace, seed, Some(limit));
+        let open = |limit| workload::stored::open_champsim(&trace, seed, limit);
         runner::measure_window(&machine, seed, extent, open, |done| {
             progress.tell(serde_json::json!({ "instructions": done }));
             runner::Control::GoOn

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use workload::live::{Ender, Input, Live, LiveOptions, Output};
-use workload::trace::{Totals, TraceReader};
-use workload::{Origin, Persistent, Source, WorkloadError, champsim, kernels};
+use workload::trace::{Counter, Totals, TraceReader};
+use workload::{Origin, Persistent, Source, WorkloadError, kernels, stored};
 
 /// What to execute.
 #[derive(Clone, Deserialize)]
@@ -66,9 +66,7 @@ impl Program {
     /// How many instructions there will be to simulate at most, as far as that is known before.
     pub fn length(&self, limit: Option<u64>) -> Option<u64> {
         let stored = match self {
-            Program::Trace { path, .. } if !is_of_champsim(path) => {
-                TraceReader::open(path).ok().and_then(|it| it.length())
-            }
+            Program::Trace { path, .. } => TraceReader::open(path).ok().and_then(|it| it.length()),
             _ => None,
         };
         stored.into_iter().chain(limit).min()
@@ -85,14 +83,8 @@ impl Program {
             Program::Kernel { name, settings } => {
                 Ok(Opened { source: kernels::open(&name, &settings, seed)?, ender: None })
             }
-            Program::Trace { path, persistent } if is_of_champsim(&path) => {
-                if !persistent.is_all() {
-                    return Err(WorkloadError::MappingsUnknown(path));
-                }
-                Ok(Opened { source: champsim::open(&path, seed, None)?, ender: None })
-            }
             Program::Trace { path, persistent } => {
-                Ok(Opened { source: Box::new(TraceReader::open(&path)?.persistent(persistent)), ender: None })
+                Ok(Opened { source: stored::open(&path, seed, persistent)?, ender: None })
             }
             Program::Live {
                 command,
@@ -115,28 +107,27 @@ impl Program {
     }
 }
 
-/// Whether a trace is one of ChampSim's. Its format has no mark of its own, so the name decides: they all are called
-/// `*.champsimtrace`, with what packs them behind.
-fn is_of_champsim(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name.to_string_lossy().contains(".champsim"))
-}
-
 /// What a trace holds.
 #[derive(Serialize)]
 pub struct TraceInfo {
     path: PathBuf,
     file_bytes: u64,
+    format: stored::Format,
     origin: Origin,
     totals: Totals,
 }
 
 /// Reads a whole trace, and so checks it. `progress` gets the number of chunks so far.
 pub fn read_trace(path: &Path, mut progress: impl FnMut(u64)) -> Result<TraceInfo, WorkloadError> {
-    let mut reader = TraceReader::open(path)?;
-    while reader.next_chunk()?.is_some() {
-        progress(reader.totals().chunks);
+    let format = stored::recognise(path)?;
+    let mut source = stored::open(path, 1, Persistent::All)?;
+    let mut counter = Counter::default();
+    while let Some(chunk) = source.next_chunk()? {
+        counter.add(&chunk);
+        progress(counter.totals().chunks);
     }
     // The file was read to its end, so its size can be had; if not, that is no reason to keep the rest back.
     let file_bytes = path.metadata().map_or(0, |data| data.len());
-    Ok(TraceInfo { path: path.to_owned(), file_bytes, origin: reader.origin().clone(), totals: reader.totals() })
+    let (path, origin) = (path.to_owned(), source.origin().clone());
+    Ok(TraceInfo { path, file_bytes, format, origin, totals: counter.totals() })
 }

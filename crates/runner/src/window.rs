@@ -35,6 +35,8 @@ pub struct Window {
     pub warmup_instructions: u64,
     /// Its instructions.
     pub instructions: u64,
+    /// How often the trace started again at its end before the window's end, since it is shorter.
+    pub restarts: u64,
     /// Its core cycles.
     pub cycles: u64,
     /// Instructions per cycle.
@@ -137,6 +139,7 @@ impl Window {
         Window {
             warmup_instructions: before.map_or(0, |before| before.instructions),
             instructions,
+            restarts: after.configuration.workload.restarts,
             cycles,
             ipc: instructions as f64 / cycles.max(1) as f64,
             branch_mpki: 1e3 * of(|record| record.node.mispredicts) as f64 / instructions as f64,

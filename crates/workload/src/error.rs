@@ -75,12 +75,38 @@ pub enum WorkloadError {
     /// The file is not a trace.
     #[error("'{}' is not a Casemate trace", .0.display())]
     NotATrace(PathBuf),
+    /// The file is no trace of any format.
+    #[error(
+        "'{}' is not a trace: {found}; expected a trace of `casemate record` or of ChampSim, recognised by content",
+        .path.display()
+    )]
+    Unrecognised {
+        /// The file.
+        path: PathBuf,
+        /// What it is instead, or how it begins.
+        found: String,
+    },
+    /// The trace is of another format than the command takes.
+    #[error("'{}' is {found}: expected {expected}", .path.display())]
+    OtherFormat {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        found: &'static str,
+        /// What it should have been, and what takes it as it is.
+        expected: &'static str,
+    },
     /// What of memory is to be persistent cannot be found out.
     #[error(
-        "'{}' is a trace of ChampSim, which does not say what is mapped from files: expected all as what is persistent, or a trace of `casemate record`",
-        .0.display()
+        "'{}' is {format}, which does not say what is mapped from files: expected all as what is persistent, or a trace of `casemate record`",
+        .path.display()
     )]
-    MappingsUnknown(PathBuf),
+    MappingsUnknown {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        format: &'static str,
+    },
     /// The trace is of another version.
     #[error("'{}' is a trace of version {found}; this Casemate reads versions up to {expected}", .path.display())]
     TraceVersion {
@@ -120,6 +146,30 @@ pub enum WorkloadError {
         path: PathBuf,
         /// Its length.
         bytes: u64,
+    },
+    /// Bytes that are no record of ChampSim's.
+    #[error(
+        "'{}' has no record of ChampSim's as its record {number} (byte {}): {fault}",
+        .path.display(),
+        .number * crate::champsim::RECORD_BYTES as u64
+    )]
+    ChampsimRecord {
+        /// The file.
+        path: PathBuf,
+        /// The record, counted from zero.
+        number: u64,
+        /// What is wrong with it.
+        fault: crate::champsim::RecordFault,
+    },
+    /// The program that unpacks a trace cannot be started.
+    #[error("'{}' is packed, and '{program}', which unpacks it, cannot be started: {source}", .path.display())]
+    NoUnpacker {
+        /// The file.
+        path: PathBuf,
+        /// The program.
+        program: &'static str,
+        /// Why not.
+        source: io::Error,
     },
     /// A packed trace that its program cannot unpack.
     #[error("{program} cannot unpack '{}': it ended with {status}", .path.display())]

@@ -11,8 +11,10 @@ pub mod decode;
 mod error;
 pub mod kernels;
 pub mod live;
+mod packed;
 pub mod shadow;
 mod source;
+pub mod stored;
 pub mod stream;
 #[cfg(test)]
 mod testing;

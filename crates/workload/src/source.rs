@@ -102,8 +102,15 @@ pub struct Origin {
     /// What of its memory has to outlive a loss of power. Not said where that is all of it, as in older traces.
     #[serde(default, skip_serializing_if = "Persistent::is_all")]
     pub persistent: Persistent,
+    /// How often it started again at its end, since more was to run than it has.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub restarts: u64,
     /// How it finished.
     pub finish: Finish,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// What of a program's memory has to outlive a loss of power, where a machine has a persist point beside its cores.

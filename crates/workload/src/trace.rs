@@ -21,7 +21,7 @@ use units::{Bytes, PAGE_BYTES};
 use wire::word::{self, Control, Word};
 
 /// The first bytes of every trace.
-const MAGIC: [u8; 8] = *b"CASEMTRC";
+pub(crate) const MAGIC: [u8; 8] = *b"CASEMTRC";
 /// The version that is written. Version 1, which shows no pages, is read as well.
 const VERSION: u32 = 2;
 const VERSIONS: std::ops::RangeInclusive<u32> = 1..=VERSION;
@@ -54,7 +54,7 @@ pub struct Totals {
 
 /// Counts what goes into a trace, or comes out of it.
 #[derive(Default)]
-struct Counter {
+pub struct Counter {
     totals: Totals,
     pages: Pages,
 }
@@ -73,7 +73,13 @@ impl Totals {
 }
 
 impl Counter {
-    fn add(&mut self, chunk: &Chunk) {
+    /// What was counted so far.
+    pub fn totals(&self) -> Totals {
+        self.totals
+    }
+
+    /// Counts the next chunk.
+    pub fn add(&mut self, chunk: &Chunk) {
         let process = chunk.strand.process;
         let code = chunk.new_blocks.iter().flat_map(|block| &block.instructions);
         code.for_each(|instruction| self.pages.touch(process, instruction.pc));

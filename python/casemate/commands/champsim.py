@@ -14,9 +14,10 @@ Examples:
       A machine of your own: begin with a copy of machines/champsim-default.toml.
 
 \b
-A trace may be plain or packed by xz or gzip. It starts again at its end, as in ChampSim. Which key of a machine file is
-which of ChampSim's configuration is said in docs/VALIDATION.md. `casemate run --trace` shows what protection costs on
-such a trace.
+A trace may be plain or packed by xz, gzip, bzip2 or zstd; its content says what it is, under any name, and each record
+is checked when it is read. It starts again at its end, as in ChampSim, and the table says how often. Which key of a
+machine file is which of ChampSim's configuration is said in docs/VALIDATION.md. `casemate run --trace` shows what
+protection costs on such a trace.
 
 \b
 Exit codes: 0 fine, 2 bad input, 130 Ctrl-C, 143 SIGTERM.

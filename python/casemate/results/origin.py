@@ -63,6 +63,8 @@ class Origin(Result):
     """Everything else that decides what the program does, as name and value."""
     persistent: Literal["all", "mapped"] = "all"
     """What of its memory has to outlive a loss of power: all, or what it maps shared from files."""
+    restarts: int = 0
+    """How often it started again at its end, since more was to run than it has."""
     finish: Literal["running", "limit-reached"] | Exited | Killed
     """How it finished; `running` if the simulation had enough before the program had ended."""
 
@@ -101,6 +103,8 @@ class TraceInfo(Result):
     """The file."""
     file_bytes: int
     """Its size in bytes."""
+    format: Literal["casemate", "champsim"]
+    """Its format, by its content."""
     origin: Origin
     """What was executed."""
     totals: Totals

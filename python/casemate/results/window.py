@@ -19,6 +19,8 @@ class Window(Result):
     """Instructions before it."""
     instructions: int
     """Its instructions."""
+    restarts: int
+    """How often the trace started again at its end, up to the window's end: it is shorter than warm-up and window."""
     cycles: int
     """Its core cycles."""
     ipc: float

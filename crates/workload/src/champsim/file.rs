@@ -1,100 +1,50 @@
-//! Trace files: records one after another, plain or packed.
-//!
-//! Traces are handed around packed by `xz` or `gzip`. They are unpacked by those programs, as ChampSim itself does, so
-//! that no run waits for a whole file. What a file is, its first bytes say; its name does not matter.
+//! Trace files: records one after another, plain or packed, each checked when it is read.
 
 use super::record::{RECORD_BYTES, Record};
 use crate::error::WorkloadError;
-use std::fs::File;
-use std::io::{BufReader, Read};
+use crate::packed::Unpacked;
+use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 
-/// What packed files begin with, and the program that unpacks them.
-const PACKED: [(&[u8], &str); 2] = [(&[0xfd, b'7', b'z', b'X', b'Z', 0], "xz"), (&[0x1f, 0x8b], "gzip")];
-/// Read at once.
-const BUFFER_BYTES: usize = 1 << 16;
-
-/// The bytes of a trace, and what unpacks them.
-struct Bytes {
-    reader: BufReader<Box<dyn Read + Send>>,
-    unpacker: Option<(Child, &'static str)>,
-}
-
-impl Bytes {
-    fn open(path: &Path) -> Result<Bytes, WorkloadError> {
-        let mut start = Vec::new();
-        let file = File::open(path).map_err(WorkloadError::io("opening", path))?;
-        file.take(8).read_to_end(&mut start).map_err(WorkloadError::io("reading", path))?;
-        let packed = PACKED.iter().find(|(magic, _)| start.starts_with(magic));
-        let file = File::open(path).map_err(WorkloadError::io("opening", path))?;
-        let Some((_, program)) = packed else {
-            return Ok(Bytes { reader: BufReader::with_capacity(BUFFER_BYTES, Box::new(file)), unpacker: None });
-        };
-        let mut unpacker = Command::new(program)
-            .arg("-dc")
-            .stdin(file)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(WorkloadError::io("running what unpacks", path))?;
-        let Some(output) = unpacker.stdout.take() else { unreachable!("its output was piped") };
-        let reader = BufReader::with_capacity(BUFFER_BYTES, Box::new(output) as Box<dyn Read + Send>);
-        Ok(Bytes { reader, unpacker: Some((unpacker, program)) })
-    }
-
-    /// Whether the end is one, and not that of an unpacker that failed.
-    fn check_end(&mut self, path: &Path) -> Result<(), WorkloadError> {
-        let Some((unpacker, program)) = &mut self.unpacker else { return Ok(()) };
-        let status = unpacker.wait().map_err(WorkloadError::io("waiting for the unpacking of", path))?;
-        if status.success() {
-            return Ok(());
-        }
-        Err(WorkloadError::Unpacking { path: path.to_owned(), program, status })
-    }
-}
-
-impl Drop for Bytes {
-    fn drop(&mut self) {
-        if let Some((unpacker, _)) = &mut self.unpacker {
-            // It may have ended by itself, and then neither has anything to do.
-            let _ = unpacker.kill();
-            let _ = unpacker.wait();
-        }
-    }
-}
-
-/// The records of a file, once or over and over again.
+/// The records of a file: once, or again from its beginning until there are enough.
 pub(super) struct Records {
     path: PathBuf,
-    bytes: Bytes,
-    repeated: bool,
+    bytes: Unpacked,
+    /// Records still to hand out, if the file starts again at its end.
+    left: Option<u64>,
     /// Bytes since the file's beginning.
     read: u64,
+    restarts: u64,
     ended: bool,
 }
 
 impl Records {
-    /// Opens a file. If `repeated`, it starts again at its end, as ChampSim does.
-    pub(super) fn open(path: &Path, repeated: bool) -> Result<Records, WorkloadError> {
-        Ok(Records { path: path.to_owned(), bytes: Bytes::open(path)?, repeated, read: 0, ended: false })
+    /// Opens a file. With a `limit` it starts again at its end, as in ChampSim, and ends after so many records.
+    pub(super) fn open(path: &Path, limit: Option<u64>) -> Result<Records, WorkloadError> {
+        let bytes = Unpacked::open(path)?;
+        Ok(Records { path: path.to_owned(), bytes, left: limit, read: 0, restarts: 0, ended: false })
     }
 
     /// Whether it has to be unpacked.
     pub(super) fn is_packed(&self) -> bool {
-        self.bytes.unpacker.is_some()
+        self.bytes.packed_by().is_some()
     }
 
     fn read(&mut self) -> Result<Option<Record>, WorkloadError> {
+        if self.left == Some(0) {
+            return Ok(None);
+        }
         let mut record = [0; RECORD_BYTES];
         let mut filled = 0;
         loop {
-            let got =
-                self.bytes.reader.read(&mut record[filled..]).map_err(WorkloadError::io("reading", &self.path))?;
+            let got = self.bytes.read(&mut record[filled..]).map_err(WorkloadError::io("reading", &self.path))?;
             filled += got;
             self.read += got as u64;
             if filled == RECORD_BYTES {
-                return Ok(Some(Record::from_bytes(&record)));
+                self.left = self.left.map(|left| left - 1);
+                let number = self.read / RECORD_BYTES as u64 - 1;
+                let wrong = |fault| WorkloadError::ChampsimRecord { path: self.path.clone(), number, fault };
+                return Record::from_bytes(&record).map(Some).map_err(wrong);
             }
             if got > 0 {
                 continue;
@@ -103,12 +53,19 @@ impl Records {
             if filled > 0 || self.read == 0 {
                 return Err(WorkloadError::ChampsimLength { path: self.path.clone(), bytes: self.read });
             }
-            if !self.repeated {
+            if self.left.is_none() {
                 return Ok(None);
             }
-            self.bytes = Bytes::open(&self.path)?;
+            self.bytes = Unpacked::open(&self.path)?;
             self.read = 0;
+            self.restarts += 1;
         }
+    }
+}
+
+impl super::Trace for Records {
+    fn restarts(&self) -> u64 {
+        self.restarts
     }
 }
 

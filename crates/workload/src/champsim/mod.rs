@@ -12,8 +12,8 @@ mod record;
 mod source;
 mod synthetic;
 
-pub use record::{RECORD_BYTES, Record};
-pub use source::ChampsimSource;
+pub use record::{RECORD_BYTES, Record, RecordFault};
+pub use source::{ChampsimSource, Trace};
 pub use synthetic::{NAMES, Synthetic, UnknownTrace};
 
 use crate::error::WorkloadError;
@@ -21,15 +21,15 @@ use crate::source::{Finish, Medium, Origin, Persistent, Source, Values};
 use file::Records;
 use std::path::Path;
 
-/// A trace file as a program, plain or packed by `xz` or `gzip`. What it stores and what its memory holds is drawn from
+/// A trace file as a program, plain or packed. What it stores and what its memory holds is drawn from
 /// `seed`. With a `limit` it starts again at its end, as in ChampSim, and ends after so many records.
 ///
 /// # Errors
 /// [`WorkloadError::Io`] if the file cannot be opened, or what unpacks it cannot be run;
 /// [`WorkloadError::ChampsimLength`] if a plain file is no whole number of records, or empty. What is wrong with a packed
-/// one turns up when it is read.
+/// one, or with a record, turns up when it is read.
 pub fn open(path: &Path, seed: u64, limit: Option<u64>) -> Result<Box<dyn Source>, WorkloadError> {
-    let records = Records::open(path, limit.is_some())?;
+    let records = Records::open(path, limit)?;
     if !records.is_packed() {
         let bytes = path.metadata().map_err(WorkloadError::io("measuring", path))?.len();
         if bytes == 0 || !bytes.is_multiple_of(RECORD_BYTES as u64) {
@@ -37,8 +37,7 @@ pub fn open(path: &Path, seed: u64, limit: Option<u64>) -> Result<Box<dyn Source
         }
     }
     let origin = Origin { limit, ..origin(path.display().to_string(), Medium::Stored, seed, Vec::new()) };
-    let most = limit.map_or(usize::MAX, |limit| limit as usize);
-    Ok(Box::new(ChampsimSource::new(records.take(most), origin, seed)))
+    Ok(Box::new(ChampsimSource::new(records, origin, seed)))
 }
 
 /// The trace `name` of the comparison, with about `instructions` records under the script's seed, over and over again
@@ -48,16 +47,39 @@ pub fn open(path: &Path, seed: u64, limit: Option<u64>) -> Result<Box<dyn Source
 /// [`WorkloadError::Champsim`] if there is no such trace.
 pub fn synthetic(name: &str, instructions: u64, seed: u32, limit: u64) -> Result<Box<dyn Source>, WorkloadError> {
     let trace = Synthetic::new(name, instructions, seed)?;
-    let mut round = trace.clone();
-    let again = std::iter::from_fn(move || {
-        round.next().or_else(|| {
-            round = trace.clone();
-            round.next()
-        })
-    });
+    let again = Rounds { round: trace.clone(), trace, left: limit, restarts: 0 };
     let conditions = vec![("instructions".to_owned(), instructions.to_string())];
     let origin = Origin { limit: Some(limit), ..origin(name.to_owned(), Medium::BuiltIn, seed.into(), conditions) };
-    Ok(Box::new(ChampsimSource::new(again.take(limit as usize).map(Ok), origin, seed.into())))
+    Ok(Box::new(ChampsimSource::new(again, origin, seed.into())))
+}
+
+/// A trace of the comparison, over and over again.
+struct Rounds {
+    trace: Synthetic,
+    round: Synthetic,
+    /// Records still to hand out.
+    left: u64,
+    restarts: u64,
+}
+
+impl Iterator for Rounds {
+    type Item = Result<Record, WorkloadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        let record = self.round.next().or_else(|| {
+            self.restarts += 1;
+            self.round = self.trace.clone();
+            self.round.next()
+        });
+        record.map(Ok)
+    }
+}
+
+impl Trace for Rounds {
+    fn restarts(&self) -> u64 {
+        self.restarts
+    }
 }
 
 fn origin(program: String, medium: Medium, seed: u64, conditions: Vec<(String, String)>) -> Origin {
@@ -70,6 +92,7 @@ fn origin(program: String, medium: Medium, seed: u64, conditions: Vec<(String, S
         medium,
         conditions,
         persistent: Persistent::All,
+        restarts: 0,
         finish: Finish::Running,
     }
 }
@@ -123,6 +146,39 @@ mod tests {
         let twice = steps(synthetic("stream", 50, 1, 100).unwrap());
         assert_eq!(twice.len(), 100);
         assert_eq!(twice[0].2, twice[50].2);
+    }
+
+    #[test]
+    fn a_source_counts_how_often_its_trace_started_again() {
+        let records: Vec<Record> = Synthetic::new("stream", 50, 1).unwrap().collect();
+        let path = file("restarts", &records.iter().flat_map(Record::to_bytes).collect::<Vec<u8>>());
+        let restarts = |mut source: Box<dyn Source>| {
+            while source.next_chunk().unwrap().is_some() {}
+            source.origin().restarts
+        };
+        for (limit, expected) in [(49, 0), (50, 0), (51, 1), (100, 1), (101, 2)] {
+            assert_eq!(restarts(open(&path, 1, Some(limit)).unwrap()), expected, "{limit} of 50 records");
+            assert_eq!(restarts(synthetic("stream", 50, 1, limit).unwrap()), expected, "{limit} of 50 records");
+        }
+        assert_eq!(restarts(open(&path, 1, None).unwrap()), 0);
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn a_record_that_is_none_is_refused_with_its_number_wherever_it_is() {
+        let mut bytes: Vec<u8> =
+            Synthetic::new("mix", 7_000, 1).unwrap().flat_map(|record| record.to_bytes()).collect();
+        bytes[5_000 * RECORD_BYTES + 8] = b'x';
+        let path = file("damaged", &bytes);
+        let mut walker = Walker::new(open(&path, 1, None).unwrap());
+        let refused = loop {
+            match walker.next_step(|_| {}) {
+                Ok(step) => assert!(step.is_some(), "the damaged record is not the program's end"),
+                Err(error) => break error.to_string(),
+            }
+        };
+        std::fs::remove_file(&path).unwrap();
+        assert!(refused.contains("record 5000") && refused.contains("is_branch is 120"), "{refused}");
     }
 
     #[test]

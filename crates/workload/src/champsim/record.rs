@@ -11,8 +11,13 @@
 //! | 32-63 | four addresses that it reads |
 //!
 //! Zero stands for "none" everywhere. Source: `inc/trace_instruction.h` of ChampSim.
+//!
+//! The format has no mark and no checksum. Three rules hold for every record of a tracer, and hardly for other bytes: the
+//! two flags are 0 or 1, and the instruction has an address, which is canonical. Addresses of data have no rule: a
+//! prefetch may name any, and traces that were translated from another architecture have tags in their upper bits.
 
 use isa::Flow;
+use thiserror::Error;
 
 /// Bytes of one record.
 pub const RECORD_BYTES: usize = 64;
@@ -23,6 +28,28 @@ pub(super) const STACK_POINTER: u8 = 6;
 pub(super) const FLAGS: u8 = 25;
 /// ChampSim's number of the instruction pointer.
 pub(super) const INSTRUCTION_POINTER: u8 = 26;
+
+/// Bits of a canonical address: all above the last repeat it.
+const ADDRESS_BITS: u32 = 48;
+
+/// The rule that a record breaks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+pub enum RecordFault {
+    /// A flag is no flag.
+    #[error("{name} is {found}: expected 0 or 1")]
+    Flag {
+        /// The flag, as ChampSim calls it.
+        name: &'static str,
+        /// The byte.
+        found: u8,
+    },
+    /// The instruction has no address.
+    #[error("the instruction's address is 0")]
+    NoAddress,
+    /// No program has code at the address.
+    #[error("the instruction's address {0:#x} is not canonical: expected bits 47 to 63 to be equal")]
+    NotCanonical(u64),
+}
 
 /// One executed instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -45,17 +72,32 @@ pub struct Record {
 
 impl Record {
     /// Takes the bytes of a trace apart.
-    pub fn from_bytes(bytes: &[u8; RECORD_BYTES]) -> Record {
+    ///
+    /// # Errors
+    /// The rule that they break: they are no record.
+    pub fn from_bytes(bytes: &[u8; RECORD_BYTES]) -> Result<Record, RecordFault> {
         let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|index| bytes[at + index]));
-        Record {
-            pc: word(0),
-            branch: bytes[8] != 0,
-            taken: bytes[9] != 0,
+        let flag = |name, found| match found {
+            0 | 1 => Ok(found == 1),
+            _ => Err(RecordFault::Flag { name, found }),
+        };
+        let pc = word(0);
+        let unused = u64::BITS - ADDRESS_BITS;
+        if pc == 0 {
+            return Err(RecordFault::NoAddress);
+        }
+        if ((pc << unused) as i64 >> unused) as u64 != pc {
+            return Err(RecordFault::NotCanonical(pc));
+        }
+        Ok(Record {
+            pc,
+            branch: flag("is_branch", bytes[8])?,
+            taken: flag("branch_taken", bytes[9])?,
             destinations: [bytes[10], bytes[11]],
             sources: [bytes[12], bytes[13], bytes[14], bytes[15]],
             stores: [word(16), word(24)],
             loads: [word(32), word(40), word(48), word(56)],
-        }
+        })
     }
 
     /// The bytes of a trace.
@@ -116,7 +158,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_record_reads_back_as_written(bytes in proptest::array::uniform32(0..2u8), pc in any::<u64>(), address in any::<u64>()) {
+        fn a_record_reads_back_as_written(bytes in proptest::array::uniform32(0..2u8), pc in 1..1u64 << 47, address in any::<u64>()) {
             let record = Record {
                 pc,
                 branch: bytes[0] != 0,
@@ -126,7 +168,24 @@ mod tests {
                 stores: [address, 1],
                 loads: [0, !address, 3, 4],
             };
-            prop_assert_eq!(Record::from_bytes(&record.to_bytes()), record);
+            prop_assert_eq!(Record::from_bytes(&record.to_bytes()), Ok(record));
+        }
+    }
+
+    #[test]
+    fn bytes_that_break_a_rule_are_no_record() {
+        let good = Record { pc: 0x40_1000, ..Record::default() }.to_bytes();
+        let with = |at: usize, bytes: &[u8]| {
+            let mut changed = good;
+            changed[at..at + bytes.len()].copy_from_slice(bytes);
+            Record::from_bytes(&changed)
+        };
+        assert!(with(8, &[1, 1]).is_ok());
+        assert_eq!(with(8, &[2]), Err(RecordFault::Flag { name: "is_branch", found: 2 }));
+        assert_eq!(with(9, b"7"), Err(RecordFault::Flag { name: "branch_taken", found: b'7' }));
+        assert_eq!(with(0, &[0; 8]), Err(RecordFault::NoAddress));
+        for (pc, is_canonical) in [(1 << 46, true), (1 << 47, false), (u64::MAX << 47, true), (u64::MAX << 48, false)] {
+            assert_eq!(with(0, &u64::to_le_bytes(pc)).is_ok(), is_canonical, "{pc:#x}");
         }
     }
 }

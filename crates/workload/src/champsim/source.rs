@@ -45,6 +45,12 @@ struct Shape {
     memory: [u8; 2],
 }
 
+/// The records of a trace, in the order of its execution.
+pub trait Trace: Iterator<Item = Result<Record, WorkloadError>> + Send {
+    /// How often it has started again at its end.
+    fn restarts(&self) -> u64;
+}
+
 /// A trace as a source of chunks.
 pub struct ChampsimSource<R> {
     records: R,
@@ -64,7 +70,7 @@ pub struct ChampsimSource<R> {
     stores: u64,
 }
 
-impl<R: Iterator<Item = Result<Record, WorkloadError>> + Send> ChampsimSource<R> {
+impl<R: Trace> ChampsimSource<R> {
     /// The records as a program whose memory and stores are drawn from `seed`.
     pub fn new(records: R, origin: Origin, seed: u64) -> ChampsimSource<R> {
         ChampsimSource {
@@ -142,7 +148,7 @@ impl<R: Iterator<Item = Result<Record, WorkloadError>> + Send> ChampsimSource<R>
     }
 }
 
-impl<R: Iterator<Item = Result<Record, WorkloadError>> + Send> Source for ChampsimSource<R> {
+impl<R: Trace> Source for ChampsimSource<R> {
     fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, WorkloadError> {
         let mut chunk = Chunk { strand: Strand::default(), ..Chunk::default() };
         if !std::mem::replace(&mut self.started, true) {
@@ -157,6 +163,7 @@ impl<R: Iterator<Item = Result<Record, WorkloadError>> + Send> Source for Champs
             let next = self.ahead.map(|next| next.pc);
             self.emit(&record, next, &mut chunk);
         }
+        self.origin.restarts = self.records.restarts();
         if chunk.words.is_empty() {
             self.origin.finish = Finish::Exited(0);
             return Ok(None);

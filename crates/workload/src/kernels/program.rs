@@ -87,6 +87,7 @@ impl KernelSource {
             medium: Medium::BuiltIn,
             conditions: settings.conditions().into_iter().chain([("seed".into(), seed.to_string())]).collect(),
             persistent: Persistent::All,
+            restarts: 0,
             finish: Finish::Running,
         };
         let footprint = Bytes(program.arena_bytes());

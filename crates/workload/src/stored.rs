@@ -1,0 +1,265 @@
+//! The one entrance for stored traces: the content of a file says of which format it is, packed or not; its name does not
+//! matter.
+//!
+//! A trace of Casemate's has a mark. ChampSim's format has none: a file is a trace of it if its first bytes are records
+//! that keep the format's rules ([`champsim::Record::from_bytes`]). Every further record is checked when it is read.
+
+use crate::champsim::{self, RECORD_BYTES, Record};
+use crate::error::WorkloadError;
+use crate::packed::{Unpacked, unpacker};
+use crate::source::{Persistent, Source};
+use crate::trace::{MAGIC, TraceReader};
+use serde::Serialize;
+use std::io::Read;
+use std::path::Path;
+
+/// Bytes by which a format is recognised.
+const HEAD_BYTES: u64 = 64 << 10;
+/// Of a first line, the bytes that a message shows.
+const SHOWN_BYTES: usize = 60;
+
+/// Where an archive has its mark, and the mark.
+const ARCHIVES: [(usize, &[u8], &str); 5] = [
+    (257, b"ustar", "a tar archive: unpack it, and name a trace in it"),
+    (0, b"PK\x03\x04", "a zip archive: unpack it, and name a trace in it"),
+    (0, b"7z\xbc\xaf\x27\x1c", "a 7z archive: unpack it, and name a trace in it"),
+    (0, b"\x04\x22\x4d\x18", "packed by lz4: unpack it (xz, gzip, bzip2 and zstd may stay)"),
+    (0, b"\x7fELF", "a program: run it, or `casemate record` it"),
+];
+
+/// The format of a stored trace.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Format {
+    /// Of `casemate record`.
+    Casemate,
+    /// Of ChampSim.
+    Champsim,
+}
+
+impl Format {
+    /// The format, for messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Casemate => "a trace of `casemate record`",
+            Format::Champsim => "a trace of ChampSim",
+        }
+    }
+}
+
+/// The format of a file, by its content.
+///
+/// # Errors
+/// [`WorkloadError::Unrecognised`] if it is of none; what is wrong with a file that is of one turns up when it is opened
+/// or read. Others if it cannot be read or unpacked.
+pub fn recognise(path: &Path) -> Result<Format, WorkloadError> {
+    let mut bytes = Unpacked::open(path)?;
+    let mut head = Vec::new();
+    (&mut bytes).take(HEAD_BYTES).read_to_end(&mut head).map_err(WorkloadError::io("reading", path))?;
+    let is_whole = (head.len() as u64) < HEAD_BYTES;
+    if is_whole {
+        bytes.check_end(path)?;
+    }
+    let unrecognised = |found: String| WorkloadError::Unrecognised { path: path.to_owned(), found };
+    if head.starts_with(&MAGIC) {
+        return match bytes.packed_by() {
+            None => Ok(Format::Casemate),
+            Some(program) => Err(unrecognised(format!(
+                "it is a trace of `casemate record` packed by {program}: unpack it, it is small as it is"
+            ))),
+        };
+    }
+    if head.is_empty() {
+        return Err(unrecognised("it is empty".into()));
+    }
+    if let Some(what) = other(&head) {
+        return Err(unrecognised(format!("it is {what}")));
+    }
+    if is_text(&head) {
+        let count = if is_whole { format!("{} bytes of text", head.len()) } else { "text".to_owned() };
+        return Err(unrecognised(format!("it is {count}, and begins '{}'", first_line(&head))));
+    }
+    check_records(path, &head, is_whole)?;
+    Ok(Format::Champsim)
+}
+
+/// Opens a trace of any format as a program, of whose memory `persistent` has to outlive a loss of power. What a format
+/// does not have is drawn from `seed`.
+///
+/// # Errors
+/// See [`recognise`], and the format's own.
+pub fn open(path: &Path, seed: u64, persistent: Persistent) -> Result<Box<dyn Source>, WorkloadError> {
+    match recognise(path)? {
+        Format::Casemate => Ok(Box::new(TraceReader::open(path)?.persistent(persistent))),
+        format if !persistent.is_all() => {
+            Err(WorkloadError::MappingsUnknown { path: path.to_owned(), format: format.name() })
+        }
+        Format::Champsim => champsim::open(path, seed, None),
+    }
+}
+
+/// Opens a trace of ChampSim's for a window of it: it starts again at its end, and ends after `limit` records.
+///
+/// # Errors
+/// See [`recognise`]; [`WorkloadError::OtherFormat`] if it is of another format.
+pub fn open_champsim(path: &Path, seed: u64, limit: u64) -> Result<Box<dyn Source>, WorkloadError> {
+    match recognise(path)? {
+        Format::Champsim => champsim::open(path, seed, Some(limit)),
+        other => Err(WorkloadError::OtherFormat {
+            path: path.to_owned(),
+            found: other.name(),
+            expected: "a trace of ChampSim; `casemate run --trace` takes this one",
+        }),
+    }
+}
+
+/// A known format that holds no trace, or a trace that has to be taken out first.
+fn other(head: &[u8]) -> Option<String> {
+    if let Some(program) = unpacker(head) {
+        return Some(format!("packed twice: unpack it once with {program}"));
+    }
+    let is_marked = |(at, mark, _): &&(usize, &[u8], &str)| head.get(*at..).is_some_and(|rest| rest.starts_with(mark));
+    ARCHIVES.iter().find(is_marked).map(|(.., what)| (*what).to_owned())
+}
+
+/// Whether bytes are text: no control characters but those of lines and columns.
+fn is_text(head: &[u8]) -> bool {
+    head.iter().all(|byte| !byte.is_ascii_control() || byte.is_ascii_whitespace())
+}
+
+fn first_line(head: &[u8]) -> String {
+    let line = head.split(|byte| *byte == b'\n').next().unwrap_or(head).trim_ascii();
+    let shown = String::from_utf8_lossy(&line[..line.len().min(SHOWN_BYTES)]).into_owned();
+    if line.len() > SHOWN_BYTES { shown + "..." } else { shown }
+}
+
+/// Whether bytes are records of ChampSim's. If the first is none, the file is no trace; a later one is damaged.
+fn check_records(path: &Path, head: &[u8], is_whole: bool) -> Result<(), WorkloadError> {
+    let (records, _) = head.as_chunks::<RECORD_BYTES>();
+    if records.is_empty() && is_whole {
+        let found = format!("it has {} bytes, and a record of ChampSim's has {RECORD_BYTES}", head.len());
+        return Err(WorkloadError::Unrecognised { path: path.to_owned(), found });
+    }
+    for (number, record) in (0..).zip(records) {
+        if let Err(fault) = Record::from_bytes(record) {
+            let path = path.to_owned();
+            return Err(if number == 0 {
+                let found = format!("its first {RECORD_BYTES} bytes are no record of ChampSim's ({fault})");
+                WorkloadError::Unrecognised { path, found }
+            } else {
+                WorkloadError::ChampsimRecord { path, number, fault }
+            });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::champsim::Synthetic;
+    use crate::testing::origin;
+    use crate::trace::TraceWriter;
+    use crate::{Finish, walker::Walker};
+    use std::path::PathBuf;
+    use std::process::{Command, Stdio};
+
+    /// A folder of its own for a test.
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("casemate-stored-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    fn packed(path: &Path, program: &str) -> Vec<u8> {
+        let packed = Command::new(program).args(["-c"]).arg(path).stderr(Stdio::null()).output().unwrap();
+        packed.stdout
+    }
+
+    fn refused(path: &Path) -> String {
+        open(path, 1, Persistent::All).err().expect("it is no trace").to_string()
+    }
+
+    fn records(count: u64) -> Vec<u8> {
+        Synthetic::new("mix", count, 1).unwrap().flat_map(|record| record.to_bytes()).collect()
+    }
+
+    fn length(source: Box<dyn Source>) -> usize {
+        let mut walker = Walker::new(source);
+        std::iter::from_fn(|| walker.next_step(|_| {}).unwrap().map(|_| ())).count()
+    }
+
+    #[test]
+    fn a_trace_is_recognised_by_its_content_under_any_name_and_packed_by_any_program() {
+        let folder = folder("names");
+        let (champsim, casemate) = (folder.join("UPPER.TRACE"), folder.join("x.champsimtrace"));
+        std::fs::write(&champsim, records(7_000)).unwrap();
+        TraceWriter::create(&casemate, &origin()).unwrap().finish(Finish::Exited(0)).unwrap();
+        assert_eq!(recognise(&champsim).unwrap(), Format::Champsim);
+        assert_eq!(recognise(&casemate).unwrap(), Format::Casemate, "its name is not asked");
+        for program in ["xz", "gzip", "bzip2", "zstd"] {
+            let path = folder.join("bc-5.trace.gz");
+            std::fs::write(&path, packed(&champsim, program)).unwrap();
+            assert_eq!(length(open(&path, 1, Persistent::All).unwrap()), 7_000, "{program}");
+            std::fs::write(&path, packed(&casemate, program)).unwrap();
+            assert!(refused(&path).contains(&format!("packed by {program}")), "{}", refused(&path));
+        }
+        let for_window = open_champsim(&casemate, 1, 10).err().unwrap().to_string();
+        assert!(
+            for_window.contains("`casemate record`") && for_window.contains("`casemate run --trace`"),
+            "{for_window}"
+        );
+        let mapped = open(&champsim, 1, Persistent::Mapped).err().unwrap().to_string();
+        assert!(mapped.contains("a trace of ChampSim"), "{mapped}");
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn bytes_of_anything_else_are_refused_for_what_they_are_plain_and_packed() {
+        let folder = folder("others");
+        let text: Vec<u8> = (0..400).flat_map(|n| format!("{n:07} 11003072\n").into_bytes()).collect();
+        let mut archive = vec![0; 10_240];
+        archive[..5].copy_from_slice(b"trace");
+        archive[257..262].copy_from_slice(b"ustar");
+        let random: Vec<u8> = (0..6_400u64).map(|n| units::random::mix(n) as u8).collect();
+        let cases: [(&str, Vec<u8>, &str); 8] = [
+            ("text", text, "it is 6800 bytes of text, and begins '0000000 11003072'"),
+            ("tar", archive, "a tar archive"),
+            ("random", random, "no record of ChampSim's"),
+            ("zeros", vec![0; 6_400], "the instruction's address is 0"),
+            ("empty", Vec::new(), "it is empty"),
+            ("short", records(7)[..63].to_vec(), "it has 63 bytes"),
+            ("program", b"\x7fELF\x02\x01\x01\0".repeat(100), "a program"),
+            ("zip", b"PK\x03\x04\x14\0\0\0".repeat(100), "a zip archive"),
+        ];
+        for (name, bytes, expected) in cases {
+            let plain = folder.join(format!("{name}.champsimtrace"));
+            std::fs::write(&plain, bytes).unwrap();
+            assert!(refused(&plain).contains(expected), "{name}: {}", refused(&plain));
+            for program in ["xz", "gzip", "bzip2", "zstd"] {
+                let path = folder.join(format!("{name}.champsimtrace.xz"));
+                std::fs::write(&path, packed(&plain, program)).unwrap();
+                assert!(refused(&path).contains(expected), "{name} by {program}: {}", refused(&path));
+                let twice = folder.join("twice");
+                std::fs::write(&twice, packed(&path, "gzip")).unwrap();
+                assert!(refused(&twice).contains("packed twice"), "{name} by {program}: {}", refused(&twice));
+            }
+        }
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_damaged_record_near_the_beginning_is_refused_before_anything_runs() {
+        let folder = folder("damaged");
+        let path = folder.join("x");
+        let mut bytes = records(7_000);
+        bytes[500 * RECORD_BYTES..501 * RECORD_BYTES].fill(0);
+        std::fs::write(&path, &bytes).unwrap();
+        assert!(refused(&path).contains("record 500"), "{}", refused(&path));
+        std::fs::write(&path, &records(7_000)[..7_000 * RECORD_BYTES - 1]).unwrap();
+        assert!(refused(&path).contains("447999 bytes"), "{}", refused(&path));
+        std::fs::write(&path, packed(&path, "xz").split_at(200).0).unwrap();
+        assert!(refused(&path).contains("xz cannot unpack"), "{}", refused(&path));
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}
