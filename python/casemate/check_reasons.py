@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from casemate import amounts
+from casemate.results.checks import LoadValues, NotCompared, WrongLoad
 from casemate.results.origin import Exited, Killed
-from casemate.results.run import LoadValues, Record, WrongLoad
+from casemate.results.run import Record
 
 VALUES_SHOWN = 3
 """Differing loads that are listed with their addresses, for each design."""
@@ -12,8 +13,10 @@ VALUES_SHOWN = 3
 
 def lines(records: Sequence[Record], check_values: bool) -> Iterator[tuple[str, str]]:
     """Each reason as a sentence with its style: of values not compared, of differences, of failed checks."""
-    if check_values and not records[0].checks.load_values:
-        yield f"No load values were compared: {_why_not_compared(records[0])}.", "yellow"
+    first = records[0]
+    for program in first.checks.not_compared if check_values else ():
+        whose = f" of {program.program}" if first.configuration.beside else ""
+        yield f"Not checked: no load values{whose} were compared: {_why_not_compared(first, program)}.", "yellow"
     for record in records:
         yield from _values(record)
         yield from ((f"{record.design}: {reason}.", "red") for reason in _failures(record))
@@ -62,15 +65,17 @@ def _failures(record: Record) -> Iterator[str]:
         yield f"{disagreeing} matched other candidates than an encryption of all of them says"
 
 
-def _why_not_compared(record: Record) -> str:
-    """Why no value that the program loaded could be compared, and how to get there."""
-    origin = record.configuration.workload
-    if origin.values != "exact":
-        return "the trace has no values, so the simulator drew them"
-    if origin.medium == "stored" and not origin.load_values:
-        return "the trace was recorded without them; record it with `casemate record --check-values`"
-    way = "" if isinstance(origin.finish, Exited | Killed) else "; run more, with a higher --limit"
-    return f"the program loaded nothing in this part of it{way}"
+def _why_not_compared(record: Record, program: NotCompared) -> str:
+    """Why no value that a program loaded could be compared, and how to get there."""
+    match program.reason:
+        case "drawn":
+            return "the trace has no values, and those of this run are drawn from its seed"
+        case "not-recorded":
+            return "the trace was recorded without them; record it with `casemate record --check-values`"
+        case "nothing-loaded":
+            ended = isinstance(record.configuration.workload.finish, Exited | Killed)
+            way = "" if ended else "; run more, with a higher --limit"
+            return f"the program loaded nothing in the part that was run{way}"
 
 
 def _where(values: LoadValues, wrong: WrongLoad) -> str:

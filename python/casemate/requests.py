@@ -97,12 +97,12 @@ class BuiltIn(Repeatable):
 
 @dataclass(frozen=True)
 class Trace(Repeatable):
-    """A stored execution: the same every time."""
+    """A stored execution of any format, recognised by content: the same every time."""
 
     path: str | os.PathLike[str]
     """Its file."""
     persistent: Persistent = "all"
-    """As that of a `Program`. Only `all` of a trace of ChampSim's, which does not say what is mapped."""
+    """As that of a `Program`. Only `all` of a trace that `record` did not write: it does not say what is mapped."""
 
     def __post_init__(self) -> None:
         asked.check(self)
@@ -167,7 +167,8 @@ class RunOptions:
     drawn evenly from a long life in which its lines are written equally often, in random order. It changes nothing
     where there are no counters, or where they are never renewed; and nodes of trees are new either way."""
     check_values: bool = False
-    """Whether every value that the program loaded is compared with the simulated memory."""
+    """Whether every value that the program loaded is compared with the simulated memory. Then the check has passed only
+    if values of every program were compared: traces that have none leave it open."""
     ledger: bool = False
     """Whether every pad is compared with every other."""
     protection: bool = True
@@ -203,6 +204,7 @@ class RunOptions:
             "seed": self.seed,
             "age": self.age,
             "ledger": self.ledger,
+            "check_values": self.check_values,
             "sampling": dict(self.sampling) if sampled else None,
             "kept": {
                 "interval": asked.interval(self.interval),

@@ -11,8 +11,9 @@ from rich.text import Text
 
 from casemate import amounts, check_reasons, interruption, tables
 from casemate.results.attack import Protection
+from casemate.results.checks import CandidateCheck
 from casemate.results.origin import Exited, Killed
-from casemate.results.run import CandidateCheck, Record, RunResults
+from casemate.results.run import Record, RunResults
 from casemate.results.sampling import Estimate, Sampled, Sampling
 from casemate.run_details import Cell, Question, details, epochs, largest, persist_buffers, predicted, speculation
 
@@ -282,9 +283,8 @@ def _checks(records: Sequence[Record], check_values: bool) -> list[Question]:
         return Text(amounts.count(number), style="bold red" if number else "green")
 
     def verdict(record: Record) -> Cell:
-        if record.checks.false_alarm:
-            return Text("FALSE ALARM", style="bold red")
-        return Text("passed", style="green") if record.checks.passed else Text("FAILED", style="bold red")
+        styles = {"passed": "green", "not checked": "yellow"}
+        return Text(record.checks.verdict, style=styles.get(record.checks.verdict, "bold red"))
 
     def different(record: Record) -> Cell:
         values = record.checks.load_values

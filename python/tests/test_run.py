@@ -197,7 +197,8 @@ def test_more_programs_than_cores_are_refused_once_and_before_any_design_runs(ca
 def test_a_workload_that_loads_nothing_is_said_to_and_is_no_trace(casemate: Casemate) -> None:
     # It builds its graph first, which it only stores.
     said = casemate("run", "--workload", "bfs", "--design", "none", "--limit", "20K", "--check-values")
-    assert "No load values were compared: the program loaded nothing in what was run of it; run more" in said.out
+    assert "no load values were compared: the program loaded nothing in what was run of it; run more" in said.out
+    assert said.code == 1
     assert "trace" not in said.out
 
 

@@ -30,6 +30,8 @@ struct RunSpec {
     seed: u64,
     age: runner::StartingAge,
     ledger: bool,
+    /// Whether load values of every program have to be compared for a check to have passed.
+    check_values: bool,
     /// How to sample; nothing for every instruction in detail.
     sampling: Option<SamplingOptions>,
     kept: Kept,
@@ -188,7 +190,7 @@ struct RunAnswer {
 }
 
 impl RunAnswer {
-    fn of(simulations: &[runner::RunOptions], results: runner::Results) -> RunAnswer {
+    fn of(simulations: &[runner::RunOptions], results: runner::Results, check_values: bool) -> RunAnswer {
         let (mut records, mut failures) = (Vec::new(), Vec::new());
         let (mut bus, mut excerpts) = (Vec::new(), Vec::new());
         for (options, outcome) in simulations.iter().zip(results.outcomes) {
@@ -196,13 +198,16 @@ impl RunAnswer {
                 let (design, machine) = (options.design.name.clone(), options.machine.name.clone());
                 failures.push(Failure { design, machine, error: error.to_string() });
             }
-            let (record, has_bus, has_excerpt) = match outcome {
+            let (mut record, has_bus, has_excerpt) = match outcome {
                 Ok(record) => (record, true, true),
                 Err(SessionError::Run(RunError::Unfinished(found))) => {
                     (found.record, found.bus.is_ok(), found.excerpt.is_ok())
                 }
                 Err(_) => continue,
             };
+            if check_values {
+                record.require_values();
+            }
             records.push(record);
             bus.extend(options.bus.iter().filter(|_| has_bus).map(|bus| bus.path.clone()));
             excerpts.extend(options.excerpt.iter().filter(|_| has_excerpt).map(|excerpt| excerpt.path.clone()));
@@ -242,7 +247,7 @@ pub fn run(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResult<String> 
         py.detach(|| runner::session_together(sources, &simulations, |progress| look(progress, None)))
     };
     watcher.finish()?;
-    to_json(&RunAnswer::of(&simulations, results))
+    to_json(&RunAnswer::of(&simulations, results, spec.check_values))
 }
 
 /// The ratio of two totals by unit of a sample, with its 95 % interval; nothing if there are too few units.

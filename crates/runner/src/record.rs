@@ -1,5 +1,6 @@
 //! The result record: one for each run, complete enough to do the run again.
 
+use crate::not_compared::NotCompared;
 use crate::sampling::{Detail, Sampling};
 use catalogue::{Design, Machine};
 use chip::LlcCounters;
@@ -54,11 +55,11 @@ pub struct Configuration {
 
 impl Configuration {
     /// SHA-256 of the configuration as JSON, in hexadecimal: equal configurations, equal hash. How the program finished
-    /// is not part of it.
+    /// and how often a trace started again is not part of it.
     pub fn hash(&self) -> String {
         let mut frozen = self.clone();
         let programs = std::iter::once(&mut frozen.workload).chain(&mut frozen.beside);
-        programs.for_each(|program| program.finish = workload::Finish::Running);
+        programs.for_each(|program| (program.finish, program.restarts) = (workload::Finish::Running, 0));
         let text = serde_json::to_vec(&frozen).unwrap_or_default();
         Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
     }
@@ -239,8 +240,25 @@ pub struct Checks {
     pub candidates: Option<CandidateCheck>,
     /// The values that the program loaded, if they were recorded.
     pub load_values: Option<LoadValues>,
+    /// Loads whose value was compared, of each program.
+    #[serde(skip)]
+    pub compared: Vec<u64>,
+    /// The programs of which no load value was compared, if their comparison was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_compared: Vec<NotCompared>,
     /// Whether everything above is as it must be, and something was compared at all.
     pub passed: bool,
+}
+
+impl Record {
+    /// Requires that load values of every program were compared: the check has not passed where they were not.
+    pub fn require_values(&mut self) {
+        let Configuration { workload, beside, .. } = &self.configuration;
+        let programs = std::iter::once(workload).chain(beside).zip(&self.checks.compared);
+        let without = programs.filter(|(_, compared)| **compared == 0);
+        self.checks.not_compared = without.map(|(origin, _)| NotCompared::of(origin)).collect();
+        self.checks.passed &= self.checks.not_compared.is_empty();
+    }
 }
 
 /// Candidates of a speculation against what a permutation says of them.

@@ -9,6 +9,7 @@ from casemate.amounts import size
 from casemate.results.attack import Protection
 from casemate.results.base import Result
 from casemate.results.catalogue import Design, Machine
+from casemate.results.checks import Checks
 from casemate.results.counters import (
     CounterCopies,
     CountersFound,
@@ -65,81 +66,6 @@ class Configuration(Result):
         titles = [program.title for program in (self.workload, *self.beside)]
         times = {title: titles.count(title) for title in titles}
         return " beside ".join(title if many == 1 else f"{title}, {many} times" for title, many in times.items())
-
-
-class Lines(Result):
-    """Every line that came up from memory against what had gone down."""
-
-    lines_checked: int
-    """Lines that came back and were compared."""
-    lines_wrong: int
-    """Lines that came back other than they went."""
-
-
-class WrongLoad(Result):
-    """A load whose recorded value was another than the simulated memory had."""
-
-    process: int
-    """The process of the thread that loaded."""
-    thread: int
-    """The thread."""
-    pc: int
-    """The address of the instruction."""
-    address: int
-    """The address of the first byte that was loaded."""
-    bytes: int
-    """How many bytes were loaded."""
-
-
-class LoadValues(Result):
-    """The values that the program loaded, against those of the simulated memory."""
-
-    compared: int
-    """Loads that were compared."""
-    different: int
-    """Of these, loads whose recorded value was another."""
-    in_other_order: int
-    """Of these, loads of lines that another thread or process stored to in an order that the recording does not state,
-    or that the simulation changed."""
-    threads: int
-    """Threads of all programs."""
-    processes: int
-    """Processes of all programs."""
-    first: tuple[WrongLoad, ...]
-    """The first differences that the order of threads and processes does not explain; if it explains all, the first."""
-    verdict: Literal["same", "other-order", "wrong"]
-    """`other-order`: the order of threads and processes explains every difference. `wrong`: it does not explain some,
-    which are errors."""
-
-
-class CandidateCheck(Result):
-    """Candidates of a speculation against what a permutation says of them."""
-
-    lines: int
-    """Lines of which all were really encrypted."""
-    disagreeing: int
-    """Chunks of these of which that gave another outcome."""
-
-
-class Checks(Result):
-    """The built-in check of a run."""
-
-    lines: Lines
-    """The comparison of lines."""
-    lines_lost: int
-    """Lines whose latest content was at the end neither in memory nor in a cache."""
-    lines_stranded: int
-    """Lines of which the chip had nothing but ciphertext, since the L2 that had decrypted them had lost its copy."""
-    false_alarm: dict[Literal["tag", "tree", "exhausted"], int] | None
-    """Tampering that was reported, though there was no attacker: the line or slot."""
-    pad_reused: bool | None
-    """Whether any pad hid two texts; nothing if the ledger was off."""
-    candidates: CandidateCheck | None = None
-    """Candidates of a speculation that were really encrypted; nothing without one."""
-    load_values: LoadValues | None
-    """The values that the program loaded, if they were recorded."""
-    passed: bool
-    """Whether everything above is as it must be, and something was compared at all."""
 
 
 class Computed(Result):
@@ -253,7 +179,7 @@ class Record(Result):
         """Where it ran, its speed and traffic, and whether its check passed."""
         figures = f"IPC {self.ipc:.3f}, {size(self.dram_bytes)} of memory traffic"
         where = f"{self.configuration.title} on {self.machine} under {self.design}"
-        return f"{where}: {figures}, {'passed' if self.checks.passed else 'FAILED'}"
+        return f"{where}: {figures}, {self.checks.verdict}"
 
     @property
     def design(self) -> str:
@@ -308,7 +234,13 @@ class RunResults(Result):
         first = self.records[0]
         where = first.configuration.title if several else f"{first.configuration.title} on {first.machine}"
         ended = "interrupted, " if self.interrupted else ""
-        return f"{where}: {figures}; {ended}{'passed' if self.passed else 'FAILED'}"
+        return f"{where}: {figures}; {ended}{self.verdict}"
+
+    @property
+    def verdict(self) -> str:
+        """The worst of the records' verdicts; `FAILED` if a design has none."""
+        verdicts = {record.checks.verdict for record in self.records} | ({"FAILED"} if self.failures else set())
+        return next((word for word in ("FALSE ALARM", "FAILED", "not checked") if word in verdicts), "passed")
 
     @property
     def baseline(self) -> Record | None:

@@ -21,7 +21,18 @@ impl<S: Source + 'static> Bench<S> {
         let candidates = self.candidates();
         let nothing_wrong = nothing_wrong && candidates.is_none_or(|candidates| candidates.disagreeing == 0);
         let passed = nothing_wrong && lines.lines_checked > 0 && pad_reused != Some(true) && !values_wrong;
-        Checks { lines, lines_lost, lines_stranded, false_alarm, pad_reused, candidates, load_values, passed }
+        Checks {
+            lines,
+            lines_lost,
+            lines_stranded,
+            false_alarm,
+            pad_reused,
+            candidates,
+            load_values,
+            compared: self.fed().map(|fed| fed.load_values_checked).collect(),
+            not_compared: Vec::new(),
+            passed,
+        }
     }
 
     fn candidates(&self) -> Option<CandidateCheck> {
