@@ -18,6 +18,8 @@ def lines(records: Sequence[Record], check_values: bool) -> Iterator[tuple[str, 
         whose = f" of {program.program}" if first.configuration.beside else ""
         yield f"Not checked: no load values{whose} were compared: {_why_not_compared(first, program)}.", "yellow"
     for record in records:
+        if not record.checks.lines.lines_checked and not record.checks.false_alarm:
+            yield f"Not checked: under {record.design} no line was read from memory and compared.", "yellow"
         yield from _values(record)
         yield from ((f"{record.design}: {reason}.", "red") for reason in _failures(record))
 
@@ -50,8 +52,6 @@ def _failures(record: Record) -> Iterator[str]:
     if checks.false_alarm:
         [(kind, number)] = checks.false_alarm.items()
         yield f"the design reported tampering ({kind} at {number:#x}), though there was no attacker"
-    elif not checks.lines.lines_checked:
-        yield "memory returned no line, so the run compared nothing; run more of the program, with a higher --limit"
     if checks.lines.lines_wrong:
         yield f"memory returned {amounts.counted(checks.lines.lines_wrong, 'line')} with other bytes than were written"
     if checks.lines_lost:

@@ -12,7 +12,7 @@ from rich.text import Text
 from casemate import amounts, check_reasons, interruption, tables
 from casemate.results.attack import Protection
 from casemate.results.checks import CandidateCheck
-from casemate.results.origin import Exited, Killed
+from casemate.results.origin import Exited, Killed, Seeded
 from casemate.results.run import Record, RunResults
 from casemate.results.sampling import Estimate, Sampled, Sampling
 from casemate.run_details import Cell, Question, details, epochs, largest, persist_buffers, predicted, speculation
@@ -30,6 +30,11 @@ def run_table(results: RunResults, check_values: bool, verbose: bool = False) ->
     machines = dict.fromkeys(record.machine for record in results.records)
     title = Text.assemble((first.configuration.title, "bold"), f" on {', '.join(machines)}:")
     parts: list[RenderableType] = [title, Text(f"  {part_seen(first)}")]
+    parts += [
+        Text(f"  {program.title}: values drawn from seed {program.values.seeded}")
+        for program in dict.fromkeys((origin, *first.configuration.beside))
+        if isinstance(program.values, Seeded)
+    ]
     parts += tables.changed(results.changes)
     if first.configuration.age == "steady":
         parts.append(Text("  counters of data at a moment of a long life (--age steady)"))
@@ -92,6 +97,10 @@ def _not_comparable(results: RunResults) -> list[str]:
 def part_seen(record: Record) -> str:
     """Which part of the program the record is about."""
     origin = record.configuration.workload
+    if origin.requests:
+        return (
+            f"{amounts.counted(record.instructions, 'request')} behind the caches, {tables.REQUESTS[origin.requests]}"
+        )
     executed = amounts.counted(record.instructions, "instruction")
     first = amounts.first(record.instructions, "instruction")
     warm_up = record.configuration.warm_up
@@ -150,7 +159,7 @@ def _table(results: RunResults, records: Sequence[Record], check_values: bool, v
         table.add_column(header, justify="right", min_width=width, max_width=max(17, width))
     sections = (
         ("cost", _cost(results, records[0])),
-        *(details(results, records[0]) if verbose else ()),
+        *(details(results, records[0]) if verbose and not records[0].configuration.workload.requests else ()),
         ("words from memory", predicted(results)),
         ("persist buffer", persist_buffers(results)),
         ("epochs", epochs(results)),
@@ -190,11 +199,17 @@ def _cost(results: RunResults, first: Record) -> list[Question]:
     def latency(record: Record) -> Cell:
         return f"{record.read_latency_ns:.1f} ns{_error(record.sampling.read_latency_ns if record.sampling else None)}"
 
-    return [
-        ("slowdown", slowdown),
+    def time(record: Record) -> Cell:
+        return f"{record.time_fs / 1e9:.2f} us"
+
+    cores: list[Question] = [
         ("mostly for", lambda record: largest(results, record)),
         ("IPC", ipc),
         *_each_core(first),
+    ]
+    return [
+        ("slowdown", slowdown),
+        *([("time", time)] if first.configuration.workload.requests else cores),
         ("DRAM traffic", traffic),
         ("", times("dram_bytes", ".2f")),
         ("read latency", latency),

@@ -60,7 +60,22 @@ def _served(role: str, number: int) -> str:
     return f"{number} {one if number == 1 else several}"
 
 
-FORMATS = {"casemate": "Casemate", "champsim": "ChampSim"}
+FORMATS = {
+    "casemate": "Casemate",
+    "champsim": "ChampSim",
+    "ramulator-memory": "Ramulator, requests to memory",
+    "ramulator-load-store": "Ramulator, loads and stores",
+    "ramulator-cpu": "Ramulator, instructions with reads and write-backs",
+    "dramsim3": "DRAMsim3",
+}
+
+
+REQUESTS = {
+    "at-once": "one a clock of memory's, as soon as it is taken",
+    "at-clocks": "at the clocks of memory's that the trace states",
+    "after-instructions": "after the instructions that the trace states",
+}
+"""When the requests of a trace come that lies behind the caches."""
 
 
 def trace_table(info: TraceInfo) -> RenderableType:
@@ -152,6 +167,8 @@ def bus_table(info: BusInfo) -> RenderableType:
 
 
 def _recorded_part(origin: Origin, instructions: int) -> str:
+    if origin.requests:
+        return amounts.counted(instructions, "request")
     executed = amounts.counted(instructions, "instruction")
     after = f" after {amounts.count(origin.skip)} that were skipped" if origin.skip else ""
     if isinstance(origin.finish, Exited):

@@ -5,6 +5,7 @@
 //! last-level cache and goes up to its core, which is seen to in `chip/upward.rs`.
 
 pub(crate) mod buffers;
+mod direct;
 mod flushes;
 mod look_ahead;
 mod prediction;
@@ -317,17 +318,13 @@ impl Chip {
         }
     }
 
-    /// Whether a line is on its way to memory.
-    fn is_leaving(&self, line: LineAddr) -> bool {
-        self.leaving.borrow().contains_key(&line) || self.passes_through(line)
-    }
-
     /// Whether a line is in a cache or between the caches and memory.
     fn holds(&self, line: LineAddr) -> bool {
         self.llc.borrow().holds(line)
             || self.cores.nodes().iter().any(|node| node.borrow().holds(line))
             || self.is_leaving(line)
             || self.under_way.borrow_mut().of(line).is_some()
+            || self.is_read_directly(line)
     }
 
     pub(crate) fn count(&self, change: impl FnOnce(&mut LlcCounters)) {
@@ -353,6 +350,9 @@ impl Receiver for Chip {
     }
 
     fn released(&self, line: LineAddr, plaintext: &Plaintext) {
+        if self.released_directly(line, plaintext) {
+            return;
+        }
         self.brought(line, plaintext);
         self.deliver(line, self.distances.path);
     }

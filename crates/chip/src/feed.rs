@@ -56,6 +56,8 @@ struct Beside {
     /// Whether the instruction behind it is a persist fence: it flushes by itself, as a system call does, and what comes behind
     /// waits for that.
     fence_behind: bool,
+    /// The clock or the instructions that a trace of requests states for it.
+    due: u64,
     /// Whether any of this is there, and whether it was handed out.
     is_there: bool,
     is_over: bool,
@@ -154,6 +156,11 @@ impl<S: Supplier> Program<S> {
         self.is_spent() || self.dry && !self.walker.is_waiting()
     }
 
+    /// The clock or the instructions that a trace of requests states for the step handed out last.
+    pub fn due(&self) -> u64 {
+        self.beside.due
+    }
+
     /// The lines that changed without a store since the last call.
     pub fn take_foreign(&mut self) -> Vec<LineAddr> {
         std::mem::take(&mut self.foreign)
@@ -202,6 +209,7 @@ impl<S: Supplier> Feed for Program<S> {
                 Err(full) => trouble = Some(full),
             },
             Event::Fence { .. } => beside.fence(),
+            Event::Due { operand, .. } => beside.due = operand,
             Event::Sync { object, part, .. } => {
                 if let Some(dirty) = translation.take_dirty(object, &part) {
                     dirty.into_iter().for_each(|line| beside.flush(line));

@@ -5,6 +5,10 @@
 //! runs the scheme's text itself: the line is delivered when the text releases it, and the reader goes on with whatever
 //! the text still has to do.
 
+mod requests;
+
+pub use requests::Requests;
+
 use crate::chip::Chip;
 use crate::chip::upward::Miss;
 use crate::intensity::Intensity;

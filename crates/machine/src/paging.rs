@@ -33,14 +33,29 @@ use thiserror::Error;
 use units::{Bytes, LineAddr, PAGE_BYTES, PhysAddr, VirtAddr};
 use walked::WalkedTables;
 
-/// Memory is full.
+/// A page that gets no frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
-#[error("the program needs more memory than the machine's {size}: all pages of {page} are in use")]
-pub struct OutOfMemory {
-    /// What the machine has.
-    pub size: Bytes,
-    /// The size of a page.
-    pub page: Bytes,
+pub enum OutOfMemory {
+    /// Memory is full.
+    #[error("the program needs more memory than the machine's {size}: all pages of {page} are in use")]
+    Full {
+        /// What the machine has.
+        size: Bytes,
+        /// The size of a page.
+        page: Bytes,
+    },
+    /// A physical address beyond memory.
+    #[error(
+        "the trace has the physical address {:#x} in its requests, and the machine's memory has {size}: expected a larger memory, as by --with machine.memory.size=\"{}\"",
+        .address.0,
+        Bytes((.address.0 + 1).next_power_of_two())
+    )]
+    Beyond {
+        /// An address of the page.
+        address: PhysAddr,
+        /// What the machine has.
+        size: Bytes,
+    },
 }
 
 /// Where pages go.
@@ -115,11 +130,11 @@ pub fn page_key(process: u32, addr: VirtAddr, page_bytes: u64) -> u64 {
 }
 
 impl PageTable {
-    /// A memory of `size`, a multiple of 2 MB, in pages of `page`, all free, which go into blocks of 2 MB.
-    pub fn new(size: Bytes, page: Bytes, seed: u64) -> PageTable {
+    /// A memory of `size`, a multiple of 2 MB, in pages of `page`, all free.
+    pub fn new(size: Bytes, page: Bytes, placement: Placement, seed: u64) -> PageTable {
         PageTable {
             page_bytes: page.0,
-            pages: Level::new(Frames::new(size, page, Placement::Blocks, seed)),
+            pages: Level::new(Frames::new(size, page, placement, seed)),
             small: (page.0 > SMALL).then(|| Level::new(Frames::carved())),
             walked: None,
             dirty: DirtyLines::default(),
@@ -128,11 +143,11 @@ impl PageTable {
         }
     }
 
-    /// The same memory with its pages placed otherwise.
+    /// The same memory for physical addresses: each page is its own frame, and has no tables.
     #[must_use]
-    pub fn placed(self, placement: Placement, seed: u64) -> PageTable {
+    pub fn physical(self) -> PageTable {
         let (size, page) = (self.pages.frames.size(), Bytes(self.page_bytes));
-        PageTable { pages: Level::new(Frames::new(size, page, placement, seed)), ..self }
+        PageTable { pages: Level::new(Frames::physical(size, page)), walked: None, ..self }
     }
 
     /// The same memory with page tables for `walker`, if there is one.
@@ -167,7 +182,7 @@ impl PageTable {
             return Ok(PhysAddr(frame * self.page_bytes));
         }
         self.make_room();
-        let frame = self.pages.frames.take()?;
+        let frame = self.pages.frames.take_for(key & ((1 << PROCESS_SHIFT) - 1))?;
         self.pages.mapping.set(key, frame);
         add_tables(&mut self.walked, key, &mut self.pages.frames)?;
         Ok(PhysAddr(frame * self.page_bytes))
@@ -359,7 +374,7 @@ mod tests {
 
     #[test]
     fn every_frame_is_handed_out_once_and_then_memory_is_full() {
-        let mut table = PageTable::new(Bytes(6 << 20), Bytes(4096), 7);
+        let mut table = PageTable::new(Bytes(6 << 20), Bytes(4096), Placement::Blocks, 7);
         let mut frames: Vec<u64> = (0..1536).map(|page| table.frame(page).unwrap().0 / 4096).collect();
         assert_ne!(frames[..4], [0, 1, 2, 3], "frames are scattered");
         assert!(frames[..512].iter().all(|frame| frame / 512 == frames[0] / 512), "within one block of 2 MB");
@@ -372,7 +387,7 @@ mod tests {
     #[test]
     fn another_seed_scatters_otherwise_and_the_same_seed_alike() {
         let frames = |seed| {
-            let mut table = PageTable::new(Bytes(8 << 30), Bytes(2 << 20), seed);
+            let mut table = PageTable::new(Bytes(8 << 30), Bytes(2 << 20), Placement::Blocks, seed);
             (0..100).map(|page| table.frame(page).unwrap()).collect::<Vec<_>>()
         };
         assert_eq!(frames(1), frames(1));
@@ -390,7 +405,7 @@ mod tests {
             waiting_accesses: None,
             first_touch_cycles: 0,
         };
-        let mut table = PageTable::new(Bytes(64 << 20), Bytes(page), 7).walked_by(Some(&walker));
+        let mut table = PageTable::new(Bytes(64 << 20), Bytes(page), Placement::Blocks, 7).walked_by(Some(&walker));
         for &key in keys {
             table.frame(key).unwrap();
         }
@@ -424,7 +439,7 @@ mod tests {
     fn pages_of_two_processes_are_different_pages_in_frames_of_their_own() {
         let keys = [1, 2].map(|process| page_key(process, VirtAddr(0x1000), 4096));
         assert_ne!(keys[0], keys[1]);
-        let mut table = PageTable::new(Bytes(4 << 20), Bytes(4096), 1);
+        let mut table = PageTable::new(Bytes(4 << 20), Bytes(4096), Placement::Blocks, 1);
         let frames = keys.map(|key| table.frame(key).unwrap());
         assert_ne!(frames[0], frames[1]);
         assert_eq!(keys.map(|key| table.frame(key).unwrap()), frames);

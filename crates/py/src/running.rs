@@ -228,7 +228,8 @@ pub fn run(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResult<String> 
     spec.sampling.map_or(Ok(()), |sampling| sampling.check()).map_err(refused)?;
     let fits = |programs: &[Box<dyn Source>]| {
         simulations.iter().try_for_each(|options| runner::check_fits(programs, &options.machine)).map_err(refused)?;
-        simulations.iter().try_for_each(|options| runner::check_persistent(programs, options)).map_err(refused)
+        simulations.iter().try_for_each(|options| runner::check_persistent(programs, options)).map_err(refused)?;
+        simulations.iter().try_for_each(|options| runner::check_requests(programs, options)).map_err(refused)
     };
     let mut watcher = Watcher::new(callback);
     let of = spec.length();

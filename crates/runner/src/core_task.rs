@@ -45,6 +45,16 @@ impl Ends {
         self.running.get() == 0 || self.error.borrow().is_some()
     }
 
+    /// One core has no next instruction to be had.
+    pub fn fail(&self, error: FeedError) {
+        self.error.borrow_mut().get_or_insert(error);
+    }
+
+    /// All instructions of one core have retired.
+    pub fn ended(&self) {
+        self.running.set(self.running.get() - 1);
+    }
+
     /// Why there was no next instruction, if there was none.
     pub fn take_error(&self) -> Option<FeedError> {
         self.error.take()
@@ -96,7 +106,7 @@ impl<S: Source + 'static> CoreTask<S> {
             if !self.go_on(&mut progress) {
                 return Poll::Pending;
             }
-            self.ends.running.set(self.ends.running.get() - 1);
+            self.ends.ended();
             Poll::Ready(())
         })
     }
@@ -117,7 +127,7 @@ impl<S: Source + 'static> CoreTask<S> {
             };
             match turn {
                 Err(error) => {
-                    self.ends.error.borrow_mut().get_or_insert(error);
+                    self.ends.fail(error);
                 }
                 Ok(Turn::End) => return true,
                 Ok(Turn::GoOn) => continue,

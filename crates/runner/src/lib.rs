@@ -14,6 +14,7 @@ mod not_compared;
 mod pace;
 pub mod record;
 mod recording;
+mod request_task;
 mod run;
 pub mod sampling;
 mod session;
@@ -29,8 +30,8 @@ pub use protection::counter::StartingAge;
 pub use record::{CoreTime, Interval, ReadTimes, Record};
 pub use recording::record_trace;
 pub use run::{
-    Control, RunError, RunOptions, Unfinished, check_fits, check_interval, check_persistent, check_warm_up, run,
-    run_together,
+    Control, RunError, RunOptions, Unfinished, check_fits, check_interval, check_persistent, check_requests,
+    check_warm_up, run, run_together,
 };
 pub use session::{Command, Outcome, Progress, Results, SessionError, session, session_together};
 pub use whole_file::{Unwritten, check_file};

@@ -11,13 +11,14 @@ mod warm_up;
 pub use error::{RunError, Unfinished};
 pub use intervals::check_interval;
 pub use options::RunOptions;
-pub use programs::{check_fits, check_persistent};
+pub use programs::{check_fits, check_persistent, check_requests};
 pub use warm_up::check_warm_up;
 
 use crate::bus::BusRecorder;
 use crate::core_task::{CoreTask, Ends, Team};
 use crate::excerpt::ExcerptFile;
 use crate::record::{CoreTime, Footprint, Host, ReadTimes, Record, SCHEMA, UnverifiedWindow, ipc, read_latency_ns};
+use crate::request_task::RequestTask;
 use crate::sampling::{Detail, Sampler, Sampling};
 use catalogue::Machine;
 use chip::Chip;
@@ -32,8 +33,7 @@ use counting::Counting;
 use machine::llc::Inclusion;
 use machine::memory::MemorySystem;
 use machine::node::EpochCounters;
-use machine::paging::PageTable;
-use programs::{check_mapped, persistent};
+use programs::{check_mapped, pages, persistent};
 use sim::Executor;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -82,6 +82,7 @@ pub fn run_together<S: Source + 'static>(
     let started = Instant::now();
     check_fits(&sources, &options.machine)?;
     check_persistent(&sources, options)?;
+    check_requests(&sources, options)?;
     let mut counting = Counting::new(options, sources.len())?;
     let excerpt = ExcerptFile::begin(options.excerpt.as_ref(), options.detail)?;
     let mut bench = Bench::assemble(options, sources, &excerpt)?;
@@ -176,10 +177,8 @@ impl<S: Source + 'static> Bench<S> {
             None => shadow,
         };
         let shadow = Rc::new(RefCell::new(shadow));
-        let pages = PageTable::new(machine.memory.size, machine.memory.page, *seed)
-            .placed(machine.memory.placement, *seed)
-            .walked_by(machine.node.walker.as_ref());
-        let pages = Rc::new(RefCell::new(pages));
+        let requests = sources.iter().find_map(|source| source.origin().requests);
+        let pages = Rc::new(RefCell::new(pages(machine, *seed, requests)));
         let chip = Chip::new(clock, machine, shadow.clone());
         last_level::share(&chip, &scheme);
         excerpt.attach(&chip);
@@ -189,12 +188,19 @@ impl<S: Source + 'static> Bench<S> {
         let uncore = Uncore::start(clock, machine, chip.clone(), scheme.clone(), memory.clone());
         Persisting::start(clock, machine, &chip, &scheme, &memory);
         let meters = Meters { chip: chip.clone(), scheme, memory, channels, shadow: shadow.clone() };
+        let cores = if requests.is_some() { 1 } else { cores };
         let ends = Rc::new(Ends::new(cores));
         let (teams, programs) = enlist(sources, cores, *budget, &pages, &shadow);
         let sampler = sampler(options, &meters, &uncore)?;
         if sampler.is_some() {
             // The sampler says when the core gets its first instruction.
             programs.iter().for_each(|program| program.borrow_mut().pause_at(0));
+        }
+        if let Some(pace) = requests {
+            let program = programs[0].clone();
+            let task = RequestTask::new(clock, machine, (&chip, &uncore), program, (&ends, pace));
+            clock.spawn(task.run());
+            return Ok(Bench { executor, meters, sampler, pages, teams, programs, ends });
         }
         for (core, program) in programs.iter().enumerate() {
             let task = CoreTask {
@@ -311,9 +317,15 @@ impl<S: Source + 'static> Bench<S> {
             let retired = nodes.iter().map(|node| node.borrow().retired_at()).max().unwrap_or(Time::ZERO);
             let begun = nodes[0].borrow().start_of(before.counts.node.cycles);
             let counts = self.meters.read() - before.counts;
+            // Of requests, no core knows when the last was done: the run ends with it.
+            let (now, cycle) = (self.executor.clock().now(), nodes[0].borrow().start_of(1));
+            let (time, cycles) = match workload.requests {
+                Some(_) => (now.since(Time::ZERO), now.as_fs().div_ceil(cycle.as_fs())),
+                None => (retired.since(begun), counts.node.cycles),
+            };
             return Ok(Figures {
-                cycles: counts.node.cycles,
-                time_fs: retired.since(begun).as_fs(),
+                cycles,
+                time_fs: time.as_fs(),
                 read_latency_ns: read_latency_ns(&counts.llc),
                 dram_bytes: counts.dram_bytes(),
                 counts,

@@ -77,6 +77,9 @@ pub enum Control {
     /// The system call which was told last has made a part of an object durable: all lines there that were stored to since are
     /// flushed, and a persist fence follows. Followed by the object's number, and the part's first byte and its end.
     Sync = 18,
+    /// A request of a trace that lies behind the caches is about to come. Operand: the clock or the instructions that the
+    /// trace states for it.
+    Due = 19,
 }
 
 /// Bytes in a page of a [`Control::Page`] record.
@@ -281,6 +284,7 @@ impl Control {
             16 => Control::ObjectLine,
             17 => Control::ObjectCut,
             18 => Control::Sync,
+            19 => Control::Due,
             _ => return None,
         })
     }

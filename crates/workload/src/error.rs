@@ -77,7 +77,7 @@ pub enum WorkloadError {
     NotATrace(PathBuf),
     /// The file is no trace of any format.
     #[error(
-        "'{}' is not a trace: {found}; expected a trace of `casemate record` or of ChampSim, recognised by content",
+        "'{}' is not a trace: {found}; expected a trace of `casemate record`, ChampSim, Ramulator or DRAMsim3, recognised by content",
         .path.display()
     )]
     Unrecognised {
@@ -160,6 +160,18 @@ pub enum WorkloadError {
         number: u64,
         /// What is wrong with it.
         fault: crate::champsim::RecordFault,
+    },
+    /// A line of a text trace that is no request.
+    #[error("'{}' is {form}, but its line {number} is no request: {expected}", .path.display())]
+    RequestLine {
+        /// The file.
+        path: PathBuf,
+        /// What the lines before it are.
+        form: &'static str,
+        /// The line, counted from one.
+        number: u64,
+        /// What it should be.
+        expected: String,
     },
     /// The program that unpacks a trace cannot be started.
     #[error("'{}' is packed, and '{program}', which unpacks it, cannot be started: {source}", .path.display())]

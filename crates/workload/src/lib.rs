@@ -8,10 +8,12 @@ pub mod broadcast;
 pub mod champsim;
 pub mod deal;
 pub mod decode;
+mod drawn;
 mod error;
 pub mod kernels;
 pub mod live;
 mod packed;
+pub mod requests;
 pub mod shadow;
 mod source;
 pub mod stored;
@@ -22,4 +24,4 @@ pub mod trace;
 pub mod walker;
 
 pub use error::WorkloadError;
-pub use source::{Finish, Medium, Origin, Persistent, Source, Stretch, Supplier, Supply, Values};
+pub use source::{Finish, Medium, Origin, Pace, Persistent, Source, Stretch, Supplier, Supply, Values};

@@ -5,7 +5,7 @@
 
 use crate::error::WorkloadError;
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -18,6 +18,8 @@ const PACKED: [(&[u8], &str); 4] = [
 ];
 /// Longest of the first bytes.
 const MAGIC_BYTES: u64 = 6;
+/// Bytes of a line of text: more than any request has.
+const LINE_BYTES_MAX: u64 = 4 << 10;
 /// Bytes read at once.
 const BUFFER_BYTES: usize = 1 << 16;
 
@@ -67,6 +69,16 @@ impl Unpacked {
             return Ok(());
         }
         Err(WorkloadError::Unpacking { path: path.to_owned(), program, status })
+    }
+}
+
+impl Unpacked {
+    /// The next line of a text, without blanks at its ends; nothing at the end of the file. A line that is longer than a
+    /// request can be is cut there.
+    pub(crate) fn line(&mut self) -> std::io::Result<Option<Vec<u8>>> {
+        let mut line = Vec::new();
+        let got = (&mut self.reader).take(LINE_BYTES_MAX).read_until(b'\n', &mut line)?;
+        Ok((got > 0).then(|| line.trim_ascii().to_vec()))
     }
 }
 

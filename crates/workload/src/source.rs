@@ -102,6 +102,9 @@ pub struct Origin {
     /// What of its memory has to outlive a loss of power. Not said where that is all of it, as in older traces.
     #[serde(default, skip_serializing_if = "Persistent::is_all")]
     pub persistent: Persistent,
+    /// When its requests come, if it is a trace of requests that lie behind the caches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<Pace>,
     /// How often it started again at its end, since more was to run than it has.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub restarts: u64,
@@ -141,6 +144,18 @@ impl Origin {
     pub fn is_marked_region(&self) -> bool {
         self.conditions.iter().any(|(name, value)| name == MARKED_REGION && value == "yes")
     }
+}
+
+/// When the requests of a trace come that lies behind the caches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pace {
+    /// One a clock of memory's, as soon as it is taken.
+    AtOnce,
+    /// Not before the clock of memory's that the trace states.
+    AtClocks,
+    /// After so many instructions, which a core dispatches with a window of its own; addresses are virtual.
+    AfterInstructions,
 }
 
 /// Whose bytes the values are.

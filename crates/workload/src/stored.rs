@@ -2,11 +2,13 @@
 //! matter.
 //!
 //! A trace of Casemate's has a mark. ChampSim's format has none: a file is a trace of it if its first bytes are records
-//! that keep the format's rules ([`champsim::Record::from_bytes`]). Every further record is checked when it is read.
+//! that keep the format's rules ([`champsim::Record::from_bytes`]). A text is one of requests if its lines are of one
+//! [`Form`]. Every further record or line is checked when it is read.
 
 use crate::champsim::{self, RECORD_BYTES, Record};
 use crate::error::WorkloadError;
 use crate::packed::{Unpacked, unpacker};
+use crate::requests::{self, Form};
 use crate::source::{Persistent, Source};
 use crate::trace::{MAGIC, TraceReader};
 use serde::Serialize;
@@ -35,6 +37,9 @@ pub enum Format {
     Casemate,
     /// Of ChampSim.
     Champsim,
+    /// Requests as text, of another simulator.
+    #[serde(untagged)]
+    Requests(Form),
 }
 
 impl Format {
@@ -43,6 +48,7 @@ impl Format {
         match self {
             Format::Casemate => "a trace of `casemate record`",
             Format::Champsim => "a trace of ChampSim",
+            Format::Requests(form) => form.name(),
         }
     }
 }
@@ -76,8 +82,7 @@ pub fn recognise(path: &Path) -> Result<Format, WorkloadError> {
         return Err(unrecognised(format!("it is {what}")));
     }
     if is_text(&head) {
-        let count = if is_whole { format!("{} bytes of text", head.len()) } else { "text".to_owned() };
-        return Err(unrecognised(format!("it is {count}, and begins '{}'", first_line(&head))));
+        return check_lines(path, &head, is_whole).map(Format::Requests);
     }
     check_records(path, &head, is_whole)?;
     Ok(Format::Champsim)
@@ -95,6 +100,7 @@ pub fn open(path: &Path, seed: u64, persistent: Persistent) -> Result<Box<dyn So
             Err(WorkloadError::MappingsUnknown { path: path.to_owned(), format: format.name() })
         }
         Format::Champsim => champsim::open(path, seed, None),
+        Format::Requests(form) => requests::open(path, form, seed),
     }
 }
 
@@ -125,6 +131,40 @@ fn other(head: &[u8]) -> Option<String> {
 /// Whether bytes are text: no control characters but those of lines and columns.
 fn is_text(head: &[u8]) -> bool {
     head.iter().all(|byte| !byte.is_ascii_control() || byte.is_ascii_whitespace())
+}
+
+/// Whether lines of text are requests of one form: that of the first.
+fn check_lines(path: &Path, head: &[u8], is_whole: bool) -> Result<Form, WorkloadError> {
+    // Of a longer file the last line is cut off.
+    let end = if is_whole { head.len() } else { head.iter().rposition(|byte| *byte == b'\n').unwrap_or(0) };
+    let text = String::from_utf8_lossy(&head[..end]);
+    let lines = (1..).zip(text.lines().map(str::trim)).filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+    let mut found = None;
+    for (number, line) in lines {
+        match found {
+            None => found = Some(Form::of(line).ok_or_else(|| not_requests(path, head, is_whole))?),
+            Some(form) => {
+                form.parse(line).map_err(|expected| WorkloadError::RequestLine {
+                    path: path.to_owned(),
+                    form: form.name(),
+                    number,
+                    expected,
+                })?;
+            }
+        }
+    }
+    found.ok_or_else(|| not_requests(path, head, is_whole))
+}
+
+fn not_requests(path: &Path, head: &[u8], is_whole: bool) -> WorkloadError {
+    let count = if is_whole { format!("{} bytes of text", head.len()) } else { "text".to_owned() };
+    let line = first_line(head);
+    let vector = if ["R", "W"].contains(&line.split(' ').next().unwrap_or_default()) && line.contains(',') {
+        ", a request by bank, row and column, which depends on a mapping of addresses"
+    } else {
+        ""
+    };
+    WorkloadError::Unrecognised { path: path.to_owned(), found: format!("it is {count}, and begins '{line}'{vector}") }
 }
 
 fn first_line(head: &[u8]) -> String {
@@ -217,13 +257,13 @@ mod tests {
     #[test]
     fn bytes_of_anything_else_are_refused_for_what_they_are_plain_and_packed() {
         let folder = folder("others");
-        let text: Vec<u8> = (0..400).flat_map(|n| format!("{n:07} 11003072\n").into_bytes()).collect();
+        let text: Vec<u8> = (0..400).flat_map(|n| format!("{n:07} no trace\n").into_bytes()).collect();
         let mut archive = vec![0; 10_240];
         archive[..5].copy_from_slice(b"trace");
         archive[257..262].copy_from_slice(b"ustar");
         let random: Vec<u8> = (0..6_400u64).map(|n| units::random::mix(n) as u8).collect();
         let cases: [(&str, Vec<u8>, &str); 8] = [
-            ("text", text, "it is 6800 bytes of text, and begins '0000000 11003072'"),
+            ("text", text, "it is 6800 bytes of text, and begins '0000000 no trace'"),
             ("tar", archive, "a tar archive"),
             ("random", random, "no record of ChampSim's"),
             ("zeros", vec![0; 6_400], "the instruction's address is 0"),
@@ -260,6 +300,40 @@ mod tests {
         assert!(refused(&path).contains("447999 bytes"), "{}", refused(&path));
         std::fs::write(&path, packed(&path, "xz").split_at(200).0).unwrap();
         assert!(refused(&path).contains("xz cannot unpack"), "{}", refused(&path));
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_text_of_requests_is_recognised_by_its_lines_and_checked_to_its_end() {
+        let folder = folder("requests");
+        let path = folder.join("x.champsimtrace");
+        let cases = [
+            ("0x40 R\n0x80 W\n", Form::RamulatorMemory),
+            ("LD 0x40\nST 128\n", Form::RamulatorLoadStore),
+            ("# a comment\n\n3 64\n5 128 192", Form::RamulatorCpu),
+            ("0x40 READ 5\r\n0x80 WRITE 9\r\n", Form::Dramsim3),
+        ];
+        for (text, form) in cases {
+            std::fs::write(&path, text).unwrap();
+            let plain = path.clone();
+            let twice = folder.join("y");
+            std::fs::write(&twice, packed(&path, "zstd")).unwrap();
+            for path in [plain, twice] {
+                assert_eq!(recognise(&path).unwrap(), Format::Requests(form), "{text}");
+                assert_eq!(length(open(&path, 1, Persistent::All).unwrap()), 2, "{text}");
+                let for_window = open_champsim(&path, 1, 10).err().unwrap().to_string();
+                assert!(for_window.contains(form.name()), "{for_window}");
+            }
+        }
+        for (text, expected) in [
+            ("0x40 R\n0x80 READ 5\n", "line 2"),
+            ("1 64\n2\n", "line 2"),
+            ("R 0,1,2,100,32\n", "depends on a mapping of addresses"),
+            ("\n\n# nothing\n", "bytes of text"),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            assert!(refused(&path).contains(expected), "{text}: {}", refused(&path));
+        }
         std::fs::remove_dir_all(folder).unwrap();
     }
 }

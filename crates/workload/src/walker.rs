@@ -380,7 +380,7 @@ fn must_run_before(which: Control, detail: u8, operand: u64, ran: usize) -> usiz
         Control::Marker => ran.min(operand as usize),
         Control::Flush | Control::Fence => ran.min(usize::from(detail)),
         Control::Syscall => ran.saturating_sub(1),
-        Control::Ended => ran,
+        Control::Ended | Control::Due => ran,
         _ => 0,
     }
 }

@@ -24,7 +24,8 @@ Examples:
   casemate run --detail sampled -- sqlite3 :memory: < big.sql
       All of a long program: some units of it in detail, the rest warmed. Figures have 95 % intervals.
   casemate run --trace prog.trace --design mine.toml --json
-      A stored execution, a design file of your own, one JSON object on standard output.
+      A stored execution, a design file of your own, one JSON object on standard output. Traces of ChampSim, Ramulator
+      and DRAMsim3 are recognised by content (docs/TRACE_FORMAT.md).
   casemate run --workload bfs --with machine.engines.aes.latency_ns=25 --with design.parts.caches.counters="256 KB"
       The machine with slower AES units, and the designs with a larger cache of counters.
   casemate run --workload bfs --design ctr-mac --design sc64-bmt --with design.sc64-bmt.parts.caches.ways=16

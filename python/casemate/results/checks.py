@@ -94,8 +94,8 @@ class Checks(Result):
 
     @property
     def verdict(self) -> str:
-        """The outcome in a word: `passed`, `FAILED`, `FALSE ALARM`, or `not checked` where only load values are
-        missing that should have been compared.
+        """The outcome in a word: `passed`, `FAILED`, `FALSE ALARM`, or `not checked` where nothing is wrong, but no line
+        or no load value was compared that should have been.
         """
         if self.false_alarm:
             return "FALSE ALARM"
@@ -103,9 +103,8 @@ class Checks(Result):
             return "passed"
         is_wrong = (
             self.lines.lines_wrong + self.lines_lost + self.lines_stranded > 0
-            or self.lines.lines_checked == 0
             or bool(self.pad_reused)
             or (self.candidates is not None and self.candidates.disagreeing > 0)
             or (self.load_values is not None and self.load_values.verdict == "wrong")
         )
-        return "FAILED" if is_wrong or not self.not_compared else "not checked"
+        return "FAILED" if is_wrong else "not checked"

@@ -63,6 +63,10 @@ class Origin(Result):
     """Everything else that decides what the program does, as name and value."""
     persistent: Literal["all", "mapped"] = "all"
     """What of its memory has to outlive a loss of power: all, or what it maps shared from files."""
+    requests: Literal["at-once", "at-clocks", "after-instructions"] | None = None
+    """When its requests come, if it is a trace of requests that lie behind the caches: one a clock of memory's, not
+    before the clock that the trace states, or after so many instructions. They go to the memory controller with no
+    cache before it. Nothing for programs."""
     restarts: int = 0
     """How often it started again at its end, since more was to run than it has."""
     finish: Literal["running", "limit-reached"] | Exited | Killed
@@ -103,7 +107,7 @@ class TraceInfo(Result):
     """The file."""
     file_bytes: int
     """Its size in bytes."""
-    format: Literal["casemate", "champsim"]
+    format: Literal["casemate", "champsim", "ramulator-memory", "ramulator-load-store", "ramulator-cpu", "dramsim3"]
     """Its format, by its content."""
     origin: Origin
     """What was executed."""

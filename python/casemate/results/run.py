@@ -177,7 +177,8 @@ class Record(Result):
 
     def brief(self) -> str:
         """Where it ran, its speed and traffic, and whether its check passed."""
-        figures = f"IPC {self.ipc:.3f}, {size(self.dram_bytes)} of memory traffic"
+        speed = f"{self.time_fs / 1e9:.2f} us" if self.configuration.workload.requests else f"IPC {self.ipc:.3f}"
+        figures = f"{speed}, {size(self.dram_bytes)} of memory traffic"
         where = f"{self.configuration.title} on {self.machine} under {self.design}"
         return f"{where}: {figures}, {self.checks.verdict}"
 
@@ -296,8 +297,11 @@ class RunResults(Result):
         """What the cores' cycles were for, each cause as a part of the baseline's cycles for as many instructions.
 
         The baseline's parts add up to 1, a design's to its slowdown; what a cause has more than in the baseline is its
-        part of that. (Of several cores, to the slowdown of all cores' cycles together.)
+        part of that. (Of several cores, to the slowdown of all cores' cycles together.) Empty for a trace of requests,
+        which no core executes.
         """
+        if record.configuration.workload.requests:
+            return {}
         baseline = self.baseline_of(record)
         whole = baseline.core_time.cycles / baseline.node.instructions
         return {

@@ -6,6 +6,7 @@
 //! there are links it has to wait for, when it begins the last stretch of its way.
 
 use super::Chip;
+use super::direct::DirectReads;
 use crate::waits::Trip;
 use machine::coherence::{Claim, Supplier};
 use machine::llc::Inclusion;
@@ -63,12 +64,14 @@ pub struct UnderWay {
     /// Where they are.
     chip: Weak<Chip>,
     journeys: FxHashMap<LineAddr, Journey>,
+    /// Reads that no cache has asked for.
+    pub(super) direct: DirectReads,
 }
 
 impl UnderWay {
     /// Nothing is on its way on `chip`.
     pub fn new(chip: Weak<Chip>) -> UnderWay {
-        UnderWay { chip, journeys: FxHashMap::default() }
+        UnderWay { chip, journeys: FxHashMap::default(), direct: DirectReads::default() }
     }
 
     /// The journey of a line, if it is on one.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::testing::nop;
+use machine::paging::Placement;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use units::Bytes;
@@ -28,7 +29,8 @@ fn orders_of(instructions: u16, words: &[u64]) -> Vec<(usize, bool)> {
     };
     let words = [word::block(0, instructions)].iter().chain(words).copied().collect();
     let chunk = Chunk { new_blocks: vec![Arc::new(block)], words, ..Chunk::default() };
-    let pages = Rc::new(RefCell::new(PageTable::new(Bytes(LINES * LINE_BYTES as u64), Bytes(4096), 1)));
+    let pages =
+        Rc::new(RefCell::new(PageTable::new(Bytes(LINES * LINE_BYTES as u64), Bytes(4096), Placement::Blocks, 1)));
     let shadow = Rc::new(RefCell::new(Shadow::new(LINES)));
     let left = Rc::new(Cell::new(u64::MAX));
     let spaces = Spaces { programs: 1, program: 0, cores: 1 };

@@ -9,7 +9,7 @@ use super::{OutOfMemory, Placement};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
-use units::{Bytes, PAGE_BYTES};
+use units::{Bytes, PAGE_BYTES, PhysAddr};
 
 /// What the allocator hands out as a whole.
 const BLOCK_BYTES: u64 = 2 << 20;
@@ -30,6 +30,8 @@ enum Unused {
     Memory { count: u64, used: u64, blocks: Permutation, within_block: Permutation },
     /// These, which are parts of larger frames.
     Carved(Range<u64>),
+    /// Memory, by the physical address of each page.
+    Physical { count: u64, used: u64 },
 }
 
 /// All frames of one size.
@@ -57,6 +59,11 @@ impl Frames {
         Frames::of(page.0, Unused::Memory { count, used: 0, blocks, within_block })
     }
 
+    /// A memory of `size` in frames of `page` for pages whose addresses are physical.
+    pub fn physical(size: Bytes, page: Bytes) -> Frames {
+        Frames::of(page.0, Unused::Physical { count: size.0 / page.0, used: 0 })
+    }
+
     /// Frames of 4 KB that are parts of larger ones: none yet.
     pub fn carved() -> Frames {
         Frames::of(PAGE_BYTES as u64, Unused::Carved(0..0))
@@ -81,7 +88,7 @@ impl Frames {
     /// The size of memory.
     pub fn size(&self) -> Bytes {
         match &self.unused {
-            Unused::Memory { count, .. } => Bytes(count * self.page_bytes),
+            Unused::Memory { count, .. } | Unused::Physical { count, .. } => Bytes(count * self.page_bytes),
             Unused::Carved(_) => Bytes(0),
         }
     }
@@ -104,7 +111,7 @@ impl Frames {
     /// The most frames that were in use at once.
     pub fn used(&self) -> u64 {
         match &self.unused {
-            Unused::Memory { used, .. } => *used,
+            Unused::Memory { used, .. } | Unused::Physical { used, .. } => *used,
             Unused::Carved(_) => 0,
         }
     }
@@ -115,7 +122,23 @@ impl Frames {
     /// [`OutOfMemory`] if all are in use.
     pub fn take(&mut self) -> Result<u64, OutOfMemory> {
         let frame = self.free.pop().or_else(|| self.take_unused()).or_else(|| self.reclaim());
-        frame.ok_or(OutOfMemory { size: self.size(), page: Bytes(self.page_bytes) })
+        frame.ok_or(OutOfMemory::Full { size: self.size(), page: Bytes(self.page_bytes) })
+    }
+
+    /// A frame for the page of this number, which is the frame's own where addresses are physical.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`] if all are in use, or if memory has no such frame.
+    pub fn take_for(&mut self, page: u64) -> Result<u64, OutOfMemory> {
+        let size = self.size();
+        match &mut self.unused {
+            Unused::Physical { count, used } if page < *count => {
+                *used += 1;
+                Ok(page)
+            }
+            Unused::Physical { .. } => Err(OutOfMemory::Beyond { address: PhysAddr(page * self.page_bytes), size }),
+            _ => self.take(),
+        }
     }
 
     fn take_unused(&mut self) -> Option<u64> {
@@ -127,6 +150,7 @@ impl Frames {
                 Some(blocks.at(nth / per_block) * per_block + within_block.at(nth % per_block))
             }
             Unused::Carved(left) => left.next(),
+            Unused::Physical { .. } => None,
         }
     }
 

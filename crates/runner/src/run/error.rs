@@ -59,6 +59,14 @@ pub enum RunError {
         /// So far as it was run.
         instructions: u64,
     },
+    /// A trace of requests that lie behind the caches, and what it cannot be run with.
+    #[error("'{trace}' is a trace of requests behind the caches, and {rule}")]
+    Requests {
+        /// The trace.
+        trace: String,
+        /// The rule.
+        rule: String,
+    },
     /// How to sample it.
     #[error("{0}")]
     Sampling(String),

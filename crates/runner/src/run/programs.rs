@@ -1,10 +1,12 @@
 //! Whether programs can run so: what they need of the machine and of the design, as far as they say so.
 
 use super::{RunError, RunOptions};
+use crate::sampling::Detail;
 use catalogue::{Design, Machine};
 use chip::feed::FeedCounters;
+use machine::paging::PageTable;
 use units::Bytes;
-use workload::{Origin, Persistent, Source};
+use workload::{Origin, Pace, Persistent, Source};
 
 /// Whether there is a core for each program, and whether they fit the machine's memory together, as far as it is known before
 /// they run. A program of which it is not known fails when memory is full.
@@ -39,6 +41,39 @@ pub fn check_persistent<S: Source>(programs: &[S], options: &RunOptions) -> Resu
     let rule = "it makes all of memory durable, not only what is mapped: leave --persistent at all, or take a design that has \
                 each store by itself, as secpb-cobcm or plp-sp";
     Err(RunError::Design { design: name.clone(), rule: rule.into() })
+}
+
+/// The pages of a machine, for programs or for requests: these have physical addresses, or virtual ones that no core
+/// walks tables for.
+pub(super) fn pages(machine: &Machine, seed: u64, requests: Option<Pace>) -> PageTable {
+    let pages = PageTable::new(machine.memory.size, machine.memory.page, machine.memory.placement, seed);
+    match requests {
+        None => pages.walked_by(machine.node.walker.as_ref()),
+        Some(Pace::AfterInstructions) => pages,
+        Some(Pace::AtOnce | Pace::AtClocks) => pages.physical(),
+    }
+}
+
+/// Whether a trace of requests that lie behind the caches can run so: by itself, as a whole, without a core's stores.
+///
+/// # Errors
+/// [`RunError::Requests`].
+pub fn check_requests<S: Source>(programs: &[S], options: &RunOptions) -> Result<(), RunError> {
+    let Some(trace) = programs.iter().find(|program| program.origin().requests.is_some()) else { return Ok(()) };
+    let RunOptions { design, warm_up, detail, interval, .. } = options;
+    let rule = if programs.len() > 1 {
+        "runs alone, since it has no core".to_owned()
+    } else if *warm_up > 0 || interval.is_some() || !matches!(detail, Detail::All) {
+        "has no instructions to warm up, to sample or to count by interval: leave these options out".to_owned()
+    } else if design.parts.persistence.exists() {
+        let design = &design.name;
+        format!(
+            "has no stores in a program's order, which design {design} makes durable: take a design without persistence"
+        )
+    } else {
+        return Ok(());
+    };
+    Err(RunError::Requests { trace: trace.origin().program.join(" "), rule })
 }
 
 /// Whether each program of which only that has to outlive a loss of power has stored to a file that it maps shared; of a design that

@@ -17,6 +17,7 @@ mod machines;
 mod mapped;
 mod ocb3;
 mod reads;
+mod requests;
 mod runs;
 mod sampling;
 mod secpb;

@@ -92,6 +92,7 @@ fn origin(program: String, medium: Medium, seed: u64, conditions: Vec<(String, S
         medium,
         conditions,
         persistent: Persistent::All,
+        requests: None,
         restarts: 0,
         finish: Finish::Running,
     }

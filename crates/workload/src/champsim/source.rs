@@ -12,6 +12,7 @@
 //! it is first touched: [`Values::Seeded`](crate::Values) says so.
 
 use super::record::{INSTRUCTION_POINTER, Record, STACK_POINTER};
+use crate::drawn::Drawn;
 use crate::error::WorkloadError;
 use crate::source::{Finish, Origin, Source};
 use crate::stream::{Block, BlockId, Chunk, Strand};
@@ -19,21 +20,15 @@ use arrayvec::ArrayVec;
 use isa::{Class, Flow, Instruction, Reg};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
-use units::random::mix;
-use units::{LINE_BYTES, VirtAddr};
-use wire::word::{self, Birth, Control, LineCause};
+use units::VirtAddr;
+use wire::word::{self, Birth, Control};
 
 /// Words after which a chunk is handed over.
 const CHUNK_WORDS: usize = 8 << 10;
-/// Bytes of one access.
-const ACCESS_BYTES: u64 = 8;
 /// The longest instruction of the architecture.
 const LENGTH_MAX: u64 = 15;
 /// The length of instructions for which the trace does not give it.
 const LENGTH: u64 = 4;
-
-/// Lines marked together: as many as a word has bits.
-const LINES_PER_GROUP: u64 = 64;
 
 /// What distinguishes two blocks at one address.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -55,7 +50,6 @@ pub trait Trace: Iterator<Item = Result<Record, WorkloadError>> + Send {
 pub struct ChampsimSource<R> {
     records: R,
     origin: Origin,
-    seed: u64,
     /// The record that comes next; it decides the length of the one before.
     ahead: Option<Record>,
     started: bool,
@@ -65,9 +59,7 @@ pub struct ChampsimSource<R> {
     further: FxHashMap<u64, Vec<(Shape, BlockId)>>,
     declared: u32,
     names: RegisterNames,
-    /// Which lines were touched before: a bit for each, by group.
-    told: FxHashMap<u64, u64>,
-    stores: u64,
+    drawn: Drawn,
 }
 
 impl<R: Trace> ChampsimSource<R> {
@@ -76,15 +68,13 @@ impl<R: Trace> ChampsimSource<R> {
         ChampsimSource {
             records,
             origin,
-            seed,
             ahead: None,
             started: false,
             first: FxHashMap::default(),
             further: FxHashMap::default(),
             declared: 0,
             names: RegisterNames::default(),
-            told: FxHashMap::default(),
-            stores: 0,
+            drawn: Drawn::new(seed),
         }
     }
 
@@ -92,13 +82,12 @@ impl<R: Trace> ChampsimSource<R> {
         let id = self.block(record, next, chunk);
         chunk.words.push(word::block(id, 1));
         for address in record.loads.into_iter().filter(|address| *address != 0) {
-            let address = self.touch(address, chunk);
+            let address = self.drawn.touch(address, chunk);
             chunk.words.push(word::access(false, 3, false, 0, address));
         }
         for address in record.stores.into_iter().filter(|address| *address != 0) {
-            let address = self.touch(address, chunk);
-            self.stores += 1;
-            chunk.words.extend([word::access(true, 3, true, 0, address), mix(self.seed ^ mix(self.stores))]);
+            let address = self.drawn.touch(address, chunk);
+            self.drawn.store(address, chunk);
         }
     }
 
@@ -132,19 +121,6 @@ impl<R: Trace> ChampsimSource<R> {
             here.push(new);
             new.1
         })
-    }
-
-    /// Sends what the line of `address` holds if it is touched for the first time; returns the address of the access.
-    fn touch(&mut self, address: u64, chunk: &mut Chunk) -> u64 {
-        let address = address % word::ADDRESS_END / ACCESS_BYTES * ACCESS_BYTES;
-        let line = address / LINE_BYTES as u64;
-        let (told, bit) = (self.told.entry(line / LINES_PER_GROUP).or_default(), 1 << (line % LINES_PER_GROUP));
-        if *told & bit == 0 {
-            *told |= bit;
-            chunk.words.push(word::control(Control::Line, LineCause::FirstTouch as u8, line * LINE_BYTES as u64));
-            chunk.words.extend((0..8).map(|index| mix(self.seed ^ mix(line * 8 + index))));
-        }
-        address
     }
 }
 

@@ -87,6 +87,7 @@ impl KernelSource {
             medium: Medium::BuiltIn,
             conditions: settings.conditions().into_iter().chain([("seed".into(), seed.to_string())]).collect(),
             persistent: Persistent::All,
+            requests: None,
             restarts: 0,
             finish: Finish::Running,
         };

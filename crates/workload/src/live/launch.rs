@@ -182,6 +182,7 @@ fn origin(options: &LiveOptions, qemu_version: String) -> Origin {
         medium: Medium::Live,
         conditions: conditions.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec(),
         persistent: options.persistent,
+        requests: None,
         restarts: 0,
         finish: Finish::Running,
     }

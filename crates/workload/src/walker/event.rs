@@ -144,6 +144,13 @@ pub enum Event<'a> {
         /// Of which strand.
         strand: Strand,
     },
+    /// The step handed out next is a request of a trace that lies behind the caches.
+    Due {
+        /// Of which strand.
+        strand: Strand,
+        /// The clock or the instructions that the trace states for it.
+        operand: u64,
+    },
     /// A process image begins.
     ProcessStarted {
         /// Its number.
@@ -199,6 +206,7 @@ pub(super) fn plain(
         (Control::Lost, _) => Event::Lost { strand },
         (Control::Flush, _) => Event::Flush { strand, addr: VirtAddr(operand) },
         (Control::Fence, _) => Event::Fence { strand },
+        (Control::Due, _) => Event::Due { strand, operand },
         (Control::Page, &[object, index, sent]) => {
             let page = ShownPage { detail: PageDetail::unpack(detail), object: (object, index), sent };
             Event::Page { strand, addr: VirtAddr(operand), page }

@@ -40,6 +40,7 @@ pub fn origin() -> Origin {
         medium: Medium::BuiltIn,
         conditions: Vec::new(),
         persistent: Persistent::All,
+        requests: None,
         restarts: 0,
         finish: Finish::Exited(0),
     }

@@ -1,0 +1,70 @@
+//! The memory controller's side of requests that come with no cache before them.
+
+use super::Uncore;
+use catalogue::Machine;
+use protection::execution::{Attended, Clipper, Explained, Timed};
+use sim::resource::WorkQueue;
+use std::rc::Rc;
+use units::{LineAddr, Word};
+
+/// The core that stands for the requests in a record.
+const CORE: usize = 0;
+
+/// Takes requests to memory: as many reads at once as the last-level cache has miss registers, and as many writes as it
+/// has buffers for lines on their way out.
+pub struct Requests {
+    uncore: Rc<Uncore>,
+    reads: WorkQueue<LineAddr>,
+    most_reads: usize,
+}
+
+impl Requests {
+    /// Starts the readers.
+    pub fn start(uncore: &Rc<Uncore>, machine: &Machine) -> Rc<Requests> {
+        let (reads, most_reads) = (WorkQueue::new(&uncore.clock), machine.llc.mshrs);
+        let requests = Rc::new(Requests { uncore: uncore.clone(), reads, most_reads });
+        let plain = || Timed::new(&uncore.memory);
+        for _ in 0..most_reads {
+            match uncore.chip.excerpt.get() {
+                None => uncore.clock.spawn(requests.clone().read_forever(plain())),
+                Some(excerpt) => {
+                    let kept = Explained::keeping(plain(), Clipper::new(excerpt));
+                    uncore.clock.spawn(requests.clone().read_forever(kept))
+                }
+            };
+        }
+        requests
+    }
+
+    /// Whether another read is taken now.
+    pub fn takes_read(&self) -> bool {
+        self.uncore.reads.get() < self.most_reads
+    }
+
+    /// Reads a line, as the read of this number.
+    pub fn read(&self, line: LineAddr, number: u64) {
+        self.uncore.look_ahead(line);
+        if self.uncore.chip.read_directly(line, number) {
+            self.uncore.reads.set(self.uncore.reads.get() + 1);
+            self.reads.push(self.uncore.clock.now(), line);
+        }
+    }
+
+    /// Writes a line, as soon as a buffer is free.
+    pub async fn write(&self, line: LineAddr) {
+        self.uncore.writeback_buffer().await;
+        self.uncore.chip.write_directly(line);
+    }
+
+    async fn read_forever<V: Attended>(self: Rc<Requests>, verbs: V) {
+        let Uncore { chip, scheme, reads, .. } = &*self.uncore;
+        loop {
+            let line = self.reads.next().await;
+            verbs.reads(CORE, line);
+            scheme.read_at_controller(&verbs, line, Word::default()).await;
+            reads.set(reads.get() - 1);
+            chip.wake_issuer();
+            self.uncore.tell_of_rest();
+        }
+    }
+}

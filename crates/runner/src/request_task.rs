@@ -1,0 +1,164 @@
+//! The task that issues a trace of requests that lie behind the caches: no core runs, and no cache is asked.
+//!
+//! At most one request a clock of memory's comes to the controller, in the order of the trace; one that is not taken holds
+//! up those behind it. A write waits until no read of its line is under way.
+//!
+//! Ramulator's CPU traces state instructions instead. A core dispatches them at its width; a read that is not released
+//! lets it dispatch no more instructions than its window has behind it. They depend on nothing.
+
+use crate::core_task::Ends;
+use catalogue::Machine;
+use chip::Chip;
+use chip::feed::{FeedError, Program};
+use chip::uncore::{Requests, Uncore};
+use machine::node::Feed;
+use sim::Clock;
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::Poll;
+use units::{Cycles, LineAddr, Time};
+use workload::deal::Hand;
+use workload::{Pace, Source};
+
+/// One line of the trace.
+struct Request {
+    read: Option<LineAddr>,
+    write: Option<LineAddr>,
+    due: u64,
+}
+
+/// The core that a CPU trace is dispatched by.
+struct Window {
+    clock: units::Clock,
+    width: u64,
+    entries: u64,
+    /// Instructions that were dispatched.
+    dispatched: u64,
+    /// The cycle of the last.
+    cycle: u64,
+}
+
+/// Issues the requests of a trace.
+pub struct RequestTask<S> {
+    clock: Clock,
+    chip: Rc<Chip>,
+    uncore: Rc<Uncore>,
+    requests: Rc<Requests>,
+    program: Rc<RefCell<Program<Hand<S>>>>,
+    ends: Rc<Ends>,
+    pace: Pace,
+    memory_clock: units::Clock,
+    window: Window,
+}
+
+impl<S: Source + 'static> RequestTask<S> {
+    /// For the trace `program` on a machine.
+    pub fn new(
+        clock: &Clock,
+        machine: &Machine,
+        (chip, uncore): (&Rc<Chip>, &Rc<Uncore>),
+        program: Rc<RefCell<Program<Hand<S>>>>,
+        (ends, pace): (&Rc<Ends>, Pace),
+    ) -> RequestTask<S> {
+        let node = &machine.node;
+        RequestTask {
+            clock: clock.clone(),
+            chip: chip.clone(),
+            uncore: uncore.clone(),
+            requests: Requests::start(uncore, machine),
+            program,
+            ends: ends.clone(),
+            pace,
+            memory_clock: machine.memory_config().device.clock(),
+            window: Window {
+                clock: node.clock_mhz.clock(),
+                width: node.dispatch_width.into(),
+                entries: node.rob.into(),
+                dispatched: 0,
+                cycle: 0,
+            },
+        }
+    }
+
+    /// Issues all of them, and ends when the last is done.
+    pub async fn run(mut self) {
+        poll_fn(|_| {
+            self.chip.set_issuer(self.clock.current_task());
+            Poll::Ready(())
+        })
+        .await;
+        let mut number = 0;
+        let mut next = Time::ZERO;
+        loop {
+            let request = match self.next() {
+                Ok(Some(request)) => request,
+                Ok(None) => break,
+                Err(error) => return self.ends.fail(error),
+            };
+            self.chip.forget_what_left();
+            number = self.come(&request, number, next).await;
+            if let Some(line) = request.read {
+                self.until(|task| task.requests.takes_read()).await;
+                self.requests.read(line, number);
+            }
+            if let Some(line) = request.write {
+                self.until(|task| !task.chip.is_read_directly(line)).await;
+                self.requests.write(line).await;
+            }
+            next = self.edge(self.memory_clock.cycle_at_or_after(self.clock.now()).0 + 1);
+        }
+        self.until(|task| {
+            task.uncore.wake_at_rest();
+            task.uncore.is_at_rest()
+        })
+        .await;
+        self.ends.ended();
+    }
+
+    fn next(&self) -> Result<Option<Request>, FeedError> {
+        let mut program = self.program.borrow_mut();
+        let Some(step) = program.next()? else { return Ok(None) };
+        let line = |store| step.touches.iter().find(|touch| touch.store == store).map(|touch| touch.line);
+        let (read, write) = (line(false), line(true));
+        Ok(Some(Request { read, write, due: program.due() }))
+    }
+
+    /// Waits until a request comes, which is not before `next`; returns its number, which of a CPU trace is that of its
+    /// instruction.
+    async fn come(&mut self, request: &Request, number: u64, next: Time) -> u64 {
+        match self.pace {
+            Pace::AtOnce => self.sleep_until(next).await,
+            Pace::AtClocks => self.sleep_until(self.edge(request.due).max(next)).await,
+            Pace::AfterInstructions => return self.dispatch(request.due).await,
+        }
+        number + 1
+    }
+
+    /// Waits until `before` instructions and then that of the request are dispatched; returns the number of the latter.
+    async fn dispatch(&mut self, before: u64) -> u64 {
+        let Window { clock, width, entries, .. } = self.window;
+        let dispatched = self.window.dispatched + before + 1;
+        let cycles = dispatched / width - self.window.dispatched / width;
+        self.sleep_until(clock.start_of(Cycles(self.window.cycle + cycles))).await;
+        self.until(|task| task.chip.oldest_direct_read().is_none_or(|oldest| oldest + entries > dispatched)).await;
+        self.window.dispatched = dispatched;
+        self.window.cycle = clock.cycle_at_or_after(self.clock.now()).0;
+        dispatched
+    }
+
+    fn edge(&self, clocks: u64) -> Time {
+        self.memory_clock.start_of(Cycles(clocks))
+    }
+
+    async fn sleep_until(&self, time: Time) {
+        if time > self.clock.now() {
+            self.clock.sleep(time.since(self.clock.now())).await;
+        }
+    }
+
+    /// Waits until a condition holds that changes when a line is released or everything comes to rest.
+    async fn until(&self, condition: impl Fn(&RequestTask<S>) -> bool) {
+        poll_fn(|_| if condition(self) { Poll::Ready(()) } else { Poll::Pending }).await;
+    }
+}

@@ -1,0 +1,108 @@
+//! From lines of text to the stream that the machine reads.
+
+use super::form::{Entry, Form};
+use crate::drawn::{ACCESS_BYTES, Drawn};
+use crate::error::WorkloadError;
+use crate::packed::Unpacked;
+use crate::source::{Finish, Origin, Source};
+use crate::stream::{Block, BlockId, Chunk, Strand};
+use arrayvec::ArrayVec;
+use isa::{Class, Flow, Instruction};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use units::{LINE_BYTES, VirtAddr};
+use wire::word::{self, Birth, Control};
+
+/// Words after which a chunk is handed over.
+const CHUNK_WORDS: usize = 8 << 10;
+
+/// A text trace as a source of chunks.
+pub(super) struct RequestSource {
+    path: PathBuf,
+    bytes: Unpacked,
+    form: Form,
+    origin: Origin,
+    drawn: Drawn,
+    /// Lines read so far.
+    lines: u64,
+}
+
+impl RequestSource {
+    pub(super) fn new(path: &Path, bytes: Unpacked, form: Form, (origin, seed): (Origin, u64)) -> RequestSource {
+        RequestSource { path: path.to_owned(), bytes, form, origin, drawn: Drawn::new(seed), lines: 0 }
+    }
+
+    /// The next line that is a request; nothing at the end.
+    fn entry(&mut self) -> Result<Option<Entry>, WorkloadError> {
+        loop {
+            let line = self.bytes.line().map_err(WorkloadError::io("reading", &self.path))?;
+            let Some(line) = line else {
+                self.bytes.check_end(&self.path)?;
+                return Ok(None);
+            };
+            self.lines += 1;
+            if line.is_empty() || line.starts_with(b"#") {
+                continue;
+            }
+            let line = String::from_utf8_lossy(&line);
+            return self.form.parse(&line).map(Some).map_err(|expected| WorkloadError::RequestLine {
+                path: self.path.clone(),
+                form: self.form.name(),
+                number: self.lines,
+                expected,
+            });
+        }
+    }
+
+    fn emit(&mut self, Entry { read, write, due }: Entry, chunk: &mut Chunk) {
+        chunk.words.push(word::control(Control::Due, 0, due));
+        chunk.words.push(word::block(0, 1));
+        if let Some(address) = read {
+            let line = self.drawn.touch(address / LINE_BYTES as u64 * LINE_BYTES as u64, chunk);
+            chunk.words.push(word::access(false, 3, false, 0, line));
+        }
+        if let Some(address) = write {
+            let line = self.drawn.touch(address / LINE_BYTES as u64 * LINE_BYTES as u64, chunk);
+            (0..LINE_BYTES as u64 / ACCESS_BYTES).for_each(|word| self.drawn.store(line + word * ACCESS_BYTES, chunk));
+        }
+    }
+}
+
+impl Source for RequestSource {
+    fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, WorkloadError> {
+        let mut chunk = Chunk { strand: Strand::default(), ..Chunk::default() };
+        if self.lines == 0 {
+            let beginning =
+                [word::control(Control::Process, Birth::First as u8, 0), word::control(Control::Thread, 0, 0)];
+            chunk.words.extend(beginning);
+            let instructions = vec![request()];
+            chunk.new_blocks.push(Arc::new(Block { id: BlockId(0), instructions, code: Box::default() }));
+        }
+        while chunk.words.len() < CHUNK_WORDS {
+            let Some(entry) = self.entry()? else { break };
+            self.emit(entry, &mut chunk);
+        }
+        if chunk.words.is_empty() {
+            self.origin.finish = Finish::Exited(0);
+            return Ok(None);
+        }
+        Ok(Some(Arc::new(chunk)))
+    }
+
+    fn origin(&self) -> &Origin {
+        &self.origin
+    }
+}
+
+/// What a request stands for in the stream: no core executes it.
+fn request() -> Instruction {
+    Instruction {
+        pc: VirtAddr(0),
+        bytes: 1,
+        class: Class::IntAlu,
+        flow: Flow::Next,
+        address_sources: ArrayVec::new(),
+        sources: ArrayVec::new(),
+        destinations: ArrayVec::new(),
+    }
+}
