@@ -34,6 +34,7 @@ COMMANDS = {
     "trace": "Look at stored executions.",
     "bus": "Look at what crossed the pins of memory in a run.",
     "excerpt": "Look at what every unit did in a window of a run.",
+    "machine": "Make machine files of other simulators' configurations.",
     "cost": "Say what a design costs beside time: batteries, and area and energy of hardware.",
     "bench": "Measure what this computer itself can do: AES-GCM on its processor.",
     "validate": "Compare the simulated machine with public simulators.",

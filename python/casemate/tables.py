@@ -11,6 +11,7 @@ from casemate import amounts
 from casemate.results.bus import BusInfo
 from casemate.results.catalogue import Layout
 from casemate.results.excerpt import ExcerptInfo
+from casemate.results.imported import ImportedMachine
 from casemate.results.origin import Exited, Killed, Origin, Seeded, TraceInfo
 from casemate.results.validation import Validation
 from casemate.results.window import Window
@@ -199,6 +200,23 @@ def window_table(window: Window) -> RenderableType:
         said = f"{latency:.1f} cycles" if name == "LLC" and latency is not None else ""
         table.add_row(name, f"{seen.accesses:,}", f"{seen.misses:,}", said)
     return Group(speed, table)
+
+
+def imported_table(machine: ImportedMachine) -> RenderableType:
+    """What became of each key of another simulator's configuration that the machine has not got as it is."""
+    table = plain_table("key", "value", "in the machine")
+    for fate in ("changed", "no counterpart"):
+        table.add_section()
+        for key in machine.keys:
+            if key.fate == fate:
+                style = "yellow" if fate == "changed" else "dim"
+                table.add_row(key.key, key.value, Text(f"{fate}: {key.said}", style=style))
+    taken = sum(key.fate == "taken" for key in machine.keys)
+    title = Text.assemble(
+        (machine.name, "bold"), f": {taken} of {len(machine.keys)} keys of {machine.file} ({machine.of}) as they are"
+    )
+    size = f"memory.size is half of its {amounts.size(machine.memory_bytes)}: the rest is for metadata"
+    return Group(title, *([table] if taken < len(machine.keys) else []), Text(size))
 
 
 def validation_table(report: Validation) -> RenderableType:

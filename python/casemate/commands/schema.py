@@ -28,6 +28,7 @@ KINDS = {
     "record": "Recording",
     "trace": "TraceInfo",
     "bus": "BusInfo",
+    "machine import": "ImportedMachine",
     "excerpt": "ExcerptInfo",
     "cost secpb": "BatteryCost",
     "cost engine": "HardwareCost",

@@ -31,6 +31,7 @@ from casemate.results.derivation import Derivation, DerivedRow, DerivedTable, En
 from casemate.results.excerpt import ExcerptAbout, ExcerptInfo, UnitWork
 from casemate.results.explain import Cause, Explanation, Explanations, OnChip, Row, Scenario, Span, Spread
 from casemate.results.hardware import Area, CoreCost, EnergyOfLine, Fpga, HardwareCost, Scaling, Speed
+from casemate.results.imported import ImportedKey, ImportedMachine
 from casemate.results.intervals import Interval
 from casemate.results.origin import Origin, Recording, Totals, TraceInfo
 from casemate.results.predicted import Predicted, Speculation
@@ -81,6 +82,8 @@ __all__ = [
     "Fpga",
     "HardwareCost",
     "Implementation",
+    "ImportedKey",
+    "ImportedMachine",
     "Interval",
     "Layout",
     "Listing",

@@ -94,8 +94,8 @@ class Checks(Result):
 
     @property
     def verdict(self) -> str:
-        """The outcome in a word: `passed`, `FAILED`, `FALSE ALARM`, or `not checked` where nothing is wrong, but no line
-        or no load value was compared that should have been.
+        """The outcome in a word: `passed`, `FAILED`, `FALSE ALARM`, or `not checked` where nothing is wrong, but no
+        line or no load value was compared that should have been.
         """
         if self.false_alarm:
             return "FALSE ALARM"

@@ -1,0 +1,15 @@
+"""Configurations of DRAM simulators as machine files: DRAMsim3's `.ini`, and Ramulator 2's YAML.
+
+| file | part |
+|---|---|
+| `ini.py`, `block_yaml.py` | the two syntaxes, with the line of each key |
+| `dramsim3.py`, `ramulator2.py` | the keys of each simulator, and the presets of Ramulator 2 |
+| `channel.py` | the channel that they describe, and what became of each key |
+| `machine.py` | the machine file: that channel on the machine `modern` |
+
+What a simulator's configuration does not describe (cores, caches, the units of protection) is that of `modern`.
+"""
+
+from casemate.imported.machine import import_machine
+
+__all__ = ["import_machine"]

@@ -1,0 +1,104 @@
+"""The part of YAML that Ramulator 2's configurations use: blocks of keys, lists of scalars or blocks, comments.
+
+Anchors, tags, flow collections with keys and texts of several lines are refused with their line.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from casemate._core import CasemateError
+
+KEY = re.compile(r"^(?P<key>[A-Za-z_][\w .+-]*?)\s*:(?:\s+(?P<value>.*))?$")
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line with something on it."""
+
+    number: int
+    indent: int
+    text: str
+
+
+def parse(path: Path, text: str) -> dict[str, str]:
+    """All scalars as `Key.key`, of lists with their position. Raises `CasemateError` with the line that is none."""
+    lines = []
+    for number, raw in enumerate(text.splitlines(), 1):
+        bare = re.sub(r"(^|\s)#.*$", "", raw).rstrip()
+        if "\t" in bare[: len(bare) - len(bare.lstrip())]:
+            raise CasemateError(f"'{path}', line {number}: tabs do not indent in YAML: expected blanks")
+        if bare.strip() and bare.strip() != "---":
+            lines.append(Line(number, len(bare) - len(bare.lstrip()), bare.strip()))
+    values: dict[str, str] = {}
+    _Reader(path, lines, values).block(0, len(lines), "")
+    return values
+
+
+class _Reader:
+    def __init__(self, path: Path, lines: list[Line], values: dict[str, str]) -> None:
+        self._path, self._lines, self._values = path, lines, values
+
+    def block(self, first: int, end: int, prefix: str) -> None:
+        """A block of keys, or a list, from one line to before another."""
+        at, entry = first, 0
+        while at < end:
+            line = self._lines[at]
+            if line.indent != self._lines[first].indent:
+                raise self._wrong(line, "its indentation is that of no block")
+            below = at + 1
+            is_entry = line.text == "-" or line.text.startswith("- ")
+            while below < end and (
+                self._lines[below].indent > line.indent
+                or (
+                    not is_entry
+                    and self._lines[below].indent == line.indent
+                    and self._lines[below].text[:2] in ("-", "- ")
+                )
+            ):
+                below += 1
+            if is_entry:
+                self._entry(at, below, f"{prefix}{entry}")
+                entry += 1
+            else:
+                self._key(line, at + 1, below, prefix)
+            at = below
+
+    def _entry(self, at: int, below: int, name: str) -> None:
+        line = self._lines[at]
+        rest = line.text[1:].strip()
+        if rest and not KEY.match(rest):
+            if below > at + 1:
+                raise self._wrong(self._lines[at + 1], "it belongs to a scalar of a list")
+            self._scalar(line, name, rest)
+            return
+        if rest:
+            self._lines[at] = Line(line.number, line.indent + line.text.index(rest), rest)
+        self.block(at if rest else at + 1, below, f"{name}.")
+
+    def _key(self, line: Line, first: int, end: int, prefix: str) -> None:
+        found = KEY.match(line.text)
+        if not found:
+            raise self._wrong(line, f"'{line.text}' is no key")
+        name, value = prefix + found["key"], (found["value"] or "").strip()
+        if not value:
+            self.block(first, end, f"{name}.")
+        elif first < end:
+            raise self._wrong(self._lines[first], f"{name} has a value already")
+        elif name in self._values:
+            raise self._wrong(line, f"{name} is there twice")
+        else:
+            self._scalar(line, name, value)
+
+    def _scalar(self, line: Line, name: str, value: str) -> None:
+        if value.startswith("[") and value.endswith("]"):
+            for number, each in enumerate(filter(None, (part.strip() for part in value[1:-1].split(",")))):
+                self._scalar(line, f"{name}.{number}", each)
+            return
+        if value[0] in "{[&*!|>%@`":
+            raise self._wrong(line, f"'{value}' is of a part of YAML that is not read here: expected a plain value")
+        quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
+        self._values[name] = value[1:-1] if quoted else value
+
+    def _wrong(self, line: Line, what: str) -> CasemateError:
+        return CasemateError(f"'{self._path}', line {line.number}: {what}")

@@ -1,0 +1,108 @@
+"""The machine file of an imported configuration: its channel, on the machine `modern`."""
+
+import os
+import re
+import tempfile
+from fractions import Fraction
+from pathlib import Path
+
+from casemate import api
+from casemate._core import CasemateError
+from casemate.imported import block_yaml, dramsim3, ini, ramulator2
+from casemate.imported.channel import Channel, Keys
+from casemate.results.imported import ImportedMachine
+
+BASE = "modern"
+"""The machine that has what the configuration does not describe."""
+
+REPLACED = ("name", "summary", "dram.", "memory.size", "memory.channels", "memory.interleave.")
+"""Keys of that machine that the configuration decides, or beginnings of them."""
+
+
+def import_machine(path: str | os.PathLike[str], *, name: str | None = None) -> ImportedMachine:
+    """Makes a machine of DRAMsim3's `.ini` or Ramulator 2's YAML; its name is the file's, unless one is given.
+
+    Raises `CasemateError` for a file that is neither, and for one that describes what no machine can have.
+    """
+    file = Path(path)
+    try:
+        text = file.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
+        raise CasemateError(f"cannot read '{file}': {why}") from error
+    called = name or re.sub(r"[^a-z0-9]+", "-", file.stem.lower()).strip("-") or "imported"
+    if re.search(r"(?m)^\s*\[\w+\]", text):
+        keys = Keys(file, ini.parse(file, text))
+        if not any(key.startswith(("dram_structure.", "timing.")) for key in keys.values):
+            raise CasemateError(
+                f"'{file}' has no section [dram_structure] or [timing]: expected a configuration of DRAMsim3, "
+                "or Ramulator 2's YAML"
+            )
+        simulator, channel = "DRAMsim3", dramsim3.channel(keys)
+    elif re.search(r"(?m)^MemorySystem\s*:", text):
+        keys = Keys(file, block_yaml.parse(file, text))
+        simulator, channel = "Ramulator 2", ramulator2.channel(keys)
+    else:
+        raise CasemateError(
+            f"'{file}' is neither DRAMsim3's .ini (with [dram_structure]) nor Ramulator 2's YAML (with MemorySystem:)"
+        )
+    toml = _toml(called, f"The memory of {file.name} ({simulator}) on the machine {BASE}.", channel)
+    _check(file, toml)
+    return ImportedMachine.model_validate(
+        {
+            "name": called,
+            "of": simulator,
+            "file": str(file),
+            "memory_bytes": channel.bytes(),
+            "keys": keys.all(),
+            "toml": toml,
+        }
+    )
+
+
+def _toml(name: str, summary: str, channel: Channel) -> str:
+    """The text of the machine file."""
+    values = {
+        setting.key: setting.value
+        for setting in api.settings("machine", BASE).settings
+        if setting.source == "file" and setting.value is not None and not setting.key.startswith(REPLACED)
+    }
+    # Half of it is for metadata: no design has as much.
+    values |= {"memory.size": f'"{channel.bytes() // 2 >> 20} MB"', "memory.channels": str(channel.channels)}
+    values["memory.interleave.lines"] = str(channel.interleave_lines)
+    values |= {
+        "dram.clock_mhz": _clock(channel.clock), "dram.read_queue": str(channel.read_queue),
+        "dram.write_queue": str(channel.write_queue), "dram.drain_start": str(channel.drain_start),
+        "dram.drain_stop": str(channel.drain_stop), "dram.page_policy": channel.page_policy,
+        "dram.address_map": f'"{channel.address_map}"', "dram.scheduler": channel.scheduler,
+    }  # fmt: skip
+    values |= {f"dram.organisation.{key}": str(value) for key, value in channel.organisation.items()}
+    values |= {f"dram.timing.{key}": str(value) for key, value in channel.timing.items()}
+    tables: dict[str, list[str]] = {}
+    for key, value in values.items():
+        table, _, last = key.rpartition(".")
+        tables.setdefault(table, []).append(f"{last} = {value}")
+    quoted = summary.replace("\\", "\\\\").replace('"', '\\"')
+    lines = [f'name = "{name}"', f'summary = "{quoted}"', *tables.pop("", [])]
+    for table, entries in tables.items():
+        lines += ["", f"[{table}]", *entries]
+    return "\n".join(lines) + "\n"
+
+
+def _clock(megahertz: Fraction) -> str:
+    if megahertz.denominator == 1:
+        return str(megahertz.numerator)
+    return f'"{megahertz.numerator}/{megahertz.denominator} MHz"'
+
+
+def _check(file: Path, toml: str) -> None:
+    """Raises `CasemateError` if no machine can be so."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(folder) / "machine.toml"
+        made.write_text(toml, "utf-8")
+        try:
+            api.settings("machine", str(made))
+        except CasemateError as error:
+            raise CasemateError(
+                f"'{file}' describes what no machine can have: {str(error).replace(str(made), 'it')}"
+            ) from error

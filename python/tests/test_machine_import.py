@@ -1,0 +1,231 @@
+"""Machines made of configurations of DRAMsim3 and Ramulator 2."""
+
+from pathlib import Path
+
+import jsonschema
+import pytest
+from casemate import CasemateError
+from casemate.imported import import_machine
+from conftest import Casemate
+
+DRAMSIM3 = """\
+[dram_structure]
+protocol = DDR4
+bankgroups = 4
+banks_per_group = 4
+rows = 32768   ; a comment
+columns = 1024
+device_width = 8
+BL = 8
+
+[timing]
+tCK = 0.83
+CL = 17
+CWL = 12
+tRCD = 17
+tRP = 17
+tRAS = 39
+tRFC = 312
+tREFI = 9400
+tRRD_S = 4
+tRRD_L = 6
+tWTR_S = 3
+tWTR_L = 9
+tFAW = 26
+tWR = 18
+tRTP = 9
+tCCD_S = 4
+tCCD_L = 6
+tXP = 8
+
+[power]
+VDD = 1.2
+
+[system]
+channel_size = 8192
+channels = 2
+bus_width = 64
+address_mapping = rorababgchco
+row_buf_policy = CLOSE_PAGE
+trans_queue_size = 24
+
+[other]
+output_level = 1
+invented = yes
+"""
+
+RAMULATOR2 = """\
+# a comment
+Frontend:
+  impl: LoadStoreTrace
+  path: "some.trace"
+MemorySystem:
+  impl: GenericDRAM
+  clock_ratio: 3
+  DRAM:
+    impl: DDR4
+    org:
+      preset: DDR4_4Gb_x16
+      rank: 1
+    timing:
+      preset: DDR4_3200AA
+      nRCD: 23
+      tFAW: 40
+  Controller:
+    impl: Generic
+    wr_high_watermark: 0.5
+    Scheduler:
+      impl: BLISS
+    plugins:
+    - ControllerPlugin:
+        impl: PRAC
+        steps: [1, 2]
+  AddrMapper:
+    impl: RoBaRaCoCh
+"""
+
+
+def made(folder: Path, name: str, text: str) -> dict[str, str]:
+    """The lines of the machine file, by `table.key`."""
+    (folder / name).write_text(text)
+    lines, table = {}, ""
+    for line in import_machine(folder / name).toml.splitlines():
+        if line.startswith("["):
+            table = line.strip("[]") + "."
+        elif line:
+            key, _, value = line.partition(" = ")
+            lines[table + key] = value
+    return lines
+
+
+def fates(folder: Path, name: str, text: str) -> dict[str, tuple[str, str]]:
+    """What became of each key."""
+    (folder / name).write_text(text)
+    return {key.key: (key.fate, key.said) for key in import_machine(folder / name).keys}
+
+
+def test_the_channel_of_dramsim3_is_that_of_the_machine(tmp_path: Path) -> None:
+    found = made(tmp_path, "x.ini", DRAMSIM3)
+    expected = {
+        "memory.channels": "2", "memory.size": '"8192 MB"', "memory.interleave.lines": "128",
+        "dram.clock_mhz": '"100000/83 MHz"', "dram.organisation.ranks": "2", "dram.organisation.bank_groups": "4",
+        "dram.organisation.rows": "32768", "dram.organisation.lines_per_row": "128", "dram.timing.cl": "17",
+        "dram.timing.trc": "56", "dram.timing.burst_clocks": "4", "dram.timing.trefi": "9400",
+        "dram.read_queue": "24", "dram.page_policy": "{ open-with-timeout = { idle_clocks = 1 } }",
+    }  # fmt: skip
+    assert {key: found[key] for key in expected} == expected
+    # What the file leaves out is DRAMsim3's default.
+    assert found["dram.timing.trtrs"] == "2"
+
+
+def test_the_presets_of_ramulator_are_those_of_the_standard_unless_the_file_says_otherwise(tmp_path: Path) -> None:
+    found = made(tmp_path, "x.yaml", RAMULATOR2)
+    timing = {key.rpartition(".")[2]: int(value) for key, value in found.items() if key.startswith("dram.timing.")}
+    assert timing == {
+        "cl": 22, "cwl": 16, "trcd": 23, "trp": 22, "tras": 52, "trc": 74, "twr": 24, "trtp": 12, "tccd_s": 4,
+        "tccd_l": 8, "trrd_s": 9, "trrd_l": 11, "twtr_s": 4, "twtr_l": 12, "tfaw": 64, "trfc": 416, "trefi": 12480,
+        "trtrs": 2, "burst_clocks": 4,
+    }  # fmt: skip
+    assert (found["dram.organisation.bank_groups"], found["dram.organisation.rows"]) == ("2", "32768")
+    assert (found["dram.drain_start"], found["dram.drain_stop"], found["memory.size"]) == ("16", "6", '"1024 MB"')
+    shipped = Path(__file__).parents[2] / "machines" / "modern.toml"
+    plain = "MemorySystem:\n  DRAM:\n    impl: DDR4\n    org: {}\n    timing: {}\n"
+    text = plain.replace("org: {}", "org:\n      preset: DDR4_8Gb_x8").replace(
+        "timing: {}", "timing:\n      preset: DDR4_3200AA\n      nRFC: 560"
+    )
+    same = made(tmp_path, "modern.yaml", text)
+    for line in shipped.read_text().partition("[dram.timing]")[2].partition("[engines]")[0].split("\n"):
+        if " = " in line:
+            key, _, value = line.partition(" = ")
+            assert same[f"dram.timing.{key}"] == value, key
+
+
+def test_ddr5_has_constraints_of_its_own(tmp_path: Path) -> None:
+    text = (
+        "MemorySystem:\n  DRAM:\n    impl: DDR5\n    org:\n      preset: DDR5_16Gb_x8\n      channel: 2\n"
+        "    timing:\n      preset: DDR5_3200AN\n"
+    )
+    found = made(tmp_path, "x.yaml", text)
+    assert (found["dram.organisation.lines_per_row"], found["dram.timing.burst_clocks"]) == ("64", "8")
+    assert (found["dram.timing.trfc"], found["dram.timing.trefi"], found["memory.channels"]) == ("472", "6240", "2")
+    said = fates(tmp_path, "x.yaml", text)["MemorySystem.DRAM.timing.preset"]
+    assert said[0] == "changed"
+
+
+def test_each_key_is_listed_once_with_what_became_of_it(tmp_path: Path) -> None:
+    ini, yaml = fates(tmp_path, "x.ini", DRAMSIM3), fates(tmp_path, "x.yaml", RAMULATOR2)
+    assert len(ini) == sum(" = " in line for line in DRAMSIM3.splitlines())
+    assert ini["timing.CL"] == ("taken", "")
+    for key in ("timing.tXP", "power.VDD", "other.output_level", "other.invented"):
+        assert ini[key][0] == "no counterpart", key
+    changed = {key for key, (fate, _) in ini.items() if fate == "changed"}
+    assert changed == {"system.row_buf_policy"}, "a map that a machine has is taken as it is"
+    assert yaml["MemorySystem.Controller.plugins.0.ControllerPlugin.steps.1"][0] == "no counterpart"
+    assert yaml["MemorySystem.Controller.Scheduler.impl"] == ("changed", "'fr-fcfs' is taken")
+    assert yaml["MemorySystem.DRAM.timing.tFAW"] == ("changed", "64 clocks of 625 ps")
+    assert yaml["Frontend.path"][0] == "no counterpart"
+
+
+def test_a_map_that_no_machine_has_is_said_to_be_changed(tmp_path: Path) -> None:
+    for order, expected in (
+        ("rochrababgco", "changed"), ("chrobabgraco", "changed"), ("rorababgchco", "taken"), ("rorabacobgch", "taken"),
+        ("rorabgbachco", "changed"),
+    ):  # fmt: skip
+        text = DRAMSIM3.replace("rorababgchco", order)
+        assert fates(tmp_path, "x.ini", text)["system.address_mapping"][0] == expected, order
+
+
+REFUSED = (
+    ("x.ini", DRAMSIM3.replace("DDR4", "HBM2"), "dram_structure.protocol is HBM2: expected DDR3 or DDR4"),
+    ("x.ini", DRAMSIM3.replace("= 17", "= 17.5", 1), "timing.CL is '17.5': expected a whole number"),
+    ("x.ini", DRAMSIM3.replace("rorababgchco", "rorabgba"), "address_mapping is 'rorabgba': expected each of ch"),
+    ("x.ini", DRAMSIM3.replace("rows = 32768", "rows = 30000"), "describes what no machine can have"),
+    ("x.ini", DRAMSIM3.replace("CL = 17", "CL 17"), "no .ini file"),
+    ("x.ini", "[a]\nb = 1\n", "no section [dram_structure]"),
+    ("x.yaml", RAMULATOR2.replace("DDR4_3200AA", "DDR4_3200AB"), "did you mean"),
+    ("x.yaml", RAMULATOR2.replace("impl: DDR4", "impl: HBM3"), "MemorySystem.DRAM.impl is HBM3: expected DDR4 or DDR5"),
+    ("x.yaml", RAMULATOR2.replace("      rank: 1", "      rank: &r 1"), "line 12: '&r 1' is of a part of YAML"),
+    ("x.yaml", RAMULATOR2.replace("      rank: 1", "\trank: 1"), "line 12: tabs"),
+    ("x.yaml", RAMULATOR2.replace("      rank: 1", "     rank: 1"), "line 12"),
+    ("x.yaml", RAMULATOR2.replace("preset: DDR4_3200AA", "rate: 3200"), "has no key MemorySystem.DRAM.timing.nCL"),
+    ("x.txt", "some words\n", "neither DRAMsim3's .ini"),
+    ("x.txt", "", "neither DRAMsim3's .ini"),
+)
+
+
+@pytest.mark.parametrize(("name", "text", "expected"), REFUSED, ids=[expected for *_, expected in REFUSED])
+def test_what_is_no_configuration_of_a_machine_is_refused(
+    casemate: Casemate, tmp_path: Path, name: str, text: str, expected: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    said = casemate("machine", "import", name, "-o", "made.toml")
+    assert (said.code, said.out) == (2, "")
+    assert expected in said.err
+    assert name in said.err
+    assert not (tmp_path / "made.toml").exists()
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.ini").write_bytes(b"\xff\xfe[")
+    with pytest.raises(CasemateError, match="no text in UTF-8"):
+        import_machine(tmp_path / "x.ini")
+
+
+def test_an_imported_machine_runs_and_its_table_lists_what_it_lacks(casemate: Casemate, tmp_path: Path) -> None:
+    (tmp_path / "My_Memory.ini").write_text(DRAMSIM3)
+    said = casemate("machine", "import", "My_Memory.ini", "-o", "made.toml")
+    assert said.code == 0, said.err
+    assert "power.VDD" in said.out
+    assert "no counterpart" in said.out
+    printed = casemate("machine", "import", "My_Memory.ini")
+    assert printed.out == (tmp_path / "made.toml").read_text()
+    assert "power.VDD" in printed.err
+    assert 'name = "my-memory"' in printed.out
+    answer = casemate("machine", "import", "My_Memory.ini", "--name", "other", "--json").json()
+    jsonschema.validate(answer, casemate("schema", "machine", "import").json())
+    assert answer["name"] == "other"
+    (tmp_path / "t").write_text("".join(f"{64 * n:#x} R\n" for n in range(200)))
+    assert casemate("run", "--machine", "made.toml", "--trace", "t", "--design", "sc64-bmt").code == 0
+    assert (
+        casemate("run", "--machine", "made.toml", "--workload", "gups", "--limit", "50K", "--design", "none").code == 0
+    )
