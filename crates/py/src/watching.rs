@@ -16,6 +16,10 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
 fn tell(py: Python<'_>, callback: &Py<PyAny>, progress: &Value) -> PyResult<()> {
     py.check_signals()?;
+    // On a busy computer the work may not have begun to report.
+    if progress.is_null() {
+        return Ok(());
+    }
     callback.call1(py, (to_json(progress)?,)).map(drop)
 }
 
