@@ -157,7 +157,7 @@ fn check_lines(path: &Path, head: &[u8], is_whole: bool) -> Result<Form, Workloa
 }
 
 fn not_requests(path: &Path, head: &[u8], is_whole: bool) -> WorkloadError {
-    let count = if is_whole { format!("{} bytes of text", head.len()) } else { "text".to_owned() };
+    let count = if is_whole { format!("text of {} bytes", head.len()) } else { "text".to_owned() };
     let line = first_line(head);
     let vector = if ["R", "W"].contains(&line.split(' ').next().unwrap_or_default()) && line.contains(',') {
         ", a request by bank, row and column, which depends on a mapping of addresses"
@@ -257,13 +257,13 @@ mod tests {
     #[test]
     fn bytes_of_anything_else_are_refused_for_what_they_are_plain_and_packed() {
         let folder = folder("others");
-        let text: Vec<u8> = (0..400).flat_map(|n| format!("{n:07} no trace\n").into_bytes()).collect();
+        let text: Vec<u8> = (0..400).flat_map(|n| format!("{n:07} 11003072\n").into_bytes()).collect();
         let mut archive = vec![0; 10_240];
         archive[..5].copy_from_slice(b"trace");
         archive[257..262].copy_from_slice(b"ustar");
         let random: Vec<u8> = (0..6_400u64).map(|n| units::random::mix(n) as u8).collect();
         let cases: [(&str, Vec<u8>, &str); 8] = [
-            ("text", text, "it is 6800 bytes of text, and begins '0000000 no trace'"),
+            ("text", text, "it is text of 6800 bytes, and begins '0000000 11003072'"),
             ("tar", archive, "a tar archive"),
             ("random", random, "no record of ChampSim's"),
             ("zeros", vec![0; 6_400], "the instruction's address is 0"),
@@ -329,7 +329,7 @@ mod tests {
             ("0x40 R\n0x80 READ 5\n", "line 2"),
             ("1 64\n2\n", "line 2"),
             ("R 0,1,2,100,32\n", "depends on a mapping of addresses"),
-            ("\n\n# nothing\n", "bytes of text"),
+            ("\n\n# nothing\n", "text of 12 bytes"),
         ] {
             std::fs::write(&path, text).unwrap();
             assert!(refused(&path).contains(expected), "{text}: {}", refused(&path));

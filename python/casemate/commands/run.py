@@ -74,9 +74,9 @@ memory is the simulated one: values that race may differ from those recorded (--
 Repeated string instructions count once for each repetition while recording (--limit, --skip), and once when simulated.
 
 \b
-Exit codes: 0 fine, 1 a check failed, 2 bad input, 130 Ctrl-C, 143 SIGTERM (results of the part that was run are kept).
-A program that dies by a signal is no failure: its results are kept and say so; the last thousands of instructions
-of each thread may be missing. Nothing that it started outlives Casemate, however that ends.
+Exit codes: 0 fine, 1 a check failed or could not be made, 2 bad input, 130 Ctrl-C, 143 SIGTERM (results of the part
+that was run are kept). A program that dies by a signal is no failure: its results are kept and say so; the last
+thousands of instructions of each thread may be missing. Nothing that it started outlives Casemate, however that ends.
 """
 
 
@@ -107,7 +107,7 @@ of each thread may be missing. Nothing that it started outlives Casemate, howeve
     multiple=True,
     type=options.source,
     metavar="FILE",
-    help="A stored execution instead of a program; repeat it for several at once.",
+    help="A stored execution (of Casemate, ChampSim, Ramulator, DRAMsim3) instead of a program; repeat it for several.",
 )
 @click.option(
     "--copies",

@@ -114,8 +114,9 @@ fn hexadecimal(text: &str) -> Option<u64> {
     u64::from_str_radix(digits, 16).ok().filter(|address| is_number && *address < ADDRESS_END)
 }
 
+/// A number without zeros in front: no simulator writes such columns, and other texts have them.
 fn decimal(text: &str) -> Option<u64> {
-    let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
     text.parse().ok().filter(|number| is_number && *number < DUE_END)
 }
 
@@ -133,6 +134,7 @@ mod tests {
             ("LD 0x12340", Form::RamulatorLoadStore, read(0x12340, 0)),
             ("ST 4096", Form::RamulatorLoadStore, write(4096, 0)),
             ("3 20734016", Form::RamulatorCpu, read(20_734_016, 3)),
+            ("0 64", Form::RamulatorCpu, read(64, 0)),
             ("6 64 0x80", Form::RamulatorCpu, Entry { read: Some(64), write: Some(128), due: 6 }),
             ("0x2000D5C0 READ  30", Form::Dramsim3, read(0x2000_d5c0, 30)),
             ("1FF96FC0 WRITE\t160", Form::Dramsim3, write(0x1ff9_6fc0, 160)),
@@ -155,6 +157,7 @@ mod tests {
             "1 2 3 4",
             "-1 64",
             "1.5 64",
+            "0000001 11003072",
             "0x40 READ",
             "0x40 READ -1",
             "0x40 FETCH 1",
