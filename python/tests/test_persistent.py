@@ -61,7 +61,7 @@ def persisted(program: cm.Program | cm.Trace) -> int:
 def test_of_a_program_only_stores_to_mapped_files_go_through_the_buffer(
     counting: Path, casemate: Casemate, tmp_path: Path
 ) -> None:
-    assert casemate("record", "-o", "counting.trace", "--", str(counting), "file").code == 0
+    assert casemate("record", "--check-values", "-o", "counting.trace", "--", str(counting), "file").code == 0
 
     def stored(persistent: Persistent) -> int:
         command = [str(counting), str(tmp_path / "file")]
@@ -105,8 +105,9 @@ def test_what_is_persistent_is_in_the_record_and_only_if_it_is_not_all(counting:
     ],
 )
 def test_what_cannot_be_persistent_in_part_is_refused(
-    casemate: Casemate, given: tuple[str, ...], expected: str
+    casemate: Casemate, tmp_path: Path, given: tuple[str, ...], expected: str
 ) -> None:
+    (tmp_path / "x.champsimtrace").write_bytes((0x400000).to_bytes(64, "little"))
     said = casemate("run", "--persistent", "mapped", *given[1:])
     assert said.code == 2
     assert expected in " ".join(said.err.split())
