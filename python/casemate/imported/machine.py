@@ -26,7 +26,7 @@ def import_machine(path: str | os.PathLike[str], *, name: str | None = None) -> 
     """
     file = Path(path)
     try:
-        text = file.read_text("utf-8")
+        text = file.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
         raise CasemateError(f"cannot read '{file}': {why}") from error
