@@ -22,7 +22,7 @@ TALKING = """
 using EData = unsigned;
 template <std::size_t N> struct VlWide { EData words[N]; EData& operator[](std::size_t at) { return words[at]; }
     const EData& operator[](std::size_t at) const { return words[at]; } };
-struct VerilatedContext {};
+struct VerilatedContext { void commandArgs(int, char**) {} };
 struct Vcore {
     explicit Vcore(VerilatedContext*) {}
     unsigned char clk = 0, a = 0, y = 0;

@@ -29,6 +29,7 @@ from casemate.hardware import (
     synthesis,
     timing,
     tools,
+    undefined,
 )
 from casemate.hardware.design import Design
 from casemate.hardware.library import Library
@@ -112,7 +113,11 @@ class Flow:
         cost = CoreCost(name=request.design.title, area=area, speed=speed, fpga=fpga, energy=None)
         if trace is None:
             return cost
-        counted = self._counted(built, clock, trace, told)
+        try:
+            counted = self._counted(built, clock, trace, told)
+        except gate_simulation.DifferenceError as error:
+            self._tell("the cause of a difference")
+            raise CasemateError(f"{error}: {undefined.cause(request.design, ports, clock, trace)}") from error
         return with_work(cost, trace, energy.Energy(**counted))
 
     @property

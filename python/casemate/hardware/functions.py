@@ -12,6 +12,7 @@ from collections.abc import Callable
 from casemate._core import CasemateError
 
 _TOKEN = re.compile(r"[A-Za-z_][\w\[\]]*|[01]|[!'*&^+|()]")
+_LITERAL = re.compile(r"((?:\(1\^)*)([A-Za-z_][\w\[\]]*)\)*")
 
 
 def expression(function: str, variable: Callable[[str], str]) -> str:
@@ -33,6 +34,12 @@ def expression(function: str, variable: Callable[[str], str]) -> str:
 def check(function: str) -> None:
     """Raises `CasemateError` if a text is no function."""
     expression(function, str)
+
+
+def literal(function: str) -> tuple[str, bool] | None:
+    """The input of a function of one, and whether it is inverted; nothing for any other function."""
+    found = _LITERAL.fullmatch(expression(function, str))
+    return (found[2], found[1].count("(") % 2 == 1) if found else None
 
 
 def inputs(function: str) -> list[str]:

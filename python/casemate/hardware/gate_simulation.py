@@ -10,7 +10,7 @@ In every measured cycle the outputs must be those of the RTL. So what is measure
 
 import re
 import struct
-from collections import deque
+from collections import defaultdict, deque
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +28,7 @@ int main(void) {
     static unsigned char in[INPUTS + 1], out[OUTPUTS + 1];
     FILE* const file = fopen("trace.bin", "rb");
     unsigned header[2];
+    begin();
     if (!file || fread(header, sizeof header, 1, file) != 1) return 2;
     for (unsigned cycle = 0; cycle < header[0]; cycle++) {
         if (fread(in, 1, INPUTS, file) != INPUTS || fread(out, 1, OUTPUTS, file) != OUTPUTS) return 2;
@@ -58,6 +59,10 @@ int main(void) {
 """
 
 
+class DifferenceError(CasemateError):
+    """An output of the netlist is not that of the RTL."""
+
+
 @dataclass(frozen=True)
 class Toggles:
     """How often each net rose and fell, by its number."""
@@ -68,8 +73,8 @@ class Toggles:
 
 
 def run(netlist: Netlist, library: Library, clock: str, trace: Trace, folder: Path) -> Toggles:
-    """Runs a netlist with a trace of its ports. Raises `CasemateError` if an output differs from the RTL's in a cycle
-    that is measured, or if the netlist has what cannot be run: gated clocks, latches.
+    """Runs a netlist with a trace of its ports. Raises `DifferenceError` if an output differs from the RTL's in a cycle
+    that is measured, and `CasemateError` if the netlist has what cannot be run: gated clocks, latches.
     """
     compiler = tools.need_program("cc", "gcc", "simulation of netlists")
     numbers = {net: number for number, net in enumerate(sorted(netlist.nets()))}
@@ -82,10 +87,7 @@ def run(netlist: Netlist, library: Library, clock: str, trace: Trace, folder: Pa
     if said.startswith("WRONG"):
         _, cycle, bit = said.split()
         name, position = outputs[int(bit)]
-        raise CasemateError(
-            f"the netlist differs from the RTL in cycle {cycle}: bit {position} of '{name}' (its flip-flops begin with "
-            "zero, whatever initial values the RTL has: expected a reset before core.measure())"
-        )
+        raise DifferenceError(f"the netlist differs from the RTL in cycle {cycle}: bit {position} of '{name}'")
     counted = struct.unpack(f"<{2 * len(numbers)}I", (folder / "toggles.bin").read_bytes())
     rises, falls = counted[: len(numbers)], counted[len(numbers) :]
     return Toggles(
@@ -190,6 +192,7 @@ class _Writer:
         ]  # fmt: skip
         return "\n".join([
             *head,
+            _function("void begin(void)", self._begun()),
             _function("void set(const unsigned char* in)", inputs),
             _function("int compare(const unsigned char* out)", [*compared, "    return -1;"]),
             _in_parts("settle", [*self._states(), *self._logic()]),
@@ -210,6 +213,20 @@ class _Writer:
             for pin in cell.outputs:
                 if isinstance(net := each.pins.get(pin), int):
                     lines.append(f"    {self._value(net)} = {self._written(cell.pins[pin].function, each)};")
+        return lines
+
+    def _begun(self) -> list[str]:
+        """The states in which registers of the RTL are zero: what flip-flops get from zeros at their inputs. It is
+        one in a cell that stores the inverse of its input.
+        """
+        lines = list[str]()
+        for number, (_, cell) in enumerate(self._flops):
+            assert cell.flop is not None
+            begun = functions.expression(
+                cell.flop.next_state, defaultdict(lambda: "0", {cell.flop.inverse: "1"}).__getitem__
+            )
+            if begun != "0":
+                lines.append(f"    state[{number}] = {begun};")
         return lines
 
     def _states(self) -> list[str]:
@@ -243,16 +260,38 @@ class _Writer:
         for number, (each, cell) in enumerate(self._flops):
             assert cell.flop is not None
             if self._written(cell.flop.clock, each) != self._value(self._clock):
-                raise CasemateError(
-                    f"'{self._netlist.top}' has a flip-flop that '{self._clock_name}' does not clock itself "
-                    f"({self._called(each, cell)}): gated, inverted and several clocks cannot be run here"
-                )
+                raise CasemateError(self._not_clocked(each, cell))
             value = self._written(cell.flop.next_state, each)
             for function, forced in ((cell.flop.preset, 1), (cell.flop.clear, 0)):
                 if function and (written := self._written(function, each)) != "(1^1)":
                     value = f"({written} ? {forced} : {value})"
             lines.append(f"    next[{number}] = {value};")
         return lines
+
+    def _not_clocked(self, each: Instance, cell: Cell) -> str:
+        """What is wrong with the clock of a flip-flop."""
+        assert cell.flop is not None
+        called, clock = self._called(each, cell), self._clock_name
+        pin, at_falling_edge = functions.literal(cell.flop.clock) or ("", False)
+        net = each.pins.get(pin, "0")
+        inverters = (
+            driver
+            for driver in self._netlist.instances
+            if self._library.inverts(driver.cell)
+            and net in driver.pins.values()
+            and self._clock in driver.pins.values()
+        )
+        if at_falling_edge and next(inverters, None):
+            return (
+                f"the library '{self._library.path}' has no flip-flop for the rising edge that synthesis takes: it put "
+                f"'{each.cell}' behind an inverter for '{called}'. Expected a cell with an 'ff' whose 'clocked_on' is "
+                "an input, whose 'next_state' is an input or its inverse, and with an output that is its state or the "
+                "inverse of that"
+            )
+        return (
+            f"'{self._netlist.top}' has a flip-flop that '{clock}' does not clock itself ({called}): gated, inverted "
+            "and several clocks cannot be run here"
+        )
 
     def _called(self, each: Instance, cell: Cell) -> str:
         """What the RTL calls what a flip-flop holds."""

@@ -26,6 +26,8 @@ _THRESHOLDS = tuple(
     for way in ("rise", "fall")
 )
 FANOUT_OF_FO4 = 4
+_FF = re.compile(r'\bff\s*\(\s*"?(\w+)"?\s*,\s*"?(\w+)"?\s*\)')
+_FUNCTION = re.compile(r'(?P<head>\b(?:function|next_state)\s*:\s*")(?P<text>[^"]+)"')
 _Read = TypeVar("_Read")
 
 
@@ -136,7 +138,7 @@ class Library:
         take. They know no path from where we are, OpenSTA reads nothing that is compressed, and ABC no spaces.
         """
         placed = folder / "library.lib"
-        placed.write_bytes(liberty.content(self.path))
+        placed.write_text(_with_plain_flops(liberty.content(self.path).decode("latin-1")), "latin-1")
         return placed
 
     def buffer(self, load_f: float) -> Cell:
@@ -152,6 +154,10 @@ class Library:
         if any(pin.energies_j for pin in pins):
             return ""
         return f"the library '{self.path}' has no 'internal_power': energy is that of nets and leakage alone"
+
+    def inverts(self, cell: str) -> bool:
+        """Whether a cell is an inverter."""
+        return _is_gate(self.cells[cell], "(1^)")
 
     def inverter(self) -> Cell:
         """The smallest inverter. Raises `CasemateError` if the library has none."""
@@ -169,6 +175,32 @@ class Library:
         for _ in range(4):
             slew = _worst(inverter, load, slew)
         return _delay_s(inverter, load, slew)
+
+
+def _with_plain_flops(text: str) -> str:
+    """A library whose flip-flops have outputs and next states without parentheses, and outputs without signs. Yosys
+    takes `!IQ` and `(IQ)` for no output, and puts a flip-flop of the other edge behind an inverter in the cell's place.
+    """
+    parts = re.split(r"(?=\bcell\s*\()", text)
+    return "".join(_with_plain_flop(part) for part in parts)
+
+
+def _with_plain_flop(cell: str) -> str:
+    """The same of the text of one cell."""
+    flops = _FF.findall(cell)
+    if len(flops) != 1:
+        return cell
+
+    def plain(found: re.Match[str]) -> str:
+        literal = functions.literal(found["text"])
+        if literal is None:
+            return found[0]
+        name, inverted = literal
+        if name in flops[0]:
+            name, inverted = flops[0][inverted != (name == flops[0][1])], False
+        return f'{found["head"]}{"!" * inverted}{name}"'
+
+    return _FUNCTION.sub(plain, cell)
 
 
 def _is_gate(cell: Cell, written: str) -> bool:

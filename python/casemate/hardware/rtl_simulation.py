@@ -8,7 +8,7 @@ both.
 
 import re
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from casemate._core import CasemateError
@@ -60,6 +60,7 @@ int main(int argc, char** argv) {
     answers = fdopen(dup(1), "w");
     if (!answers || dup2(2, 1) < 0) return 2;
     VerilatedContext context;
+    context.commandArgs(argc, argv);
     Vcore core{&context};
     core.@CLOCK@ = 0;
     core.eval();
@@ -85,11 +86,13 @@ int main(int argc, char** argv) {
 """
 
 
-class _Process:
+class Process:
     """The simulator of a design, while it runs."""
 
-    def __init__(self, program: Path, ports: dict[str, tuple[bool, int]], clock: str) -> None:
-        self._process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    def __init__(
+        self, program: Path, ports: dict[str, tuple[bool, int]], clock: str, options: Sequence[str] = ()
+    ) -> None:
+        self._process = subprocess.Popen([program, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self._inputs = {name: number for number, name in enumerate(inputs_of(ports, clock))}
         self._outputs = [name for name, (is_input, _) in ports.items() if not is_input]
         self._cycles = 0
@@ -135,8 +138,12 @@ def inputs_of(ports: dict[str, tuple[bool, int]], clock: str) -> list[str]:
     return [name for name, (is_input, _) in ports.items() if is_input and name != clock]
 
 
-def build(design: Design, ports: dict[str, tuple[bool, int]], clock: str, folder: Path) -> Path:
-    """Builds the simulator of a design. Raises `CasemateError` if Verilator does not take it."""
+def build(
+    design: Design, ports: dict[str, tuple[bool, int]], clock: str, folder: Path, options: Sequence[str] = ()
+) -> Path:
+    """Builds the simulator of a design, with more options of Verilator's. Raises `CasemateError` if Verilator does not
+    take it.
+    """
     tools.need_simulation()
     program, environment = tools.verilator()
     cases = [
@@ -148,7 +155,7 @@ def build(design: Design, ports: dict[str, tuple[bool, int]], clock: str, folder
     (folder / "harness.cpp").write_text(text.replace("@OUTPUTS@", "\n".join(outputs)))
     command = [
         program, "--cc", "--exe", "--build", "-MAKEFLAGS", "OPT_FAST=-O1 OPT_GLOBAL=-O0 VM_PARALLEL_BUILDS=0",
-        "-Wno-fatal", "-Wno-lint", "-Wno-style", "--no-timing", "--no-assert",
+        "-Wno-fatal", "-Wno-lint", "-Wno-style", "--no-timing", "--no-assert", *options,
         "--prefix", "Vcore", "--Mdir", "simulator", "-o", "simulator", "--top-module", design.top,
         *(f"-G{name}={value}" for name, value in design.parameters), *map(str, design.sources), "harness.cpp",
     ]  # fmt: skip
@@ -157,12 +164,12 @@ def build(design: Design, ports: dict[str, tuple[bool, int]], clock: str, folder
 
 
 def drive(
-    program: Path, ports: dict[str, tuple[bool, int]], clock: str, drive: Drive, make: Callable[[_Process], Core]
+    program: Path, ports: dict[str, tuple[bool, int]], clock: str, drive: Drive, make: Callable[[Process], Core]
 ) -> Trace:
     """Runs a simulator with a stimulus, and returns what happened. Raises `CasemateError` if the stimulus fails, or
     measures nothing.
     """
-    process = _Process(program, ports, clock)
+    process = Process(program, ports, clock)
     try:
         core = make(process)
         drive(core)

@@ -1,0 +1,67 @@
+"""Why a netlist differs from its RTL.
+
+Synthesis gives an `'x` of the RTL the value that makes the logic small, and all registers of a netlist begin with zero.
+A simulator of RTL chooses both by itself. So the RTL runs again with the inputs that it had, first with other values
+for each `'x`, then with other values in the registers that have none at the beginning. The run whose outputs change
+names the cause (Verilator's manual, `--x-assign`, `--x-initial`, `+verilator+rand+reset+`).
+"""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from casemate.hardware import rtl_simulation
+from casemate.hardware.design import Design
+from casemate.hardware.stimulus import Trace
+
+_SEEDS = ("+verilator+rand+reset+0", "+verilator+rand+reset+1", "+verilator+rand+reset+2")
+"""All zero, all one, and random."""
+
+_OF_VALUES = ("--x-assign", "unique", "--x-initial", "0")
+_OF_BEGINNINGS = ("--x-assign", "0", "--x-initial", "unique")
+
+Ports = dict[str, tuple[bool, int]]
+
+
+def cause(design: Design, ports: Ports, clock: str, trace: Trace) -> str:
+    """The cause, as a sentence that says what was expected."""
+    if found := _depends(design, ports, clock, trace, _OF_VALUES):
+        return (
+            f"the RTL reaches an 'x: with another value for it, '{found[1]}' is another in cycle {found[0]}. Synthesis "
+            "gives an 'x the value that makes the logic small: expected a value for all that a measured cycle reaches, "
+            "such as a default that is not 'x"
+        )
+    if found := _depends(design, ports, clock, trace, _OF_BEGINNINGS):
+        return (
+            f"the RTL has registers without a value when the measurement begins: with another one, '{found[1]}' is "
+            f"another in cycle {found[0]}: expected a reset before core.measure()"
+        )
+    return (
+        "the RTL reaches no 'x and gives all registers a value. Registers of the netlist begin with zero: expected a "
+        "reset before core.measure(), if the RTL gives a register another initial value (as in `reg q = 1`)"
+    )
+
+
+def _depends(
+    design: Design, ports: Ports, clock: str, trace: Trace, options: tuple[str, ...]
+) -> tuple[int, str] | None:
+    """The first measured cycle and its output that depend on what Verilator chooses with these options."""
+    with tempfile.TemporaryDirectory() as folder:
+        program = rtl_simulation.build(design, ports, clock, Path(folder), options)
+        runs = [_replayed(program, ports, clock, trace, seed) for seed in _SEEDS]
+        for cycle, (seen, *others) in enumerate(zip(trace.outputs, *runs, strict=True)):
+            if cycle >= trace.first:
+                for name, value in seen.items():
+                    if any(other[name] != value for other in others):
+                        return cycle, name
+    return None
+
+
+def _replayed(program: Path, ports: Ports, clock: str, trace: Trace, seed: str) -> Iterator[dict[str, int]]:
+    """The outputs of a simulator that gets the inputs of a trace."""
+    process = rtl_simulation.Process(program, ports, clock, (seed,))
+    try:
+        for changes in trace.inputs:
+            yield process.cycle(changes)
+    finally:
+        process.end()
