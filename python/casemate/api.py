@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
-from casemate import _core, asked
+from casemate import asked, laboratory
 from casemate._core import CasemateError
 from casemate.asked import Instructions, Several
 from casemate.crypto_bench import CryptoOptions
@@ -68,47 +68,47 @@ def _relay(progress: Told | None) -> Callable[[str], object]:
 
 def designs() -> tuple[DesignInfo, ...]:
     """All built-in designs."""
-    return TypeAdapter(tuple[DesignInfo, ...]).validate_json(_core.designs())
+    return TypeAdapter(tuple[DesignInfo, ...]).validate_json(laboratory.designs())
 
 
 def design(name_or_path: str) -> DesignInfo:
     """The design with this name, or in this file (which must end in `.toml`)."""
-    return DesignInfo.model_validate_json(_core.design(name_or_path))
+    return DesignInfo.model_validate_json(laboratory.design(name_or_path))
 
 
 def machines() -> tuple[Machine, ...]:
     """All built-in machines."""
-    return TypeAdapter(tuple[Machine, ...]).validate_json(_core.machines())
+    return TypeAdapter(tuple[Machine, ...]).validate_json(laboratory.machines())
 
 
 def workloads() -> tuple[Workload, ...]:
     """All built-in workloads."""
-    return TypeAdapter(tuple[Workload, ...]).validate_json(_core.workloads())
+    return TypeAdapter(tuple[Workload, ...]).validate_json(laboratory.workloads())
 
 
 def attacks() -> tuple[Attack, ...]:
     """All attacks."""
-    return TypeAdapter(tuple[Attack, ...]).validate_json(_core.attacks())
+    return TypeAdapter(tuple[Attack, ...]).validate_json(laboratory.attacks())
 
 
 def losses() -> tuple[Loss, ...]:
     """All kinds of losses of power."""
-    return TypeAdapter(tuple[Loss, ...]).validate_json(_core.losses())
+    return TypeAdapter(tuple[Loss, ...]).validate_json(laboratory.losses())
 
 
 def verdicts() -> tuple[Meaning, ...]:
     """All verdicts, from what the defender wants to what it fears."""
-    return TypeAdapter(tuple[Meaning, ...]).validate_json(_core.verdicts())
+    return TypeAdapter(tuple[Meaning, ...]).validate_json(laboratory.verdicts())
 
 
 def verbs() -> tuple[VerbMeaning, ...]:
     """All verbs of a timeline."""
-    return TypeAdapter(tuple[VerbMeaning, ...]).validate_json(_core.verbs())
+    return TypeAdapter(tuple[VerbMeaning, ...]).validate_json(laboratory.verbs())
 
 
 def layout(design: str, *, machine: str = DEFAULT_MACHINE, memory: str | None = None) -> Layout:
     """Where a design puts data and metadata in a machine's memory, or in one of another size (as in `"64 GB"`)."""
-    return Layout.model_validate_json(_core.layout(machine, design, memory))
+    return Layout.model_validate_json(laboratory.layout(machine, design, memory))
 
 
 def run(
@@ -141,7 +141,7 @@ def run(
         "changes": asked.changes(changes, machines, names),
         "programs": [program.asked(options.check_values) for program in programs],
     }
-    answer = json.loads(_core.run(json.dumps(spec), _relay(progress)))
+    answer = json.loads(laboratory.run(laboratory.to_json(spec), _relay(progress)))
     stopped: list[Protection] = []
     try:
         told = {design: asked.changes_of_design(changes, design, names) for design in names}
@@ -181,13 +181,13 @@ def record(
         "limit": asked.limit(limit, None),
         "output": str(path),
     }
-    answer = json.loads(_core.record(json.dumps(spec), _relay(progress)))
+    answer = json.loads(laboratory.record(laboratory.to_json(spec), _relay(progress)))
     return Recording.model_validate_json(json.dumps({"path": str(path), **answer}))
 
 
 def trace_info(path: str | os.PathLike[str], *, progress: Told | None = None) -> TraceInfo:
     """What a trace holds. All of it is read and checked."""
-    return TraceInfo.model_validate_json(_core.trace_info(str(path), _relay(progress)))
+    return TraceInfo.model_validate_json(laboratory.trace_info(str(path), _relay(progress)))
 
 
 def explain(
@@ -206,9 +206,9 @@ def explain(
     if not isinstance(access, Access):
         raise CasemateError(f"access is {access!r}: expected a Read, a Write or a Store, as in Read(...)")
     machine = machine or (STORE_MACHINE if isinstance(access, Store) else DEFAULT_MACHINE)
-    changed = json.dumps(asked.changes(changes, [machine], [design]))
-    scenario, chosen = json.dumps(access.scenario()), json.dumps(access.chosen())
-    return Explanation.model_validate_json(_core.explain(machine, design, changed, scenario, chosen))
+    changed = laboratory.to_json(asked.changes(changes, [machine], [design]))
+    scenario, chosen = laboratory.to_json(access.scenario()), laboratory.to_json(access.chosen())
+    return Explanation.model_validate_json(laboratory.explain(machine, design, changed, scenario, chosen))
 
 
 def _attack(row: str | None) -> str | None:
@@ -226,11 +226,11 @@ def attack(
     progress: Told | None = None,
 ) -> AttackReport:
     """Carries attacks out against a design: all of them, or only `row`; `changes` as for `run`."""
-    spec = json.dumps({
+    spec = laboratory.to_json({
         "row": _attack(row), "trials": asked.whole(trials, "trials", least=1), "seed": asked.whole(seed, "seed"),
         "changes": asked.changes(changes, designs=[design]),
     })  # fmt: skip
-    return AttackReport.model_validate_json(_core.attack(design, spec, _relay(progress)))
+    return AttackReport.model_validate_json(laboratory.attack(design, spec, _relay(progress)))
 
 
 def crash(
@@ -249,12 +249,12 @@ def crash(
     Workloads of one and two writes are attacked with every strike, longer ones with one of each kind, drawn with the
     seed; if `thorough`, all are attacked with every strike, and with more subsets of what was on its way.
     """
-    spec = json.dumps({
+    spec = laboratory.to_json({
         "row": asked.one_of(row, (loss.name for loss in losses()), "row"), "seed": asked.whole(seed, "seed"),
         "workload": None if workload is None else asked.whole(workload, "workload"), "thorough": bool(thorough),
         "changes": asked.changes(changes, designs=[design]),
     })  # fmt: skip
-    return CrashReport.model_validate_json(_core.crash(design, spec, _relay(progress)))
+    return CrashReport.model_validate_json(laboratory.crash(design, spec, _relay(progress)))
 
 
 def survive(
@@ -273,12 +273,12 @@ def survive(
     Power fails `losses` times, in one life of the program after the other, each over a memory of its own.
     """
     given = {name: str(value) for name, value in (settings or {}).items()}
-    spec = json.dumps({
+    spec = laboratory.to_json({
         "program": program, "settings": given, "losses": asked.whole(losses, "losses", least=1),
         "seed": asked.whole(seed, "seed"),
         "changes": asked.changes(changes, designs=[design]),
     })  # fmt: skip
-    return ProgramReport.model_validate_json(_core.survive(design, spec, _relay(progress)))
+    return ProgramReport.model_validate_json(laboratory.survive(design, spec, _relay(progress)))
 
 
 def campaign(
@@ -304,20 +304,20 @@ def campaign(
         "trials": None if trials is None else asked.whole(trials, "trials", least=1),
         "budget_seconds": budget_seconds, "log": str(log),
     }  # fmt: skip
-    return Campaign.model_validate_json(_core.campaign_with_log(json.dumps(spec), _relay(progress)))
+    return Campaign.model_validate_json(laboratory.campaign_with_log(laboratory.to_json(spec), _relay(progress)))
 
 
 def settings(kind: Literal["machine", "design"], name: str, changes: Mapping[str, object] | None = None) -> Settings:
     """All values of a machine or a design, built in or in a file, and where each comes from; `changes` as for `run`."""
-    told = json.dumps(asked.changes(changes, [name], [name]))
+    told = laboratory.to_json(asked.changes(changes, [name], [name]))
     return Settings(
-        name=name, settings=TypeAdapter(tuple[Setting, ...]).validate_json(_core.settings(kind, name, told))
+        name=name, settings=TypeAdapter(tuple[Setting, ...]).validate_json(laboratory.settings(kind, name, told))
     )
 
 
 def exhaustive(design: str, *, progress: Told | None = None) -> ExhaustiveReport:
     """Flips every stored bit of a small memory under a design, each by itself."""
-    return ExhaustiveReport.model_validate_json(_core.exhaustive(design, _relay(progress)))
+    return ExhaustiveReport.model_validate_json(laboratory.exhaustive(design, _relay(progress)))
 
 
 def window(
@@ -331,12 +331,12 @@ def window(
 ) -> Window:
     """Measures a window of a ChampSim trace on an unprotected machine, in ChampSim's terms."""
     extent = (asked.instructions(warmup, "warmup"), asked.instructions(instructions, "instructions"))
-    return Window.model_validate_json(_core.window(str(machine), str(trace), extent, seed, _relay(progress)))
+    return Window.model_validate_json(laboratory.window(str(machine), str(trace), extent, seed, _relay(progress)))
 
 
 def validate(*, brief: bool = False, progress: Told | None = None) -> Validation:
     """Measures the machine against public simulators of the same configuration: minutes, or seconds if `brief`."""
-    return Validation.model_validate_json(_core.validate(brief, _relay(progress)))
+    return Validation.model_validate_json(laboratory.validate(brief, _relay(progress)))
 
 
 def cost_of_battery(
@@ -369,8 +369,8 @@ def cost_of_battery(
     for what, number in [*(("entries", number) for number in numbers), ("height", 2 if height is None else height)]:
         if type(number) is not int or abs(number) >= 2**63:
             raise CasemateError(f"{what} is {number!r}: expected a whole number")
-    question = json.dumps({"entries": numbers, "levels": height, "systems": named, "counted": counted})
-    return BatteryCost.model_validate_json(_core.battery(str(profile), question, _relay(progress)))
+    question = laboratory.to_json({"entries": numbers, "levels": height, "systems": named, "counted": counted})
+    return BatteryCost.model_validate_json(laboratory.battery(str(profile), question, _relay(progress)))
 
 
 def bench_crypto(options: CryptoOptions | None = None, *, progress: Told | None = None) -> CryptoBench:

@@ -23,7 +23,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from casemate import _core
+from casemate import laboratory
 from casemate.results.bus import BusEvent, BusHeader, BusInfo, BusTotals
 
 WRITE = 1
@@ -90,14 +90,14 @@ class BusFile:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self.header = BusHeader.model_validate_json(_core.BusFile(str(path)).header())
+        self.header = BusHeader.model_validate_json(laboratory.BusFile(str(path)).header())
         """What it is about: the run's whole configuration, whether bytes are there, how slots lie on lines."""
         self.totals: BusTotals | None = None
         """How much crossed; known when all was read once."""
 
     def blocks(self) -> Iterator[Block]:
         """The crossings in columns, up to some hundred thousand at a time."""
-        file = _core.BusFile(str(self.path))
+        file = laboratory.BusFile(str(self.path))
         while (columns := file.next_block()) is not None:
             times, lines, flags, contents = columns
             yield Block(array("Q", times), array("Q", lines), flags, contents)

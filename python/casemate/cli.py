@@ -6,6 +6,7 @@ Exit codes: 0 all is well; 1 a result says no (a check failed, a claim differs);
 
 import importlib
 import io
+import itertools
 import os
 import sys
 import traceback
@@ -14,7 +15,7 @@ from collections.abc import Sequence
 import click
 from click.exceptions import NoArgsIsHelpError
 
-from casemate import interruption, starting, usage
+from casemate import interruption, laboratory, starting, usage
 from casemate._core import CasemateError, __version__
 from casemate.names import Commands
 
@@ -94,11 +95,10 @@ def _open_closed_streams() -> None:
 
 
 def _check_text(arguments: Sequence[str]) -> None:
-    """Refuses what is not text: results name programs and files, and JSON has no other bytes."""
-    for argument in arguments:
-        written = argument.encode(errors="surrogateescape").decode(errors="backslashreplace")
-        if written != argument:
-            raise CasemateError(f"'{written}' is not UTF-8: expected names and arguments in UTF-8")
+    """Refuses what is not text: results name files, and JSON has no other bytes. What follows `--` is a program's."""
+    for argument in itertools.takewhile("--".__ne__, arguments):
+        if laboratory.shown(argument) != argument:
+            raise laboratory.refuse(argument)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

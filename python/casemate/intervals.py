@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Union, get_args, get_origin
 
-from casemate import _core, screen
+from casemate import laboratory, screen
 from casemate._core import CasemateError
 from casemate.results.base import Result
 from casemate.results.counters import Traffic
@@ -53,7 +53,7 @@ def rows(results: RunResults) -> list[Row]:
 
 def check(path: str | os.PathLike[str]) -> None:
     """Raises `CasemateError` if no table can be written there, as far as that is known in advance."""
-    _core.check_file(str(path))
+    laboratory.check_file(str(path))
     if Path(path).suffix.lower() != SUFFIX:
         raise CasemateError(f"'{path}' would be a table as CSV: expected a name that ends in {SUFFIX}")
 

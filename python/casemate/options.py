@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import click
 
-from casemate import _core, screen
+from casemate import laboratory, screen
 from casemate._core import CasemateError
 from casemate.amounts import parse_count, parse_seconds, parse_window
 
@@ -149,7 +149,7 @@ class OutputFile(click.ParamType[Path]):
             raise CasemateError(f"{option} has no name: expected that of a file")
         # What is there may take it even in a folder that takes no new file; a device or a pipe takes a picture.
         if path.is_dir() or not path.exists():
-            _core.check_file(str(path))
+            laboratory.check_file(str(path))
         return path
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from casemate import asked
+from casemate import asked, laboratory
 from casemate._core import CasemateError
 from casemate.asked import Instructions
 from casemate.results.explain import Of, OnChip, Row, Start
@@ -20,6 +20,9 @@ EXPLAINED_LINES = 999
 """Lines that are timed if nothing is said: the median's timeline is shown."""
 
 RECORDER_VARIABLE = "CASEMATE_RECORDER"
+
+Word = str | bytes | os.PathLike[str]
+"""A word of a command, as `subprocess` takes it and `os.listdir` gives it."""
 
 Stream = Literal["inherit", "discard"]
 Persistent = Literal["all", "mapped"]
@@ -36,8 +39,8 @@ def recorder_path() -> Path:
 class Program:
     """A program of this computer, which really runs, now."""
 
-    command: Sequence[str]
-    """The program and its arguments."""
+    command: Sequence[Word]
+    """The program and its arguments. It gets them byte by byte, also those that are not UTF-8."""
     skip: Instructions = 0
     """Instructions that pass before any are counted; text as in `"5M"` will do."""
     region: bool = False
@@ -57,7 +60,7 @@ class Program:
         """The request in the form of the laboratory."""
         return {
             "live": {
-                "command": [str(word) for word in self.command],
+                "command": [laboratory.word(each) for each in self.command],
                 "skip": asked.instructions(self.skip, "skip"),
                 "marked_region": self.region,
                 "load_values": load_values,
@@ -112,7 +115,7 @@ class Trace(Repeatable):
         return {"trace": {"path": str(self.path), "persistent": self.persistent}}
 
 
-Runnable = Program | Repeatable | Sequence[str] | Sequence[Repeatable]
+Runnable = Program | Repeatable | Sequence[Word] | Sequence[Repeatable]
 """What can be run: one thing, a command, or several built-in workloads and traces at once, each on cores of its own."""
 
 
@@ -120,15 +123,15 @@ def runnables(given: Runnable) -> Sequence[Program | Repeatable]:
     """What is to be run, one by one. Raises `CasemateError` if that cannot be."""
     if isinstance(given, Program | Repeatable):
         return [given]
-    listed = [given] if isinstance(given, str) else list(given)
-    if not listed or isinstance(given, str):
+    listed = [given] if isinstance(given, str | bytes) else list(given)
+    if not listed or isinstance(given, str | bytes):
         raise CasemateError('expected a command, as in ["ls", "-l"], or BuiltIn("gups"), or Trace("file.trace")')
     repeatable = [each for each in listed if isinstance(each, Repeatable)]
     if len(repeatable) == len(listed):
         return repeatable
     if repeatable or any(isinstance(each, Program) for each in listed):
         raise CasemateError("a program of this computer runs alone: record it, and run its trace beside others")
-    return [Program([str(word) for word in listed])]
+    return [Program([each for each in listed if not isinstance(each, Repeatable)])]
 
 
 @dataclass(frozen=True)

@@ -174,7 +174,7 @@ def test_the_table_tells_the_ipc_of_each_core_and_which_are_idle(casemate: Casem
         (["run", "--trace", "missing.trace"], "missing.trace"),
         (["run", "--", "no-such-program"], "program 'no-such-program' not found"),
         (["run", "--workload", "bfs", "--limit", "0"], "limit is 0: expected 1 instruction or more"),
-        (["run", "--", "no\udcffsuch"], r"'no\xffsuch' is not UTF-8"),
+        (["run", "--", "no\udcffsuch"], "program 'no\N{REPLACEMENT CHARACTER}such' not found"),
         (["run", "--workload", "bfs", "--design", "no\udcffsuch.toml"], r"'no\xffsuch.toml' is not UTF-8"),
         (["rnu", "--workload", "bfs"], "did you mean 'run'?"),
     ],

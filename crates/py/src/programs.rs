@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use workload::live::{Ender, Input, Live, LiveOptions, Output};
 use workload::trace::{Counter, Totals, TraceReader};
@@ -28,7 +30,7 @@ pub enum Program {
     /// A program on this computer.
     Live {
         /// The program and its arguments.
-        command: Vec<String>,
+        command: Vec<Word>,
         /// Instructions to let pass first.
         skip: u64,
         /// Whether only what runs between the program's two markers counts.
@@ -44,6 +46,25 @@ pub enum Program {
         /// The recorder, `libcasemate_recorder.so`.
         recorder: PathBuf,
     },
+}
+
+/// A word of a command. Linux lets it have any bytes but zero, and text in JSON is Unicode.
+#[derive(Clone, Deserialize)]
+#[serde(untagged)]
+pub enum Word {
+    /// One that is UTF-8.
+    Text(String),
+    /// Any, byte by byte.
+    Bytes(Vec<u8>),
+}
+
+impl From<Word> for OsString {
+    fn from(word: Word) -> OsString {
+        match word {
+            Word::Text(text) => text.into(),
+            Word::Bytes(bytes) => OsString::from_vec(bytes),
+        }
+    }
 }
 
 /// A program about to run.

@@ -1,0 +1,63 @@
+"""The functions of `casemate._core`, which take text in UTF-8 alone, for text as a program of Python has it.
+
+Names of files may have any bytes. `os.listdir` returns those that are not UTF-8 as halves of surrogate pairs, which
+neither JSON nor a string of Rust can hold. Where such a name reaches the laboratory the error quotes it with its bytes.
+The words of a command may have any bytes (`word`): a program gets them as they are.
+"""
+
+import functools
+import json
+import os
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from casemate import _core
+from casemate._core import CasemateError
+
+if TYPE_CHECKING:
+    from casemate._core import *  # noqa: F403
+
+_NOT_UTF_8 = re.compile(r'[^"\ud800-\udfff]*[\ud800-\udfff][^"]*')
+
+
+def shown(text: str) -> str:
+    """A name as errors quote it: bytes that are not UTF-8 are written as `\\xff`."""
+    return text.encode(errors="surrogateescape").decode(errors="backslashreplace")
+
+
+def refuse(text: str) -> CasemateError:
+    """The error for a name that is not UTF-8."""
+    return CasemateError(f"'{shown(text)}' is not UTF-8: expected names and arguments in UTF-8")
+
+
+def to_json(request: object) -> str:
+    """A request as the functions take it."""
+    return json.dumps(request, ensure_ascii=False)
+
+
+def word(given: object) -> str | list[int]:
+    """A word of a command as a request has it: text, or the bytes of a word that is no text."""
+    told = os.fsencode(given if isinstance(given, str | bytes | os.PathLike) else str(given))
+    try:
+        return told.decode()
+    except UnicodeDecodeError:
+        return list(told)
+
+
+def _in_words(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function, whose error about text that is not UTF-8 names the text."""
+
+    @functools.wraps(function)
+    def call(*arguments: Any) -> Any:
+        try:
+            return function(*arguments)
+        except UnicodeEncodeError as error:
+            found = _NOT_UTF_8.search(error.object)
+            raise refuse(found[0] if found else error.object) from None
+
+    return call
+
+
+def __getattr__(name: str) -> Any:
+    return _in_words(getattr(_core, name))
