@@ -102,7 +102,7 @@ def short_time(seconds: float) -> str:
 
 def size(number: float) -> str:
     """A number of bytes, in powers of 1024 as in the papers."""
-    for scale, factor in (("GB", 2**30), ("MB", 2**20), ("KB", 2**10)):
+    for scale, factor in (("TB", 2**40), ("GB", 2**30), ("MB", 2**20), ("KB", 2**10)):
         if number >= factor:
             return f"{number / factor:.1f} {scale}"
     return f"{number:.0f} B"

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from casemate import amounts
 from casemate.amounts import short_count, short_time
 
 BETWEEN_LINES_SECONDS = 5.0
@@ -28,8 +29,24 @@ class _Rate(ProgressColumn):
         return Text(f"{speed / 1e6:5.2f} M instr/s" if speed else "", style="cyan")
 
 
+WORK = {
+    "reserve": "setting up a reservation of",
+    "protect": "changing the protection of",
+    "unmap": "taking down a mapping of",
+}
+"""What QEMU does for long while it executes nothing."""
+
+
+def _busy(progress: dict[str, Any]) -> str:
+    """What QEMU is busy with, in words; empty if it executes the program."""
+    busy = progress.get("busy")
+    return f"QEMU is {WORK[busy['work']]} {amounts.size(busy['bytes'])}" if busy else ""
+
+
 class _Instructions(ProgressColumn):
     def render(self, task: Task) -> Text:
+        if busy := task.fields.get("busy"):
+            return Text(busy, style="dim")
         of = f" of {short_count(task.total)}" if task.total else ""
         return Text(f"{short_count(task.completed):>7}{of}" if task.completed else "starting", style="dim")
 
@@ -133,14 +150,16 @@ class Instructions:
         self._limit = progress.get("of", self._limit)
         told = progress["instructions"]
         counts: list[int] = told if isinstance(told, list) else [told]
+        busy = _busy(progress)
         if self._bars:
             for task, done in zip(self._tasks, counts, strict=True):
-                self._bars.update(task, completed=done, total=self._limit)
+                self._bars.update(task, completed=done, total=self._limit, busy=busy)
             return
         of = f" of {short_count(self._limit)}" if self._limit else ""
         parts = (f"{name} {short_count(done)}{of}" for name, done in zip(self._names, counts, strict=True))
         share = min(counts, default=0) / self._limit if self._limit else 0.0
-        self._lines.say(f"instructions: {', '.join(parts)}", share)
+        behind = f"; {busy}" if busy else ""
+        self._lines.say(f"instructions: {', '.join(parts)}{behind}", share)
 
 
 class Steps:

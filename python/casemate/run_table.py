@@ -12,7 +12,7 @@ from rich.text import Text
 from casemate import amounts, check_reasons, interruption, tables
 from casemate.results.attack import Protection
 from casemate.results.checks import CandidateCheck
-from casemate.results.origin import Exited, Killed, Seeded
+from casemate.results.origin import Exited, Killed, Seeded, Unbacked
 from casemate.results.run import Record, RunResults
 from casemate.results.sampling import Estimate, Sampled, Sampling
 from casemate.run_details import Cell, Question, details, epochs, largest, persist_buffers, predicted, speculation
@@ -48,8 +48,7 @@ def run_table(results: RunResults, check_values: bool, verbose: bool = False) ->
     parts += [Text(line, style=style) for line, style in check_reasons.lines(results.records, check_values)]
     parts += [Text(line, style="yellow") for line in _not_of_the_program(results.records)]
     parts += [Text(line, style="yellow") for line in _not_comparable(results)]
-    if isinstance(origin.finish, Killed) and origin.finish.likely_cause:
-        parts.append(Text(origin.finish.likely_cause, style="yellow"))
+    parts += [Text(line, style="yellow") for line in origin.likely_causes()]
     if results.interrupted:
         parts.append(
             Text(f"Stopped by {interruption.cause()}: the results are about the part that was run.", style="yellow")
@@ -120,6 +119,8 @@ def part_seen(record: Record) -> str:
             return f"the program to its end, {executed}{after}, exit status {status}"
         case Killed() as ended:
             return f"the program until {ended} ended it, {executed}{after}"
+        case Unbacked(unbacked=size):
+            return f"the program until it reserved {amounts.size(size)}, {executed}{after}"
         case "limit-reached" if origin.medium == "stored":
             return f"the whole trace, {first} of the program{after}"
         case _:

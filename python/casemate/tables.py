@@ -12,7 +12,7 @@ from casemate.results.bus import BusInfo
 from casemate.results.catalogue import Layout
 from casemate.results.excerpt import ExcerptInfo
 from casemate.results.imported import ImportedMachine
-from casemate.results.origin import Exited, Killed, Origin, Seeded, TraceInfo
+from casemate.results.origin import Exited, Killed, Origin, Seeded, TraceInfo, Unbacked
 from casemate.results.validation import Validation
 from casemate.results.window import Window
 from casemate.split_table import SplitTable
@@ -178,6 +178,8 @@ def _recorded_part(origin: Origin, instructions: int) -> str:
         return f"{whole}, {executed}{after} (exit status {origin.finish.exited})"
     if isinstance(origin.finish, Killed):
         return f"until {origin.finish} ended the program, {executed}{after}"
+    if isinstance(origin.finish, Unbacked):
+        return f"until the program reserved {amounts.size(origin.finish.unbacked)}, {executed}{after}"
     return f"{amounts.first(instructions, 'instruction')}{after}"
 
 

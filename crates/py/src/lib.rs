@@ -19,7 +19,7 @@ use campaign::crash::programs::script::Choice;
 use campaign::{CrashOptions, Options, ProgramOptions};
 use catalogue::{Attack, Loss};
 use changes::Changes;
-use programs::Program;
+use programs::{Busy, Program};
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
@@ -70,12 +70,16 @@ fn record(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResult<String> {
     let opened = spec.program.open(spec.limit, 1).map_err(refused)?;
     let totals = py.detach(|| {
         runner::record_trace(opened.source, &spec.output, |instructions| {
-            watcher.look(&serde_json::json!({ "instructions": instructions }), opened.ender.as_ref())
+            let told = serde_json::json!({ "instructions": instructions, "busy": Busy::of(opened.process.as_ref()) });
+            watcher.look(&told, opened.process.as_ref().map(|process| &process.ender))
         })
     });
     let interrupted = watcher.was_interrupted();
     watcher.finish()?;
-    to_json(&serde_json::json!({ "totals": totals.map_err(refused)?, "interrupted": interrupted }))
+    let unbacked = opened.process.and_then(|process| process.observer.refused());
+    let told =
+        serde_json::json!({ "totals": totals.map_err(refused)?, "interrupted": interrupted, "unbacked": unbacked });
+    to_json(&told)
 }
 
 /// What a trace holds. All of it is read and checked.

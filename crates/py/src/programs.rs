@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
-use workload::live::{Ender, Input, Live, LiveOptions, Output};
+use workload::live::{Ender, Input, Live, LiveOptions, Observer, Output, Work};
 use workload::trace::{Counter, Totals, TraceReader};
 use workload::{Origin, Persistent, Source, WorkloadError, kernels, stored};
 
@@ -70,8 +70,36 @@ impl From<Word> for OsString {
 /// A program about to run.
 pub struct Opened {
     pub source: Box<dyn Source>,
-    /// What ends the program if it is to end now.
-    pub ender: Option<Ender>,
+    /// The process, if it is one.
+    pub process: Option<Process>,
+}
+
+/// A program of this computer from outside, while it runs.
+pub struct Process {
+    /// What ends it if it is to end now.
+    pub ender: Ender,
+    /// What looks at QEMU meanwhile.
+    pub observer: Observer,
+}
+
+/// What QEMU is busy with for long.
+#[derive(Serialize)]
+pub struct Busy {
+    work: &'static str,
+    bytes: u64,
+}
+
+impl Busy {
+    /// What it does for a program at the moment.
+    pub fn of(process: Option<&Process>) -> Option<Busy> {
+        let (work, bytes) = process?.observer.busy()?;
+        let work = match work {
+            Work::Reserve => "reserve",
+            Work::Protect => "protect",
+            Work::Unmap => "unmap",
+        };
+        Some(Busy { work, bytes })
+    }
 }
 
 impl Program {
@@ -102,10 +130,10 @@ impl Program {
     pub fn open(self, limit: Option<u64>, seed: u64) -> Result<Opened, WorkloadError> {
         match self {
             Program::Kernel { name, settings } => {
-                Ok(Opened { source: kernels::open(&name, &settings, seed)?, ender: None })
+                Ok(Opened { source: kernels::open(&name, &settings, seed)?, process: None })
             }
             Program::Trace { path, persistent } => {
-                Ok(Opened { source: stored::open(&path, seed, persistent)?, ender: None })
+                Ok(Opened { source: stored::open(&path, seed, persistent)?, process: None })
             }
             Program::Live {
                 command,
@@ -121,8 +149,8 @@ impl Program {
                 let input = if inherit_input { Input::Inherit } else { Input::Nothing };
                 let usual = LiveOptions { persistent, input, output, ..LiveOptions::new(command, recorder) };
                 let live = Live::start(LiveOptions { skip, limit, marked_region, load_values, ..usual })?;
-                let ender = Some(live.ender());
-                Ok(Opened { source: Box::new(live), ender })
+                let process = Some(Process { ender: live.ender(), observer: live.observer()? });
+                Ok(Opened { source: Box::new(live), process })
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Runs: programs on machines under designs, every machine with every design.
 
 use crate::changes::Changes;
-use crate::programs::Program;
+use crate::programs::{Busy, Process, Program};
 use crate::watching::Watcher;
 use crate::{from_json, refused, to_json};
 use catalogue::{Design, Machine};
@@ -233,15 +233,16 @@ pub fn run(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResult<String> 
     };
     let mut watcher = Watcher::new(callback);
     let of = spec.length();
-    let mut look = |progress: &runner::Progress, program: Option<&_>| {
+    let mut look = |progress: &runner::Progress, process: Option<&Process>| {
         let runner::Progress { instructions, finished } = progress;
-        let told = serde_json::json!({ "instructions": instructions, "of": of, "finished": finished });
-        watcher.look(&told, program)
+        let busy = Busy::of(process);
+        let told = serde_json::json!({ "instructions": instructions, "of": of, "finished": finished, "busy": busy });
+        watcher.look(&told, process.map(|process| &process.ender))
     };
     let results = if let [program] = &spec.programs[..] {
         let opened = program.clone().open(spec.limit, spec.seed).map_err(refused)?;
         fits(std::slice::from_ref(&opened.source))?;
-        py.detach(|| runner::session(opened.source, &simulations, |progress| look(progress, opened.ender.as_ref())))
+        py.detach(|| runner::session(opened.source, &simulations, |progress| look(progress, opened.process.as_ref())))
     } else {
         let sources = spec.open_for_each(simulations.len())?;
         sources.first().map_or(Ok(()), |programs| fits(programs))?;

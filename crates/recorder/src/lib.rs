@@ -19,8 +19,10 @@ mod lines;
 mod mappings;
 mod memory;
 mod objects;
+mod oddities;
 mod pages;
 mod qemu;
+mod reservation;
 mod state;
 mod syscalls;
 mod thread;
@@ -116,6 +118,7 @@ extern "C" fn block_translated(_: Id, tb: *mut Tb) {
         let block = recorder().blocks().find_or_add(qemu::qemu_plugin_tb_vaddr(tb), &lengths, &code);
         for (index, insn) in insns.into_iter().enumerate() {
             let place = Place { block: block.id, index: index as u16 }.pack();
+            oddities::look_at(recorder().host(), bytes(insn));
             if bytes(insn) == MARKER {
                 qemu::qemu_plugin_register_vcpu_insn_exec_cb(insn, marker_met, qemu::NO_REGISTERS, place);
             }

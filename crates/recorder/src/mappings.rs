@@ -173,7 +173,7 @@ impl Mappings {
     pub fn map(&self, addresses: Range<u64>, arguments: &[u64; 6], image: u32) -> Option<u64> {
         let [_, _, protection, flags, file, offset] = *arguments;
         let flags = flags as c_int;
-        let is_shared = matches!(flags & libc::MAP_TYPE, libc::MAP_SHARED | libc::MAP_SHARED_VALIDATE);
+        let is_shared = is_shared(flags);
         let file = if flags & libc::MAP_ANONYMOUS == 0 { file_behind(file as c_int) } else { None };
         let is_stack = flags & (libc::MAP_STACK | libc::MAP_GROWSDOWN) != 0;
         let is_writable = protection as c_int & libc::PROT_WRITE != 0;
@@ -311,6 +311,11 @@ pub struct OpenFile {
     pub is_regular: bool,
     /// Whether all of it reads as zeros.
     pub is_blank: bool,
+}
+
+/// Whether all that map the same memory with these flags see each other's stores.
+pub fn is_shared(flags: c_int) -> bool {
+    matches!(flags & libc::MAP_TYPE, libc::MAP_SHARED | libc::MAP_SHARED_VALIDATE)
 }
 
 /// The file that is open under this number, which QEMU and the program share.

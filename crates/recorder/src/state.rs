@@ -5,13 +5,16 @@ use crate::exec::{self, Outcome};
 use crate::follow::Call;
 use crate::mappings::copies_process;
 use crate::memory::{Memory, Output};
+use crate::oddities;
 use crate::qemu::guest;
+use crate::reservation;
 use crate::thread::{Drawn, Thread};
 use std::ffi::OsString;
 use std::ptr;
 use std::sync::Once;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicPtr, AtomicU32};
+use wire::host::Host;
 use wire::ring::Ring;
 use wire::word::{self, ADDRESS_END, Birth, Control, LINE_BYTES, Loss};
 
@@ -95,6 +98,11 @@ impl Recorder {
     /// The program has been loaded, and is about to begin.
     pub fn begin(&self) {
         self.begun.call_once(|| self.memory.mappings.learn_first());
+    }
+
+    /// What the program costs the host.
+    pub fn host(&self) -> &Host {
+        self.ring.host()
     }
 
     /// All code seen so far.
@@ -208,6 +216,7 @@ impl Recorder {
         if thread.recording {
             thread.push(&self.ring, &[word::control(Control::Syscall, 0, number as u64)]);
         }
+        reservation::enter(&self.ring, thread, number, &arguments);
         match number {
             libc::SYS_execve => self.follow_exec(thread, &arguments),
             libc::SYS_execveat => self.lose(thread),
@@ -240,6 +249,7 @@ impl Recorder {
 
     /// A thread returns from a system call.
     pub fn leave_syscall(&self, vcpu: u32, number: i64, returned: i64) {
+        self.ring.host().end();
         let forks = matches!(number, libc::SYS_fork | libc::SYS_vfork | libc::SYS_clone | libc::SYS_clone3);
         if forks && returned == 0 && std::process::id() != self.pid.load(Relaxed) {
             return self.become_child(vcpu);
@@ -248,6 +258,7 @@ impl Recorder {
             return self.memory.pages.forget_all();
         };
         if thread.syscall.0 == number {
+            oddities::follow(self.ring.host(), number, &thread.syscall.1, returned);
             self.call(thread, returned).follow();
         } else {
             self.memory.pages.forget_all();

@@ -4,6 +4,8 @@
 //! lives outside. Between them are the [words](word) that describe an execution, the [ring] in shared memory that
 //! carries them, and the answer to which [programs](program) can be recorded at all.
 
+pub mod encoding;
+pub mod host;
 pub mod launch;
 pub mod process;
 pub mod program;

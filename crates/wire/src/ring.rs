@@ -11,6 +11,7 @@
 mod consumer;
 mod producer;
 
+use crate::host::Host;
 use crate::segment::Segment;
 use std::ffi::{CStr, OsStr};
 use std::io;
@@ -40,6 +41,8 @@ pub struct Settings {
     pub load_values: bool,
     /// Whether only the instructions between pairs of markers exist for `skip` and `limit`.
     pub marked_region: bool,
+    /// Bytes of the host's memory that QEMU takes for each page that the program maps or reserves.
+    pub host_bytes_per_page: u32,
 }
 
 /// What a thread is to do with the next instructions.
@@ -66,6 +69,8 @@ struct Header {
     limit: u64,
     load_values: u32,
     marked_region: u32,
+    host_bytes_per_page: u32,
+    host: Host,
     tail: Padded<AtomicU64>,
     granted: Padded<AtomicU64>,
     stop: AtomicU32,
@@ -132,6 +137,7 @@ impl Ring {
             (*header).limit = settings.limit;
             (*header).load_values = settings.load_values.into();
             (*header).marked_region = settings.marked_region.into();
+            (*header).host_bytes_per_page = settings.host_bytes_per_page;
             (*header).magic = MAGIC;
         }
         let ring = Ring { segment, head: 0, waiting_since: None };
@@ -166,7 +172,13 @@ impl Ring {
             limit: header.limit,
             load_values: header.load_values != 0,
             marked_region: header.marked_region != 0,
+            host_bytes_per_page: header.host_bytes_per_page,
         }
+    }
+
+    /// What the program costs the host.
+    pub fn host(&self) -> &Host {
+        &self.header().host
     }
 
     fn header(&self) -> &Header {

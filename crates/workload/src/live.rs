@@ -2,14 +2,17 @@
 
 mod keeper;
 mod launch;
+mod observer;
 mod sweep;
 
 pub use keeper::Ender;
 pub use launch::{Input, LiveOptions, Output, RECORDER_VARIABLE, recorder_from_environment};
+pub use observer::Observer;
+pub use wire::host::Work;
 
 use crate::assemble::Assembler;
 use crate::error::WorkloadError;
-use crate::source::{Finish, Origin, Source};
+use crate::source::{Finish, Origin, Source, Suspect};
 use crate::stream::Chunk;
 use keeper::Keeper;
 use std::fs::File;
@@ -19,6 +22,7 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
+use wire::host::{FAULTS, Oddity};
 use wire::ring::Ring;
 
 /// How long to sleep when the program has sent nothing yet.
@@ -63,12 +67,17 @@ impl Live {
         self.keeper.ender()
     }
 
-    /// Whether everything is over and published: the limit reached, or every process ended.
+    /// What looks at QEMU from elsewhere, while this waits for it.
+    pub fn observer(&self) -> Result<Observer, WorkloadError> {
+        Observer::of(&self.ring).map_err(WorkloadError::io("looking at the ring of", &self.program))
+    }
+
+    /// Whether everything is over and published: the limit reached, or every process ended, or one of them for want of memory.
     fn is_over(&mut self) -> Result<bool, WorkloadError> {
         if self.status.is_none() {
             self.status = self.keeper.status().map_err(WorkloadError::io("waiting for", &self.program))?;
         }
-        Ok(self.status.is_some() || self.ring.is_limit_reached())
+        Ok(self.status.is_some() || self.ring.is_limit_reached() || self.ring.host().refused().is_some())
     }
 
     /// Ends what still runs and finds out how it went.
@@ -82,6 +91,11 @@ impl Live {
         if self.keeper.was_told_to_end() {
             return Ok(());
         }
+        if let Some(bytes) = self.ring.host().refused() {
+            self.origin.finish = Finish::Unbacked(bytes);
+            self.end();
+            return Ok(());
+        }
         let status = self.status.unwrap_or_default();
         if self.ring.images() == 0 {
             return Err(WorkloadError::NotRecorded {
@@ -91,7 +105,19 @@ impl Live {
             });
         }
         self.origin.finish = status.signal().map_or(Finish::Exited(status.code().unwrap_or_default()), Finish::Killed);
+        self.origin.suspects = self.suspects();
         Ok(())
+    }
+
+    /// What QEMU is known to run wrong, and this program has done, if a fault has ended it.
+    fn suspects(&self) -> Vec<Suspect> {
+        if !matches!(self.origin.finish, Finish::Killed(signal) if FAULTS.contains(&signal)) {
+            return Vec::new();
+        }
+        let known =
+            [(Oddity::MaskedVector, Suspect::MaskedVector), (Oddity::CodeInTwoPlaces, Suspect::CodeInTwoPlaces)];
+        let met = known.into_iter().filter(|(oddity, _)| self.ring.host().has(*oddity));
+        met.map(|(_, suspect)| suspect).collect()
     }
 
     fn said(&mut self) -> String {

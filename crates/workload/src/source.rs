@@ -110,6 +110,9 @@ pub struct Origin {
     pub restarts: u64,
     /// How it finished.
     pub finish: Finish,
+    /// What may have ended it, if a fault did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub suspects: Vec<Suspect>,
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -192,4 +195,16 @@ pub enum Finish {
     Killed(i32),
     /// As much as was asked for is recorded; the program was ended there.
     LimitReached,
+    /// The program was ended before it reserved so many bytes: QEMU would have taken more memory for that than the host has.
+    Unbacked(u64),
+}
+
+/// What QEMU is known to run wrong. A program that a fault has ended may have been ended by that.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Suspect {
+    /// A masked load of AVX, which QEMU lets fault at bytes that the mask leaves out.
+    MaskedVector,
+    /// Code that is written at one address and executed at another.
+    CodeInTwoPlaces,
 }

@@ -6,6 +6,7 @@ from typing import Literal
 import click
 
 from casemate import options, screen
+from casemate._core import CasemateError
 from casemate.cli import EXIT_INTERRUPTED
 
 EPILOG = """\b
@@ -64,6 +65,7 @@ def command(
     from casemate import amounts, api
     from casemate.progress import Instructions
     from casemate.requests import Program
+    from casemate.results.origin import Unbacked
 
     most = None if limit == "all" else limit
     with Instructions(notices, ["recording"], most) as progress:
@@ -81,4 +83,6 @@ def command(
         screen.results().print(
             f"{path}: {amounts.count(recording.totals.instructions)} instructions, {size}", markup=False
         )
+    if recording.unbacked is not None:
+        raise CasemateError(str(Unbacked(unbacked=recording.unbacked)))
     return EXIT_INTERRUPTED if recording.interrupted else 0

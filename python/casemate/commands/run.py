@@ -384,6 +384,8 @@ def command(
         raise unwritten
     if results.interrupted:
         return EXIT_INTERRUPTED
+    for unbacked in {record.configuration.workload.unbacked for record in results.records} - {None}:
+        raise CasemateError(str(unbacked))
     if results.failures:
         return EXIT_BAD_INPUT
     return 0 if results.passed else EXIT_NO

@@ -3,6 +3,7 @@
 import signal
 from typing import Literal
 
+from casemate import amounts
 from casemate.results.base import Result
 
 
@@ -44,6 +45,27 @@ class Killed(Result):
         )
 
 
+class Unbacked(Result):
+    """The program was ended before a reservation of memory that QEMU could not have kept track of."""
+
+    unbacked: int
+    """Its bytes."""
+
+    def __str__(self) -> str:
+        """Why it was ended, in a sentence."""
+        return (
+            f"the program reserves {amounts.size(self.unbacked)} of addresses, for which QEMU would take more memory "
+            "than this computer has left: expected a smaller reservation (see docs/concepts/qemu.md)"
+        )
+
+
+SUSPECTS = {
+    "masked-vector": "the program loads vectors under a mask, which faults under QEMU at the end of a mapping",
+    "code-in-two-places": "the program maps code twice, to write and to execute, and QEMU may execute the old one",
+}
+"""What QEMU is known to run wrong, and how it ends a program."""
+
+
 class Origin(Result):
     """What was executed, and under which conditions: all that is needed to do it again."""
 
@@ -69,13 +91,27 @@ class Origin(Result):
     cache before it. Nothing for programs."""
     restarts: int = 0
     """How often it started again at its end, since more was to run than it has."""
-    finish: Literal["running", "limit-reached"] | Exited | Killed
+    finish: Literal["running", "limit-reached"] | Exited | Killed | Unbacked
     """How it finished; `running` if the simulation had enough before the program had ended."""
+    suspects: tuple[Literal["masked-vector", "code-in-two-places"], ...] = ()
+    """What QEMU is known to run wrong and the program has done, if a fault ended it."""
+
+    @property
+    def unbacked(self) -> "Unbacked | None":
+        """The reservation that it was ended for, if it was so now, and not when a trace of it was recorded."""
+        return self.finish if isinstance(self.finish, Unbacked) and self.medium == "live" else None
 
     @property
     def is_marked_region(self) -> bool:
         """Whether only what runs between the program's two markers exists."""
         return ("marked region only", "yes") in self.conditions
+
+    def likely_causes(self) -> list[str]:
+        """Why a fault may have ended it here and not elsewhere, a sentence for each cause that is known and fits."""
+        own = [self.finish.likely_cause] if isinstance(self.finish, Killed) and self.finish.likely_cause else []
+        return own + [
+            f"The fault may be QEMU's: {SUSPECTS[suspect]} (docs/concepts/qemu.md)." for suspect in self.suspects
+        ]
 
     @property
     def title(self) -> str:
@@ -128,6 +164,8 @@ class Recording(Result):
     """What it holds."""
     interrupted: bool
     """Whether the program was ended by Ctrl-C or SIGTERM; the trace holds what it had done so far."""
+    unbacked: int | None = None
+    """The bytes of a reservation that it was ended for, since this computer has no memory for it."""
 
     def brief(self) -> str:
         """The file, and what it holds."""

@@ -95,6 +95,7 @@ fn origin(program: String, medium: Medium, seed: u64, conditions: Vec<(String, S
         requests: None,
         restarts: 0,
         finish: Finish::Running,
+        suspects: Vec::new(),
     }
 }
 

@@ -90,6 +90,7 @@ impl KernelSource {
             requests: None,
             restarts: 0,
             finish: Finish::Running,
+            suspects: Vec::new(),
         };
         let footprint = Bytes(program.arena_bytes());
         KernelSource { origin, footprint, state: State::Prepared { program, seed } }

@@ -123,6 +123,7 @@ pub fn start(options: &LiveOptions) -> Result<Started, WorkloadError> {
         limit: options.limit.unwrap_or(u64::MAX),
         load_values: options.load_values,
         marked_region: options.marked_region,
+        host_bytes_per_page: host_bytes_per_page(&version),
     };
     let ring = Ring::create(settings).map_err(WorkloadError::io("making the ring for", &program))?;
     let ring_path = ring.path().unwrap_or_default();
@@ -185,6 +186,7 @@ fn origin(options: &LiveOptions, qemu_version: String) -> Origin {
         requests: None,
         restarts: 0,
         finish: Finish::Running,
+        suspects: Vec::new(),
     }
 }
 
@@ -243,6 +245,12 @@ fn qemu_version(qemu: &Path) -> Result<String, WorkloadError> {
         (Some(version), Some(major)) if QEMU_MAJORS.contains(&major) => Ok(version.to_owned()),
         _ => Err(WorkloadError::QemuVersion { path: qemu.to_owned(), found: format!("'{first}'") }),
     }
+}
+
+/// What QEMU takes of the host's memory for each page of a mapping, touched or not: up to version 7 a word with its state and
+/// two more. Version 8 keeps one for each mapping.
+fn host_bytes_per_page(version: &str) -> u32 {
+    if version.starts_with("7.") { 24 } else { 0 }
 }
 
 /// A file name that no other recording of this machine has.

@@ -43,6 +43,7 @@ pub fn open(path: &Path, form: Form, seed: u64) -> Result<Box<dyn Source>, Workl
         persistent: Persistent::All,
         requests: Some(form.pace()),
         restarts: 0,
+        suspects: Vec::new(),
         finish: Finish::Running,
     };
     Ok(Box::new(RequestSource::new(path, Unpacked::open(path)?, form, (origin, seed))))

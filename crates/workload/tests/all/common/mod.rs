@@ -43,6 +43,7 @@ pub fn origin() -> Origin {
         requests: None,
         restarts: 0,
         finish: Finish::Exited(0),
+        suspects: Vec::new(),
     }
 }
 

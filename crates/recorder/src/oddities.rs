@@ -1,0 +1,44 @@
+//! What a program does that QEMU 7.2 is known to run wrong, so that a fault can be named for what it may be.
+//!
+//! QEMU loads all of a vector that is loaded under a mask, also bytes that the mask leaves out and that do not exist. It
+//! protects the view that it has translated code from, so it notices no store through another view of the same object, and
+//! executes the old code.
+
+use crate::mappings::{file_behind, is_shared};
+use libc::{PROT_EXEC, PROT_WRITE, c_int, c_long};
+use std::sync::{Mutex, PoisonError};
+use wire::encoding::is_masked_load;
+use wire::host::{Host, Oddity};
+
+/// Shared objects that are mapped writable or executable, and how.
+static OBJECTS: Mutex<Vec<(u64, c_int)>> = Mutex::new(Vec::new());
+
+/// An instruction is translated.
+pub fn look_at(host: &Host, bytes: &[u8]) {
+    if is_masked_load(bytes) {
+        host.note(Oddity::MaskedVector);
+    }
+}
+
+/// A system call has returned. An object that is writable in one view and executable in another is noted.
+pub fn follow(host: &Host, number: c_long, arguments: &[u64; 6], returned: i64) {
+    let [_, _, protection, flags, descriptor, _] = *arguments;
+    let protection = protection as c_int & (PROT_WRITE | PROT_EXEC);
+    if number != libc::SYS_mmap || returned < 0 || protection == 0 || !is_shared(flags as c_int) {
+        return;
+    }
+    let Some(object) = file_behind(descriptor as c_int) else { return };
+    let mut objects = OBJECTS.lock().unwrap_or_else(PoisonError::into_inner);
+    if has_two_views(&mut objects, object.id, protection) {
+        host.note(Oddity::CodeInTwoPlaces);
+    }
+}
+
+/// Adds a view of an object. Whether there is another one now, and between them they can be written and executed.
+fn has_two_views(objects: &mut Vec<(u64, c_int)>, object: u64, protection: c_int) -> bool {
+    let had = objects.iter().filter(|(known, _)| *known == object).fold(0, |all, (_, had)| all | had);
+    if !objects.contains(&(object, protection)) {
+        objects.push((object, protection));
+    }
+    had != 0 && had | protection == PROT_WRITE | PROT_EXEC
+}

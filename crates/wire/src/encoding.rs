@@ -1,0 +1,236 @@
+//! The few instructions that the recorder looks for, by their bytes. It has no decoder.
+//!
+//! They bring stores to memory, or are known to run wrong under QEMU. Source: Intel's Software Developer's Manual, volume
+//! 2, sections 2.1 (formats of instructions) and 2.3 (VEX), and the pages of the instructions.
+
+/// What an instruction does to lines on their way to memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Persist {
+    /// It writes back the line at an address: `CLWB`, `CLFLUSHOPT`, `CLFLUSH`.
+    Flush(Address),
+    /// It stores past the caches: `MOVNTI`, `MOVNTDQ`, `MASKMOVDQU` and their kin.
+    Store,
+    /// It waits until what was flushed is durable: `SFENCE`, `MFENCE`.
+    Fence,
+}
+
+/// How an address is made: of registers by their numbers, of a segment's base, and of a constant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Address {
+    /// The register that is added.
+    pub base: Option<u8>,
+    /// The register that is added after a shift to the left.
+    pub index: Option<(u8, u8)>,
+    /// The segment with a base of its own, if it is one.
+    pub segment: Option<Segment>,
+    /// The constant; with an address relative to the instruction, the end of that is in it.
+    pub displacement: u64,
+    /// Whether it has 32 bits.
+    pub is_short: bool,
+}
+
+/// A segment with a base.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Segment {
+    /// That of `%fs`.
+    Fs,
+    /// That of `%gs`.
+    Gs,
+}
+
+/// The first bytes of a VEX prefix of two and of three bytes, and opcode maps.
+const VEX2: u8 = 0xc5;
+const VEX3: u8 = 0xc4;
+const VEX_MAP: u8 = 0x1f;
+const MAP_0F: u8 = 1;
+const MAP_0F38: u8 = 2;
+
+/// Prefixes before an opcode.
+#[derive(Default)]
+struct Prefixes {
+    operand_size: bool,
+    address_size: bool,
+    repeats: bool,
+    segment: Option<Segment>,
+    /// The extensions of the index and of the base register.
+    index: u8,
+    base: u8,
+}
+
+/// What the instruction at `pc` with these bytes does, if it is one of these.
+pub fn persist(pc: u64, bytes: &[u8]) -> Option<Persist> {
+    let (mut prefixes, rest) = prefixes(bytes);
+    let end = pc + bytes.len() as u64;
+    match *rest {
+        [VEX2, vex, opcode, modrm, ..] | [VEX3, _, vex, opcode, modrm, ..] if vex & 3 < 2 => {
+            let in_map_0f = rest[0] == VEX2 || rest[1] & VEX_MAP == MAP_0F;
+            if in_map_0f { vector_past_caches(opcode, modrm) } else { None }
+        }
+        [rex @ 0x40..=0x4f, 0x0f, opcode, modrm, ..] => {
+            (prefixes.index, prefixes.base) = (rex >> 1 & 1, rex & 1);
+            of_opcode(opcode, modrm, &prefixes, &rest[4..], end)
+        }
+        [0x0f, opcode, modrm, ..] => of_opcode(opcode, modrm, &prefixes, &rest[3..], end),
+        _ => None,
+    }
+}
+
+/// Whether these bytes are a load of AVX under a mask: `VMASKMOVPS`, `VMASKMOVPD`, `VPMASKMOVD`, `VPMASKMOVQ`.
+pub fn is_masked_load(bytes: &[u8]) -> bool {
+    match *prefixes(bytes).1 {
+        [VEX3, map, _, opcode, ..] => map & VEX_MAP == MAP_0F38 && matches!(opcode, 0x2c | 0x2d | 0x8c),
+        _ => false,
+    }
+}
+
+/// The prefixes at the head of an instruction, and what follows them.
+fn prefixes(bytes: &[u8]) -> (Prefixes, &[u8]) {
+    let (mut prefixes, mut rest) = (Prefixes::default(), bytes);
+    while let [first, behind @ ..] = rest {
+        match first {
+            0x66 => prefixes.operand_size = true,
+            0x67 => prefixes.address_size = true,
+            0xf2 | 0xf3 => prefixes.repeats = true,
+            0x64 => prefixes.segment = Some(Segment::Fs),
+            0x65 => prefixes.segment = Some(Segment::Gs),
+            0x26 | 0x2e | 0x36 | 0x3e => {}
+            _ => break,
+        }
+        rest = behind;
+    }
+    (prefixes, rest)
+}
+
+/// The one with an opcode behind `0f`; `rest` is what follows its ModRM byte.
+fn of_opcode(opcode: u8, modrm: u8, prefixes: &Prefixes, rest: &[u8], end: u64) -> Option<Persist> {
+    if prefixes.repeats {
+        return None;
+    }
+    let is_register = modrm >> 6 == 3;
+    match (opcode, modrm >> 3 & 7) {
+        (0xae, 6 | 7) if is_register => (!prefixes.operand_size).then_some(Persist::Fence),
+        // Without the prefix 66, the second is XSAVEOPT.
+        (0xae, 7) => address(modrm, prefixes, rest, end).map(Persist::Flush),
+        (0xae, 6) if prefixes.operand_size => address(modrm, prefixes, rest, end).map(Persist::Flush),
+        (0xc3, _) if !is_register && !prefixes.operand_size => Some(Persist::Store),
+        _ => vector_past_caches(opcode, modrm),
+    }
+}
+
+/// `MOVNTPS`, `MOVNTPD`, `MOVNTQ`, `MOVNTDQ`; `MASKMOVQ` and `MASKMOVDQU`, which store where `%rdi` points to.
+fn vector_past_caches(opcode: u8, modrm: u8) -> Option<Persist> {
+    let is_register = modrm >> 6 == 3;
+    match opcode {
+        0x2b | 0xe7 => (!is_register).then_some(Persist::Store),
+        0xf7 => is_register.then_some(Persist::Store),
+        _ => None,
+    }
+}
+
+/// The address of an operand in memory: what ModRM and the bytes behind it say.
+fn address(modrm: u8, prefixes: &Prefixes, rest: &[u8], end: u64) -> Option<Address> {
+    let (mode, low) = (modrm >> 6, modrm & 7);
+    let (mut base, mut index, mut rest) = (Some(low | prefixes.base << 3), None, rest);
+    let mut wide = mode == 2;
+    let mut displacement = 0;
+    if low == 4 {
+        let (sib, behind) = rest.split_first()?;
+        rest = behind;
+        base = Some(sib & 7 | prefixes.base << 3);
+        let number = sib >> 3 & 7 | prefixes.index << 3;
+        index = (number != 4).then_some((number, sib >> 6));
+        if mode == 0 && sib & 7 == 5 {
+            (base, wide) = (None, true);
+        }
+    } else if mode == 0 && low == 5 {
+        (base, wide, displacement) = (None, true, end);
+    }
+    if wide {
+        displacement = displacement.wrapping_add_signed(i32::from_le_bytes(*rest.first_chunk()?).into());
+    } else if mode == 1 {
+        displacement = displacement.wrapping_add_signed((*rest.first()? as i8).into());
+    }
+    Some(Address { base, index, segment: prefixes.segment, displacement, is_short: prefixes.address_size })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PC: u64 = 0x40_1000;
+
+    fn flushed(bytes: &[u8]) -> Address {
+        match persist(PC, bytes) {
+            Some(Persist::Flush(address)) => address,
+            other => panic!("{bytes:02x?} is {other:?}"),
+        }
+    }
+
+    fn at(base: Option<u8>, index: Option<(u8, u8)>, displacement: i64) -> Address {
+        Address { base, index, segment: None, displacement: displacement as u64, is_short: false }
+    }
+
+    #[test]
+    fn an_address_is_made_of_what_the_bytes_name() {
+        // clwb (%rdi); clflush 0x40(%r12); clflushopt -0x100(%rbp,%r9,8); clwb 0x10(%rip); clwb 0x1000.
+        assert_eq!(flushed(&[0x66, 0x0f, 0xae, 0x37]), at(Some(7), None, 0));
+        assert_eq!(flushed(&[0x41, 0x0f, 0xae, 0x7c, 0x24, 0x40]), at(Some(12), None, 0x40));
+        let long = [0x66, 0x42, 0x0f, 0xae, 0xbc, 0xcd, 0x00, 0xff, 0xff, 0xff];
+        assert_eq!(flushed(&long), at(Some(5), Some((9, 3)), -0x100));
+        assert_eq!(flushed(&[0x66, 0x0f, 0xae, 0x35, 0x10, 0, 0, 0]), at(None, None, PC as i64 + 8 + 0x10));
+        assert_eq!(flushed(&[0x66, 0x0f, 0xae, 0x34, 0x25, 0, 0x10, 0, 0]), at(None, None, 0x1000));
+        // clwb %fs:(%eax)
+        let segment = Address { segment: Some(Segment::Fs), is_short: true, ..at(Some(0), None, 0) };
+        assert_eq!(flushed(&[0x64, 0x67, 0x66, 0x0f, 0xae, 0x30]), segment);
+    }
+
+    #[test]
+    fn stores_past_the_caches_and_fences_are_known_in_each_form() {
+        // movnti, movntps, movntpd, movntdq, movntq, maskmovdqu, vmovntps, vmovntdq, vmovntdq with three bytes of VEX.
+        for store in [
+            &[0x48, 0x0f, 0xc3, 0x07][..],
+            &[0x0f, 0x2b, 0x07],
+            &[0x66, 0x0f, 0x2b, 0x07],
+            &[0x66, 0x0f, 0xe7, 0x07],
+            &[0x0f, 0xe7, 0x07],
+            &[0x66, 0x0f, 0xf7, 0xc1],
+            &[0xc5, 0xf8, 0x2b, 0x07],
+            &[0xc5, 0xfd, 0xe7, 0x07],
+            &[0xc4, 0x41, 0x7d, 0xe7, 0x08],
+        ] {
+            assert_eq!(persist(PC, store), Some(Persist::Store), "{store:02x?}");
+        }
+        assert_eq!(persist(PC, &[0x0f, 0xae, 0xf8]), Some(Persist::Fence));
+        assert_eq!(persist(PC, &[0x0f, 0xae, 0xf0]), Some(Persist::Fence));
+    }
+
+    #[test]
+    fn what_looks_alike_is_none_of_these() {
+        // xsaveopt, lfence, rdfsbase, movaps, vpaddd, umonitor, tpause, clrssbsy, the opcode e7 of another map, nop.
+        for other in [
+            &[0x0f, 0xae, 0x37][..],
+            &[0x0f, 0xae, 0xe8],
+            &[0xf3, 0x0f, 0xae, 0xc0],
+            &[0x0f, 0x28, 0x07],
+            &[0xc5, 0xf5, 0xfe, 0xc0],
+            &[0xf3, 0x0f, 0xae, 0xf0],
+            &[0x66, 0x0f, 0xae, 0xf0],
+            &[0xf3, 0x0f, 0xae, 0x30],
+            &[0xc4, 0xe2, 0x7d, 0xe7, 0x07],
+            &[0x90],
+            &[],
+        ] {
+            assert_eq!(persist(PC, other), None, "{other:02x?}");
+        }
+    }
+
+    #[test]
+    fn a_load_under_a_mask_is_known_by_its_bytes() {
+        // vpmaskmovd (%rax),%ymm1,%ymm0; vmaskmovps %fs:(%rax),%xmm1,%xmm0; vpmaskmovd %ymm0,%ymm1,(%rax); vpaddd.
+        assert!(is_masked_load(&[0xc4, 0xe2, 0x75, 0x8c, 0x00]));
+        assert!(is_masked_load(&[0x64, 0xc4, 0xe2, 0x71, 0x2c, 0x00]));
+        assert!(!is_masked_load(&[0xc4, 0xe2, 0x75, 0x8e, 0x00]));
+        assert!(!is_masked_load(&[0xc5, 0xf5, 0xfe, 0xc0]));
+        assert!(!is_masked_load(&[0x90]));
+    }
+}

@@ -1,0 +1,150 @@
+//! What a recorded program costs the host: words in the ring's header, from the recorder to the simulator.
+//!
+//! QEMU 7.2 keeps a word for each page that a program maps, also for pages that it only reserves. A reservation of a
+//! terabyte takes seconds in which no instruction is recorded, and gigabytes of the host's memory.
+
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+const PAGE_BYTES: u64 = 4096;
+
+/// A system call that keeps QEMU busy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Work {
+    /// Pages are mapped or reserved.
+    Reserve = 1,
+    /// Mapped pages get another protection.
+    Protect = 2,
+    /// Pages are unmapped.
+    Unmap = 3,
+}
+
+impl Work {
+    /// What a system call makes QEMU do with its tables of pages, and for how many bytes of the program's memory.
+    pub fn of(number: libc::c_long, arguments: &[u64; 6]) -> Option<(Work, u64)> {
+        let [_, bytes, new_bytes, ..] = *arguments;
+        match number {
+            libc::SYS_mmap => Some((Work::Reserve, bytes)),
+            libc::SYS_mremap => Some((Work::Reserve, new_bytes.saturating_sub(bytes))),
+            libc::SYS_mprotect => Some((Work::Protect, bytes)),
+            libc::SYS_munmap => Some((Work::Unmap, bytes)),
+            _ => None,
+        }
+    }
+}
+
+/// The host's memory that QEMU takes for a mapping, if it takes so many bytes for each page.
+pub fn table_bytes(bytes: u64, per_page: u64) -> u64 {
+    bytes.div_ceil(PAGE_BYTES).saturating_mul(per_page)
+}
+
+/// Signals by which QEMU's known faults end a program.
+pub const FAULTS: [i32; 3] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL];
+
+/// What was seen of a program that QEMU is known to run wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub enum Oddity {
+    /// An object in memory or a file is mapped writable in one place and executable in another.
+    CodeInTwoPlaces = 1,
+    /// It loads vectors of AVX under a mask.
+    MaskedVector = 2,
+}
+
+/// The words. All zero is a program that has asked for nothing.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Host {
+    /// A [`Work`] in the lowest byte, and above it how many kilobytes it is about.
+    work: AtomicU64,
+    refused: AtomicU64,
+    oddities: AtomicU32,
+}
+
+impl Host {
+    /// QEMU begins work on so many bytes of the program's memory.
+    pub fn begin(&self, work: Work, bytes: u64) {
+        self.work.store((bytes >> 10) << 8 | work as u64, Release);
+    }
+
+    /// QEMU goes on with the program.
+    pub fn end(&self) {
+        if self.work.load(Relaxed) != 0 {
+            self.work.store(0, Release);
+        }
+    }
+
+    /// What QEMU is busy with, and with how many bytes, if with anything.
+    pub fn busy(&self) -> Option<(Work, u64)> {
+        let word = self.work.load(Acquire);
+        let work = match word as u8 {
+            1 => Work::Reserve,
+            2 => Work::Protect,
+            3 => Work::Unmap,
+            _ => return None,
+        };
+        Some((work, word >> 8 << 10))
+    }
+
+    /// The program is ended instead of reserving so many bytes, for which the host has no memory.
+    pub fn refuse(&self, bytes: u64) {
+        self.refused.store(bytes, Release);
+    }
+
+    /// How many bytes were refused, if the program was ended for that.
+    pub fn refused(&self) -> Option<u64> {
+        Some(self.refused.load(Acquire)).filter(|bytes| *bytes > 0)
+    }
+
+    /// The program does this.
+    pub fn note(&self, oddity: Oddity) {
+        self.oddities.fetch_or(oddity as u32, AcqRel);
+    }
+
+    /// Whether the program has done this.
+    pub fn has(&self, oddity: Oddity) -> bool {
+        self.oddities.load(Acquire) & oddity as u32 != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_qemu_is_busy_with_is_seen_until_it_ends() {
+        let host = Host::default();
+        for work in [Work::Reserve, Work::Protect, Work::Unmap] {
+            host.begin(work, 1 << 46);
+            assert_eq!(host.busy(), Some((work, 1 << 46)));
+            host.end();
+            assert_eq!(host.busy(), None);
+        }
+    }
+
+    #[test]
+    fn a_terabyte_takes_six_gigabytes_of_the_host() {
+        assert_eq!(table_bytes(1 << 40, 24), 6 << 30);
+        assert_eq!(table_bytes(u64::MAX, 24), u64::MAX.div_ceil(PAGE_BYTES) * 24);
+    }
+
+    #[test]
+    fn calls_that_go_through_pages_are_known_with_the_bytes_that_they_go_through() {
+        let arguments = [1 << 40, 1 << 36, 3 << 36, 0, 0, 0];
+        assert_eq!(Work::of(libc::SYS_mmap, &arguments), Some((Work::Reserve, 1 << 36)));
+        assert_eq!(Work::of(libc::SYS_mremap, &arguments), Some((Work::Reserve, 2 << 36)));
+        assert_eq!(Work::of(libc::SYS_mprotect, &arguments), Some((Work::Protect, 1 << 36)));
+        assert_eq!(Work::of(libc::SYS_munmap, &arguments), Some((Work::Unmap, 1 << 36)));
+        assert_eq!(Work::of(libc::SYS_read, &arguments), None);
+    }
+
+    #[test]
+    fn a_refusal_and_an_oddity_stay() {
+        let host = Host::default();
+        assert_eq!((host.refused(), host.has(Oddity::CodeInTwoPlaces)), (None, false));
+        host.refuse(8 << 40);
+        host.note(Oddity::CodeInTwoPlaces);
+        assert_eq!((host.refused(), host.has(Oddity::CodeInTwoPlaces)), (Some(8 << 40), true));
+    }
+}

@@ -1,0 +1,112 @@
+"""Programs that QEMU runs wrong, or that cost this computer too much: each is named for what it is."""
+
+import io
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import jsonschema
+import pytest
+from casemate import progress
+from casemate.requests import recorder_path
+from casemate.results.origin import Killed, Unbacked
+from conftest import Casemate
+from rich.console import Console
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "concepts" / "qemu.md").read_text()
+
+needs_qemu = pytest.mark.skipif(
+    shutil.which("qemu-x86_64") is None or shutil.which("cc") is None or not recorder_path().is_file(),
+    reason="recording needs QEMU, the recorder and a compiler",
+)
+
+
+def is_version_7() -> bool:
+    said = subprocess.run(["qemu-x86_64", "--version"], capture_output=True, text=True, check=True)
+    return "version 7." in said.stdout
+
+
+def built(heading: str, folder: Path, *options: str) -> None:
+    """Compiles the input of a section of the page as `input`."""
+    section = PAGE.split(f"## {heading}\n")[1]
+    found = re.search(r"```c\n(.*?)```", section, re.DOTALL)
+    assert found is not None
+    (folder / "input.c").write_text(found[1])
+    subprocess.run(["cc", "-O1", *options, "-o", "input", "input.c"], check=True, cwd=folder)
+
+
+@needs_qemu
+def test_a_masked_load_that_faults_under_qemu_is_named(casemate: Casemate, tmp_path: Path) -> None:
+    built("A masked load at the end of a mapping", tmp_path, "-mavx2")
+    if not is_version_7():
+        pytest.skip("a fault of QEMU 7")
+    said = casemate("run", "--design", "none", "--limit", "all", "--", "./input")
+    assert "the program until signal 11 (SIGSEGV) ended it" in said.out
+    assert "The fault may be QEMU's: the program loads vectors under a mask" in " ".join(said.out.split())
+    record = casemate("run", "--design", "none", "--limit", "all", "--json", "--", "./input").json()
+    jsonschema.validate(record, casemate("schema", "run").json())
+    assert record["records"][0]["configuration"]["workload"]["suspects"] == ["masked-vector"]
+
+
+@needs_qemu
+def test_code_that_is_mapped_twice_is_named_only_when_a_fault_ends_the_program(
+    casemate: Casemate, tmp_path: Path
+) -> None:
+    built("Code that is written at another address", tmp_path)
+    well = casemate("run", "--design", "none", "--limit", "all", "--", "./input")
+    assert "QEMU" not in well.out
+    source = (tmp_path / "input.c").read_text()
+    (tmp_path / "input.c").write_text(source.replace('printf("%d\\n", wrong);', "*(volatile int *)0 = 0;"))
+    subprocess.run(["cc", "-O1", "-o", "input", "input.c"], check=True, cwd=tmp_path)
+    ill = casemate("run", "--design", "none", "--limit", "all", "--", "./input")
+    assert "the program maps code twice" in " ".join(ill.out.split())
+
+
+@needs_qemu
+def test_a_fault_of_a_programs_own_is_not_qemus(casemate: Casemate) -> None:
+    said = casemate("run", "--design", "none", "--", "/bin/sh", "-c", "kill -SEGV $$")
+    assert "signal 11" in said.out
+    assert "QEMU's" not in said.out
+
+
+@needs_qemu
+def test_a_reservation_that_this_computer_cannot_back_is_refused_and_the_rest_is_kept(
+    casemate: Casemate, tmp_path: Path
+) -> None:
+    if not is_version_7():
+        pytest.skip("QEMU 8 keeps no word for each page")
+    built("Large reservations", tmp_path)
+    # Of 64 TB, which few computers have the 400 GB for.
+    source = (tmp_path / "input.c").read_text().replace("1ul << 43", "1ul << 46")
+    (tmp_path / "input.c").write_text(source)
+    subprocess.run(["cc", "-O1", "-o", "input", "input.c"], check=True, cwd=tmp_path)
+    said = casemate("run", "--design", "none", "--limit", "all", "--output", "kept", "--", "./input")
+    assert said.code == 2
+    assert "the program until it reserved 64.0 TB" in said.out
+    assert "reserves 64.0 TB of addresses, for which QEMU would take more memory than this computer has" in " ".join(
+        said.err.split()
+    )
+    assert len(list((tmp_path / "kept").glob("*.json"))) == 1
+    recorded = casemate("record", "-o", "x.trace", "--", "./input")
+    assert recorded.code == 2
+    assert casemate("run", "--design", "none", "--trace", "x.trace").code == 0
+
+
+def test_progress_says_what_qemu_does_while_no_instruction_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "BETWEEN_LINES_SECONDS", 0.0)
+    heard = io.StringIO()
+    with progress.Instructions(Console(file=heard, width=200), ["none"], None) as lines:
+        lines.tell({"instructions": [0], "busy": {"work": "reserve", "bytes": 1 << 40}})
+        lines.tell({"instructions": [0], "busy": {"work": "protect", "bytes": 3 << 30}})
+        lines.tell({"instructions": [5], "busy": None})
+    assert [line.split("none ")[1] for line in heard.getvalue().splitlines()] == [
+        "0; QEMU is setting up a reservation of 1.0 TB",
+        "0; QEMU is changing the protection of 3.0 GB",
+        "5",
+    ]
+
+
+def test_a_refused_reservation_is_no_signal() -> None:
+    assert "reserves 8.0 TB" in str(Unbacked(unbacked=8 << 40))
+    assert Killed(killed=11).likely_cause == ""
