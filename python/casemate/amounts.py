@@ -76,7 +76,7 @@ def count(number: int) -> str:
 
 def counted(number: int, what: str) -> str:
     """A number of things, in words: `1 thread`, `3 processes`."""
-    several = f"{what}es" if what.endswith("s") else f"{what}s"
+    several = f"{what}es" if what.endswith(("s", "sh")) else f"{what}s"
     return f"{count(number)} {what if number == 1 else several}"
 
 

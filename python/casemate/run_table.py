@@ -48,6 +48,7 @@ def run_table(results: RunResults, check_values: bool, verbose: bool = False) ->
     parts += [Text(line, style=style) for line, style in check_reasons.lines(results.records, check_values)]
     parts += [Text(line, style="yellow") for line in _not_of_the_program(results.records)]
     parts += [Text(line, style="yellow") for line in _not_comparable(results)]
+    parts += [Text(line, style="yellow") for line in _not_flushed(results.records)]
     parts += [Text(line, style="yellow") for line in origin.likely_causes()]
     if results.interrupted:
         parts.append(
@@ -90,6 +91,20 @@ def _not_comparable(results: RunResults) -> list[str]:
             executed = f"{amounts.count(record.feed.instructions)} instructions"
             those = f"{baseline.design} {amounts.count(baseline.feed.instructions)}"
             lines.append(f"{record.design} executed {executed} and {those}: there is nothing to compare.")
+    return lines
+
+
+def _not_flushed(records: Sequence[Record]) -> list[str]:
+    """The flushes of the program's own that did nothing under designs whose writes outlive a loss of power."""
+    lines = list[str]()
+    for record in records:
+        missed = record.feed.flushes_not_simulated
+        if missed and record.configuration.design.parts.persistence.exists:
+            lines.append(
+                f"{record.design}: {amounts.counted(missed, 'flush')} not simulated, of "
+                f"{amounts.count(record.feed.flushes)} (CLWB, CLFLUSHOPT, CLFLUSH, non-temporal stores): the recording "
+                "does not say which lines they flush, so none of these waits for memory."
+            )
     return lines
 
 

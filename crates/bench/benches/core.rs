@@ -53,7 +53,8 @@ impl Program {
         let destinations = if flow == Flow::Next && access != Some(true) { some(1) } else { some(0) };
         let pc = VirtAddr(0x40_0000 + index * 4);
         let sources = if access == Some(false) { ArrayVec::new() } else { sources };
-        let instruction = Instruction { pc, bytes: 4, class, flow, address_sources, sources, destinations };
+        let persist = Default::default();
+        let instruction = Instruction { pc, bytes: 4, class, flow, persist, address_sources, sources, destinations };
         let code = Touch { page: PageKey(pc.page()), line: LineAddr((1 << 30) + pc.0 / 64), ..touch(0, false) };
         (instruction, code, access.map(|store| touch(0, store)))
     }

@@ -6,6 +6,7 @@
 //! from outside: cached copies are stale, and the new content goes to memory like any other.
 
 pub mod counters;
+mod flushing;
 mod pages;
 mod skim;
 #[cfg(test)]
@@ -21,6 +22,8 @@ use crate::load_values::WrongLoad;
 use crate::load_values::order::Accessor;
 use crate::shadow::Shadow;
 use crate::shadow::persisted::{about_to_tell, becomes_mapped, is_persistent};
+use flushing::Flushing;
+use isa::Persist;
 use machine::node::{Feed, Orders, PageTables, Step, Touch};
 use machine::paging::{OutOfMemory, PageTable};
 use pages::Receiver;
@@ -58,6 +61,7 @@ struct Beside {
     fence_behind: bool,
     /// The clock or the instructions that a trace of requests states for it.
     due: u64,
+    flushing: Flushing,
     /// Whether any of this is there, and whether it was handed out.
     is_there: bool,
     is_over: bool,
@@ -66,7 +70,8 @@ struct Beside {
 // Most instructions have nothing of this.
 impl Beside {
     #[cold]
-    fn flush(&mut self, line: LineAddr) {
+    fn flush(&mut self, strand: Strand, line: LineAddr) {
+        self.flushing.told(strand, line);
         self.orders.flushes.push(line);
         self.is_there = true;
     }
@@ -81,7 +86,9 @@ impl Beside {
     #[cold]
     fn go_on(&mut self) {
         let fence = self.fence_behind;
-        *self = Beside { orders: Orders { fence, ..Orders::default() }, is_there: fence, ..Beside::default() };
+        let flushing = std::mem::take(&mut self.flushing);
+        *self =
+            Beside { orders: Orders { fence, ..Orders::default() }, is_there: fence, flushing, ..Beside::default() };
     }
 
     #[cold]
@@ -138,7 +145,7 @@ impl<S: Supplier> Program<S> {
 
     /// What came through so far.
     pub fn counters(&self) -> FeedCounters {
-        self.counters
+        self.beside.flushing.with_open(self.counters)
     }
 
     /// Whether it has handed out all the instructions that it may.
@@ -205,14 +212,14 @@ impl<S: Supplier> Feed for Program<S> {
                 }
             }
             Event::Flush { strand, addr } => match translation.physical(strand, addr) {
-                Ok((_, physical)) => beside.flush(physical.line()),
+                Ok((_, physical)) => beside.flush(strand, physical.line()),
                 Err(full) => trouble = Some(full),
             },
             Event::Fence { .. } => beside.fence(),
             Event::Due { operand, .. } => beside.due = operand,
-            Event::Sync { object, part, .. } => {
+            Event::Sync { strand, object, part } => {
                 if let Some(dirty) = translation.take_dirty(object, &part) {
-                    dirty.into_iter().for_each(|line| beside.flush(line));
+                    dirty.into_iter().for_each(|line| beside.flush(strand, line));
                     beside.fence();
                 }
             }
@@ -257,6 +264,9 @@ impl<S: Supplier> Feed for Program<S> {
         }
         if translation.tracks_stores() {
             translation.note_stores(touches);
+        }
+        if step.instruction.persist != Persist::None {
+            beside.flushing.executed(&step, touches, !beside.orders.flushes.is_empty(), counters);
         }
         let (page, physical) = translation.physical(step.strand, step.instruction.pc)?;
         let offset = physical.line_offset() as u8;

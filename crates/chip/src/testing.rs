@@ -10,6 +10,7 @@ pub fn nop(pc: u64) -> Instruction {
         bytes: 4,
         class: Class::Nop,
         flow: Flow::Next,
+        persist: Default::default(),
         address_sources: Default::default(),
         sources: Default::default(),
         destinations: Default::default(),

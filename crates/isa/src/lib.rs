@@ -67,6 +67,18 @@ pub enum Flow {
     Return,
 }
 
+/// What an instruction does to a line on its way to memory, besides its work.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Persist {
+    /// Nothing.
+    #[default]
+    None,
+    /// It writes a line back: `CLWB`, `CLFLUSHOPT`, `CLFLUSH`.
+    Line,
+    /// It stores past the caches: `MOVNTI`, `MOVNTDQ`, `MASKMOVDQU` and their kin.
+    Store,
+}
+
 /// One static instruction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Instruction {
@@ -78,6 +90,8 @@ pub struct Instruction {
     pub class: Class,
     /// Where execution may go next.
     pub flow: Flow,
+    /// What it does to a line on its way to memory.
+    pub persist: Persist,
     /// Registers that its memory addresses are made of: a load can start when these are ready.
     pub address_sources: ArrayVec<Reg, 4>,
     /// All other registers that it reads: the work, and the data of a store, wait for these.

@@ -5,7 +5,7 @@ use arrayvec::ArrayVec;
 use iced_x86::{
     Code, CpuidFeature, Decoder, DecoderOptions, FlowControl, InstructionInfoFactory, Mnemonic, OpAccess, Register,
 };
-use isa::{Class, Flow, Instruction, Reg};
+use isa::{Class, Flow, Instruction, Persist, Reg};
 use units::VirtAddr;
 
 type Regs = ArrayVec<Reg, 4>;
@@ -42,6 +42,7 @@ impl BlockDecoder {
             bytes: bytes.len() as u8,
             class: Class::Serial,
             flow: Flow::Next,
+            persist: Default::default(),
             address_sources: Regs::new(),
             sources: Regs::new(),
             destinations: Regs::new(),
@@ -51,6 +52,7 @@ impl BlockDecoder {
         }
         instruction.class = class(&decoded);
         instruction.flow = flow(&decoded);
+        instruction.persist = persist(&decoded);
         self.operands(&decoded, &mut instruction);
         instruction
     }
@@ -155,6 +157,16 @@ fn flow(decoded: &iced_x86::Instruction) -> Flow {
         FlowControl::IndirectCall => Flow::IndirectCall,
         FlowControl::Return if decoded.mnemonic() != Mnemonic::Iretq => Flow::Return,
         _ => Flow::Next,
+    }
+}
+
+fn persist(decoded: &iced_x86::Instruction) -> Persist {
+    use Mnemonic::*;
+    match decoded.mnemonic() {
+        Clwb | Clflushopt | Clflush => Persist::Line,
+        Movnti | Movntps | Movntpd | Movntdq | Movntq | Maskmovq | Maskmovdqu | Vmovntps | Vmovntpd | Vmovntdq
+        | Vmaskmovdqu => Persist::Store,
+        _ => Persist::None,
     }
 }
 

@@ -149,6 +149,11 @@ class PersistenceDesign(Result):
     battery: Literal["tuples", "data"] = "tuples"
     """What the buffer's battery does when power fails."""
 
+    @property
+    def exists(self) -> bool:
+        """Whether anything outlives a loss of power."""
+        return self.order != "none" or self.point != "controller"
+
 
 class Parts(Result):
     """The parts that a design is composed of."""

@@ -18,6 +18,11 @@ class Feed(Result):
     """Lines that were told of files which the program maps shared; zero in older records."""
     persistent_stores: int = 0
     """Touches by stores of what goes through a persist buffer, where there is one."""
+    flushes: int = 0
+    """Instructions that write a line back (`CLWB`, `CLFLUSHOPT`, `CLFLUSH`) or store past the caches (`MOVNTDQ` and its
+    kin); in a sampled run those in detail. System calls that flush are not among them."""
+    flushes_not_simulated: int = 0
+    """Of these, those that the recording says no line of: they are simulated as if they did not flush."""
     processes: int
     """Processes seen."""
 

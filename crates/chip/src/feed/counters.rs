@@ -17,6 +17,11 @@ pub struct FeedCounters {
     pub mapped_lines: u64,
     /// Touches by stores of what goes through a persist buffer, where there is one.
     pub persistent_stores: u64,
+    /// Instructions that write a line back or store past the caches.
+    pub flushes: u64,
+    /// Of these, those of which the program's words do not say when a line goes to memory: they are simulated as if they did
+    /// not flush.
+    pub flushes_not_simulated: u64,
     /// Processes seen.
     pub processes: u64,
 }
@@ -32,6 +37,8 @@ impl FeedCounters {
             foreign_writes: self.foreign_writes + other.foreign_writes,
             mapped_lines: self.mapped_lines + other.mapped_lines,
             persistent_stores: self.persistent_stores + other.persistent_stores,
+            flushes: self.flushes + other.flushes,
+            flushes_not_simulated: self.flushes_not_simulated + other.flushes_not_simulated,
             processes: self.processes.max(other.processes),
         }
     }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::testing::nop;
+use isa::Instruction;
 use machine::paging::Placement;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,22 +20,28 @@ impl Supplier for Chunks {
     }
 }
 
-/// Of each of so many instructions in a row that order what these words say: how many lines it flushes, and whether it fences.
-fn orders_of(instructions: u16, words: &[u64]) -> Vec<(usize, bool)> {
+/// A program of instructions in a row that do this to lines, with these words.
+fn program(instructions: &[Persist], words: &[u64]) -> Program<Chunks> {
     const LINES: u64 = 1 << 20;
+    let numbered = instructions.iter().zip(0..);
     let block = Block {
         id: BlockId(0),
-        instructions: (0..instructions).map(|number| nop(0x1000 + 4 * u64::from(number))).collect(),
+        instructions: numbered.map(|(&persist, at)| Instruction { persist, ..nop(0x1000 + 4 * at) }).collect(),
         code: Box::default(),
     };
-    let words = [word::block(0, instructions)].iter().chain(words).copied().collect();
+    let words = [word::block(0, instructions.len() as u16)].iter().chain(words).copied().collect();
     let chunk = Chunk { new_blocks: vec![Arc::new(block)], words, ..Chunk::default() };
     let pages =
         Rc::new(RefCell::new(PageTable::new(Bytes(LINES * LINE_BYTES as u64), Bytes(4096), Placement::Blocks, 1)));
     let shadow = Rc::new(RefCell::new(Shadow::new(LINES)));
     let left = Rc::new(Cell::new(u64::MAX));
     let spaces = Spaces { programs: 1, program: 0, cores: 1 };
-    let mut program = Program::new(Chunks(VecDeque::from([chunk])), left, pages, spaces, (0, shadow));
+    Program::new(Chunks(VecDeque::from([chunk])), left, pages, spaces, (0, shadow))
+}
+
+/// Of each of so many instructions in a row that order what these words say: how many lines it flushes, and whether it fences.
+fn orders_of(instructions: u16, words: &[u64]) -> Vec<(usize, bool)> {
+    let mut program = program(&vec![Persist::None; instructions.into()], words);
     let mut seen = Vec::new();
     while let Some(step) = program.next().unwrap() {
         seen.push(step.orders.map_or((0, false), |orders| (orders.flushes.len(), orders.fence)));
@@ -62,4 +69,37 @@ fn a_fence_behind_flushes_of_its_own_instruction_goes_to_the_next() {
 #[test]
 fn a_fence_before_flushes_of_its_own_instruction_stays_there() {
     assert_eq!(orders_of(3, &[fence(1), flush(1, 0x8000)]), [(0, false), (1, true), (0, false)]);
+}
+
+/// Of instructions that do this to lines, with these words: how many flush, and of how many that is not simulated.
+fn flushes_of(instructions: &[Persist], words: &[u64]) -> (u64, u64) {
+    let mut program = program(instructions, words);
+    while program.next().unwrap().is_some() {}
+    (program.counters().flushes, program.counters().flushes_not_simulated)
+}
+
+fn store(instruction: u16, addr: u64) -> [u64; 2] {
+    [word::access(true, 3, true, instruction, addr), 7]
+}
+
+#[test]
+fn a_line_that_is_written_back_without_a_word_is_counted() {
+    use Persist::{Line, None};
+    assert_eq!(flushes_of(&[None, Line, None, Line], &[]), (2, 2));
+    assert_eq!(flushes_of(&[None, Line, None, Line], &[flush(1, 0x8000)]), (2, 1));
+    assert_eq!(flushes_of(&[None, Line, None, Line], &[flush(1, 0x8000), flush(3, 0x8000), fence(3)]), (2, 0));
+    // That of a system call is no word of an instruction.
+    assert_eq!(flushes_of(&[None, Line, None], &[flush(2, 0x8000)]), (1, 1));
+}
+
+#[test]
+fn stores_past_the_caches_are_counted_unless_a_word_flushes_their_line_before_the_next() {
+    let all = [Persist::Store; 4];
+    let stores = [store(0, 0x8000), store(1, 0x8008), store(2, 0x8040), store(3, 0x8080)];
+    assert_eq!(flushes_of(&all, stores.as_flattened()), (4, 4));
+    let [first, second, third, last] = stores;
+    let told: Vec<u64> = [&first[..], &second, &[flush(2, 0x8000)], &third, &[flush(3, 0x8040)], &last].concat();
+    assert_eq!(flushes_of(&all, &told), (4, 0), "the last line may still be flushed");
+    let other: Vec<u64> = [&first[..], &second, &[flush(2, 0x9000)], &third, &[flush(3, 0x8040)], &last].concat();
+    assert_eq!(flushes_of(&all, &other), (4, 2));
 }

@@ -48,6 +48,7 @@ impl Once {
             bytes: 4,
             class: Class::IntAlu,
             flow: Flow::Next,
+            persist: Default::default(),
             address_sources: Default::default(),
             sources: Default::default(),
             destinations: Default::default(),

@@ -212,6 +212,7 @@ impl RegisterNames {
             bytes: shape.length,
             class: if shape.flow == Flow::Next { Class::IntAlu } else { Class::Branch },
             flow: shape.flow,
+            persist: Default::default(),
             address_sources,
             sources,
             destinations: self.list(&shape.destinations),

@@ -187,6 +187,7 @@ impl Listing {
             bytes,
             class,
             flow: Flow::Next,
+            persist: Default::default(),
             address_sources: ArrayVec::new(),
             sources: sources.iter().copied().collect(),
             destinations: destinations.iter().copied().collect(),

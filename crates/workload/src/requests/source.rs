@@ -97,6 +97,7 @@ impl Source for RequestSource {
 /// What a request stands for in the stream: no core executes it.
 fn request() -> Instruction {
     Instruction {
+        persist: isa::Persist::None,
         pc: VirtAddr(0),
         bytes: 1,
         class: Class::IntAlu,

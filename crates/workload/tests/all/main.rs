@@ -4,6 +4,7 @@ mod common;
 mod decode;
 mod durability;
 mod durable;
+mod encoding;
 mod live;
 mod skim;
 mod trace;

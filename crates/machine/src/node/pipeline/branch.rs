@@ -161,6 +161,7 @@ mod tests {
             bytes: 2,
             class: Class::Branch,
             flow,
+            persist: Default::default(),
             address_sources: none.clone(),
             sources: none.clone(),
             destinations: none,

@@ -49,6 +49,7 @@ fn op(class: Class, destinations: &[u8], sources: &[u8]) -> Op {
         bytes: 4,
         class,
         flow: Flow::Next,
+        persist: Default::default(),
         address_sources: ArrayVec::new(),
         sources: registers(sources),
         destinations: registers(destinations),

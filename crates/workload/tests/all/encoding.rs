@@ -1,0 +1,101 @@
+//! The recorder knows a few instructions by their bytes. It agrees with the decoder about all that looks like one.
+
+use casemate_workload::decode::BlockDecoder;
+use iced_x86::{Decoder, DecoderOptions, Mnemonic, Register};
+use isa::Persist;
+use units::VirtAddr;
+use wire::encoding::{self, Address, Segment};
+
+const PC: u64 = 0x40_1000;
+/// What follows an opcode: enough for a SIB byte and a displacement.
+const BEHIND: [u8; 6] = [0x8d, 0x10, 0xff, 0x20, 0x01, 0x90];
+
+/// The first instruction of these bytes, if they begin with one.
+fn first(bytes: &[u8]) -> Option<(iced_x86::Instruction, &[u8])> {
+    let decoded = Decoder::with_ip(64, bytes, PC, DecoderOptions::NONE).decode();
+    (!decoded.is_invalid()).then(|| (decoded, &bytes[..decoded.len()]))
+}
+
+fn number(register: Register) -> Option<u8> {
+    (register != Register::None && !register.is_ip()).then(|| register.number() as u8)
+}
+
+fn address(decoded: &iced_x86::Instruction) -> Address {
+    let short = |register: Register| register.is_gpr32() || register == Register::EIP;
+    let index =
+        number(decoded.memory_index()).map(|index| (index, decoded.memory_index_scale().trailing_zeros() as u8));
+    let segment = match decoded.memory_segment() {
+        Register::FS => Some(Segment::Fs),
+        Register::GS => Some(Segment::Gs),
+        _ => None,
+    };
+    let is_short = short(decoded.memory_base())
+        || short(decoded.memory_index())
+        || decoded.memory_displ_size() == 4 && {
+            decoded.memory_base() == Register::None && decoded.memory_index() == Register::None
+        };
+    let displacement = decoded.memory_displacement64();
+    Address { base: number(decoded.memory_base()), index, segment, displacement, is_short }
+}
+
+/// The two agree about these bytes; returns whether they are one of the instructions.
+fn agrees(bytes: &[u8]) -> bool {
+    let Some((decoded, bytes)) = first(bytes) else { return false };
+    let found = encoding::persist(PC, bytes);
+    let expected = BlockDecoder::default().instruction(VirtAddr(PC), bytes).persist;
+    let kind = match found {
+        Some(encoding::Persist::Flush(found)) => {
+            let mut expected = address(&decoded);
+            if found.is_short {
+                // What is added up is cut to 32 bits in the end.
+                let cut = |address: &Address| address.displacement as u32;
+                assert_eq!(cut(&found), cut(&expected), "{bytes:02x?}");
+                expected.displacement = found.displacement;
+            }
+            assert_eq!(found, expected, "{bytes:02x?}: {decoded:?}");
+            Persist::Line
+        }
+        Some(encoding::Persist::Store) => Persist::Store,
+        Some(encoding::Persist::Fence) => {
+            assert!(matches!(decoded.mnemonic(), Mnemonic::Sfence | Mnemonic::Mfence), "{bytes:02x?}");
+            Persist::None
+        }
+        None => {
+            assert!(!matches!(decoded.mnemonic(), Mnemonic::Sfence | Mnemonic::Mfence), "{bytes:02x?}");
+            Persist::None
+        }
+    };
+    assert_eq!(kind, expected, "{bytes:02x?}: {decoded:?}");
+    use Mnemonic::{Vmaskmovpd, Vmaskmovps, Vpmaskmovd, Vpmaskmovq};
+    let masked = matches!(decoded.mnemonic(), Vmaskmovpd | Vmaskmovps | Vpmaskmovd | Vpmaskmovq);
+    assert_eq!(encoding::is_masked_load(bytes), masked && decoded.op0_register() != Register::None, "{bytes:02x?}");
+    found.is_some()
+}
+
+/// How many of all opcodes and ModRM bytes behind these are one of the instructions.
+fn of_all_behind(head: &[u8]) -> usize {
+    let mut found = 0;
+    for opcode in 0..=255 {
+        for modrm in 0..=255 {
+            found += usize::from(agrees(&[head, &[opcode, modrm], &BEHIND].concat()));
+        }
+    }
+    found
+}
+
+#[test]
+fn the_recorder_knows_by_bytes_what_the_decoder_knows() {
+    let mut found = 0;
+    for prefixes in [&[][..], &[0x66], &[0xf2], &[0xf3], &[0x64, 0x66], &[0x65], &[0x67], &[0x66, 0x67]] {
+        for rex in [&[][..], &[0x40], &[0x41], &[0x42], &[0x4f]] {
+            found += of_all_behind(&[prefixes, rex, &[0x0f]].concat());
+        }
+    }
+    for vex in [0x70, 0x78, 0x79, 0x7a, 0x7d, 0xf8, 0xfd] {
+        found += of_all_behind(&[0xc5, vex]);
+        for map in [0xe1, 0x41, 0xe2, 0xe3] {
+            found += of_all_behind(&[0xc4, map, vex]);
+        }
+    }
+    assert!(found > 10_000, "{found}");
+}

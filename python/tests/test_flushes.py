@@ -1,0 +1,74 @@
+"""Programs that flush by themselves: their flushes cost what they cost, or the result says that they did not."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import casemate as cm
+import pytest
+from casemate import run_table
+from casemate.requests import recorder_path
+from casemate.results.run import RunResults
+from conftest import SMALL, Casemate
+from rich.console import Console
+
+STORES = """
+#include <stdint.h>
+#include <stdlib.h>
+int main(int argc, char **argv) {
+    volatile uint64_t *lines = aligned_alloc(64, 64 << 10);
+    for (int i = 0; i < 2000; i++) {
+        volatile uint64_t *line = lines + 8 * (i % 1024);
+        *line = i;
+        if (argc > 1)
+            __asm__ volatile(".byte 0x66; xsaveopt %0; sfence" : "+m"(*line) :: "memory"); /* clwb */
+    }
+    return 0;
+}
+"""
+
+
+@pytest.mark.skipif(
+    shutil.which("qemu-x86_64") is None or shutil.which("cc") is None or not recorder_path().is_file(),
+    reason="recording needs QEMU, the recorder and a compiler",
+)
+def test_a_program_that_flushes_each_store_waits_for_memory(tmp_path: Path, casemate: Casemate) -> None:
+    (tmp_path / "stores.c").write_text(STORES)
+    subprocess.run(["cc", "-O1", "-o", "stores", "stores.c"], check=True, cwd=tmp_path)
+    options = cm.RunOptions(limit="all", protection=False)
+    program = str(tmp_path / "stores")
+    bare = cm.run([program], designs=["plp-coalesced"], options=options).records[0]
+    own = cm.run([program, "flush"], designs=["plp-coalesced"], options=options).records[0]
+    assert (bare.feed.flushes, bare.epochs) == (0, None)
+    assert own.feed.flushes == 2000
+    if own.feed.flushes_not_simulated:
+        assert own.feed.flushes_not_simulated == 2000
+        pytest.skip("this QEMU does not say what is in registers")
+    assert own.epochs is not None
+    assert (own.epochs.flushes, own.epochs.fences) == (2000, 2000)
+    assert own.cycles > 1.5 * bare.cycles
+    said = casemate("run", "--design", "plp-coalesced", "--limit", "all", "--", program, "flush")
+    assert "not simulated" not in said.out
+
+
+def shown(results: RunResults) -> str:
+    """The table as text."""
+    console = Console(width=300)
+    with console.capture() as captured:
+        console.print(run_table.run_table(results, check_values=False, verbose=False))
+    return captured.get()
+
+
+def test_flushes_that_were_not_simulated_are_said_of_each_design_with_persistence(casemate: Casemate) -> None:
+    told = casemate(
+        "run", *SMALL, "--design", "none", "--design", "plp-coalesced", "--design", "plp-sp", "--json"
+    ).json()
+    for record in told["records"]:
+        record["feed"] |= {"flushes": 5000, "flushes_not_simulated": 2000}
+    text = shown(RunResults.model_validate_json(json.dumps(told)))
+    assert "plp-coalesced: 2,000 flushes not simulated, of 5,000 (CLWB," in text
+    assert "plp-sp: 2,000 flushes not simulated, of 5,000" in text
+    assert "none: 2,000" not in text
+    told["records"][1]["feed"]["flushes_not_simulated"] = 0
+    assert "plp-coalesced: " not in shown(RunResults.model_validate_json(json.dumps(told)))
