@@ -32,7 +32,7 @@ use std::rc::Rc;
 use thiserror::Error;
 use translation::Translation;
 use units::{LINE_BYTES, Line, LineAddr, VirtAddr};
-use workload::stream::{Access, AccessKind};
+use workload::stream::{Access, AccessKind, Strand};
 use workload::walker::{Event, Walker};
 use workload::{Stretch, Supplier, WorkloadError};
 

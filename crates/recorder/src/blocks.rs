@@ -54,6 +54,11 @@ impl Block {
         self.record[1]..self.record[1] + self.record[2]
     }
 
+    /// Its address.
+    pub fn address(&self) -> u64 {
+        self.record[1]
+    }
+
     /// The code record, from which the simulator knows what this block is.
     pub fn record(&self) -> &[u64] {
         &self.record

@@ -1,19 +1,19 @@
 //! The recorder: a QEMU plug-in that sends a simulator what an unmodified program does.
 //!
 //! It runs inside QEMU, in every thread of every process of the program, and writes [words](wire::word) into a
-//! [ring](wire::ring) in shared memory. It decodes nothing and simulates nothing. What it promises is exactness: a copy
-//! of the program's memory made from the lines and stores that it sends has, at every load, the bytes that the program
-//! loaded.
+//! [ring](wire::ring) in shared memory. It simulates nothing, and decodes nothing but the instructions by which a program
+//! flushes. What it promises is exactness: a copy of the program's memory made from the lines and stores that it sends has,
+//! at every load, the bytes that the program loaded.
 //!
 //! Callbacks never unwind into QEMU: a panic ends the process with a message.
 //!
-//! Known limits: threads and processes that race for a line are sent in the order of their chunks; instructions that fault in the middle of a block, together with those since the
-//! block's last access to memory, are not sent; what a thread has not yet published, at most one chunk, is lost when a
-//! fault or another process's signal ends its process; instructions that write a line back
-//! (`CLWB`) have no address; code of the kernel and of the wrong path does not exist.
+//! Known limits: threads and processes that race for a line are sent in the order of their chunks; instructions that fault in
+//! the middle of a block, together with those since the block's last access to memory, are not sent; what a thread has not yet published, at most one chunk, is lost when a
+//! fault or another process's signal ends its process; code of the kernel and of the wrong path does not exist.
 
 mod blocks;
 mod exec;
+mod flushes;
 mod follow;
 mod lines;
 mod mappings;
@@ -22,11 +22,14 @@ mod objects;
 mod oddities;
 mod pages;
 mod qemu;
+mod registers;
 mod reservation;
 mod state;
 mod syscalls;
 mod thread;
+mod unfenced;
 
+use flushes::Watched;
 use libc::{c_char, c_int, c_uint, c_void};
 use qemu::{Id, Info, Tb};
 use state::Recorder;
@@ -116,26 +119,34 @@ extern "C" fn block_translated(_: Id, tb: *mut Tb) {
         let code: Vec<u8> = insns.iter().flat_map(|insn| bytes(*insn)).copied().collect();
         recorder().begin();
         let block = recorder().blocks().find_or_add(qemu::qemu_plugin_tb_vaddr(tb), &lengths, &code);
+        let (mut watched, mut pc) = (Watched::default(), block.address());
         for (index, insn) in insns.into_iter().enumerate() {
-            let place = Place { block: block.id, index: index as u16 }.pack();
-            oddities::look_at(recorder().host(), bytes(insn));
+            let place = Place { block: block.id, index: index as u16 };
+            let is_seen_to = watched.watch(insn, pc, bytes(insn), place);
+            let place = place.pack();
+            pc += bytes(insn).len() as u64;
+            oddities::look_at(recorder().ring().host(), bytes(insn));
             if bytes(insn) == MARKER {
                 qemu::qemu_plugin_register_vcpu_insn_exec_cb(insn, marker_met, qemu::NO_REGISTERS, place);
             }
-            qemu::qemu_plugin_register_vcpu_mem_cb(
-                insn,
-                memory_accessed,
-                qemu::NO_REGISTERS,
-                qemu::READS_AND_WRITES,
-                place,
-            );
+            if !is_seen_to {
+                qemu::qemu_plugin_register_vcpu_mem_cb(
+                    insn,
+                    memory_accessed,
+                    qemu::NO_REGISTERS,
+                    qemu::READS_AND_WRITES,
+                    place,
+                );
+            }
         }
-        let data = std::ptr::from_ref(block).cast_mut().cast();
-        qemu::qemu_plugin_register_vcpu_tb_exec_cb(tb, block_entered, qemu::NO_REGISTERS, data);
+        if !watched.watch_block(tb, block) {
+            let data = std::ptr::from_ref(block).cast_mut().cast();
+            qemu::qemu_plugin_register_vcpu_tb_exec_cb(tb, block_entered, qemu::NO_REGISTERS, data);
+        }
     }
 }
 
-extern "C" fn block_entered(vcpu: c_uint, block: *mut c_void) {
+extern "C-unwind" fn block_entered(vcpu: c_uint, block: *mut c_void) {
     let recorder = recorder();
     if let Some(thread) = recorder.thread(vcpu) {
         // SAFETY: registered above with a block, and blocks are never freed.

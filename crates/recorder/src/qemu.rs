@@ -15,6 +15,8 @@ pub struct Insn(c_void);
 pub type Id = u64;
 /// A callback on execution, with the pointer given at registration.
 pub type ExecCallback = extern "C" fn(vcpu: c_uint, data: *mut c_void);
+/// The same where a block begins, which a callback may leave for good.
+pub type EntryCallback = extern "C-unwind" fn(vcpu: c_uint, data: *mut c_void);
 /// A callback after an access to memory.
 pub type MemoryCallback = extern "C" fn(vcpu: c_uint, info: u32, address: u64, data: *mut c_void);
 /// A callback before a system call.
@@ -44,7 +46,7 @@ unsafe extern "C" {
 
     pub fn qemu_plugin_register_vcpu_init_cb(id: Id, callback: extern "C" fn(Id, c_uint));
     pub fn qemu_plugin_register_vcpu_tb_trans_cb(id: Id, callback: extern "C" fn(Id, *mut Tb));
-    pub fn qemu_plugin_register_vcpu_tb_exec_cb(tb: *mut Tb, callback: ExecCallback, flags: c_int, data: *mut c_void);
+    pub fn qemu_plugin_register_vcpu_tb_exec_cb(tb: *mut Tb, callback: EntryCallback, flags: c_int, data: *mut c_void);
     pub fn qemu_plugin_register_vcpu_insn_exec_cb(
         insn: *mut Insn,
         callback: ExecCallback,

@@ -14,7 +14,6 @@ use std::ptr;
 use std::sync::Once;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicPtr, AtomicU32};
-use wire::host::Host;
 use wire::ring::Ring;
 use wire::word::{self, ADDRESS_END, Birth, Control, LINE_BYTES, Loss};
 
@@ -100,9 +99,9 @@ impl Recorder {
         self.begun.call_once(|| self.memory.mappings.learn_first());
     }
 
-    /// What the program costs the host.
-    pub fn host(&self) -> &Host {
-        self.ring.host()
+    /// Where words go.
+    pub fn ring(&self) -> &Ring {
+        &self.ring
     }
 
     /// All code seen so far.

@@ -3,6 +3,7 @@
 //! Recording is switched on and off only where a block is entered, so that a block is recorded wholly or not at all.
 
 use crate::blocks::Block;
+use crate::unfenced::Unfenced;
 use libc::c_void;
 use wire::ring::{CHUNK_WORDS, Phase, Ring};
 use wire::word::{self, Control};
@@ -54,6 +55,8 @@ pub struct Thread {
     pub syscall: (i64, [u64; 6]),
     /// The number of the copy of the process that it has last announced.
     pub forks: u32,
+    /// What it has flushed.
+    pub unfenced: Unfenced,
     process: u32,
     number: u32,
     phase: Phase,
@@ -73,6 +76,7 @@ impl Thread {
             block: 0,
             syscall: (0, [0; 6]),
             forks: 0,
+            unfenced: Unfenced::default(),
             process,
             number,
             phase: Phase::Outside,

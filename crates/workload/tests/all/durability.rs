@@ -1,11 +1,12 @@
 //! What a recorded program makes durable: flushes and fences lie where `msync` and `fsync` were called, and name exactly the
-//! lines that were stored to. Every program here is C, compiled for the test; skipped where QEMU is not installed.
+//! lines that were stored to; or where the program flushes by itself, and name the lines that it names. Every program here is C, compiled for the test; skipped where QEMU is not installed.
 //!
 //! A program stores numbers from [`FIRST`] on, each once, and so says itself which line is which; what stores a number again
 //! saves a register that has it. What is expected is written down by hand from the two manual pages.
 
 use crate::common::recorder;
 use casemate_workload::live::{Live, LiveOptions};
+use casemate_workload::shadow::check_values;
 use casemate_workload::shadow::memory::Memory;
 use casemate_workload::stream::{Access, AccessKind};
 use casemate_workload::trace::{TraceReader, record};
@@ -31,18 +32,23 @@ const PRELUDE: &str = r#"
 #include <sys/wait.h>
 #include <unistd.h>
 enum { PAGE = 4096, LINE = 64 };
-static int file(const char *name) {
+__attribute__((unused)) static int file(const char *name) {
     int made = open(name, O_RDWR | O_CREAT | O_TRUNC, 0600);
     if (made < 0 || ftruncate(made, 8 * PAGE)) abort();
     return made;
 }
-static char *map(int file, int kind, int first, int pages) {
+__attribute__((unused)) static char *map(int file, int kind, int first, int pages) {
     char *at = mmap(0, pages * PAGE, PROT_READ | PROT_WRITE, kind, file, first * PAGE);
     if (at == MAP_FAILED) abort();
     return at;
 }
 static void store(char *at, uint64_t number) { *(volatile uint64_t *)at = 0xca5e3a7e00000000 + number; }
-static void check(int result, int expected) { if (result != expected) abort(); }
+#define clwb(at) __asm__ volatile(".byte 0x66; xsaveopt %0" : "+m"(*(at)))
+#define clflushopt(at) __asm__ volatile(".byte 0x66; clflush %0" : "+m"(*(at)))
+#define clflush(at) __asm__ volatile("clflush %0" : "+m"(*(at)))
+#define sfence() __asm__ volatile("sfence" ::: "memory")
+#define past_caches(at, number) __asm__ volatile("movnti %1, %0" : "=m"(*(at)) : "r"(0xca5e3a7e00000000 + (number)))
+__attribute__((unused)) static void check(int result, int expected) { if (result != expected) abort(); }
 "#;
 
 /// What happened, as far as it matters here: stores and flushed lines by their numbers.
@@ -260,4 +266,67 @@ fn what_was_stored_or_made_durable_outside_the_recorded_region_is_not_told() {
     let program = Compiled::new("region", body);
     let options = LiveOptions { marked_region: true, ..program.options(recorder) };
     assert_eq!(told_by(Live::start(options).unwrap()).0, [[Store(2), Flush(2), Fence, Store(3)]]);
+}
+
+/// The addresses of flushes are made in all forms: of the instruction's own address, of a base and an index, of a thread's segment.
+#[test]
+fn a_program_that_flushes_by_itself_flushes_the_lines_that_it_names() {
+    let body = "
+        static _Alignas(LINE) char fixed[2 * LINE];
+        static _Thread_local _Alignas(LINE) char own[LINE];
+        char (*at)[LINE] = aligned_alloc(LINE, 8 * LINE);
+        volatile long second = 1, fourth = 3;
+        store(fixed + LINE, 1); clwb((uint64_t *)(fixed + LINE));
+        store(own, 2); clflush((uint64_t *)own); sfence();
+        store(at[second], 3); store(at[fourth], 4); store(at[fourth] + 8, 5);
+        clflushopt((uint64_t *)at[fourth]); clwb((uint64_t *)(at[second] + 56)); sfence();
+        sfence();";
+    let Some(told) = told("own", body) else { return };
+    let expected =
+        [Store(1), Flush(1), Store(2), Flush(2), Fence, Store(3), Store(4), Store(5), Flush(5), Flush(3), Fence];
+    assert_eq!(told, [expected]);
+}
+
+#[test]
+fn a_line_that_is_stored_to_past_the_caches_is_flushed_once_when_the_next_begins_or_at_a_fence() {
+    let body = "
+        uint64_t *at = aligned_alloc(LINE, 4 * LINE);
+        past_caches(at, 1); past_caches(at + 1, 2); past_caches(at + 8, 3); store((char *)(at + 16), 4); sfence();
+        past_caches(at + 24, 5); __asm__ volatile(\"mfence\" ::: \"memory\"); sfence();";
+    let Some(told) = told("past", body) else { return };
+    let expected = [Store(1), Store(2), Flush(2), Store(3), Store(4), Flush(3), Fence, Store(5), Flush(5), Fence];
+    assert_eq!(told, [expected]);
+}
+
+/// Threads make steps through the same code at once, and each value that is loaded in between is right.
+#[test]
+fn threads_that_flush_at_once_do_not_mix_up_their_lines_or_values() {
+    const EACH: u64 = 4000;
+    let Some(recorder) = recorder() else { return };
+    let program = Compiled::new(
+        "threads",
+        "
+        static uint64_t *at;
+        at = aligned_alloc(LINE, 2 * LINE);
+        void *run(void *which) {
+            uint64_t *line = at + 8 * (which != 0);
+            store((char *)line, which != 0);
+            for (uint64_t i = 0; i < 4000; i++) {
+                *(volatile uint64_t *)(line + 1) = i; clwb(line); sfence();
+                if (*(volatile uint64_t *)(line + 1) != i) abort();
+            }
+            return 0;
+        }
+        pthread_t other;
+        pthread_create(&other, 0, run, (void *)1); run(0); pthread_join(other, 0);",
+    );
+    let options = LiveOptions { load_values: true, ..program.options(recorder) };
+    let report = check_values(Live::start(options.clone()).unwrap()).unwrap();
+    assert_eq!(report.wrong, 0, "{report:?}");
+    let (told, finish) = told_by(Live::start(options).unwrap());
+    assert_eq!(finish, Finish::Exited(0));
+    for what in [Flush(0), Flush(1)] {
+        assert_eq!(told[0].iter().filter(|told| **told == what).count() as u64, EACH, "{what:?}");
+    }
+    assert_eq!(told[0].iter().filter(|told| **told == Fence).count() as u64, 2 * EACH);
 }
