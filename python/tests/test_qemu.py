@@ -110,3 +110,17 @@ def test_progress_says_what_qemu_does_while_no_instruction_comes(monkeypatch: py
 def test_a_refused_reservation_is_no_signal() -> None:
     assert "reserves 8.0 TB" in str(Unbacked(unbacked=8 << 40))
     assert Killed(killed=11).likely_cause == ""
+
+
+@needs_qemu
+def test_a_mapping_that_the_kernel_refuses_is_the_programs_own_matter(casemate: Casemate, tmp_path: Path) -> None:
+    if Path("/proc/sys/vm/overcommit_memory").read_text().strip() == "1":
+        pytest.skip("this kernel refuses no mapping")
+    (tmp_path / "large.c").write_text(
+        "#include <stdlib.h>\nint main(void) { return malloc(1ul << 46) || malloc(1ul << 60) ? 1 : 7; }\n"
+    )
+    subprocess.run(["cc", "-w", "-o", "large", "large.c"], check=True, cwd=tmp_path)
+    assert subprocess.run([tmp_path / "large"], check=False).returncode == 7
+    said = casemate("run", "--design", "none", "--limit", "all", "--", "./large")
+    assert said.code == 0
+    assert "exit status 7" in said.out

@@ -30,6 +30,11 @@ fn registers() -> Option<Registers> {
     *REGISTERS.get_or_init(Registers::find)
 }
 
+/// This is a copy of the process, without the threads that were making steps in it.
+pub fn restart() {
+    registers().iter().for_each(Registers::end_all_steps);
+}
+
 /// Instructions of a block that is being translated, and how it has to run for them.
 #[derive(Default)]
 pub struct Watched {

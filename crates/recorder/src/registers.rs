@@ -13,7 +13,7 @@
 use libc::{c_int, c_void};
 use std::ffi::CStr;
 use std::sync::atomic::AtomicI32;
-use std::sync::atomic::Ordering::AcqRel;
+use std::sync::atomic::Ordering::{AcqRel, Release};
 
 /// Numbers of registers, as QEMU's debugger has them; the first 16 are not in the order of the instruction set.
 const INSTRUCTION_POINTER: c_int = 16;
@@ -108,6 +108,11 @@ impl Registers {
     /// What comes behind the block that begins runs as usual again.
     pub fn end_steps(&self) {
         self.switch().fetch_sub(1, AcqRel);
+    }
+
+    /// No thread makes steps any more.
+    pub fn end_all_steps(&self) {
+        self.switch().store(0, Release);
     }
 
     /// How many threads make steps: QEMU makes some if it is not zero.

@@ -2,6 +2,7 @@
 
 use crate::blocks::{Block, Blocks, Entry};
 use crate::exec::{self, Outcome};
+use crate::flushes;
 use crate::follow::Call;
 use crate::mappings::copies_process;
 use crate::memory::{Memory, Output};
@@ -248,7 +249,6 @@ impl Recorder {
 
     /// A thread returns from a system call.
     pub fn leave_syscall(&self, vcpu: u32, number: i64, returned: i64) {
-        self.ring.host().end();
         let forks = matches!(number, libc::SYS_fork | libc::SYS_vfork | libc::SYS_clone | libc::SYS_clone3);
         if forks && returned == 0 && std::process::id() != self.pid.load(Relaxed) {
             return self.become_child(vcpu);
@@ -256,8 +256,10 @@ impl Recorder {
         let Some(thread) = self.thread(vcpu) else {
             return self.memory.pages.forget_all();
         };
-        if thread.syscall.0 == number {
-            oddities::follow(self.ring.host(), number, &thread.syscall.1, returned);
+        let (entered, arguments) = thread.syscall;
+        reservation::leave(&self.ring, number, &arguments, returned);
+        if entered == number {
+            oddities::follow(self.ring.host(), number, &arguments, returned);
             self.call(thread, returned).follow();
         } else {
             self.memory.pages.forget_all();
@@ -283,6 +285,7 @@ impl Recorder {
         self.image.store(self.ring.join(pid), Relaxed);
         self.memory.become_copy(self.has_several_threads());
         self.threads_made.store(0, Relaxed);
+        flushes::restart();
         for thread in &self.threads {
             // Not freed: the copy may be in any state.
             thread.store(ptr::null_mut(), Release);

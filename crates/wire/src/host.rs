@@ -3,6 +3,7 @@
 //! QEMU 7.2 keeps a word for each page that a program maps, also for pages that it only reserves. A reservation of a
 //! terabyte takes seconds in which no instruction is recorded, and gigabytes of the host's memory.
 
+use std::ops::Range;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
@@ -37,6 +38,35 @@ impl Work {
 /// The host's memory that QEMU takes for a mapping, if it takes so many bytes for each page.
 pub fn table_bytes(bytes: u64, per_page: u64) -> u64 {
     bytes.div_ceil(PAGE_BYTES).saturating_mul(per_page)
+}
+
+/// Addresses of which QEMU has a table already: it keeps the table when they are unmapped.
+#[derive(Debug, Default)]
+pub struct Tables(Vec<Range<u64>>);
+
+impl Tables {
+    /// None.
+    pub const fn new() -> Tables {
+        Tables(Vec::new())
+    }
+
+    /// Of these addresses, how many bytes have no table.
+    pub fn missing(&self, addresses: &Range<u64>) -> u64 {
+        let common = |known: &Range<u64>| known.end.min(addresses.end).saturating_sub(known.start.max(addresses.start));
+        (addresses.end - addresses.start) - self.0.iter().map(common).sum::<u64>()
+    }
+
+    /// These addresses have one from now on.
+    pub fn add(&mut self, mut addresses: Range<u64>) {
+        self.0.retain(|known| {
+            let apart = known.end < addresses.start || known.start > addresses.end;
+            if !apart {
+                addresses = known.start.min(addresses.start)..known.end.max(addresses.end);
+            }
+            apart
+        });
+        self.0.push(addresses);
+    }
 }
 
 /// Signals by which QEMU's known faults end a program.
@@ -137,6 +167,19 @@ mod tests {
         assert_eq!(Work::of(libc::SYS_mprotect, &arguments), Some((Work::Protect, 1 << 36)));
         assert_eq!(Work::of(libc::SYS_munmap, &arguments), Some((Work::Unmap, 1 << 36)));
         assert_eq!(Work::of(libc::SYS_read, &arguments), None);
+    }
+
+    #[test]
+    fn addresses_that_have_a_table_cost_nothing_again() {
+        let mut tables = Tables::new();
+        assert_eq!(tables.missing(&(100..300)), 200);
+        tables.add(100..300);
+        tables.add(500..600);
+        assert_eq!([0..100, 0..150, 100..300, 250..550].map(|range| tables.missing(&range)), [100, 100, 0, 200]);
+        tables.add(200..500);
+        assert_eq!(tables.missing(&(0..700)), 200);
+        tables.add(0..700);
+        assert_eq!(tables.missing(&(0..700)), 0);
     }
 
     #[test]
