@@ -25,7 +25,7 @@ Word = str | bytes | os.PathLike[str]
 """A word of a command, as `subprocess` takes it and `os.listdir` gives it."""
 
 Stream = Literal["inherit", "discard"]
-Persistent = Literal["all", "mapped"]
+Persistent = Literal["all", "mapped", "heap"]
 """Whether one of the program's standard streams is ours, or empty."""
 
 

@@ -20,6 +20,8 @@ from casemate.run_details import Cell, Question, details, epochs, largest, persi
 DESIGNS_PER_TABLE = 4
 """Columns that fit next to the questions; more designs make more tables, all of about the same width."""
 
+PERSISTENT = {"mapped": "memory that is mapped shared from files", "heap": "the heap"}
+
 AIMS = {"ipc": "an IPC", "traffic": "traffic", "latency": "a read latency"}
 
 
@@ -38,8 +40,8 @@ def run_table(results: RunResults, check_values: bool, verbose: bool = False) ->
     parts += tables.changed(results.changes)
     if first.configuration.age == "steady":
         parts.append(Text("  counters of data at a moment of a long life (--age steady)"))
-    if any(program.persistent == "mapped" for program in (origin, *first.configuration.beside)):
-        parts.append(Text("  persistent is what is mapped shared from files (--persistent mapped)"))
+    chosen = {program.persistent for program in (origin, *first.configuration.beside)} - {"all"}
+    parts += [Text(f"  only {PERSISTENT[part]} is persistent (--persistent {part})") for part in sorted(chosen)]
     parts += [Text(f"  {line}", style=style) for line, style in _sample(results.records)]
     width = math.ceil(len(results.records) / math.ceil(len(results.records) / DESIGNS_PER_TABLE))
     for start in range(0, len(results.records), width):

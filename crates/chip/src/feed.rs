@@ -204,7 +204,9 @@ impl<S: Supplier> Feed for Program<S> {
             },
             Event::Chunk { strand, stretch: next } => {
                 *stretch = next;
-                shadow.borrow_mut().meet(translation.spaces.program, strand);
+                if let Some(loads) = &mut shadow.borrow_mut().loads {
+                    loads.meet(translation.spaces.program, strand);
+                }
             }
             Event::LineAhead { strand, addr } => {
                 if let Some(line) = translation.known_line(strand, addr) {
@@ -348,7 +350,8 @@ impl Piece<'_> {
                 return;
             }
             counters.load_values_checked += 1;
-            if !shadow.agrees(touch.line, range, bytes) {
+            let content = shadow.content(touch.line);
+            if content.is_none_or(|content| content[range] != *bytes) {
                 counters.load_values_wrong += 1;
                 self.differ(shadow, touch.line);
             }

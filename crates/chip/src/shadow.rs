@@ -17,6 +17,7 @@
 //!
 //! Several cores have one shadow, and their stores reach it in the order in which the cores execute.
 
+mod entries;
 mod known;
 pub(crate) mod persisted;
 #[cfg(test)]
@@ -24,13 +25,13 @@ mod tests;
 
 use crate::load_values::order::LoadOrder;
 use crate::predictability::{Predictability, Predictions};
+use entries::{Entries, Entry};
 use known::KnownLines;
 use machine::observer::ObserverCounters;
 use persisted::{Persisted, remember_before};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 use units::{LINE_BYTES, Line, LineAddr, ZERO_LINE};
-use workload::stream::Strand;
 
 /// All bytes of a line are known.
 const WHOLE: u64 = u64::MAX;
@@ -39,21 +40,10 @@ const FEW_LINES: usize = 1 << 15;
 /// While one is forgotten, the host is asked for what is known of the one that comes so many later.
 const FORGOTTEN_AHEAD: usize = 8;
 
-/// A line on the chip.
-struct Entry {
-    bytes: Line,
-    line: LineAddr,
-    /// For each byte, whether it is known; no bit if the entry is free.
-    known: u64,
-    /// Whether it holds what memory lacks.
-    ahead: bool,
-}
-
 /// The content of the lines on the chip and of those on their way, and the observer of everything else.
 pub struct Shadow {
     known: KnownLines,
-    entries: Vec<Entry>,
-    free: Vec<u32>,
+    entries: Entries,
     predictability: Predictability,
     /// Lines that were put into memory before their content was known.
     guessed: FxHashSet<LineAddr>,
@@ -61,8 +51,8 @@ pub struct Shadow {
     corrected: FxHashSet<LineAddr>,
     /// The content before their first stores of lines that memory does not have yet.
     before_stores: FxHashMap<LineAddr, Line>,
-    /// Whether lines that were not shown hold zeros for certain.
-    knows_pages: bool,
+    /// Whether the recording shows pages with their content: then lines that it has not sent hold zeros, and are no guess.
+    pub(crate) knows_pages: bool,
     /// With more lines than this it is time to forget some.
     crowded_from: usize,
     /// The order of accesses to lines, if loads are compared: then no line is forgotten.
@@ -76,8 +66,7 @@ impl Shadow {
     pub fn new(lines: u64) -> Shadow {
         Shadow {
             known: KnownLines::new(lines),
-            entries: Vec::new(),
-            free: Vec::new(),
+            entries: Entries::default(),
             predictability: Predictability::default(),
             guessed: FxHashSet::default(),
             corrected: FxHashSet::default(),
@@ -89,16 +78,12 @@ impl Shadow {
         }
     }
 
-    /// The same with tables of so many frequent values each, which watch what goes to memory and comes from it.
+    /// The same with tables of so many frequent values each, which watch what goes to memory and comes from it; and one that compares
+    /// the values that programs load with its content, if that is asked for.
     #[must_use]
-    pub fn watched_by(self, tables: &[usize]) -> Shadow {
-        Shadow { predictability: Predictability::of(tables), ..self }
-    }
-
-    /// The same, which compares the values that programs load: see [`Shadow::agrees`].
-    #[must_use]
-    pub fn comparing_loads(self, compares_loads: bool) -> Shadow {
-        Shadow { loads: compares_loads.then(LoadOrder::default), ..self }
+    pub fn observing(self, tables: &[usize], compares_loads: bool) -> Shadow {
+        let loads = compares_loads.then(LoadOrder::default);
+        Shadow { predictability: Predictability::of(tables), loads, ..self }
     }
 
     /// The program sees this content; whether that is a change that none of its own stores made.
@@ -137,7 +122,10 @@ impl Shadow {
         }
         let place = match self.known.place(line) {
             Some(place) => place,
-            None => self.add(Entry { bytes: ZERO_LINE, line, known: 0, ahead: true }),
+            None => {
+                let known = if self.knows_pages && !self.known.is_in_memory(line) { WHOLE } else { 0 };
+                self.add(Entry { bytes: ZERO_LINE, line, known, ahead: true })
+            }
         };
         let entry = &mut self.entries[place];
         if !self.known.is_in_memory(line) {
@@ -155,27 +143,6 @@ impl Shadow {
         };
         let entry = &self.entries[place];
         (entry.known == WHOLE).then_some(entry.bytes)
-    }
-
-    /// Whether the program should load `bytes` from `range` of the line, for a shadow that compares loads.
-    pub fn agrees(&self, line: LineAddr, range: Range<usize>, bytes: &[u8]) -> bool {
-        match self.known.place(line) {
-            Some(place) => self.entries[place].bytes[range] == *bytes,
-            // A line without an entry is one that no recording has shown: memory has zeros in its place.
-            None => bytes.iter().all(|byte| *byte == 0),
-        }
-    }
-
-    /// A strand of a program executes.
-    pub fn meet(&mut self, program: u32, strand: Strand) {
-        if let Some(loads) = &mut self.loads {
-            loads.meet(program, strand);
-        }
-    }
-
-    /// The recording shows pages with their content: lines that it has not sent hold zeros, and are no guess.
-    pub fn show_pages(&mut self) {
-        self.knows_pages = true;
     }
 
     /// The order of accesses to lines, if loads are compared.
@@ -251,7 +218,7 @@ impl Shadow {
     /// Whether it is time to forget lines.
     #[inline]
     pub fn is_crowded(&self) -> bool {
-        self.held() > self.crowded_from && self.loads.is_none()
+        self.entries.held() > self.crowded_from && self.loads.is_none()
     }
 
     /// Forgets what memory has too, except lines that are on the chip.
@@ -265,10 +232,10 @@ impl Shadow {
             if entry.known != 0 && !entry.ahead && !on_chip(entry.line) {
                 entry.known = 0;
                 self.known.set_place(entry.line, None);
-                self.free.push(place as u32);
+                self.entries.free(place);
             }
         }
-        self.crowded_from = (self.held() + self.held() / 2).max(FEW_LINES);
+        self.crowded_from = (self.entries.held() + self.entries.held() / 2).max(FEW_LINES);
     }
 
     /// Lines whose content memory once had, and that have another one now, because they were written to.
@@ -295,26 +262,12 @@ impl Shadow {
 
     /// Bytes of this process that the lines, their places and the fingerprints take.
     pub fn footprint_bytes(&self) -> u64 {
-        let entries = self.entries.capacity() * size_of::<Entry>();
-        entries as u64 + self.known.footprint_bytes()
-    }
-
-    fn held(&self) -> usize {
-        self.entries.len() - self.free.len()
+        self.entries.footprint_bytes() + self.known.footprint_bytes()
     }
 
     fn add(&mut self, entry: Entry) -> usize {
         let line = entry.line;
-        let place = match self.free.pop() {
-            Some(place) => {
-                self.entries[place as usize] = entry;
-                place as usize
-            }
-            None => {
-                self.entries.push(entry);
-                self.entries.len() - 1
-            }
-        };
+        let place = self.entries.add(entry);
         self.known.set_place(line, Some(place));
         place
     }

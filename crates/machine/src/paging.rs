@@ -16,12 +16,14 @@ mod frames;
 mod level;
 mod mapping;
 mod permutation;
+#[cfg(test)]
+mod tests;
 mod walked;
 
+pub use dirty::DirtyLines;
 pub use frames::ObjectPage;
 
 use crate::node::{PageTables, WalkerConfig};
-use dirty::DirtyLines;
 use frames::Frames;
 use level::Level;
 use serde::{Deserialize, Serialize};
@@ -104,7 +106,7 @@ impl PagingNews {
         self.changes.get()
     }
 
-    /// Whether stores to some pages are tracked: see [`PageTable::note_store`].
+    /// Whether stores to some pages are tracked: see [`DirtyLines::store`].
     #[inline]
     pub fn tracks_stores(&self) -> bool {
         self.tracks_stores.get()
@@ -114,6 +116,10 @@ impl PagingNews {
     #[inline]
     pub fn maps_small(&self) -> bool {
         self.maps_small.get()
+    }
+
+    fn track_stores(&self, tracked: bool) {
+        self.tracks_stores.set(tracked);
     }
 
     fn change(&self) {
@@ -132,14 +138,15 @@ pub fn page_key(process: u32, addr: VirtAddr, page_bytes: u64) -> u64 {
 impl PageTable {
     /// A memory of `size`, a multiple of 2 MB, in pages of `page`, all free.
     pub fn new(size: Bytes, page: Bytes, placement: Placement, seed: u64) -> PageTable {
+        let news = Rc::<PagingNews>::default();
         PageTable {
             page_bytes: page.0,
             pages: Level::new(Frames::new(size, page, placement, seed)),
             small: (page.0 > SMALL).then(|| Level::new(Frames::carved())),
             walked: None,
-            dirty: DirtyLines::default(),
+            dirty: DirtyLines::new(news.clone()),
             ended: VecDeque::new(),
-            news: Rc::default(),
+            news,
         }
     }
 
@@ -278,15 +285,9 @@ impl PageTable {
         self.levels().for_each(|level| level.end(process));
     }
 
-    /// From now on stores to a page of 4 KB are noted, since it is of a file that a program maps; or no longer.
-    pub fn track_stores(&mut self, page: PhysAddr, tracked: bool) {
-        self.dirty.track(page.0 / SMALL, tracked);
-        self.news.tracks_stores.set(!self.dirty.is_empty());
-    }
-
-    /// A line is stored to: if it is of a page whose stores are noted, it is dirty.
-    pub fn note_store(&mut self, line: LineAddr) {
-        self.dirty.store(line);
+    /// The lines of mapped files that programs have stored to.
+    pub fn dirty(&mut self) -> &mut DirtyLines {
+        &mut self.dirty
     }
 
     /// The dirty lines of a part of an object, in order, which are clean from now on; nothing if no page of it is tracked.
@@ -365,83 +366,4 @@ fn add_tables(walked: &mut Option<WalkedTables>, key: u64, frames: &mut Frames) 
 /// The numbers of the pages of 4 KB at these addresses.
 fn pages_of(addresses: &Range<u64>) -> Range<u64> {
     addresses.start / SMALL..addresses.end.div_ceil(SMALL)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::node::TableLayout;
-
-    #[test]
-    fn every_frame_is_handed_out_once_and_then_memory_is_full() {
-        let mut table = PageTable::new(Bytes(6 << 20), Bytes(4096), Placement::Blocks, 7);
-        let mut frames: Vec<u64> = (0..1536).map(|page| table.frame(page).unwrap().0 / 4096).collect();
-        assert_ne!(frames[..4], [0, 1, 2, 3], "frames are scattered");
-        assert!(frames[..512].iter().all(|frame| frame / 512 == frames[0] / 512), "within one block of 2 MB");
-        frames.sort_unstable();
-        assert_eq!(frames, (0..1536).collect::<Vec<_>>());
-        assert_eq!(table.frame(5), table.frame(5));
-        assert!(table.frame(1536).unwrap_err().to_string().contains("6 MB"));
-    }
-
-    #[test]
-    fn another_seed_scatters_otherwise_and_the_same_seed_alike() {
-        let frames = |seed| {
-            let mut table = PageTable::new(Bytes(8 << 30), Bytes(2 << 20), Placement::Blocks, seed);
-            (0..100).map(|page| table.frame(page).unwrap()).collect::<Vec<_>>()
-        };
-        assert_eq!(frames(1), frames(1));
-        assert_ne!(frames(1), frames(2));
-    }
-
-    fn walked(page: u64, layout: TableLayout, keys: &[u64]) -> Vec<PageTables> {
-        let walker = WalkerConfig {
-            levels: 4,
-            layout,
-            structure_caches: vec![1; 3],
-            outstanding: 1,
-            latency_cycles: 0,
-            step_cycles: 0,
-            waiting_accesses: None,
-            first_touch_cycles: 0,
-        };
-        let mut table = PageTable::new(Bytes(64 << 20), Bytes(page), Placement::Blocks, 7).walked_by(Some(&walker));
-        for &key in keys {
-            table.frame(key).unwrap();
-        }
-        table.tables().to_vec()
-    }
-
-    #[test]
-    fn neighbouring_pages_share_all_their_tables_and_distant_ones_only_the_root() {
-        let tables = walked(4096, TableLayout::Radix, &[0, 1, 8, 1 << 9, 1 << 27]);
-        assert_eq!(tables[0].lines.len(), 4);
-        assert_eq!(tables[0].lines, tables[1].lines, "eight entries fit a line");
-        assert_eq!(tables[2].lines[3].0, tables[0].lines[3].0 + 1);
-        let shared = |other: usize| (0..4).filter(|&step| tables[other].lines[step] == tables[0].lines[step]).count();
-        assert_eq!((shared(2), shared(3), shared(4)), (3, 3, 1));
-        assert_ne!(tables[3].lines[3].0 / 64, tables[0].lines[3].0 / 64, "another table");
-    }
-
-    #[test]
-    fn huge_pages_have_a_level_less() {
-        assert_eq!(walked(2 << 20, TableLayout::Radix, &[1 << 63])[0].lines.len(), 3);
-    }
-
-    #[test]
-    fn with_a_page_for_each_entry_no_two_pages_share_their_last_line() {
-        let tables = walked(4096, TableLayout::PagePerEntry, &[0, 1, 2]);
-        assert_eq!(tables[0].lines[..3], tables[1].lines[..3]);
-        assert_ne!(tables[0].lines[3], tables[1].lines[3]);
-    }
-
-    #[test]
-    fn pages_of_two_processes_are_different_pages_in_frames_of_their_own() {
-        let keys = [1, 2].map(|process| page_key(process, VirtAddr(0x1000), 4096));
-        assert_ne!(keys[0], keys[1]);
-        let mut table = PageTable::new(Bytes(4 << 20), Bytes(4096), Placement::Blocks, 1);
-        let frames = keys.map(|key| table.frame(key).unwrap());
-        assert_ne!(frames[0], frames[1]);
-        assert_eq!(keys.map(|key| table.frame(key).unwrap()), frames);
-    }
 }

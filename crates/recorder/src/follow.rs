@@ -6,7 +6,6 @@ use crate::memory::{Memory, Output};
 use crate::objects::{self, Change};
 use crate::pages::PAGE_LINES;
 use crate::qemu::guest;
-use crate::state::Recorder;
 use crate::syscalls::{self, Written};
 use libc::c_int;
 use std::ops::Range;
@@ -15,8 +14,10 @@ use wire::word::{self, Control, PAGE_BYTES};
 
 /// A system call that has returned, in the process that made it.
 pub struct Call<'a> {
-    /// What follows it.
-    pub recorder: &'a Recorder,
+    /// The number of the process's image.
+    pub image: u32,
+    /// Whether the process has had several threads.
+    pub of_several_threads: bool,
     /// The memory of the process.
     pub memory: &'a Memory,
     /// Where the words of the thread go that made it.
@@ -44,7 +45,7 @@ impl Call<'_> {
         let has_changed = self.follow_mappings();
         self.follow_objects();
         self.follow_ends();
-        if has_changed && self.recorder.has_several_threads() {
+        if has_changed && self.of_several_threads {
             // Others may use what is mapped now before this thread publishes again.
             self.output.thread.publish(self.output.ring);
         }
@@ -83,8 +84,8 @@ impl Call<'_> {
             libc::SYS_mmap => {
                 let addresses = returned..returned.saturating_add(whole_pages(bytes));
                 let was_shown = self.unmap(&addresses);
-                if let Some(object) = self.memory.mappings.map(addresses, &self.arguments, self.recorder.image()) {
-                    self.output.ring.map_object(object);
+                if let Some(object) = self.memory.mappings.map(addresses, &self.arguments, self.image) {
+                    self.output.ring.objects().insert(object);
                 }
                 was_shown
             }
@@ -102,7 +103,7 @@ impl Call<'_> {
                 let Some((addresses, object)) = self.memory.mappings.attach(address as c_int, returned) else {
                     return false;
                 };
-                self.output.ring.map_object(object);
+                self.output.ring.objects().insert(object);
                 self.unmap(&addresses)
             }
             libc::SYS_shmdt => {
@@ -147,11 +148,12 @@ impl Call<'_> {
         }
         match objects::change(self.number, &arguments, self.returned) {
             Some(Change::Written(file, bytes)) if !bytes.is_empty() => {
-                if let Some(found) = file_behind(file).filter(|found| self.output.ring.may_map_object(found.id)) {
+                if let Some(found) = file_behind(file).filter(|found| self.output.ring.objects().may_contain(found.id))
+                {
                     objects::send_lines(found.id, file, &bytes, |record| self.output.push(record));
                 }
             }
-            Some(Change::Cut(object, end)) if self.output.ring.may_map_object(object) => {
+            Some(Change::Cut(object, end)) if self.output.ring.objects().may_contain(object) => {
                 self.output.push(&[word::control(Control::ObjectCut, 0, 0), object, end]);
             }
             _ => {}
@@ -163,7 +165,7 @@ impl Call<'_> {
             }
             libc::SYS_fsync | libc::SYS_fdatasync => {
                 let found =
-                    file_behind(arguments[0] as c_int).filter(|found| self.output.ring.may_map_object(found.id));
+                    file_behind(arguments[0] as c_int).filter(|found| self.output.ring.objects().may_contain(found.id));
                 found.map(|found| (found.id, 0..u64::MAX)).into_iter().collect()
             }
             _ => Vec::new(),

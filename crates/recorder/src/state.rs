@@ -9,7 +9,7 @@ use crate::memory::{Memory, Output};
 use crate::oddities;
 use crate::qemu::guest;
 use crate::reservation;
-use crate::thread::{Drawn, Thread};
+use crate::thread::{Drawn, SystemCall, Thread};
 use std::ffi::OsString;
 use std::ptr;
 use std::sync::Once;
@@ -77,14 +77,14 @@ impl Recorder {
 
     /// Whether other processes may see what this one stores.
     fn shares_memory(&self) -> bool {
-        self.memory.mappings.has_objects() && self.ring.has_several_images()
+        self.memory.mappings.has_objects() && self.ring.images() > 1
     }
 
     /// A call is about to be made that copies the process: the simulator keeps what the child will have.
     fn announce_copy(&self, thread: &mut Thread, number: i64, arguments: &[u64; 6]) {
         if copies_process(number, arguments) {
-            thread.forks = self.forks.fetch_add(1, AcqRel).wrapping_add(1) & FORKS;
-            thread.push(&self.ring, &[word::control(Control::Fork, 0, thread.forks.into())]);
+            thread.syscall.fork = self.forks.fetch_add(1, AcqRel).wrapping_add(1) & FORKS;
+            thread.push(&self.ring, &[word::control(Control::Fork, 0, thread.syscall.fork.into())]);
         }
     }
 
@@ -210,7 +210,7 @@ impl Recorder {
 
     /// A thread makes a system call.
     pub fn enter_syscall(&self, thread: &mut Thread, number: i64, arguments: [u64; 6]) {
-        thread.syscall = (number, arguments);
+        thread.syscall = SystemCall { number, arguments, fork: 0 };
         thread.after_syscall = true;
         self.announce_copy(thread, number, &arguments);
         if thread.recording {
@@ -256,7 +256,7 @@ impl Recorder {
         let Some(thread) = self.thread(vcpu) else {
             return self.memory.pages.forget_all();
         };
-        let (entered, arguments) = thread.syscall;
+        let SystemCall { number: entered, arguments, .. } = thread.syscall;
         reservation::leave(&self.ring, number, &arguments, returned);
         if entered == number {
             oddities::follow(self.ring.host(), number, &arguments, returned);
@@ -268,16 +268,17 @@ impl Recorder {
 
     /// The system call that a thread has made, and what it returned.
     fn call<'a>(&'a self, thread: &'a mut Thread, returned: i64) -> Call<'a> {
-        let (number, arguments) = thread.syscall;
+        let SystemCall { number, arguments, .. } = thread.syscall;
         let output = Output { thread, ring: &self.ring };
-        Call { recorder: self, memory: &self.memory, output, number, arguments, returned }
+        let (image, of_several_threads) = (self.image(), self.has_several_threads());
+        Call { image, of_several_threads, memory: &self.memory, output, number, arguments, returned }
     }
 
     /// This is a copy of the process that made the call: what its threads have not published is the parent's to send. If there
     /// were several, the simulator does not know all that the parent's pages held at this moment.
     fn become_child(&self, vcpu: u32) {
         let parent = self.image.load(Relaxed);
-        let Some(&mut Thread { forks, recording, syscall, .. }) = self.thread(vcpu) else {
+        let Some(&mut Thread { recording, syscall, .. }) = self.thread(vcpu) else {
             return;
         };
         let pid = std::process::id();
@@ -290,7 +291,7 @@ impl Recorder {
             // Not freed: the copy may be in any state.
             thread.store(ptr::null_mut(), Release);
         }
-        self.announce(Birth::Fork, u64::from(forks) << 32 | u64::from(parent));
+        self.announce(Birth::Fork, u64::from(syscall.fork) << 32 | u64::from(parent));
         self.make_thread(vcpu);
         if let Some(thread) = self.thread(vcpu) {
             // As its parent was, until it draws instructions of its own.

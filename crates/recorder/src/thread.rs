@@ -33,6 +33,17 @@ impl Place {
     }
 }
 
+/// A system call that a thread has made.
+#[derive(Clone, Copy, Default)]
+pub struct SystemCall {
+    /// Its number.
+    pub number: i64,
+    /// What it was called with.
+    pub arguments: [u64; 6],
+    /// If it copies the process, which of its copies that is.
+    pub fork: u32,
+}
+
 /// What becomes of the instructions that a thread has drawn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Drawn {
@@ -51,10 +62,8 @@ pub struct Thread {
     /// The index, plus one, of the instruction that accessed memory last in the current block.
     pub last_access: u16,
     block: u32,
-    /// The number and arguments of the system call that is under way.
-    pub syscall: (i64, [u64; 6]),
-    /// The number of the copy of the process that it has last announced.
-    pub forks: u32,
+    /// The system call that is under way.
+    pub syscall: SystemCall,
     /// What it has flushed.
     pub unfenced: Unfenced,
     process: u32,
@@ -74,8 +83,7 @@ impl Thread {
             after_syscall: false,
             last_access: 0,
             block: 0,
-            syscall: (0, [0; 6]),
-            forks: 0,
+            syscall: SystemCall::default(),
             unfenced: Unfenced::default(),
             process,
             number,

@@ -33,7 +33,7 @@ use counting::Counting;
 use machine::llc::Inclusion;
 use machine::memory::MemorySystem;
 use machine::node::EpochCounters;
-use programs::{check_mapped, pages, persistent};
+use programs::{check_mapped, pages, shadow};
 use sim::Executor;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -169,13 +169,7 @@ impl<S: Source + 'static> Bench<S> {
         let executor = Executor::new();
         let clock = executor.clock();
         let scheme = Rc::new(options.compose()?);
-        let compares_loads = sources.iter().any(|source| source.origin().load_values);
-        let shadow =
-            Shadow::new(scheme.layout().data_lines()).watched_by(&options.tables).comparing_loads(compares_loads);
-        let shadow = match machine.node.persist_buffer {
-            Some(_) => shadow.persisted(cores, persistent(&sources)),
-            None => shadow,
-        };
+        let shadow = shadow(scheme.layout().data_lines(), machine, options, &sources);
         let shadow = Rc::new(RefCell::new(shadow));
         let requests = sources.iter().find_map(|source| source.origin().requests);
         let pages = Rc::new(RefCell::new(pages(machine, *seed, requests)));

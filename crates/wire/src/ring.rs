@@ -9,7 +9,10 @@
 //! Sizes are in the header and checked on both sides, so that a recorder of another version is refused, not misread.
 
 mod consumer;
+mod objects;
 mod producer;
+
+pub use objects::ObjectSet;
 
 use crate::host::Host;
 use crate::segment::Segment;
@@ -26,7 +29,6 @@ const SLOTS: usize = 64;
 const MAGIC: u64 = u64::from_le_bytes(*b"casemate");
 const VERSION: u32 = 2;
 const PROCESSES: usize = 1024;
-const OBJECT_BITS: usize = 1 << 16;
 /// What the kernel shows the memory of a ring as.
 pub const LABEL: &CStr = c"casemate-ring";
 
@@ -79,8 +81,7 @@ struct Header {
     images: AtomicU32,
     /// Of each process its image in the upper half, plus one, and its number on the host below.
     processes: [AtomicU64; PROCESSES],
-    /// A bit for each object that some process maps, at a hash of its number.
-    objects: [AtomicU64; OBJECT_BITS / 64],
+    objects: ObjectSet,
 }
 
 #[repr(C, align(64))]

@@ -161,12 +161,12 @@ thousands of instructions of each thread may be missing. Nothing that it started
 )
 @click.option(
     "--persistent",
-    type=click.Choice(["all", "mapped"]),
+    type=click.Choice(["all", "mapped", "heap"]),
     default="all",
     show_default=True,
-    help="What of a program's or a trace's memory has to outlive a loss of power, under a design that takes stores one "
-    "by one, as with a persist buffer: all, or what the program maps shared from files. Stores to anything else are "
-    "written back as ever.",
+    help="The part of a program's or a trace's memory that has to outlive a loss of power, under a design that takes "
+    "stores one by one, as with a persist buffer: all, the files that the program maps shared, or its heap (what it "
+    "gets by brk, and by mmap without a file, but for stacks). Stores to any other part are written back as ever.",
 )
 @click.option("--check-values", is_flag=True, help="Also compare all values loaded; a trace has them if recorded so.")
 @click.option("--ledger", is_flag=True, help="Also compare every encryption pad with every other (takes memory).")
@@ -251,7 +251,7 @@ def command(
     region: bool,
     seed: int,
     age: Literal["new", "steady"],
-    persistent: Literal["all", "mapped"],
+    persistent: Literal["all", "mapped", "heap"],
     check_values: bool,
     ledger: bool,
     folder: Path | None,
@@ -287,8 +287,9 @@ def command(
             "--skip and --region are for programs that run now: a trace has its part already, a workload runs all",
             context,
         )
-    if persistent == "mapped" and workloads:
-        raise click.UsageError("--persistent mapped is for programs and traces: a workload maps no file", context)
+    if persistent != "all" and workloads:
+        none = "a workload maps no file" if persistent == "mapped" else "a workload has no heap"
+        raise click.UsageError(f"--persistent {persistent} is for programs and traces: {none}", context)
     if settings and not workloads:
         raise click.UsageError("--set is for built-in workloads: give a --workload, too", context)
     sampling = {name: value for name, value in (("error", error), ("aim", aim)) if value is not None}

@@ -83,8 +83,8 @@ class Origin(Result):
     """How it reached the machine: as it happened, from a file, or made here."""
     conditions: tuple[tuple[str, str], ...]
     """Everything else that decides what the program does, as name and value."""
-    persistent: Literal["all", "mapped"] = "all"
-    """What of its memory has to outlive a loss of power: all, or what it maps shared from files."""
+    persistent: Literal["all", "mapped", "heap"] = "all"
+    """The part of its memory that has to outlive a loss of power: all, the files that it maps shared, or its heap."""
     requests: Literal["at-once", "at-clocks", "after-instructions"] | None = None
     """When its requests come, if it is a trace of requests that lie behind the caches: one a clock of memory's, not
     before the clock that the trace states, or after so many instructions. They go to the memory controller with no

@@ -82,14 +82,14 @@ impl Receiver<'_> {
             PageKind::Object => pages.map_object(process, addr, (object, index))?,
         }
         let frame = pages.locate(process, addr)?;
-        pages.track_stores(frame, page.detail.mapped);
+        pages.dirty().track(frame, page.detail.mapped);
         drop(pages);
         if let Some(before) = before.filter(|before| *before != frame) {
             self.leave(strand, before);
         }
         self.translation.show_pages();
         self.translation.refresh();
-        self.shadow.show_pages();
+        self.shadow.knows_pages = true;
         self.place(strand, frame, page);
         for (number, content) in kept {
             self.tell(strand, LineAddr(frame.line().0 + number), &content);

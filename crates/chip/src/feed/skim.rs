@@ -263,7 +263,9 @@ impl<F: FnMut(&mut Vec<Request>)> Skimmer for Sink<'_, F> {
         match event {
             Event::Chunk { strand, stretch } => {
                 *self.stretch = stretch;
-                self.shadow.borrow_mut().meet(self.translation.spaces.program, strand);
+                if let Some(loads) = &mut self.shadow.borrow_mut().loads {
+                    loads.meet(self.translation.spaces.program, strand);
+                }
             }
             Event::Line { strand, addr, .. } if self.translation.passes_over(strand.process, addr) => {}
             Event::Line { strand, addr, content, mapped, .. } => {

@@ -181,7 +181,7 @@ impl Translation {
     #[cold]
     pub fn note_stores(&self, touches: &[Touch]) {
         let mut pages = self.pages.borrow_mut();
-        touches.iter().filter(|touch| touch.store).for_each(|touch| pages.note_store(touch.line));
+        touches.iter().filter(|touch| touch.store).for_each(|touch| pages.dirty().store(touch.line));
     }
 
     /// The dirty lines of a part of an object, which are clean from now on; nothing if no process has mapped it.

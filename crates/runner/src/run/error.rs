@@ -49,11 +49,13 @@ pub enum RunError {
         /// What was left out, if that may be all of it.
         why: String,
     },
-    /// What has to outlive a loss of power is nothing.
+    /// No store of a program went to the part of its memory that has to outlive a loss of power.
     #[error(
-        "'{program}' stored nothing to a file that it maps shared in its first {instructions} instructions, and nothing else of it is to be persistent: expected --persistent all, a program that does, or a higher --limit"
+        "'{program}' stored nothing to {part} in its first {instructions} instructions, and nothing else of it is to be persistent: expected --persistent all, a program that does, or a higher --limit"
     )]
-    NothingMapped {
+    NothingPersistent {
+        /// The part.
+        part: &'static str,
         /// The program.
         program: String,
         /// So far as it was run.

@@ -4,6 +4,7 @@ use super::{RunError, RunOptions};
 use crate::sampling::Detail;
 use catalogue::{Design, Machine};
 use chip::feed::FeedCounters;
+use chip::shadow::Shadow;
 use machine::paging::PageTable;
 use units::Bytes;
 use workload::{Origin, Pace, Persistent, Source};
@@ -41,6 +42,16 @@ pub fn check_persistent<S: Source>(programs: &[S], options: &RunOptions) -> Resu
     let rule = "it makes all of memory durable, not only what is mapped: leave --persistent at all, or take a design that has \
                 each store by itself, as secpb-cobcm or plp-sp";
     Err(RunError::Design { design: name.clone(), rule: rule.into() })
+}
+
+/// The content that these programs have on a machine of so many lines.
+pub(super) fn shadow<S: Source>(lines: u64, machine: &Machine, options: &RunOptions, programs: &[S]) -> Shadow {
+    let compares_loads = programs.iter().any(|program| program.origin().load_values);
+    let shadow = Shadow::new(lines).observing(&options.tables, compares_loads);
+    match machine.node.persist_buffer {
+        Some(_) => shadow.persisted(machine.cores, persistent(programs)),
+        None => shadow,
+    }
 }
 
 /// The pages of a machine, for programs or for requests: these have physical addresses, or virtual ones that no core
@@ -81,7 +92,7 @@ pub fn check_requests<S: Source>(programs: &[S], options: &RunOptions) -> Result
 /// read them.
 ///
 /// # Errors
-/// [`RunError::NothingMapped`].
+/// [`RunError::NothingPersistent`].
 pub(super) fn check_mapped<'a>(
     programs: impl Iterator<Item = (&'a Origin, FeedCounters)>,
     design: &Design,
@@ -90,7 +101,8 @@ pub(super) fn check_mapped<'a>(
         let found = if design.parts.persistence.hands_stores_on() { fed.persistent_stores } else { fed.mapped_lines };
         if !origin.persistent.is_all() && found == 0 {
             let (program, instructions) = (origin.program.join(" "), fed.instructions);
-            return Err(RunError::NothingMapped { program, instructions });
+            let part = if origin.persistent == Persistent::Heap { "its heap" } else { "a file that it maps shared" };
+            return Err(RunError::NothingPersistent { part, program, instructions });
         }
     }
     Ok(())

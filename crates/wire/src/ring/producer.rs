@@ -1,6 +1,6 @@
 //! The recorder's end of the ring: publishing chunks and drawing instructions.
 
-use super::{CHUNK_WORDS, OBJECT_BITS, Phase, Ring, Stopped};
+use super::{CHUNK_WORDS, ObjectSet, Phase, Ring, Stopped};
 use crate::process::is_alive;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -35,26 +35,9 @@ impl Ring {
         ((found >> 32) as u32).checked_sub(1)
     }
 
-    /// Whether more than one image has announced itself.
-    pub fn has_several_images(&self) -> bool {
-        self.header().images.load(Relaxed) > 1
-    }
-
-    /// Some process maps this object.
-    pub fn map_object(&self, object: u64) {
-        let (word, bit) = self.object_bit(object);
-        word.fetch_or(bit, AcqRel);
-    }
-
-    /// Whether some process may have mapped this object.
-    pub fn may_map_object(&self, object: u64) -> bool {
-        let (word, bit) = self.object_bit(object);
-        word.load(Acquire) & bit != 0
-    }
-
-    fn object_bit(&self, object: u64) -> (&AtomicU64, u64) {
-        let bit = (object.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % OBJECT_BITS;
-        (&self.header().objects[bit / 64], 1 << (bit % 64))
+    /// The objects that processes map.
+    pub fn objects(&self) -> &ObjectSet {
+        &self.header().objects
     }
 
     /// Publishes a chunk, waiting for room.
