@@ -71,6 +71,12 @@ impl Position {
         self.stretch = Stretch { after, ..stretch };
     }
 
+    /// Instructions of the current block that are due do not run.
+    fn drop_rest(&mut self) {
+        self.run(0);
+        self.accesses.clear();
+    }
+
     /// Of the current block, from its beginning, so many instructions run.
     #[inline]
     fn run(&mut self, ran: usize) {
@@ -314,6 +320,11 @@ impl<S: Supplier> Walker<S> {
         if which == Control::Cut {
             position.ran = position.ran.min(operand as usize).max(position.due);
         }
+        if which == Control::Gone {
+            // A process that was killed says no more whether the instruction ran that is held back.
+            let of_it = self.positions.iter_mut().filter(|position| u64::from(position.strand.process) == operand);
+            of_it.for_each(Position::drop_rest);
+        }
         Ok(event::plain(strand, (which, detail, operand), words))
     }
 
@@ -379,7 +390,15 @@ fn must_run_before(which: Control, detail: u8, operand: u64, ran: usize) -> usiz
     match which {
         Control::Marker => ran.min(operand as usize),
         Control::Flush | Control::Fence => ran.min(usize::from(detail)),
-        Control::Syscall => ran.saturating_sub(1),
+        // The last instruction of the block is the system call that these follow.
+        Control::Syscall
+        | Control::Unmap
+        | Control::Move
+        | Control::Fork
+        | Control::Gone
+        | Control::ObjectLine
+        | Control::ObjectCut
+        | Control::Sync => ran.saturating_sub(1),
         Control::Ended | Control::Due => ran,
         _ => 0,
     }

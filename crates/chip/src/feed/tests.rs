@@ -1,5 +1,7 @@
 //! What instructions order beside their accesses, from the words of a program to its core.
 
+mod pages;
+
 use super::*;
 use crate::testing::nop;
 use isa::Instruction;

@@ -129,11 +129,11 @@ impl Memory {
     }
 
     /// The value of `bytes` bytes, at most eight, if all of them are known.
-    pub fn load(&mut self, process: u32, addr: VirtAddr, bytes: u8) -> Option<u64> {
+    pub fn load(&self, process: u32, addr: VirtAddr, bytes: u8) -> Option<u64> {
         let mut value = [0; 8];
         for (at, byte) in value.iter_mut().take(bytes.into()).enumerate() {
             let addr = VirtAddr(addr.0 + at as u64);
-            let page = self.page(process, addr).borrow();
+            let page = self.pages.get(&process)?.get(&addr.page())?.borrow();
             *byte = (page.known >> line_of(addr) & 1 != 0).then_some(page.bytes[addr.0 as usize % PAGE_BYTES])?;
         }
         Some(u64::from_le_bytes(value))
@@ -152,8 +152,8 @@ impl Memory {
         let page = match shown.detail.kind {
             PageKind::Own => self.page(process, addr).clone(),
             PageKind::Copy => {
-                kept = shown.object.0;
-                let bytes = self.page(process, addr).borrow().bytes;
+                let Page { bytes, known, .. } = *self.page(process, addr).borrow();
+                kept = shown.object.0 & known;
                 Rc::new(RefCell::new(Page { bytes, ..Page::new() }))
             }
             PageKind::Object => self.objects.entry(shown.object).or_default().clone(),
