@@ -123,7 +123,8 @@ impl Shadow {
         let place = match self.known.place(line) {
             Some(place) => place,
             None => {
-                let known = if self.knows_pages && !self.known.is_in_memory(line) { WHOLE } else { 0 };
+                // A forgotten line waits for its other bytes, unless it holds zeros.
+                let known = if self.content(line).is_some() { WHOLE } else { 0 };
                 self.add(Entry { bytes: ZERO_LINE, line, known, ahead: true })
             }
         };

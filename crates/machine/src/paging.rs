@@ -231,12 +231,16 @@ impl PageTable {
         self.map(process, addr, frame, before)
     }
 
-    /// A recording shows a copy of a page of 4 KB: if that shared its frame it gets one of its own.
+    /// A recording shows a page of 4 KB that is a process's own: a copy of one that it has shared, or a new one. A copy gets a frame of
+    /// its own if that was shared, and so does a new page in a larger one that is.
     ///
     /// # Errors
     /// [`OutOfMemory`] if none is left.
-    pub fn map_copy(&mut self, process: u32, addr: VirtAddr) -> Result<(), OutOfMemory> {
+    pub fn map_own(&mut self, process: u32, addr: VirtAddr, copied: bool) -> Result<(), OutOfMemory> {
         let key = page_key(process, addr, SMALL);
+        if !copied && self.small.as_ref().is_none_or(|small| small.mapping.get(key).is_some()) {
+            return Ok(());
+        }
         let large = self.pages.mapping.get(page_key(process, addr, self.page_bytes));
         self.prepare()?;
         let is_own_of_large = self.small.is_some() && large.is_none_or(|frame| self.pages.frames.is_own(frame));

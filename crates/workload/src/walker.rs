@@ -395,11 +395,10 @@ fn must_run_before(which: Control, detail: u8, operand: u64, ran: usize) -> usiz
         | Control::Unmap
         | Control::Move
         | Control::Fork
-        | Control::Gone
         | Control::ObjectLine
         | Control::ObjectCut
         | Control::Sync => ran.saturating_sub(1),
-        Control::Ended | Control::Due => ran,
+        Control::Ended | Control::Gone | Control::Due => ran,
         _ => 0,
     }
 }

@@ -74,10 +74,10 @@ impl Receiver<'_> {
         let before = if pages.is_mapped(process, addr) { Some(pages.locate(process, addr)?) } else { None };
         let mut kept = Vec::new();
         match page.detail.kind {
-            PageKind::Own => {}
+            PageKind::Own => pages.map_own(process, addr, false)?,
             PageKind::Copy => {
                 kept = before.map_or_else(Vec::new, |before| self.kept_lines(before, page.object.0));
-                pages.map_copy(process, addr)?;
+                pages.map_own(process, addr, true)?;
             }
             PageKind::Object => pages.map_object(process, addr, (object, index))?,
         }

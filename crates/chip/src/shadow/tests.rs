@@ -149,6 +149,16 @@ fn zeros_that_a_prefetcher_asked_for_before_their_first_sight_agree() {
 }
 
 #[test]
+fn a_store_to_zeros_that_a_prefetcher_asked_for_leaves_the_other_bytes_zeros() {
+    let mut shadow = Shadow::new(10).observing(&[], true);
+    let guess = shadow.start_up(LINE);
+    shadow.store(LINE, 1..2, &[9]);
+    assert!(agrees(&shadow, &[0, 9, 0]));
+    shadow.returned(LINE, &guess);
+    assert!(agrees(&shadow, &[0, 9, 0]));
+}
+
+#[test]
 fn memory_boots_with_the_content_before_the_first_store() {
     let mut shadow = Shadow::new(10);
     shadow.tell(LINE, &[7; 64]);

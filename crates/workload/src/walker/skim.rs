@@ -147,10 +147,10 @@ impl<S: Supplier> Walker<S> {
         stop
     }
 
-    /// Before a strand's end is handed on, its last block is done; how many instructions that are.
+    /// Before the end of a strand or a process is handed on, its last block is done; how many instructions that are.
     fn finish_before(&mut self, which: Control) -> u64 {
         let position = &mut self.positions[self.current];
-        if which != Control::Ended {
+        if !matches!(which, Control::Ended | Control::Gone) {
             return 0;
         }
         let due = std::mem::replace(&mut position.due, position.ran);

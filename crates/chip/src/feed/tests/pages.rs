@@ -62,8 +62,11 @@ impl Recording {
         let address = |page: u64| DATA + page * PAGE_BYTES as u64;
         match *said {
             Said::Page { process, page, kind, object, sent, byte } => {
-                // A copy may take lines over of a page that was shown.
+                // A page of a process's own is new. A copy may take lines over of a page that was shown.
                 let is_shown = self.oracle.load(process, VirtAddr(address(page)), 8).is_some();
+                if kind == PageKind::Own && is_shown {
+                    return;
+                }
                 let kept = if kind == PageKind::Copy && is_shown { sent & object.0.wrapping_mul(0x0f0f) } else { 0 };
                 let detail = PageDetail { kind, mapped: false, heap: false };
                 let (object, index) = if kind == PageKind::Copy { (kept, 0) } else { object };
