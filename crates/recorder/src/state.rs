@@ -237,14 +237,21 @@ impl Recorder {
             | libc::SYS_tgkill
             | libc::SYS_fork
             | libc::SYS_vfork
-            | libc::SYS_clone => {
-                thread.publish(&self.ring);
-            }
+            | libc::SYS_clone
+            | libc::SYS_wait4
+            | libc::SYS_waitid => self.let_others_go_on(thread),
             // Threads, and processes that share memory, agree through the kernel; what each did before must be readable before
             // what others do after.
-            _ if self.has_several_threads() || self.shares_memory() => thread.publish(&self.ring),
+            _ if self.has_several_threads() || self.shares_memory() => self.let_others_go_on(thread),
             _ => {}
         }
+    }
+
+    /// Publishes what a thread has done, and gives its drawn instructions back: until it goes on, others may execute all that is
+    /// still to be recorded.
+    fn let_others_go_on(&self, thread: &mut Thread) {
+        thread.redraw(&self.ring);
+        thread.publish(&self.ring);
     }
 
     /// A thread returns from a system call.

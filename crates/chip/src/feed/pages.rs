@@ -12,7 +12,7 @@ use machine::paging::OutOfMemory;
 use std::ops::Range;
 use units::{LINE_BYTES, LINES_PER_PAGE, Line, LineAddr, PAGE_BYTES, PhysAddr, VirtAddr, ZERO_LINE};
 use workload::Stretch;
-use workload::stream::{Birth, PageKind, Strand};
+use workload::stream::{Birth, PageDetail, PageKind, Strand};
 use workload::walker::{Event, ShownPage};
 
 /// What takes events of pages for one core.
@@ -72,6 +72,8 @@ impl Receiver<'_> {
         let object = self.translation.object(object);
         let mut pages = self.translation.pages.borrow_mut();
         let before = if pages.is_mapped(process, addr) { Some(pages.locate(process, addr)?) } else { None };
+        let is_of_object =
+            page.detail.kind == PageKind::Object && !pages.object_frames(object, index..index + 1).is_empty();
         let mut kept = Vec::new();
         match page.detail.kind {
             PageKind::Own => pages.map_own(process, addr, false)?,
@@ -82,8 +84,11 @@ impl Receiver<'_> {
             PageKind::Object => pages.map_object(process, addr, (object, index))?,
         }
         let frame = pages.locate(process, addr)?;
-        pages.dirty().track(frame, page.detail.mapped);
+        // A file stays one that is mapped shared if it is mapped privately as well.
+        let mapped = page.detail.mapped || is_of_object && pages.dirty().tracks(frame);
+        pages.dirty().track(frame, mapped);
         drop(pages);
+        let page = &ShownPage { detail: PageDetail { mapped, ..page.detail }, ..*page };
         if let Some(before) = before.filter(|before| *before != frame) {
             self.leave(strand, before);
         }

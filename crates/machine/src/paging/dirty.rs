@@ -32,6 +32,11 @@ impl DirtyLines {
         self.news.track_stores(!self.lines.is_empty());
     }
 
+    /// Whether stores to a page of 4 KB are tracked.
+    pub fn tracks(&self, page: PhysAddr) -> bool {
+        self.lines.contains_key(&(page.line().0 / LINES))
+    }
+
     /// A line is stored to: if it is of a page whose stores are tracked, it is dirty.
     pub fn store(&mut self, line: LineAddr) {
         if let Some(dirty) = self.lines.get_mut(&(line.0 / LINES)) {
