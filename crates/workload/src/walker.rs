@@ -13,6 +13,7 @@ mod event;
 mod leave;
 mod skim;
 
+use event::must_run_before;
 pub use event::{Event, ShownPage};
 pub use skim::Skimmer;
 
@@ -383,24 +384,6 @@ fn copy_line(line: &mut Line, words: &[u64], strand: Strand) -> Result<usize, Wo
         to.copy_from_slice(&word.to_le_bytes());
     }
     Ok(content.len())
-}
-
-/// Up to which instruction of the current block everything ran before this was sent.
-fn must_run_before(which: Control, detail: u8, operand: u64, ran: usize) -> usize {
-    match which {
-        Control::Marker => ran.min(operand as usize),
-        Control::Flush | Control::Fence => ran.min(usize::from(detail)),
-        // The last instruction of the block is the system call that these follow.
-        Control::Syscall
-        | Control::Unmap
-        | Control::Move
-        | Control::Fork
-        | Control::ObjectLine
-        | Control::ObjectCut
-        | Control::Sync => ran.saturating_sub(1),
-        Control::Ended | Control::Gone | Control::Due => ran,
-        _ => 0,
-    }
 }
 
 fn not_due(strand: Strand, index: usize) -> WorkloadError {

@@ -278,18 +278,16 @@ def command(
             context,
         )
     if program and copies > 1:
-        raise click.UsageError(
-            "--copies is for workloads and traces: record the program with `casemate record`, then run its trace",
-            context,
-        )
+        way = "record the program with `casemate record`, then run its trace"
+        raise click.UsageError(f"--copies is for workloads and traces: {way}", context)
     if not program and (skip or region):
         raise click.UsageError(
             "--skip and --region are for programs that run now: a trace has its part already, a workload runs all",
             context,
         )
     if persistent != "all" and workloads:
-        none = "a workload maps no file" if persistent == "mapped" else "a workload has no heap"
-        raise click.UsageError(f"--persistent {persistent} is for programs and traces: {none}", context)
+        lacks = f"--persistent {persistent} is for programs and traces: a workload maps no file and has no heap"
+        raise click.UsageError(lacks, context)
     if settings and not workloads:
         raise click.UsageError("--set is for built-in workloads: give a --workload, too", context)
     sampling = {name: value for name, value in (("error", error), ("aim", aim)) if value is not None}

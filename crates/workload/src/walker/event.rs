@@ -227,3 +227,21 @@ pub(super) fn plain(
         _ => return None,
     })
 }
+
+/// Up to which instruction of the current block everything ran before this was sent.
+pub(super) fn must_run_before(which: Control, detail: u8, operand: u64, ran: usize) -> usize {
+    match which {
+        Control::Marker => ran.min(operand as usize),
+        Control::Flush | Control::Fence => ran.min(usize::from(detail)),
+        // The last instruction of the block is the system call that these follow.
+        Control::Syscall
+        | Control::Unmap
+        | Control::Move
+        | Control::Fork
+        | Control::ObjectLine
+        | Control::ObjectCut
+        | Control::Sync => ran.saturating_sub(1),
+        Control::Ended | Control::Gone | Control::Due => ran,
+        _ => 0,
+    }
+}

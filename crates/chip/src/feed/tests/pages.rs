@@ -62,26 +62,7 @@ impl Recording {
         let address = |page: u64| DATA + page * PAGE_BYTES as u64;
         match *said {
             Said::Page { process, page, kind, object, sent, byte } => {
-                // A page of a process's own is new. A copy may take lines over of a page that was shown.
-                let is_shown = self.oracle.load(process, VirtAddr(address(page)), 8).is_some();
-                if kind == PageKind::Own && is_shown {
-                    return;
-                }
-                let kept = if kind == PageKind::Copy && is_shown { sent & object.0.wrapping_mul(0x0f0f) } else { 0 };
-                let detail = PageDetail { kind, mapped: false, heap: false };
-                let (object, index) = if kind == PageKind::Copy { (kept, 0) } else { object };
-                self.push(process, &[word::control(Control::Page, detail.pack(), address(page)), object, index, sent]);
-                let strand = Strand { process, thread: 0 };
-                let shown = ShownPage { detail, object: (object, index), sent };
-                self.oracle.follow(&Event::Page { strand, addr: VirtAddr(address(page)), page: shown });
-                for line in (0..64).filter(|line| sent >> line & 1 != 0) {
-                    let (addr, content) = (address(page) + 64 * line, [byte.wrapping_add(line as u8); 64]);
-                    self.push(process, &[word::control(Control::Line, 0, addr)]);
-                    self.push(process, &[u64::from_le_bytes([content[0]; 8]); 8]);
-                    let (addr, content) = (VirtAddr(addr), &content);
-                    let cause = workload::stream::LineCause::FirstTouch;
-                    self.oracle.follow(&Event::Line { strand, addr, content, cause, mapped: false });
-                }
+                self.show(process, page, (kind, object), sent, byte);
             }
             Said::Store { process, at, value } if self.oracle.load(process, VirtAddr(DATA + at), 8).is_some() => {
                 self.execute(process, &[word::access(true, 3, true, 0, DATA + at), value]);
@@ -135,6 +116,31 @@ impl Recording {
                 self.oracle.follow(&Event::ObjectCut { strand, object, end });
             }
             Said::Store { .. } | Said::Move { .. } | Said::Fork { .. } => {}
+        }
+    }
+
+    /// A page is shown, and its lines are sent with these bytes, which differ from line to line.
+    fn show(&mut self, process: u32, page: u64, (kind, object): (PageKind, (u64, u64)), sent: u64, byte: u8) {
+        let address = DATA + page * PAGE_BYTES as u64;
+        // A page of a process's own is new. A copy may take lines over of a page that was shown.
+        let is_shown = self.oracle.load(process, VirtAddr(address), 8).is_some();
+        if kind == PageKind::Own && is_shown {
+            return;
+        }
+        let kept = if kind == PageKind::Copy && is_shown { sent & object.0.wrapping_mul(0x0f0f) } else { 0 };
+        let detail = PageDetail { kind, mapped: false, heap: false };
+        let (object, index) = if kind == PageKind::Copy { (kept, 0) } else { object };
+        self.push(process, &[word::control(Control::Page, detail.pack(), address), object, index, sent]);
+        let strand = Strand { process, thread: 0 };
+        let shown = ShownPage { detail, object: (object, index), sent };
+        self.oracle.follow(&Event::Page { strand, addr: VirtAddr(address), page: shown });
+        for line in (0..64).filter(|line| sent >> line & 1 != 0) {
+            let (addr, content) = (address + 64 * line, [byte.wrapping_add(line as u8); 64]);
+            self.push(process, &[word::control(Control::Line, 0, addr)]);
+            self.push(process, &[u64::from_le_bytes([content[0]; 8]); 8]);
+            let (addr, content) = (VirtAddr(addr), &content);
+            let cause = workload::stream::LineCause::FirstTouch;
+            self.oracle.follow(&Event::Line { strand, addr, content, cause, mapped: false });
         }
     }
 
