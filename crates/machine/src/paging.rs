@@ -186,11 +186,15 @@ impl PageTable {
     /// [`OutOfMemory`] if none is left.
     pub fn frame(&mut self, key: u64) -> Result<PhysAddr, OutOfMemory> {
         if let Some(frame) = self.pages.mapping.get(key) {
+            // A page that was moved or copied has a frame and no tables.
+            self.make_room();
+            add_tables(&mut self.walked, key, &mut self.pages.frames)?;
             return Ok(PhysAddr(frame * self.page_bytes));
         }
         self.make_room();
         let frame = self.pages.frames.take_for(key & ((1 << PROCESS_SHIFT) - 1))?;
         self.pages.mapping.set(key, frame);
+        self.make_room();
         add_tables(&mut self.walked, key, &mut self.pages.frames)?;
         Ok(PhysAddr(frame * self.page_bytes))
     }
@@ -334,8 +338,11 @@ impl PageTable {
             && small.frames.must_be_given_more()
         {
             let pages = self.page_bytes / SMALL;
-            let first = self.pages.frames.take()? * pages;
-            small.frames.carve(first..first + pages);
+            match self.pages.frames.take() {
+                Ok(frame) => small.frames.carve(frame * pages..(frame + 1) * pages),
+                Err(full) if !small.frames.have_unmapped() => return Err(full),
+                Err(_) => {}
+            }
         }
         Ok(())
     }
@@ -358,6 +365,7 @@ impl PageTable {
             level.frames.give_up(before);
         }
         self.news.maps_small.set(self.small.is_some());
+        self.make_room();
         add_tables(&mut self.walked, page_key(process, addr, self.page_bytes), &mut self.pages.frames)
     }
 }

@@ -96,6 +96,10 @@ impl Call<'_> {
             libc::SYS_madvise if new_bytes as c_int == libc::MADV_DONTNEED => self.unmap(&old),
             libc::SYS_mremap => self.follow_remap(old, returned..returned + whole_pages(new_bytes)),
             libc::SYS_brk => {
+                // The kernel clears what the heap gains of a page that it has given back in part.
+                if let Some(before) = self.memory.mappings.program_break().filter(|before| *before < returned) {
+                    self.rewrite(before, returned - before);
+                }
                 let (gained, lost) = self.memory.mappings.set_break(returned);
                 self.unmap(if lost.is_empty() { &gained } else { &lost })
             }

@@ -178,15 +178,16 @@ impl Mappings {
         let is_stack = flags & (libc::MAP_STACK | libc::MAP_GROWSDOWN) != 0;
         let is_writable = protection as c_int & libc::PROT_WRITE != 0;
         let (backing, id) = match (file, is_shared) {
-            (Some(found), true) => {
-                (Backing::Object { id: found.id, file: found.is_regular, blank: found.is_blank }, Some(found.id))
+            (Some(found), true) if found.is_regular => {
+                (Backing::Object { id: found.id, file: true, blank: found.is_blank }, Some(found.id))
             }
             (Some(found), false) if found.is_regular => {
                 let bytes = addresses.end - addresses.start;
                 let original = is_writable.then(|| Original::of(arguments[4] as c_int, offset, bytes)).flatten();
                 (Backing::Private { id: found.id, original: original.map(Arc::new) }, Some(found.id))
             }
-            (None, true) => {
+            // Each mapping of `/dev/zero` is new memory.
+            (_, true) => {
                 let id = SHARED_MEMORY | u64::from(image) << 24 | self.shared_memory.fetch_add(1, Relaxed);
                 (Backing::Object { id, file: false, blank: true }, Some(id))
             }
@@ -238,6 +239,11 @@ impl Mappings {
         if let Some(moved) = moved {
             self.add(moved);
         }
+    }
+
+    /// The program's break, if that is known.
+    pub fn program_break(&self) -> Option<u64> {
+        Some(self.program_break.load(Relaxed)).filter(|now| *now != 0)
     }
 
     /// The program's break is here now: the addresses that it has gained, and those that it has lost.

@@ -127,7 +127,7 @@ impl Memory {
 
     /// Whether an access makes a page that was shared one of the process's own.
     fn must_copy(&self, page: u64, store: bool) -> bool {
-        if self.pages.is_own(page) || !(store || self.pages.are_blind()) {
+        if self.pages.is_own(page) || !(store || self.pages.are_unsure()) {
             return false;
         }
         let is_object = self.mapping_of(page).is_some_and(|found| matches!(found.backing(), Backing::Object { .. }));
@@ -187,7 +187,9 @@ impl Memory {
             }
             Some(Backing::Private { id, .. }) => {
                 let original = mapping.as_ref().and_then(|mapping| mapping.original_page(address));
-                let as_in_file = original.as_ref().map_or(!self.pages.are_blind(), |original| original == content);
+                let lines = page * PAGE_LINES..(page + 1) * PAGE_LINES;
+                let is_changed = self.pages.are_blind() || lines.into_iter().any(|line| self.pages.is_of_kernel(line));
+                let as_in_file = original.as_ref().map_or(!is_changed, |original| original == content);
                 match original {
                     _ if !store && as_in_file => of_object(*id, false, Before::Unknown, false),
                     Some(original) => own(Before::Content(Box::new(original))),

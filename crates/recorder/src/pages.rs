@@ -28,6 +28,8 @@ pub struct Pages {
     kernel: LineMap,
     /// Whether some instructions of this process ran unrecorded: then pages may have changed unseen.
     blind: AtomicBool,
+    /// Whether the kernel may have written to pages that are shared with another process: then a load makes a page its own, too.
+    unsure: AtomicBool,
 }
 
 impl Pages {
@@ -40,6 +42,7 @@ impl Pages {
             own: LineMap::new()?,
             kernel: LineMap::new()?,
             blind: AtomicBool::new(false),
+            unsure: AtomicBool::new(false),
         })
     }
 
@@ -67,6 +70,11 @@ impl Pages {
     /// Whether some instructions of this process ran unrecorded.
     pub fn are_blind(&self) -> bool {
         self.blind.load(Relaxed)
+    }
+
+    /// Whether pages that are shared may have changed unseen: unrecorded, or by the kernel.
+    pub fn are_unsure(&self) -> bool {
+        self.are_blind() || self.unsure.load(Relaxed)
     }
 
     /// Instructions ran unrecorded.
@@ -109,6 +117,7 @@ impl Pages {
 
     /// The kernel may have written anywhere.
     pub fn forget_all(&self) {
+        self.unsure.store(true, Relaxed);
         self.loads.clear_all();
         self.stores.clear_all();
     }

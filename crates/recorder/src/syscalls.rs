@@ -20,6 +20,8 @@ enum Span {
     Counted(usize, usize, u64),
     /// The buffers of an `iovec` array, up to the count in the next argument.
     Vectors(usize),
+    /// A `msghdr` with all that it points to.
+    Message(usize),
 }
 use Span::*;
 
@@ -28,6 +30,9 @@ const WRITES: &[(&[c_long], &[Span])] = &[
     (&[SYS_read, SYS_pread64, SYS_getdents64, SYS_getdents, SYS_readlink], &[Returned(1)]),
     (&[SYS_readv, SYS_preadv, SYS_preadv2], &[Vectors(1)]),
     (&[SYS_readlinkat], &[Returned(2)]),
+    (&[SYS_recvmsg], &[Message(1)]),
+    (&[SYS_msgrcv], &[Fixed(1, 8), Counted(1, 2, 1)]),
+    (&[SYS_mq_timedreceive], &[Returned(1), Fixed(3, 4)]),
     (&[SYS_getcwd, SYS_getrandom], &[Returned(0)]),
     (&[SYS_recvfrom], &[Returned(1), Fixed(4, 128), Fixed(5, 4)]),
     (&[SYS_stat, SYS_fstat, SYS_lstat, SYS_getrusage], &[Fixed(1, 144)]),
@@ -222,13 +227,24 @@ fn add_parts(parts: &mut Vec<(u64, u64)>, span: Span, arguments: &[u64; 6], retu
         Returned(at) => parts.push((arguments[at], count)),
         Entries(at, bytes) => parts.push((arguments[at], count.saturating_mul(bytes))),
         Counted(at, times, bytes) => parts.push((arguments[at], arguments[times].saturating_mul(bytes))),
-        Vectors(at) => {
-            // A successful call has read the array itself, so it is there to be read.
-            for n in 0..if returned > 0 { arguments[at + 1].min(VECTORS) } else { 0 } {
-                // SAFETY: entry `n` of the program's own `iovec` array, see above.
-                let [base, bytes] = unsafe { guest::<[u64; 2]>(arguments[at] + 16 * n) };
-                parts.push((base, bytes));
-            }
+        // A successful call has read the array itself, or the header, so it is there to be read.
+        Vectors(at) if returned > 0 => add_vectors(parts, arguments[at], arguments[at + 1]),
+        Message(at) if returned >= 0 => {
+            // SAFETY: the program's own `msghdr`, see above.
+            let [name, name_bytes, vectors, count, control, control_bytes, _] =
+                unsafe { guest::<[u64; 7]>(arguments[at]) };
+            parts.extend([(arguments[at], 56), (name, name_bytes & 0xffff_ffff), (control, control_bytes)]);
+            add_vectors(parts, vectors, count);
         }
+        Vectors(_) | Message(_) => {}
+    }
+}
+
+/// The buffers of so many entries of an `iovec` array, which can be read.
+fn add_vectors(parts: &mut Vec<(u64, u64)>, array: u64, count: u64) {
+    for n in 0..count.min(VECTORS) {
+        // SAFETY: entry `n` of the program's own array, which the caller vouches for.
+        let [base, bytes] = unsafe { guest::<[u64; 2]>(array + 16 * n) };
+        parts.push((base, bytes));
     }
 }

@@ -67,6 +67,8 @@ pub struct Team<S> {
     pub dealer: Rc<RefCell<Dealer<S>>>,
     /// Those that have nothing to execute for the moment.
     pub idle: RefCell<Vec<TaskId>>,
+    /// The dealer's progress when they were woken last.
+    pub progress: Cell<u64>,
 }
 
 /// One core, its program, and what it talks to.
@@ -199,7 +201,10 @@ impl<S: Source + 'static> CoreTask<S> {
     /// Other cores of the program may go on when this one has used up what was kept for it, and end when it is spent.
     fn wake_idle(&self, spent: bool) {
         let mut idle = self.team.idle.borrow_mut();
-        if !idle.is_empty() && (spent || self.team.dealer.borrow().has_room()) {
+        let dealer = self.team.dealer.borrow();
+        // Without progress they would wake each other for ever.
+        let is_new = self.team.progress.replace(dealer.progress()) != dealer.progress();
+        if !idle.is_empty() && (spent || is_new && dealer.has_room()) {
             idle.drain(..).for_each(|task| self.clock.wake(task));
         }
     }

@@ -382,7 +382,7 @@ fn enlist<S: Source>(
     for (program, source) in sources.into_iter().enumerate() {
         let own_cores = (program..cores).step_by(programs).count();
         let (dealer, dealt) = deal(source, own_cores);
-        teams.push(Rc::new(Team { dealer, idle: RefCell::default() }));
+        teams.push(Rc::new(Team { dealer, idle: RefCell::default(), progress: Cell::new(0) }));
         hands.push((dealt.into_iter(), Rc::new(Cell::new(budget)), own_cores));
     }
     let feeds = (0..cores).filter_map(|core| {

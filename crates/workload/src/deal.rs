@@ -35,6 +35,8 @@ pub struct Dealer<S> {
     births: Births,
     hands: Vec<VecDeque<(Arc<Chunk>, Stretch)>>,
     kept_words: usize,
+    /// Chunks that were handed out or kept so far.
+    progress: u64,
     /// The core of each strand.
     cores: FxHashMap<Strand, usize>,
     /// Strands that have not ended, by core.
@@ -56,6 +58,7 @@ pub fn deal<S: Source>(source: S, cores: usize) -> (Rc<RefCell<Dealer<S>>>, Vec<
         births: Births::new(cores),
         hands: vec![VecDeque::new(); cores],
         kept_words: 0,
+        progress: 0,
         cores: FxHashMap::default(),
         live: vec![0; cores],
         ended: false,
@@ -76,13 +79,18 @@ impl<S: Source> Dealer<S> {
         self.cores.len()
     }
 
+    /// A number that grows with everything that may give a core without chunks something to do.
+    pub fn progress(&self) -> u64 {
+        self.progress
+    }
+
     /// Whether a core without chunks may ask for more.
     pub fn has_room(&self) -> bool {
         self.kept_words < KEPT_WORDS_MAX
     }
 
     fn supply(&mut self, core: usize) -> Result<Supply, WorkloadError> {
-        self.births.ask(core);
+        self.progress += u64::from(self.births.ask(core));
         loop {
             let next = self.hands[core].front();
             if next.is_some_and(|(chunk, _)| !self.births.may_begin(chunk)) {
@@ -90,6 +98,7 @@ impl<S: Source> Dealer<S> {
             }
             if let Some((chunk, stretch)) = self.hands[core].pop_front() {
                 self.births.hand_out(core, &chunk);
+                self.progress += 1;
                 self.kept_words -= chunk.words.len();
                 return Ok(Supply::Chunk(chunk, stretch));
             }
@@ -112,6 +121,7 @@ impl<S: Source> Dealer<S> {
         let owner = self.core_of(chunk.strand);
         let stretch = self.order.number(&chunk);
         self.births.keep(&chunk);
+        self.progress += 1;
         if !chunk.new_blocks.is_empty() && self.hands.len() > 1 {
             let blocks = Chunk { strand: chunk.strand, new_blocks: chunk.new_blocks.clone(), words: Vec::new() };
             let blocks = Arc::new(blocks);

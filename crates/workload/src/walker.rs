@@ -318,6 +318,9 @@ impl<S: Supplier> Walker<S> {
         let words = self.chunk.words.get(self.at..self.at + which.payload_words());
         let words = words.ok_or_else(|| damaged(strand, format!("a record of {which:?} is cut off")))?;
         self.at += words.len();
+        if !event::is_sound(strand, (which, operand), words) {
+            return Err(damaged(strand, format!("a record of {which:?} is beyond any process's")));
+        }
         if which == Control::Cut {
             position.ran = position.ran.min(operand as usize).max(position.due);
         }

@@ -103,6 +103,11 @@ impl Frames {
         self.free.is_empty() && matches!(&self.unused, Unused::Memory { count, used, .. } if used == count)
     }
 
+    /// Whether pages of objects may have frames that no process has mapped.
+    pub fn have_unmapped(&self) -> bool {
+        !self.unmapped.is_empty()
+    }
+
     /// These are parts of a larger frame, and free.
     pub fn carve(&mut self, frames: Range<u64>) {
         self.unused = Unused::Carved(frames);

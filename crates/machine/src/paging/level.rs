@@ -53,8 +53,13 @@ impl Level {
         }
     }
 
-    /// A process gives everything up.
+    /// A process gives everything up, and so do forks of it that failed.
     pub fn end(&mut self, process: u32) {
+        let mut failed: Vec<_> = self.forks.keys().filter(|(parent, _)| *parent == process).copied().collect();
+        failed.sort_unstable();
+        for mapping in failed.iter().filter_map(|fork| self.forks.remove(fork)).collect::<Vec<_>>() {
+            mapping.frames().for_each(|frame| self.frames.give_up(frame));
+        }
         let mapping = self.mapping.take(self.mark | u64::from(process));
         mapping.frames().for_each(|frame| self.frames.give_up(frame));
     }

@@ -56,11 +56,14 @@ impl Mapping {
         (frame != UNMAPPED).then_some(frame)
     }
 
-    /// Of these pages, those that have frames.
+    /// Of these pages of a process, those that have frames.
     pub fn mapped(&self, pages: Range<u64>) -> Vec<u64> {
-        let leaves = pages.start >> LEVEL_BITS..(pages.end + (1 << LEVEL_BITS) - 1) >> LEVEL_BITS;
+        let leaves = pages.start >> LEVEL_BITS..pages.end.div_ceil(1 << LEVEL_BITS);
+        let own = self.of_process.get(&process_of(leaves.start)).into_iter().flatten();
+        let mut own: Vec<_> = own.filter(|leaf| leaves.contains(leaf)).copied().collect();
+        own.sort_unstable();
         let mut found = Vec::new();
-        for (leaf, frames) in leaves.filter_map(|leaf| Some((leaf, self.leaves.get(&leaf)?))) {
+        for (leaf, frames) in own.into_iter().filter_map(|leaf| Some((leaf, self.leaves.get(&leaf)?))) {
             let keys = (leaf << LEVEL_BITS..).zip(frames.iter()).filter(|(_, frame)| **frame != UNMAPPED);
             found.extend(keys.map(|(key, _)| key).filter(|key| pages.contains(key)));
         }

@@ -31,25 +31,31 @@ impl Births {
         self.in_hand[core].extend(fork_of(chunk));
     }
 
-    /// A core asks for its next chunk: it is done with the one that it had.
-    pub fn ask(&mut self, core: usize) {
-        let ahead = &mut self.ahead;
-        self.in_hand[core].drain(..).for_each(|fork| _ = ahead.remove(&fork));
+    /// A core asks for its next chunk: it is done with the one that it had. Returns whether a copy may begin that could not before.
+    pub fn ask(&mut self, core: usize) -> bool {
+        let (in_hand, ahead) = (&mut self.in_hand[core], &mut self.ahead);
+        in_hand.drain(..).fold(false, |any, fork| any | ahead.remove(&fork))
     }
 
     /// Whether a chunk may be handed out: it is no beginning of a copy, or its parent has come to the fork.
     pub fn may_begin(&self, chunk: &Chunk) -> bool {
-        let Some(Word::Control { which: Some(Control::Process), detail, operand }) =
-            chunk.words.first().map(|first| word::parse(*first))
-        else {
-            return true;
-        };
-        Birth::from_detail(detail) != Birth::Fork || !self.ahead.contains(&(operand as u32, (operand >> 32) as u32))
+        let birth = birth_of(chunk);
+        birth.is_none_or(|(birth, parent, fork)| birth != Birth::Fork || !self.ahead.contains(&(parent, fork)))
+    }
+}
+
+/// How the process of a chunk began if the chunk is its first: from which other, and at which fork of that.
+pub(super) fn birth_of(chunk: &Chunk) -> Option<(Birth, u32, u32)> {
+    match word::parse(*chunk.words.first()?) {
+        Word::Control { which: Some(Control::Process), detail, operand } => {
+            Some((Birth::from_detail(detail), operand as u32, (operand >> 32) as u32))
+        }
+        _ => None,
     }
 }
 
 /// The fork at the end of a chunk, where the recorder publishes it: it is the word before that of the system call.
-fn fork_of(chunk: &Chunk) -> Option<Fork> {
+pub(super) fn fork_of(chunk: &Chunk) -> Option<Fork> {
     let words = chunk.words.len().checked_sub(2)?;
     match word::parse(chunk.words[words]) {
         Word::Control { which: Some(Control::Fork), operand, .. } => Some((chunk.strand.process, operand as u32)),

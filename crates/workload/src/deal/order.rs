@@ -1,13 +1,15 @@
 //! The order of a recording's chunks: the number of each, and the chunk after which its execution began.
 //!
 //! A strand publishes a chunk before it begins the next one. A thread is started by a system call, which its process publishes
-//! before it makes it; so the first chunk of the n-th thread began after the n-th such call at the earliest. The recording does not
-//! say after which chunk a process began.
+//! before it makes it; so the first chunk of the n-th thread began after the n-th such call at the earliest. A process that is a copy
+//! began after the chunk that ends with the fork, and one that replaces another after that one's last chunk. Of recordings that show
+//! no forks it is not known after which chunk a process began.
 
+use super::births::{birth_of, fork_of};
 use crate::source::Stretch;
 use crate::stream::{Chunk, Strand};
 use rustc_hash::FxHashMap;
-use wire::word::{self, Control, Word};
+use wire::word::{self, Birth, Control, Word};
 
 /// Calls that start threads, as Linux numbers them on x86-64: `clone` and `clone3`.
 const STARTS: [u64; 2] = [56, 435];
@@ -20,6 +22,8 @@ pub(super) struct Order {
     last: FxHashMap<Strand, u64>,
     /// For each process, the chunks that end with a call that starts a thread.
     starts: FxHashMap<u32, Vec<u64>>,
+    /// The chunks that end with a fork: by process, and how many times it was copied before, plus one.
+    forks: FxHashMap<(u32, u32), u64>,
 }
 
 impl Order {
@@ -27,17 +31,29 @@ impl Order {
     pub fn number(&mut self, chunk: &Chunk) -> Stretch {
         self.chunks += 1;
         let (strand, number) = (chunk.strand, self.chunks);
-        let after = self.last.insert(strand, number).unwrap_or_else(|| self.start_of(strand));
+        let after = self.last.insert(strand, number).unwrap_or_else(|| self.start_of(chunk));
+        if let Some(fork) = fork_of(chunk) {
+            self.forks.insert(fork, number);
+        }
         if chunk.words.last().is_some_and(|last| starts_thread(*last)) {
             self.starts.entry(strand.process).or_default().push(number);
         }
         Stretch { after, number }
     }
 
-    fn start_of(&self, Strand { process, thread }: Strand) -> u64 {
-        let starts = self.starts.get(&process);
-        let call = (thread as usize).checked_sub(1).and_then(|nth| starts?.get(nth).copied());
-        call.unwrap_or(0)
+    fn start_of(&self, chunk: &Chunk) -> u64 {
+        let Strand { process, thread } = chunk.strand;
+        if let Some(nth) = (thread as usize).checked_sub(1) {
+            let starts = self.starts.get(&process);
+            return starts.and_then(|starts| starts.get(nth).copied()).unwrap_or(0);
+        }
+        let Some((birth, parent, fork)) = birth_of(chunk) else { return 0 };
+        let after = match birth {
+            Birth::First => None,
+            Birth::Fork => self.forks.get(&(parent, fork)).copied(),
+            Birth::Exec => self.last.iter().filter(|(strand, _)| strand.process == parent).map(|(_, last)| *last).max(),
+        };
+        after.unwrap_or(0)
     }
 }
 
@@ -67,7 +83,12 @@ mod tests {
         assert_eq!(number(0, 2, &[]), (3, 4));
         assert_eq!(number(0, 1, &[]), (2, 5));
         assert_eq!(number(0, 1, &[]), (5, 6));
-        assert_eq!(number(1, 0, &[]), (0, 7), "the recording does not say when a process began");
+        assert_eq!(number(1, 0, &[]), (0, 7), "the recording does not say when this process began");
+        let fork = [word::control(Control::Fork, 0, 1), word::control(Control::Syscall, 0, 57)];
+        assert_eq!(number(1, 0, &fork), (7, 8));
+        assert_eq!(number(1, 0, &[]), (8, 9));
+        assert_eq!(number(2, 0, &[word::control(Control::Process, Birth::Fork as u8, 1 << 32 | 1)]), (8, 10));
+        assert_eq!(number(3, 0, &[word::control(Control::Process, Birth::Exec as u8, 1)]), (9, 11));
     }
 
     #[test]

@@ -3,8 +3,12 @@
 use crate::source::Stretch;
 use crate::stream::{Birth, LineCause, Step, Strand};
 use std::ops::Range;
-use units::{Line, VirtAddr, ZERO_LINE};
-use wire::word::{Control, MAPPED, PageDetail};
+use units::{LINES_PER_PAGE, Line, PAGE_BYTES, VirtAddr, ZERO_LINE};
+use wire::word::{ADDRESS_END, Control, MAPPED, PageDetail};
+
+/// More pages than any object has, and more processes than any program.
+const OBJECT_PAGES: u64 = 1 << 51;
+const PROCESSES: u32 = 1 << 20;
 
 /// What a recording shows of a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -244,4 +248,22 @@ pub(super) fn must_run_before(which: Control, detail: u8, operand: u64, ran: usi
         Control::Ended | Control::Gone | Control::Due => ran,
         _ => 0,
     }
+}
+
+/// Whether a control word and those that follow it are within what any process has.
+pub(super) fn is_sound(strand: Strand, (which, operand): (Control, u64), words: &[u64]) -> bool {
+    let is_page = |address: u64| address.is_multiple_of(PAGE_BYTES as u64) && address < ADDRESS_END;
+    let are_pages = |start: u64, bytes: u64| {
+        is_page(start) && bytes.is_multiple_of(PAGE_BYTES as u64) && bytes <= ADDRESS_END - start
+    };
+    let sound = match (which, words) {
+        (Control::Page, [_, index, _]) => is_page(operand) && *index < OBJECT_PAGES,
+        (Control::Unmap, [bytes]) => are_pages(operand, *bytes),
+        (Control::Move, [to, bytes]) => are_pages(operand, *bytes) && are_pages(*to, *bytes),
+        (Control::Sync, [_, start, end]) => start <= end,
+        (Control::ObjectLine, [_, line, ..]) => *line < OBJECT_PAGES * LINES_PER_PAGE as u64,
+        (Control::Gone | Control::Process, _) => (operand as u32) < PROCESSES,
+        _ => true,
+    };
+    sound && strand.process < PROCESSES
 }

@@ -114,6 +114,11 @@ fn told_by(source: impl Source) -> (Vec<Vec<Told>>, Finish) {
                     told.entry(process).or_default().push(Store(number));
                 }
             }
+            Event::Flush { strand, addr } => {
+                let line = memory.line_id(strand.process, *addr);
+                told.entry(strand.process).or_default().push(Flush(lines[&line]));
+            }
+            Event::Fence { strand } => told.entry(strand.process).or_default().push(Fence),
             Event::Sync { strand, object, part } => {
                 if let Some(synced) = memory.sync(*object, part) {
                     let told = told.entry(strand.process).or_default();
