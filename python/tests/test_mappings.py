@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import casemate as cm
 import pytest
@@ -24,6 +25,11 @@ KINDS = (
     "forked",
     "across",
     "heap",
+    "zeros",
+    "kernel-writes-private",
+    "received",
+    "regained",
+    "apart",
 )
 pytestmark = pytest.mark.skipif(
     shutil.which("qemu-x86_64") is None or not recorder_path().is_file(), reason="recording needs QEMU and the recorder"
@@ -46,6 +52,25 @@ def test_every_view_of_a_page_has_its_content(program: str, kind: str) -> None:
         values = record.checks.load_values
         assert values
         assert (values.verdict, values.different) == ("same", 0)
+
+
+@pytest.mark.parametrize("kind", ["forked", "moved", "apart"])
+@pytest.mark.parametrize(
+    "machine", [{"changes": {"machine.memory.page": "2 MB"}}, {"machine": "champsim-default"}], ids=["large", "walked"]
+)
+def test_pages_are_shared_and_copied_on_every_kind_of_machine(program: str, kind: str, machine: dict[str, Any]) -> None:
+    options = cm.RunOptions(check_values=True, limit="all", protection=False)
+    [record] = cm.run([program, kind], designs="none", options=options, **machine).records
+    values = record.checks.load_values
+    assert values
+    assert (values.verdict, values.different) == ("same", 0)
+
+
+@pytest.mark.parametrize("cores", [3, 4])
+def test_two_children_end_on_several_cores(casemate: Casemate, cores: int) -> None:
+    machine = ("--with", f"machine.cores={cores}", "--limit", "300K")
+    said = casemate("run", "--check-values", "--design", "none", *machine, "--", "sh", "-c", "/bin/true; /bin/true")
+    assert said.code == 0, said.out
 
 
 def test_a_recording_has_the_content_of_every_view(casemate: Casemate, program: str) -> None:

@@ -9,10 +9,12 @@
 //! pieces of at most [`PIECE_ACCESSES`] accesses, each but the last leading to its own address, so that copying a
 //! megabyte neither becomes one instruction of many thousand accesses nor one instruction per byte.
 
+mod damage;
 mod event;
 mod leave;
 mod skim;
 
+use damage::{damaged, not_due, unknown};
 use event::must_run_before;
 pub use event::{Event, ShownPage};
 pub use skim::Skimmer;
@@ -74,7 +76,7 @@ impl Position {
 
     /// Instructions of the current block that are due do not run.
     fn drop_rest(&mut self) {
-        self.run(0);
+        (self.ran, self.due, self.certain) = (0, 0, 0);
         self.accesses.clear();
     }
 
@@ -321,13 +323,14 @@ impl<S: Supplier> Walker<S> {
         if !event::is_sound(strand, (which, operand), words) {
             return Err(damaged(strand, format!("a record of {which:?} is beyond any process's")));
         }
-        if which == Control::Cut {
-            position.ran = position.ran.min(operand as usize).max(position.due);
-        }
-        if which == Control::Gone {
+        match which {
+            Control::Cut => position.ran = position.ran.min(operand as usize).max(position.due),
             // A process that was killed says no more whether the instruction ran that is held back.
-            let of_it = self.positions.iter_mut().filter(|position| u64::from(position.strand.process) == operand);
-            of_it.for_each(Position::drop_rest);
+            Control::Gone => {
+                let of_it = self.positions.iter_mut().filter(|position| u64::from(position.strand.process) == operand);
+                of_it.for_each(Position::drop_rest);
+            }
+            _ => {}
         }
         Ok(event::plain(strand, (which, detail, operand), words))
     }
@@ -387,16 +390,4 @@ fn copy_line(line: &mut Line, words: &[u64], strand: Strand) -> Result<usize, Wo
         to.copy_from_slice(&word.to_le_bytes());
     }
     Ok(content.len())
-}
-
-fn not_due(strand: Strand, index: usize) -> WorkloadError {
-    damaged(strand, format!("instruction {index} is not due, but accesses memory"))
-}
-
-fn unknown(strand: Strand, word: u64) -> WorkloadError {
-    damaged(strand, format!("the word {word:#018x} tells nothing known"))
-}
-
-fn damaged(strand: Strand, found: String) -> WorkloadError {
-    WorkloadError::Damaged { process: strand.process, thread: strand.thread, found }
 }

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/shm.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -240,12 +241,79 @@ static void heap(void) {
     }
 }
 
+/* Two mappings of /dev/zero are two memories. */
+static void zeros(void) {
+    int file = open("/dev/zero", O_RDWR);
+    uint8_t *a = map(MAP_SHARED, file, 0), *b = map(MAP_SHARED, file, 0);
+    sum(a), sum(b);
+    a[5] = 7, expect(b + 5, 0), expect(a + 5, 7);
+}
+
+/* The kernel writes to a private page of a file before the program does. */
+static void kernel_writes_private(void) {
+    int file = memory_file(), source = memory_file();
+    char text[PAGE];
+    memset(text, 6, PAGE);
+    if (pwrite(source, text, PAGE, 0) != PAGE) exit(2);
+    uint8_t *a = mmap(0, SIZE, PROT_READ, MAP_PRIVATE, file, 0), *b = map(MAP_PRIVATE, file, 0);
+    mprotect(a, SIZE, PROT_READ | PROT_WRITE);
+    if (pread(source, a, 100, 0) != 100) exit(2);
+    expect(a + 99, 6), expect(a + 100, 0), expect(b + 99, 0);
+}
+
+/* A child receives a message into memory that it shares with its parent, and into a page that it has a copy of. */
+static void received(void) {
+    uint8_t *own = map(MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *shared = map(MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    sum(own), sum(shared), own[9] = 1;
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_DGRAM, 0, ends) || write(ends[0], "abc", 3) != 3 || write(ends[0], "def", 3) != 3) exit(2);
+    pid_t child = fork();
+    if (child == 0) {
+        struct iovec to = {own + 64, 3}, to_shared = {shared + 64, 3};
+        struct msghdr message = {.msg_iov = &to, .msg_iovlen = 1}, other = {.msg_iov = &to_shared, .msg_iovlen = 1};
+        if (recvmsg(ends[1], &message, 0) != 3 || recvmsg(ends[1], &other, 0) != 3) _exit(2);
+        expect(own + 65, 'b'), expect(own + 9, 1), expect(shared + 65, 'e');
+        _exit(bad != 0);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    bad += status != 0;
+    expect(own + 65, 0), expect(shared + 65, 'e');
+}
+
+/* The heap gains a part of a page again that it has given back. */
+static void regained(void) {
+    uint8_t *start = sbrk(2 * PAGE);
+    memset(start, 5, 2 * PAGE);
+    sbrk(-PAGE - 100), sbrk(PAGE + 100);
+    unsigned end = start[2 * PAGE - 1], part = start[PAGE - 50];
+    expect(start + 2 * PAGE - 1, end), expect(start + PAGE - 50, part), expect(start + 10, 5);
+}
+
+/* A parent and its child each touch a page first that neither has touched before. */
+static void apart(void) {
+    uint8_t *own = map(MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    own[0] = 1;
+    pid_t child = fork();
+    if (child == 0) {
+        own[PAGE] = 2, own[2 * PAGE] = 3;
+        expect(own + PAGE + 64, 0), expect(own + 2 * PAGE, 3);
+        _exit(bad != 0);
+    }
+    own[PAGE + 64] = 4;
+    int status;
+    waitpid(child, &status, 0);
+    bad += status != 0;
+    expect(own + PAGE, 0), expect(own + 2 * PAGE, 0), expect(own + PAGE + 64, 4);
+}
+
 int main(int count, char **words) {
     static const struct { const char *name; void (*run)(void); } kinds[] = {
         {"two-views", two_views}, {"views-at-offsets", views_at_offsets}, {"segments", segments}, {"doubled", doubled},
         {"moved", moved}, {"mapped-over", mapped_over}, {"dropped", dropped}, {"private-file", private_file},
         {"kernel-writes", kernel_writes}, {"kernel-reads-into", kernel_reads_into}, {"forked", forked},
-        {"across", across}, {"heap", heap}};
+        {"across", across}, {"heap", heap}, {"zeros", zeros}, {"kernel-writes-private", kernel_writes_private},
+        {"received", received}, {"regained", regained}, {"apart", apart}};
     for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (count == 2 && !strcmp(words[1], kinds[i].name)) {
             kinds[i].run();

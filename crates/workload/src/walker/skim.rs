@@ -4,8 +4,9 @@
 //! kept warm between two detailed windows) gets just that, several times as fast as it could take the instructions one
 //! by one. Skimming and stepping may alternate: both stand at the same point and count the same instructions.
 
+use super::damage::{not_due, unknown};
 use super::leave::{Before, before};
-use super::{Event, PIECE_ACCESSES, Position, Walker, copy_line, known, not_due, unknown};
+use super::{Event, PIECE_ACCESSES, Position, Walker, copy_line, known};
 use crate::error::WorkloadError;
 use crate::source::Supplier;
 use crate::stream::{Access, AccessKind, Block, Strand};
