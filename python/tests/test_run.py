@@ -197,7 +197,7 @@ def test_more_programs_than_cores_are_refused_once_and_before_any_design_runs(ca
 def test_a_workload_that_loads_nothing_is_said_to_and_is_no_trace(casemate: Casemate) -> None:
     # It builds its graph first, which it only stores.
     said = casemate("run", "--workload", "bfs", "--design", "none", "--limit", "20K", "--check-values")
-    assert "no load values were compared: the program loaded nothing in what was run of it; run more" in said.out
+    assert "no load values were compared: the program loaded nothing in the part that was run; run more" in said.out
     assert said.code == 1
     assert "trace" not in said.out
 
@@ -278,7 +278,7 @@ def test_values_of_threads_that_differ_are_a_warning_with_their_addresses(casema
     record["checks"]["load_values"].update(different=7, threads=4, processes=1, first=[wrong], verdict="other-order")
     shown = printed(RunResults.model_validate_json(json.dumps(answer)), check_values=True)
     assert "none: 7 of " in shown
-    assert "of 4 threads in 1 process: threads reach memory in the order of the simulation" in " ".join(shown.split())
+    assert "(4 threads in 1 process). Each is of a line that another thread" in " ".join(shown.split())
     assert "8 bytes at 0x7000, by the instruction at 0x401000 (process 0, thread 2)" in shown
     assert "FAILED" not in shown
 
