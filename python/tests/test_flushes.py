@@ -52,6 +52,46 @@ def test_a_program_that_flushes_each_store_waits_for_memory(tmp_path: Path, case
     assert "not simulated" not in said.out
 
 
+COPY = """
+#include <emmintrin.h>
+#include <stdlib.h>
+enum { LINES = 4096 };
+int main(int argc, char **argv) {
+    __m128i *to = aligned_alloc(4096, 64 * LINES), *from = aligned_alloc(4096, 64 * LINES);
+    int parts = argc > 2 ? 2 : 4; /* of a line */
+    for (int line = 0; line < LINES; line++)
+        for (int part = 0; part < parts; part++)
+            if (argc > 1)
+                _mm_stream_si128(to + 4 * line + part, from[4 * line + part]);
+            else
+                to[4 * line + part] = from[4 * line + part];
+    _mm_sfence();
+    return 0;
+}
+"""
+
+
+@pytest.mark.skipif(
+    shutil.which("qemu-x86_64") is None or shutil.which("cc") is None or not recorder_path().is_file(),
+    reason="recording needs QEMU, the recorder and a compiler",
+)
+def test_lines_that_are_stored_whole_past_the_caches_are_not_read(tmp_path: Path) -> None:
+    (tmp_path / "copy.c").write_text(COPY)
+    subprocess.run(["cc", "-O1", "-o", "copy", "copy.c"], check=True, cwd=tmp_path)
+    options = cm.RunOptions(limit="all", check_values=True)
+
+    def reads(*arguments: str) -> tuple[int, int]:
+        """Lines that the caches miss, and lines that are stored past them."""
+        [record] = cm.run([str(tmp_path / "copy"), *arguments], designs=["ctr-mac"], options=options).records
+        assert record.feed.load_values_wrong == 0
+        return record.llc.misses, record.llc.past_caches
+
+    through, past, in_part = reads(), reads("past"), reads("past", "half")
+    assert (through[1], past[1], in_part[1]) == (0, 4096, 0)
+    assert 0.95 * 4096 < through[0] - past[0] < 1.05 * 4096
+    assert abs(in_part[0] - through[0]) < 0.05 * 4096, "the rest of each line is read"
+
+
 def shown(results: RunResults) -> str:
     """The table as text."""
     console = Console(width=300)

@@ -61,7 +61,15 @@ impl Program {
 }
 
 fn touch(line: u64, store: bool) -> Touch {
-    Touch { page: PageKey((1 << 20) + line / 64), line: LineAddr(line), offset: 8, bytes: 8, store, persistent: true }
+    Touch {
+        page: PageKey((1 << 20) + line / 64),
+        line: LineAddr(line),
+        offset: 8,
+        bytes: 8,
+        store,
+        persistent: true,
+        past_caches: false,
+    }
 }
 
 impl Feed for Program {

@@ -5,32 +5,35 @@
 //! last-level cache and goes up to its core, which is seen to in `chip/upward.rs`.
 
 pub(crate) mod buffers;
+mod counters;
 mod direct;
 mod flushes;
 mod look_ahead;
+mod past_caches;
 mod prediction;
 mod room;
 #[cfg(test)]
 mod tests;
 pub mod upward;
 
+pub use counters::LlcCounters;
+
 use crate::distances::Distances;
 use crate::shadow::Shadow;
 use crate::waits::Waits;
 use buffers::Buffers;
 use catalogue::{LlcConfig, Machine};
-use derive_more::{AddAssign, Sub};
 use flushes::Flushes;
 use machine::coherence::Domain;
 use machine::llc::{Inclusion, Llc};
 use machine::miss_prediction::MissPredictor;
 use machine::noc::Network;
 use machine::observer::ObserverCounters;
+use past_caches::PastCaches;
 use protection::execution::{Excerpt, Parts, Receiver};
 use protection::scheme::Scheme;
 use protection::verbs::{Fault, Leg, Plaintext, Role, Slot};
 use rustc_hash::{FxHashMap, FxHashSet};
-use serde::Serialize;
 use sim::resource::WorkQueue;
 use sim::{Clock, TaskId};
 use std::cell::{Cell, OnceCell, RefCell};
@@ -38,41 +41,6 @@ use std::collections::VecDeque;
 use std::rc::{Rc, Weak};
 use units::{Duration, LineAddr, Words};
 use upward::{Miss, Port, UnderWay};
-
-/// What the last-level cache has seen.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
-pub struct LlcCounters {
-    /// Lines asked for and found.
-    pub hits: u64,
-    /// Lines asked for and found among those on their way out.
-    pub hits_on_the_way_out: u64,
-    /// Lines asked for and fetched from memory.
-    pub misses: u64,
-    /// Lines asked for and supplied by another core, which had them exclusively.
-    pub from_cores: u64,
-    /// Of these, lines that the last-level cache had encrypted and unverified, and could not supply itself.
-    pub from_cores_unverified: u64,
-    /// Clean lines that L2s sent back when they evicted them, because it had them encrypted and unverified.
-    pub clean_writebacks: u64,
-    /// Lines that it had encrypted and unverified, and no core supplied: memory was asked. Among a run's checks.
-    #[serde(skip)]
-    pub stranded: u64,
-    /// Lines that an L2 expected in memory, and notified the controller of.
-    pub predicted: u64,
-    /// Of these, lines that were on the chip: memory was asked in vain.
-    pub predicted_wrongly: u64,
-    /// Lines that the core had already, and asked to write.
-    pub upgrades: u64,
-    /// Cores that were asked to give a line up or to share it.
-    pub probes: u64,
-    /// Dirty lines written to memory.
-    pub writebacks: u64,
-    /// Lines written to memory because the kernel changed them.
-    pub foreign_writes: u64,
-    /// The sum of all misses' times from the cache's miss to the released line, in femtoseconds; to where it is released, be
-    /// that the controller or an L2.
-    pub miss_latency_fs: u64,
-}
 
 /// The chip's state.
 pub struct Chip {
@@ -100,6 +68,8 @@ pub struct Chip {
     buffers: Option<Buffers>,
     /// What programs flush.
     flushes: Flushes,
+    /// What programs store past the caches.
+    past_caches: PastCaches,
     /// Lines of data; what has a higher number is metadata.
     data_lines: u64,
     /// What the controller runs, to be notified of its lines that data displaces.
@@ -138,6 +108,7 @@ impl Chip {
                 .map(|_| RefCell::new(vec![MissPredictor::default(); machine.cores])),
             buffers: machine.node.persist_buffer.map(|config| Buffers::new(clock, &config, machine.cores)),
             flushes: Flushes::default(),
+            past_caches: PastCaches::default(),
             data_lines: lines,
             scheme: RefCell::default(),
             writers_waiting: RefCell::default(),
@@ -243,6 +214,7 @@ impl Chip {
     pub fn next_victim(&self) -> Option<LineAddr> {
         let line = self.victims.borrow_mut().pop_front()?;
         self.carried.borrow_mut().push(line);
+        self.answer_stores_past_caches(line);
         Some(line)
     }
 

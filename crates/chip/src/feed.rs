@@ -241,6 +241,7 @@ impl<S: Supplier> Feed for Program<S> {
         counters.instructions += 1;
         left.set(left.get() - 1);
         touches.clear();
+        let is_past_caches = step.instruction.persist == Persist::Store;
         let mut shadow = shadow.borrow_mut();
         for access in step.accesses {
             for (addr, bytes, shift) in pieces(access) {
@@ -252,6 +253,7 @@ impl<S: Supplier> Feed for Program<S> {
                     bytes: bytes as u8,
                     store: access.kind == AccessKind::Store,
                     persistent: false,
+                    past_caches: is_past_caches && access.kind == AccessKind::Store,
                 };
                 if let Some(value) = access.value {
                     let by = Accessor { program: translation.spaces.program, strand: step.strand, stretch: *stretch };
@@ -268,11 +270,12 @@ impl<S: Supplier> Feed for Program<S> {
             translation.note_stores(touches);
         }
         if step.instruction.persist != Persist::None {
+            beside.orders.evicts = step.instruction.persist == Persist::Evict;
             beside.flushing.executed(&step, touches, !beside.orders.flushes.is_empty(), counters);
         }
         let (page, physical) = translation.physical(step.strand, step.instruction.pc)?;
         let offset = physical.line_offset() as u8;
-        let code = Touch { page, line: physical.line(), offset, bytes: 1, store: false, persistent: false };
+        let code = Touch::of_code(page, physical.line(), offset);
         if translation.has_new_tables {
             translation.take_new_tables(&mut beside.tables);
             beside.is_there = true;

@@ -130,7 +130,9 @@ impl Uncore {
             } else {
                 let takes = self.request_takes(core, line, at);
                 match kind {
-                    RequestKind::Flush => self.chip.flush(at + takes, core, line),
+                    RequestKind::Flush => self.chip.flush(at + takes, core, line, false),
+                    RequestKind::FlushAndEvict => self.chip.flush(at + takes, core, line, true),
+                    RequestKind::PastCaches => self.chip.store_past_caches(at + takes, core, line),
                     _ => self.chip.take_back(line, kind == RequestKind::WriteBack),
                 }
             }

@@ -73,8 +73,10 @@ pub enum Persist {
     /// Nothing.
     #[default]
     None,
-    /// It writes a line back: `CLWB`, `CLFLUSHOPT`, `CLFLUSH`.
+    /// It writes a line back, and the caches keep it: `CLWB`.
     Line,
+    /// It writes a line back, and the caches give it up: `CLFLUSHOPT`, `CLFLUSH`.
+    Evict,
     /// It stores past the caches: `MOVNTI`, `MOVNTDQ`, `MASKMOVDQU` and their kin.
     Store,
 }

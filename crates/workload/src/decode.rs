@@ -163,7 +163,8 @@ fn flow(decoded: &iced_x86::Instruction) -> Flow {
 fn persist(decoded: &iced_x86::Instruction) -> Persist {
     use Mnemonic::*;
     match decoded.mnemonic() {
-        Clwb | Clflushopt | Clflush => Persist::Line,
+        Clwb => Persist::Line,
+        Clflushopt | Clflush => Persist::Evict,
         Movnti | Movntps | Movntpd | Movntdq | Movntq | Maskmovq | Maskmovdqu | Vmovntps | Vmovntpd | Vmovntdq
         | Vmaskmovdqu => Persist::Store,
         _ => Persist::None,

@@ -207,6 +207,8 @@ class Llc(Hits):
     """Cores that were asked to give a line up or to share it."""
     writebacks: int
     """Dirty lines written to memory."""
+    past_caches: int
+    """Of these, lines that a program stored past the caches."""
     foreign_writes: int
     """Lines written to memory because the kernel changed them."""
     miss_latency_fs: int

@@ -1,4 +1,4 @@
-//! Lines that programs flush: what is dirty of them goes to memory, and the caches keep them.
+//! Lines that programs flush: what is dirty of them goes to memory, and the caches keep them or give them up.
 //!
 //! A flush is taken up when the last-level cache's controller has it, like a miss. It is answered when nothing of the line is on
 //! its way to memory any more: what this flush sent there, or what left the caches before. So the answer says that memory has
@@ -16,22 +16,27 @@ use units::{Duration, LineAddr, Time};
 pub(super) struct Flushes(RefCell<FxHashMap<LineAddr, Vec<usize>>>);
 
 impl Chip {
-    /// A core flushes a line, which the last-level cache's controller takes up at `at`.
-    pub fn flush(self: &Rc<Chip>, at: Time, core: usize, line: LineAddr) {
+    /// A core flushes a line, which the last-level cache's controller takes up at `at`. If it `evicts`, no cache keeps it.
+    pub fn flush(self: &Rc<Chip>, at: Time, core: usize, line: LineAddr, evicts: bool) {
         let chip = self.clone();
         self.clock.spawn(async move {
             chip.clock.sleep_until(at).await;
-            chip.take_flush(core, line);
+            chip.take_flush(core, line, evicts);
         });
     }
 
-    fn take_flush(&self, core: usize, line: LineAddr) {
+    fn take_flush(&self, core: usize, line: LineAddr, evicts: bool) {
         self.take_back_everything();
         let in_private = self.cores.clean(line);
         if self.llc.borrow_mut().clean(line) | in_private {
             self.write_back(line);
         }
-        if self.leaving.borrow().contains_key(&line) {
+        // A line that is on its way up is just being asked for again.
+        if evicts && self.under_way.borrow_mut().of(line).is_none() {
+            self.cores.recall(line);
+            self.llc.borrow_mut().invalidate(line);
+        }
+        if self.leaving.borrow().contains_key(&line) || self.comes_past_caches(line) {
             self.flushes.0.borrow_mut().entry(line).or_default().push(core);
         } else {
             self.flushed(core, line, Duration::ZERO);

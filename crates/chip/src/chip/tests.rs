@@ -38,7 +38,7 @@ struct Script {
 }
 
 fn touch(line: LineAddr, store: bool) -> Touch {
-    Touch { page: PageKey(0), line, offset: 0, bytes: 8, store, persistent: true }
+    Touch { page: PageKey(0), line, offset: 0, bytes: 8, store, persistent: true, past_caches: false }
 }
 
 impl Feed for Script {
@@ -68,8 +68,10 @@ fn execute(executor: &mut sim::Executor, chip: &Rc<Chip>, core: usize, due: Vec<
             return;
         }
         for Request { at, line, word, kind } in out {
-            if kind == RequestKind::Flush {
-                chip.flush(at, core, line);
+            if kind.is_flush() {
+                chip.flush(at, core, line, kind == RequestKind::FlushAndEvict);
+            } else if kind == RequestKind::PastCaches {
+                chip.store_past_caches(at, core, line);
             } else {
                 let clock = chip.clock.clone();
                 chip.clock.spawn(async move { clock.sleep_until(at).await });
@@ -89,8 +91,8 @@ fn store(executor: &mut sim::Executor, chip: &Rc<Chip>, core: usize) {
 
 /// A core flushes the line, and fences that.
 fn flush(executor: &mut sim::Executor, chip: &Rc<Chip>, core: usize) {
-    let flush = Orders { flushes: vec![LINE], fence: false };
-    let fence = Orders { flushes: Vec::new(), fence: true };
+    let flush = Orders { flushes: vec![LINE], fence: false, evicts: false };
+    let fence = Orders { flushes: Vec::new(), fence: true, evicts: false };
     execute(executor, chip, core, vec![(Vec::new(), Some(flush)), (Vec::new(), Some(fence))]);
 }
 
@@ -118,6 +120,64 @@ fn a_flush_writes_back_what_any_core_has_made_of_the_line_and_takes_it_from_none
         assert!(nodes[writer].borrow().dirty_lines().is_empty() && nodes[writer].borrow().holds(LINE));
         carry(&chip);
         assert_ne!(ends(&chip, flusher), Time::NEVER);
+    }
+}
+
+#[test]
+fn a_flush_that_evicts_takes_the_line_from_every_cache() {
+    for evicts in [false, true] {
+        let mut executor = sim::Executor::new();
+        let chip = chip(&executor, Inclusion::Inclusive);
+        store(&mut executor, &chip, 1);
+        chip.pass_by(LINE);
+        let flush = Orders { flushes: vec![LINE], fence: false, evicts };
+        execute(&mut executor, &chip, 0, vec![(Vec::new(), Some(flush))]);
+        assert_eq!(chip.counters().writebacks, 1);
+        let is_kept = chip.cores.nodes()[1].borrow().holds(LINE) && chip.llc.borrow().holds(LINE);
+        assert_eq!(is_kept, !evicts);
+    }
+}
+
+#[test]
+fn a_line_that_is_stored_past_the_caches_leaves_every_cache_and_goes_to_memory_once() {
+    for on_its_way in [false, true] {
+        let mut executor = sim::Executor::new();
+        let chip = chip(&executor, Inclusion::Inclusive);
+        store(&mut executor, &chip, 1);
+        chip.pass_by(LINE);
+        let asked = on_its_way.then(|| {
+            let mut load = Script {
+                instruction: nop(0x1000),
+                due: [(vec![touch(LINE, false)], None)].into(),
+                now: (Vec::new(), None),
+            };
+            chip.pass_by(CODE);
+            let mut out = Vec::new();
+            let mut answers =
+                |out: &mut Vec<Request>| chip.cores.nodes()[2].borrow_mut().run(&mut load, Time::NEVER, out);
+            let Ok(_) = answers(&mut out);
+            while let Some(Request { at, line, word, kind }) = out.pop() {
+                chip.claim(Miss { core: 2, line, word, kind, left: at, in_l2: false });
+                if line == CODE {
+                    chip.deliver(line, Duration::ZERO);
+                    executor.run();
+                    out.append(&mut chip.outbox(2).borrow_mut());
+                    let Ok(_) = answers(&mut out);
+                }
+            }
+        });
+        let halves = [0, 32].map(|offset| Touch { offset, bytes: 32, past_caches: true, ..touch(LINE, true) });
+        execute(&mut executor, &chip, 0, vec![(halves.to_vec(), None)]);
+        if asked.is_some() {
+            assert_eq!(chip.counters().past_caches, 0, "a line on its way arrives first");
+            chip.deliver(LINE, Duration::ZERO);
+            executor.run();
+        }
+        assert!(!chip.llc.borrow().holds(LINE) && chip.cores.nodes().iter().all(|node| !node.borrow().holds(LINE)));
+        assert_eq!((chip.counters().past_caches, chip.counters().writebacks), (1, 1));
+        assert_eq!(chip.cores.nodes()[0].borrow().outstanding(), 1, "its buffer is taken until a writer has the line");
+        carry(&chip);
+        assert_eq!(chip.cores.nodes()[0].borrow().outstanding(), 0);
     }
 }
 

@@ -233,5 +233,8 @@ impl Chip {
         if changed {
             self.changed_from_outside(line, true);
         }
+        if self.comes_past_caches(line) {
+            self.send_past_caches(line);
+        }
     }
 }

@@ -33,7 +33,7 @@ impl Flushing {
     #[cold]
     pub(super) fn executed(&mut self, step: &Step<'_>, touches: &[Touch], told: bool, counters: &mut FeedCounters) {
         counters.flushes += 1;
-        if step.instruction.persist == Persist::Line {
+        if step.instruction.persist != Persist::Store {
             counters.flushes_not_simulated += u64::from(!told);
             return;
         }

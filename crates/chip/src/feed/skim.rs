@@ -227,7 +227,7 @@ impl<F: FnMut(&mut Vec<Request>)> Skimmer for Sink<'_, F> {
         for (addr, bytes, shift) in pieces(access) {
             let Some((page, physical)) = self.physical(strand, addr) else { return };
             let (line, offset) = (physical.line(), physical.line_offset() as u8);
-            let mut touch = [Touch { page, line, offset, bytes: bytes as u8, store, persistent: false }];
+            let mut touch = [Touch { bytes: bytes as u8, store, ..Touch::of_code(page, line, offset) }];
             let mut shadow = self.shadow.borrow_mut();
             if let Some(value) = access.value {
                 let by = Accessor { program: self.translation.spaces.program, strand, stretch: *self.stretch };

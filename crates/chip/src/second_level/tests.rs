@@ -44,7 +44,15 @@ impl Bench {
     }
 
     fn touch(&self, line: u64, store: bool) {
-        let touch = Touch { page: PageKey(0), line: LineAddr(line), offset: 0, bytes: 8, store, persistent: true };
+        let touch = Touch {
+            page: PageKey(0),
+            line: LineAddr(line),
+            offset: 0,
+            bytes: 8,
+            store,
+            persistent: true,
+            past_caches: false,
+        };
         self.chip.cores.nodes()[0].borrow_mut().warm_data(&touch, &mut Vec::new());
     }
 

@@ -59,7 +59,7 @@ impl Once {
 }
 
 fn touch(line: LineAddr, store: bool) -> Touch {
-    Touch { page: PageKey(0), line, offset: 0, bytes: 8, store, persistent: true }
+    Touch { page: PageKey(0), line, offset: 0, bytes: 8, store, persistent: true, past_caches: false }
 }
 
 impl Feed for Once {

@@ -29,6 +29,15 @@ pub struct Touch {
     pub store: bool,
     /// Whether what is written has to outlive a loss of power: any other store passes a persist buffer by.
     pub persistent: bool,
+    /// Whether it is stored past the caches.
+    pub past_caches: bool,
+}
+
+impl Touch {
+    /// The first byte of an instruction.
+    pub fn of_code(page: PageKey, line: LineAddr, offset: u8) -> Touch {
+        Touch { page, line, offset, bytes: 1, store: false, persistent: false, past_caches: false }
+    }
 }
 
 /// How an instruction orders what becomes durable at the memory controller.
@@ -36,6 +45,8 @@ pub struct Touch {
 pub struct Orders {
     /// Lines that it flushes: what is dirty of them goes to memory.
     pub flushes: Vec<LineAddr>,
+    /// Whether the caches give up what it flushes (`CLFLUSH`, `CLFLUSHOPT`), or keep it (`CLWB`).
+    pub evicts: bool,
     /// Whether it is a persist fence: no store behind it is written before memory has what instructions before it flushed.
     pub fence: bool,
 }
@@ -104,6 +115,10 @@ pub enum RequestKind {
     WriteBack,
     /// Flushed by the program: what is dirty of it is to go to memory. Answered by [`Node::flushed`](super::Node::flushed).
     Flush,
+    /// Flushed, and given up by all caches. Answered as a flush.
+    FlushAndEvict,
+    /// Stored past the caches, the whole of it. Answered by [`Node::taken_past_caches`](super::Node::taken_past_caches).
+    PastCaches,
     /// Clean, and evicted; only sent if wanted ([`Node::sending_clean_victims`](super::Node::sending_clean_victims), [`Node::owe`](super::Node::owe)).
     CleanVictim,
 }
@@ -114,13 +129,18 @@ impl RequestKind {
         matches!(self, RequestKind::WriteBack | RequestKind::CleanVictim)
     }
 
+    /// Whether what is dirty of the line is to go to memory.
+    pub fn is_flush(self) -> bool {
+        matches!(self, RequestKind::Flush | RequestKind::FlushAndEvict)
+    }
+
     /// Whether the node waits for the line.
     pub fn is_answered(self) -> bool {
-        !self.is_eviction() && self != RequestKind::Flush
+        !self.is_eviction() && !self.is_flush() && self != RequestKind::PastCaches
     }
 }
 
-/// A line that crosses the edge of L2. All kinds but evictions and flushes are answered by [`Node::answered`](super::Node::answered).
+/// A line that crosses the edge of L2. All kinds but evictions, flushes and stores past the caches are answered by [`Node::answered`](super::Node::answered).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Request {
     /// When.

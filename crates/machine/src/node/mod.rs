@@ -121,7 +121,12 @@ impl Node {
                 return Ok(Pause::Reached);
             }
             match feed.next()? {
-                None => return Ok(if feed.has_ended() { Pause::Finished } else { Pause::Idle }),
+                None => {
+                    if self.outstanding() == 0 {
+                        self.core.close_all(self.core.now(), out);
+                    }
+                    return Ok(if feed.has_ended() { Pause::Finished } else { Pause::Idle });
+                }
                 Some(step) => {
                     if self.cutter.cuts() {
                         self.core.stores.expect_pieces(step.touches);
@@ -183,9 +188,21 @@ impl Node {
         self.clock.span(Cycles(self.held_up_by_flush(&before, cycle)))
     }
 
-    /// Lines asked for that have not arrived, and flushes that were not answered.
+    /// The memory controller has taken a line that was stored past the caches at `at`. Requests that follow from that go to `out`.
+    ///
+    /// # Panics
+    /// If no such line has left the node that was not answered.
+    pub fn taken_past_caches(&mut self, at: Time, out: &mut Vec<Request>) {
+        let cycle = self.clock.cycle_at_or_after(at).0;
+        self.core.taken_past_caches(cycle, out);
+    }
+
+    /// Lines asked for that have not arrived, lines stored past the caches that memory has not taken, and flushes that were not
+    /// answered.
     pub fn outstanding(&self) -> usize {
-        self.core.caches.outstanding() + self.core.epochs.as_ref().map_or(0, |epochs| epochs.outstanding())
+        self.core.caches.outstanding()
+            + self.core.combining.outstanding()
+            + self.core.epochs.as_ref().map_or(0, |epochs| epochs.outstanding())
     }
 
     /// What the program has flushed and fenced, where that does anything.

@@ -1,7 +1,7 @@
 //! Accesses to private caches: on whose behalf, and what became of them.
 
 use crate::node::lines::{LineSize, WordAddr};
-use units::Words;
+use units::{LineAddr, Words};
 
 /// What waits for a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -12,6 +12,8 @@ pub(in crate::node) enum Waiter {
     SharedLoad(u64, Words),
     /// The store of that number.
     Store(u64),
+    /// That line, which was stored to past the caches in part: the rest of it is read.
+    Merge(LineAddr),
     /// The walk at that place.
     Walk(usize),
     /// The front end.
@@ -22,6 +24,12 @@ impl Waiter {
     /// Whether it has a look-up of L1D to itself.
     pub(in crate::node) fn is_inside_l1d(self) -> bool {
         !matches!(self, Waiter::SharedLoad(..) | Waiter::Fetch)
+    }
+
+    /// Whether the line is to be written.
+    #[inline]
+    pub(in crate::node) fn writes(self) -> bool {
+        matches!(self, Waiter::Store(_) | Waiter::Merge(_))
     }
 
     /// How many accesses it counts for.
@@ -35,7 +43,7 @@ impl Waiter {
         match self {
             Waiter::Load(_, words) | Waiter::SharedLoad(_, words) => words,
             Waiter::Fetch => of_code.covered(word),
-            Waiter::Walk(_) | Waiter::Store(_) => Words::ALL,
+            Waiter::Walk(_) | Waiter::Store(_) | Waiter::Merge(_) => Words::ALL,
         }
     }
 }

@@ -200,7 +200,7 @@ impl Caches {
                 self.data(word, cycle, cycle + self.l1d_latency, waiter, out)
             }
             // A write that hits is done in the cycle in which it is written.
-            Waiter::Store(_) => self.data(word, cycle, cycle + 1, waiter, out),
+            Waiter::Store(_) | Waiter::Merge(_) => self.data(word, cycle, cycle + 1, waiter, out),
         }
     }
 
@@ -208,7 +208,7 @@ impl Caches {
     fn data(&mut self, word: WordAddr, cycle: u64, looked_up: u64, waiter: Waiter, out: &mut Vec<Request>) -> Answer {
         let key = self.l1d_lines.key(word);
         let Some(slot) = self.l1d.tags.lookup(key) else { return self.data_miss(word, cycle, waiter, out) };
-        if matches!(waiter, Waiter::Store(_)) {
+        if waiter.writes() {
             if self.l1d.tags.state(slot) == State::Shared {
                 return self.data_miss(word, cycle, waiter, out);
             }
@@ -236,7 +236,7 @@ impl Caches {
             return Answer::Stalled;
         }
         let looked_up = self.look_up_l2(cycle + self.l1d_latency);
-        let write = matches!(waiter, Waiter::Store(_));
+        let write = waiter.writes();
         let purpose = if write { Purpose::Write } else { Purpose::Read };
         let in_l2 = self.hit_l2(word);
         if let Some(state) = in_l2.filter(|state| !write || *state > State::Shared) {
@@ -267,7 +267,7 @@ impl Caches {
     /// Adds a data access to the line that L2's `register` already waits for.
     fn join(&mut self, register: usize, word: WordAddr, cycle: u64, waiter: Waiter) -> Answer {
         let data = self.l1d_lines.covered(word);
-        let store = matches!(waiter, Waiter::Store(_));
+        let store = waiter.writes();
         // The line may arrive before this access has been looked up.
         let mut earliest = cycle + if store { 1 } else { self.l1d_latency };
         if self.outstanding[register].data.overlap(data) {

@@ -17,6 +17,8 @@ use units::LineAddr;
 #[derive(Clone, Copy, Debug)]
 struct Flush {
     line: LineAddr,
+    /// Whether the caches give the line up.
+    evicts: bool,
     /// The instruction that flushes.
     owner: u64,
     /// Stores that are written before it leaves.
@@ -84,7 +86,8 @@ impl Epochs {
         self.counters.fences += u64::from(orders.fence);
         self.counters.fences_held += u64::from(orders.fence && !waits && self.latest_answer > cycle);
         self.counters.flushes += orders.flushes.len() as u64;
-        let flush = |line: &LineAddr| Flush { line: *line, owner, stores, retired: UNKNOWN, answered: false };
+        let evicts = orders.evicts;
+        let flush = |line: &LineAddr| Flush { line: *line, evicts, owner, stores, retired: UNKNOWN, answered: false };
         self.flushes.extend(orders.flushes.iter().map(flush));
         waits
     }
@@ -159,17 +162,20 @@ impl Core {
     }
 
     /// Sends the flushes that can leave. Behind a write buffer, which lets a store go when its line is asked for, a flush of that
-    /// line waits until it has come.
+    /// line waits until it has come; so does the flush of a line that was stored to past the caches, and has to be read.
     #[cold]
     pub(in crate::node) fn send_flushes(&mut self, out: &mut Vec<Request>) {
-        let Some(epochs) = &mut self.epochs else { return };
-        while let Some(Flush { line, stores, retired, .. }) = epochs.next() {
+        while let Some(Flush { line, evicts, stores, retired, .. }) =
+            self.epochs.as_ref().and_then(|epochs| epochs.next())
+        {
             let Some(written) = self.stores.written_at(stores) else { return };
-            if self.stores.is_buffered() && self.caches.awaits(line) {
+            self.close_line(line, written, out);
+            if self.stores.is_buffered() && self.caches.awaits(line) || self.combining.merges(line) {
                 return;
             }
-            epochs.sent += 1;
-            self.caches.send(WordAddr::of(line, 0), retired.max(written), RequestKind::Flush, out);
+            self.epochs.iter_mut().for_each(|epochs| epochs.sent += 1);
+            let kind = if evicts { RequestKind::FlushAndEvict } else { RequestKind::Flush };
+            self.caches.send(WordAddr::of(line, 0), retired.max(written), kind, out);
         }
         self.flushes_wait = false;
     }

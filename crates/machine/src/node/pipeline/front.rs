@@ -104,6 +104,9 @@ impl Core {
         let store_queue = self.stores.queue.room(stores.into())?;
         let registers = self.room_for_results(step)?;
         let serial = if step.instruction.class == Class::Serial { self.quiet_from()? } else { 0 };
+        if serial > 0 && self.combining.has_open() {
+            self.close_all(serial, out);
+        }
         self.loads.enter_many(loads.into());
         if let Some(results) = &mut self.results {
             results.enter_many(step.instruction.destinations.len() as u64);

@@ -159,6 +159,7 @@ impl Core {
         match forward.filter(|forward| self.stores.queue.holds(forward.store, translated)) {
             Some(forward) => self.forward(number, forward, translated),
             None => {
+                self.close_line(touch.line, translated, out);
                 let ready = self.caches.load(self.origin(number), shared, touch, translated, out)?;
                 Some(ready + self.load_return)
             }

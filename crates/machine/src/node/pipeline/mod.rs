@@ -9,6 +9,7 @@
 
 mod bimodal;
 mod branch;
+mod combining;
 mod epochs;
 mod front;
 mod functional_units;
@@ -27,6 +28,7 @@ use crate::node::config::NodeConfig;
 use crate::node::counters::NodeCounters;
 use crate::node::interface::{Request, Step, Touch, UNKNOWN};
 use crate::node::waiting::{List, Lists};
+use combining::Combining;
 use epochs::Epochs;
 use front::Front;
 use functional_units::Units;
@@ -145,6 +147,8 @@ pub(in crate::node) struct Core {
     /// The queue in front of L1D, if loads are merged there.
     pub(in crate::node) read_queue: Option<ReadQueue>,
     pub(in crate::node) stores: StoreQueue,
+    /// Lines that are stored past the caches.
+    pub(in crate::node) combining: Combining,
     /// Flushes and fences, if they do anything.
     pub(in crate::node) epochs: Option<Box<Epochs>>,
     /// The instruction that has the next flush to retire, or [`UNKNOWN`], and whether flushes that have retired wait to leave.
@@ -191,6 +195,7 @@ impl Core {
             read_queue: config.read_queue_ports.map(ReadQueue::new),
             stores: StoreQueue::new(config),
             epochs: Epochs::new(config),
+            combining: Combining::default(),
             next_flush: UNKNOWN,
             flushes_wait: false,
             units: Units::new(config),

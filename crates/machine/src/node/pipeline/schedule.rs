@@ -50,7 +50,9 @@ impl Core {
             let issued = self.units.issue(address);
             let start = self.units.store_ports.start(issued);
             let translated = self.translate_early(touch.page, start);
-            self.caches.see_store(self.origin(number), touch, translated, out);
+            if !touch.past_caches {
+                self.caches.see_store(self.origin(number), touch, translated, out);
+            }
             return Started::Store(translated);
         }
         let issued = self.units.issue(address) + self.load_start;
@@ -171,6 +173,10 @@ impl Core {
     /// Writes a store, whose address is translated, into the cache.
     pub(in crate::node) fn write(&mut self, store: u64, cycle: u64, out: &mut Vec<Request>) {
         let word = self.stores.target(store).1;
+        if let Some(bytes) = self.stores.past_caches(store) {
+            return self.combine(store, (word, bytes), cycle, out);
+        }
+        self.close_line(word.line(), cycle, out);
         match self.caches.access(word, cycle, Waiter::Store(store), out) {
             // L1D has accepted it, though its line may be on its way from L2.
             Answer::At(_) if self.stores.is_buffered() => self.stores.written(store, cycle + 1),
@@ -194,6 +200,7 @@ impl Core {
             match (waiter, permission) {
                 // It had joined a read.
                 (Waiter::Store(store), Permission::Shared) => self.write(store, cycle, out),
+                (Waiter::Merge(line), Permission::Shared) => self.merge_rest(WordAddr::of(line, 0), cycle, out),
                 _ => self.answer(waiter, cycle, out),
             }
         }
@@ -226,6 +233,7 @@ impl Core {
             }
             // A buffered store was let go when its miss got a register.
             Waiter::Store(_) if self.stores.is_buffered() => {}
+            Waiter::Merge(line) => self.combining.merged(line),
             Waiter::Store(store) => self.stores.written(store, cycle),
             Waiter::Walk(place) => {
                 let oldest = Some(self.window.left()).filter(|oldest| *oldest < self.window.entered());

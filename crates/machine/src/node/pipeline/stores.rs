@@ -49,6 +49,8 @@ struct Entry {
     page: PageKey,
     word: WordAddr,
     persistent: bool,
+    /// A bit for each byte of its line, if it is stored past the caches.
+    past_caches: Option<u64>,
     /// When it may be written.
     retired: u64,
     /// When it left the queue for the buffer, if there is one.
@@ -104,6 +106,7 @@ impl StoreQueue {
             page: touch.page,
             word: WordAddr::touched(touch),
             persistent: touch.persistent,
+            past_caches: (touch.past_caches && self.persist.is_none()).then(|| bytes(touch)),
             retired: UNKNOWN,
             moved: UNKNOWN,
             written: UNKNOWN,
@@ -142,6 +145,12 @@ impl StoreQueue {
     pub(in crate::node) fn target(&self, store: u64) -> (PageKey, WordAddr) {
         let entry = &self.entries[(store - self.first) as usize];
         (entry.page, entry.word)
+    }
+
+    /// Which bytes of its line a store stores past the caches, if it does that.
+    #[inline]
+    pub(in crate::node) fn past_caches(&self, store: u64) -> Option<u64> {
+        self.entries[(store - self.first) as usize].past_caches
     }
 
     /// Whether stores wait in a buffer, and only until L1D has accepted them.
@@ -257,6 +266,11 @@ impl StoreQueue {
             buffer.enter();
         }
     }
+}
+
+/// A bit for each byte of the line.
+fn bytes(touch: &Touch) -> u64 {
+    (touch.offset..touch.offset + touch.bytes).fold(0, |bits, byte| bits | 1 << byte)
 }
 
 fn words(touch: &Touch) -> std::ops::RangeInclusive<u8> {

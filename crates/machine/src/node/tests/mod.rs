@@ -1,5 +1,6 @@
 //! A core under test: scripted programs, and a memory that answers every request after a delay.
 
+mod combining;
 mod epochs;
 mod exact;
 mod latencies;
@@ -62,7 +63,7 @@ fn alu(destinations: &[u8], sources: &[u8]) -> Op {
 }
 
 fn touch(line: u64, offset: u8, bytes: u8, store: bool) -> Touch {
-    Touch { page: PageKey(line / 64), line: LineAddr(line), offset, bytes, store, persistent: true }
+    Touch { page: PageKey(line / 64), line: LineAddr(line), offset, bytes, store, persistent: true, past_caches: false }
 }
 
 /// Loads eight bytes, at an address made of `address`.
