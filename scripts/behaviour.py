@@ -58,24 +58,60 @@ def casemate(*arguments: str) -> Any:
     return json.loads(done.stdout)
 
 
-def timelines(designs: Sequence[str]) -> Iterator[tuple[str, Any]]:
+def machines_of(designs: Sequence[str]) -> dict[str, list[str]]:
+    """Designs by the first machine that accepts them, of which the default one is first."""
+    machines = [machine["name"] for machine in casemate("list", "machines")["machines"]]
+    machines.sort(key=lambda machine: machine != "modern")
+    found: dict[str, list[str]] = {}
+    for design in designs:
+        taken = [
+            str(CASEMATE),
+            "run",
+            "--workload",
+            "resident",
+            "--limit",
+            "1K",
+            "--design",
+            design,
+            "--json",
+            "--machine",
+        ]
+        for machine in machines:
+            if subprocess.run([*taken, machine], capture_output=True, check=False).returncode == 0:
+                found.setdefault(machine, []).append(design)
+                break
+        else:
+            sys.exit(f"no machine accepts {design}")
+    return found
+
+
+def timelines(designs: Sequence[str], machine: str) -> Iterator[tuple[str, Any]]:
     """Reads, by name."""
     for design in designs:
         for name, arguments in {**TIMELINES, **(TIMELINES_OF_EMCC if design == "emcc" else {})}.items():
-            (explanation,) = casemate("explain", design, *arguments)["explanations"]
+            on = [] if "--machine" in arguments else ["--machine", machine]
+            (explanation,) = casemate("explain", design, *on, *arguments)["explanations"]
             yield f"timeline of {design}, {name}", explanation
+
+
+def runs(designs: Sequence[str], machine: str) -> Iterator[tuple[str, Any]]:
+    """Runs on one core, by name."""
+    each = [word for design in designs for word in ("--design", design)]
+    for name, arguments in RUNS.items():
+        for record in casemate("run", "--machine", machine, *arguments, *each)["records"]:
+            design = record["configuration"]["design"]["name"]
+            yield f"run of {name} on one core, {design}", {k: v for k, v in record.items() if k not in LEFT_OUT}
 
 
 def measured() -> Iterator[tuple[str, Any]]:
     """Everything, piece by piece, by name."""
     designs = [design["name"] for design in casemate("list", "designs")["designs"]]
-    yield from timelines(designs)
-    each = [word for design in designs for word in ("--design", design)]
-    for name, arguments in {**{name: (*run, *each) for name, run in RUNS.items()}, **FOUR_CORES}.items():
-        cores = "four cores" if name in FOUR_CORES else "one core"
-        for record in casemate("run", *arguments)["records"]:
-            design = record["configuration"]["design"]["name"]
-            yield f"run of {name} on {cores}, {design}", {k: v for k, v in record.items() if k not in LEFT_OUT}
+    for machine, accepted in machines_of(designs).items():
+        yield from timelines(accepted, machine)
+        yield from runs(accepted, machine)
+    for name, four_cores in FOUR_CORES.items():
+        (record,) = casemate("run", *four_cores)["records"]
+        yield f"run of {name} on four cores, emcc", {k: v for k, v in record.items() if k not in LEFT_OUT}
     for name, arguments in CAMPAIGNS.items():
         for report in casemate(*arguments)["reports"]:
             yield f"{name}, {report['design']}", {k: v for k, v in report.items() if k != "summary"}
