@@ -64,8 +64,15 @@ def verdict_tables(reports: Sequence[AttackReport]) -> RenderableType:
     differing = [(report, row) for report, row in rows if not row.agrees]
     trials = f"{amounts.counted(reports[0].trials, 'trial')} each, seeds from {reports[0].seed}"
     claims = amounts.counted(len(rows), "claim")
-    if not differing:
+    missed = sum(row.agrees and not row.reached for _, row in rows)
+    if missed:
+        few = amounts.counted(reports[0].trials, "trial")
+        ends = f"{amounts.count(missed)} of {claims} not reached in {few} (~)"
+        parts.append(Text(f"{ends}: nothing was worse, and more trials may reach them.", style="yellow"))
+    if not differing and not missed:
         parts.append(Text(f"{claims}, all as claimed ({trials}).", style="green"))
+    elif not differing:
+        parts.append(Text(f"All others as claimed ({trials}).", style="green"))
     else:
         parts.append(Text(f"{_differ(len(differing), claims)} ({trials}):", style="bold red"))
     for report, row in differing:
@@ -79,6 +86,9 @@ def verdict_tables(reports: Sequence[AttackReport]) -> RenderableType:
 
 
 def _outcome(outcome: Outcome) -> Text:
+    if outcome.agrees and not outcome.reached:
+        worst = "-" if outcome.worst == "not-applicable" else outcome.worst
+        return Text(f"{worst} ~ {outcome.claim}", style="yellow")
     return _verdict(outcome.worst, outcome.claim, outcome.agrees)
 
 

@@ -1,6 +1,7 @@
 """Attacks and losses of power over several designs: what is said of them together, and of what Ctrl-C left."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import NoReturn
 
 import pytest
@@ -53,3 +54,28 @@ def test_designs_with_more_workloads_than_others_are_counted_from_the_least_to_t
 
     assert "(124 workloads each, " in said("none")
     assert "(124 to 206 workloads each, " in said("bbb", "none")
+
+
+def test_few_trials_may_not_reach_a_claim_and_contradict_none(casemate: Casemate) -> None:
+    few = casemate("attack", "ctr-mac", "--trials", "1")
+    assert few.code == 0
+    assert "not reached in 1 trial (~): nothing was worse" in " ".join(few.out.split())
+    [report] = casemate("attack", "ctr-mac", "--trials", "1", "--json").json()["reports"]
+    missed = [row for row in report["rows"] if not row["reached"]]
+    assert missed
+    assert all(row["agrees"] for row in missed)
+
+
+@pytest.mark.parametrize("claimed", ["forged", "harmless"])
+def test_a_false_claim_is_found_whether_it_promises_too_much_or_too_little(
+    casemate: Casemate, tmp_path: Path, claimed: str
+) -> None:
+    text = (Path(__file__).parents[2] / "designs" / "sc64-bmt.toml").read_text()
+    design = tmp_path / "false.toml"
+    design.write_text(text.replace('name = "sc64-bmt"', 'name = "false"') + f'\n[claims]\nflip-data = "{claimed}"\n')
+    found = casemate("attack", str(design), "--row", "flip-data")
+    assert found.code == 1
+    assert f"flip-data ended detected, claimed {claimed}" in found.out
+    # Of a claim that promises too little, five trials may miss the worst end.
+    few = casemate("attack", str(design), "--row", "flip-data", "--trials", "5")
+    assert few.code == (0 if claimed == "forged" else 1)

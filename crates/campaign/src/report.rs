@@ -49,6 +49,9 @@ pub struct Outcome {
     /// What the design claims; nothing if it says nothing.
     pub claim: Option<End>,
     /// Whether the worst end, at every level, is exactly what is claimed: neither worse nor better, on either axis.
+    pub reached: bool,
+    /// Whether the trials do not contradict the claim: it was reached, or nothing was worse and they are fewer than a hundred,
+    /// which may miss it.
     pub agrees: bool,
     /// The first case of each end.
     pub examples: Vec<Example>,

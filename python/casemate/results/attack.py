@@ -40,8 +40,11 @@ class Outcome(Result):
     """The worst end at each level of the tree, from the lowest; empty for attacks that have no levels."""
     claim: End | None
     """What the design claims."""
-    agrees: bool
+    reached: bool
     """Whether the worst end, at every level, is exactly what is claimed: neither worse nor better, on either axis."""
+    agrees: bool
+    """Whether the trials do not contradict the claim: it was reached, or nothing was worse and they are fewer than a
+    hundred, which may miss it."""
     examples: tuple[Example, ...]
     """The first case of each end."""
 
@@ -75,7 +78,9 @@ class AttackReport(Result):
     def brief(self) -> str:
         """Which design, how many attacks, and how many of them ended otherwise than claimed."""
         differ = sum(not row.agrees for row in self.rows)
-        ended = f"{differ} end otherwise than claimed" if differ else "all as claimed"
+        missed = sum(row.agrees and not row.reached for row in self.rows)
+        as_claimed = f"none contradicts its claim, {missed} not reached" if missed else "all as claimed"
+        ended = f"{differ} end otherwise than claimed" if differ else as_claimed
         return f"{len(self.rows)} attacks on {self.design}, {self.trials} trials each: {ended}"
 
 
