@@ -53,7 +53,7 @@ fn agrees(bytes: &[u8]) -> bool {
                 expected.displacement = found.displacement;
             }
             assert_eq!(found, expected, "{bytes:02x?}: {decoded:?}");
-            Persist::Line
+            if decoded.mnemonic() == Mnemonic::Clwb { Persist::Line } else { Persist::Evict }
         }
         Some(encoding::Persist::Store) => Persist::Store,
         Some(encoding::Persist::Fence) => {
