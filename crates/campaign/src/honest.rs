@@ -42,6 +42,8 @@ pub enum Finding {
     Halted,
     /// A write was said to come from what was refused.
     Tainted,
+    /// A battery had lost stores to a line.
+    Lost,
 }
 
 impl Finding {
@@ -137,6 +139,7 @@ pub(crate) fn false_alarm(victim: &Victim, fault: Fault) -> Finding {
         Fault::Refused(_) => Finding::Refused,
         Fault::Halted(_) => Finding::Halted,
         Fault::Tainted(_) => Finding::Tainted,
+        Fault::Lost(_) => Finding::Lost,
         Fault::Tree(slot) => match victim.map().structure(slot) {
             Structure::Node(level) => Finding::FalseAlarmOfNode(level),
             _ => Finding::FalseAlarmOfCounter,

@@ -159,8 +159,20 @@ named! {
     /// Carries out every attack on memory at rest, and brings back whole old images, before the machine recovers and goes on;
     /// where lines were being re-encrypted, the power fails once more during recovery.
     TamperingWhileOff = "tampering-while-off",
+    /// Flips a bit of each kind of stored line while the battery works, and flips it back before the machine recovers and goes on.
+    TamperingOnBattery = "tampering-on-battery",
+    /// Lets the battery die at some operation, and brings back whole images of earlier sessions before the machine recovers and
+    /// goes on.
+    BatteryLost = "battery-lost",
     /// Cuts the power of a machine without stored energy, whose write-pending queue is lost, and goes on.
     QueueLost = "queue-lost",
+}
+
+impl Loss {
+    /// Whether it is about a battery, so that designs without one have no cases of it.
+    pub fn is_on_battery(self) -> bool {
+        matches!(self, Loss::TamperingOnBattery | Loss::BatteryLost)
+    }
 }
 
 /// The worst end of each row that a design admits.

@@ -108,6 +108,8 @@ impl Design {
         // Where nothing survives, there is nothing more to lose.
         let losses = if self.parts.persistence.exists() { Loss::ALL } else { &[Loss::PowerLoss] };
         let attacks = self.claims.missing(Attack::ALL).map(Attack::name);
-        attacks.chain(self.crash.missing(losses).map(Loss::name)).collect()
+        let has_battery = self.parts.persistence.has_battery();
+        let losses = self.crash.missing(losses).filter(|loss| has_battery || !loss.is_on_battery());
+        attacks.chain(losses.map(Loss::name)).collect()
     }
 }

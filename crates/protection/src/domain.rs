@@ -17,7 +17,7 @@
 
 use crate::media::Media;
 use crate::slot::{Slot, Untrusted};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use units::{Line, LineAddr};
 
@@ -26,10 +26,14 @@ use units::{Line, LineAddr};
 pub struct Registers {
     /// The root of the tree; nothing if it was never set.
     pub root: Box<[Line]>,
+    /// Whether memory has changed behind the root, which vouches for nothing until a battery has set another.
+    pub outdated: bool,
     /// The other roots of a forest, by the slots of their nodes. One that was never set is blank.
     pub forest: BTreeMap<Slot, Line>,
     /// The group that is being re-encrypted, if one is.
     pub renewal: Option<Renewal>,
+    /// Lines whose stores were durable, and which the battery could not take to memory.
+    pub lost: BTreeSet<LineAddr>,
 }
 
 impl Registers {
@@ -37,14 +41,23 @@ impl Registers {
     pub fn set(&mut self, completion: &Completion) {
         if let Some(root) = &completion.root {
             self.root.clone_from(root);
+            self.outdated = false;
         }
+        self.outdated |= completion.outdates_root;
         for (slot, content) in &completion.forest {
             match content {
                 Some(content) => self.forest.insert(*slot, *content),
                 None => self.forest.remove(slot),
             };
         }
-        self.renewal.clone_from(&completion.renewal);
+        match &completion.renewal {
+            Renewing::AsBefore => {}
+            Renewing::Begins(renewal) => self.renewal = Some(renewal.clone()),
+            Renewing::Ends => self.renewal = None,
+        }
+        if let Some(lost) = &completion.lost {
+            self.lost.clone_from(lost);
+        }
     }
 }
 
@@ -53,10 +66,26 @@ impl Registers {
 pub struct Completion {
     /// The root of the tree, if the tuple has changed it.
     pub root: Option<Box<[Line]>>,
+    /// Whether memory is about to change behind the root in the register.
+    pub outdates_root: bool,
     /// The other roots that it has changed; nothing of a node that is no root any more.
     pub forest: BTreeMap<Slot, Option<Line>>,
-    /// The group that is being re-encrypted from now on, if one is.
-    pub renewal: Option<Renewal>,
+    /// What becomes of the group that is being re-encrypted.
+    pub renewal: Renewing,
+    /// Lines whose stores are lost from now on, if these are others than before.
+    pub lost: Option<BTreeSet<LineAddr>>,
+}
+
+/// What becomes of the register of the group that is being re-encrypted.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum Renewing {
+    /// It stays.
+    #[default]
+    AsBefore,
+    /// This group is from now on.
+    Begins(Renewal),
+    /// None is any more.
+    Ends,
 }
 
 impl Completion {

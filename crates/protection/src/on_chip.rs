@@ -13,6 +13,7 @@ mod caches;
 mod copies;
 mod departures;
 mod last_level;
+mod power;
 #[cfg(test)]
 mod tests;
 mod twin;
@@ -22,6 +23,7 @@ pub use caches::{CacheCounters, Caches};
 pub use copies::{Copies, CopyCounters, SecondLevel};
 pub use departures::{Departure, Departures};
 pub use last_level::{GoesOn, LastLevel};
+pub use power::Power;
 
 use crate::planted::{Bug, Planted};
 use crate::slot::{Kind, Role, Slot};
@@ -37,10 +39,8 @@ pub struct OnChip {
     pub copies: Option<Copies>,
     /// The nodes that vouch for the topmost stored ones: the root of the tree.
     pub root: Box<[Line]>,
-    /// Recovery has refused the memory, so there is no root: nothing that is not on the chip is believed any more.
-    pub rootless: bool,
-    /// A tuple was given up half-way, so the chip is ahead of what is durable: nothing changes memory until power returns.
-    pub halted: bool,
+    /// What losses of power leave to know.
+    pub power: Power,
     /// The other roots. They count as lines of the cache of nodes that never make room.
     pub forest: Forest,
     planted: Planted,
@@ -60,8 +60,7 @@ impl OnChip {
             caches: Caches::new(geometries, goes_on, planted),
             copies: None,
             root: vec![ZERO_LINE; root_lines].into(),
-            rootless: false,
-            halted: false,
+            power: Power::default(),
             forest,
             planted,
         }
@@ -70,7 +69,7 @@ impl OnChip {
     /// The root, if it vouches for a memory: not before recovery has ended, nor after that has refused what it found. A blank one
     /// is that of a chip that knows of no memory yet.
     pub fn vouching_root(&self) -> Option<&[Line]> {
-        let vouches = !self.rootless && self.root.iter().any(|line| *line != ZERO_LINE);
+        let vouches = !self.power.rootless && self.root.iter().any(|line| *line != ZERO_LINE);
         vouches.then_some(&*self.root)
     }
 

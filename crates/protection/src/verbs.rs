@@ -58,6 +58,8 @@ pub enum Fault {
     /// A write to a line, or its first use, came after another write had to be given up half-way: memory stays as it is until
     /// power returns.
     Halted(LineAddr),
+    /// Stores to this line were durable, and the battery could not take them to memory: it is refused until it is written again.
+    Lost(LineAddr),
     /// What a write to this line may have been computed from was refused while the write waited for its verdict.
     Tainted(LineAddr),
     /// The software that asked is not the owner of the page, or not at that place.
@@ -73,6 +75,9 @@ impl fmt::Display for Fault {
             Fault::Exhausted(line) => write!(f, "the counter of line {line} is exhausted: memory needs a new key"),
             Fault::Halted(line) => {
                 write!(f, "line {line} stays as it is until power returns: an earlier write was given up half-way")
+            }
+            Fault::Lost(line) => {
+                write!(f, "the battery lost the last stores to line {line}: write the whole line again")
             }
             Fault::Tainted(line) => {
                 write!(f, "the write to line {line} may have been computed from what was refused")

@@ -55,6 +55,19 @@ impl Receiver for Unread {
     }
 }
 
+/// As [`Unread`], on a machine that is attacked.
+struct Attacked;
+
+impl Receiver for Attacked {
+    fn released(&self, _: LineAddr, _: &Plaintext) {}
+
+    fn fault(&self, _: Fault) {}
+
+    fn start_up_content(&self, _: LineAddr) -> Line {
+        ZERO_LINE
+    }
+}
+
 /// Other programs that need the metadata caches.
 #[derive(Default)]
 pub(super) struct Crowds {
@@ -75,15 +88,25 @@ impl Crowds {
     }
 }
 
+/// What happens to memory at an event while something runs.
+pub(super) type Meddling = Box<dyn FnMut(&TimedMemory)>;
+
 /// A timed machine with one kind of request.
 pub(super) struct Bench {
     pub executor: Executor,
     pub scheme: Rc<Scheme>,
     pub memory: Rc<TimedMemory>,
     pub verbs: Rc<BenchVerbs>,
+    /// Called before each event.
+    pub meddling: Option<Meddling>,
 }
 
 impl Bench {
+    /// One whose memory may be tampered with: what is reported then is no error.
+    pub fn under_attack(parts: &Parts, seed: u64, planted: Planted) -> Bench {
+        Bench::facing(Rc::new(Attacked), parts, (DATA_LINES, false), seed, planted)
+    }
+
     pub fn new(parts: &Parts, seed: u64, planted: Planted) -> Bench {
         Bench::facing(Rc::new(Unread), parts, (DATA_LINES, false), seed, planted)
     }
@@ -98,7 +121,7 @@ impl Bench {
         let slots = scheme.layout().total_lines();
         let memory = Rc::new(TimedMemory::new(executor.clock(), channel, slots, &engines(), ledger, other));
         let verbs = Rc::new(Explained::new(Timed::new(&memory)));
-        Bench { executor, scheme: Rc::new(scheme), memory, verbs }
+        Bench { executor, scheme: Rc::new(scheme), memory, verbs, meddling: None }
     }
 
     /// Gives every line a content, and the first group the age that the workload wants.
@@ -180,7 +203,12 @@ impl Bench {
     pub fn run_until(&mut self, done: impl Fn() -> bool) {
         let clock = self.executor.clock().clone();
         let end = clock.now() + Duration::from_ns(100_000_000);
-        let in_time = self.executor.run_until(|| done() || clock.now() > end) && done();
+        let (mut meddling, memory) = (self.meddling.take(), self.memory.clone());
+        let in_time = self.executor.run_until(|| {
+            meddling.iter_mut().for_each(|meddle| meddle(&memory));
+            done() || clock.now() > end
+        }) && done();
+        self.meddling = meddling;
         assert!(in_time, "a write never returns");
     }
 }

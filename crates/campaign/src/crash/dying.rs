@@ -5,30 +5,38 @@
 //! point, up to an event, and from there on battery. The program's stores that memory must hold then are known to one: all
 //! that the buffers have accepted or the caches have had, and no other.
 
-use super::bench::Bench;
+use super::bench::{Bench, Meddling};
 use super::history::History;
-use super::shown::Changes;
+use super::shown::{Changes, changes_memory};
 use super::states::DeadMemory;
 use super::storing;
 use super::workload::{CORES, Workload};
 use crate::bus::Recording;
+use protection::design::Parts;
 use protection::domain::Queue;
-use std::cell::Cell;
+use protection::media::Media;
+use protection::planted::Planted;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use units::random::Random;
 use units::{Line, LineAddr};
 
+/// What switches a machine on.
+type Power = fn(&Parts, u64, Planted) -> Bench;
+
 /// What losses of power leave of a history, at so many of its events at most.
 pub fn left(history: &History, events: usize) -> Vec<DeadMemory> {
-    let all = Rerun::to(history, u64::MAX).events;
+    let all = Rerun::to(history, u64::MAX, None).events;
     let step = all.div_ceil(events as u64).max(1);
     let events = (0..all).step_by(step as usize).chain([all]);
-    events.map(|event| Rerun::to(history, event).left(history, event as usize)).collect()
+    events.map(|event| Rerun::to(history, event, None).left(history, event as usize)).collect()
 }
 
 /// A history carried out once more, until power failed and its battery had done its work.
-struct Rerun {
+pub(super) struct Rerun {
     bench: Bench,
+    /// How many things had been asked of memory when power failed.
+    asked: usize,
     /// Events before power failed.
     events: u64,
     /// Stores that are durable, in order.
@@ -38,9 +46,11 @@ struct Rerun {
 }
 
 impl Rerun {
-    /// Up to so many events, or to the end.
-    fn to(history: &History, events: u64) -> Rerun {
-        let mut bench = Bench::new(&history.parts, history.seed, history.planted);
+    /// Up to so many events, or to the end; then on battery, on a machine of that kind, beside which that happens.
+    pub fn to(history: &History, events: u64, on_battery: Option<(Power, Meddling)>) -> Rerun {
+        let (power_on, meddling) =
+            on_battery.map_or((Bench::new as Power, None), |(on, meddling)| (on, Some(meddling)));
+        let mut bench = power_on(&history.parts, history.seed, history.planted);
         let mut random = Random::new(history.seed);
         bench.prepare(&history.workload, &mut random);
         bench.verbs.take_operations();
@@ -60,24 +70,39 @@ impl Rerun {
         let events = happened.get();
         let went_on = holder.went_on();
         let resident = holder.resident();
+        let asked = bench.verbs.operations();
+        bench.meddling = meddling;
         holder.die(&mut bench);
+        bench.meddling = None;
         let taken = holder.taken();
         let accepted = taken.len();
         // A store that its core has gone on from is durable, and one more of each core may be entering.
         assert!((went_on..=went_on + CORES).contains(&accepted), "{accepted} stores are accepted, {went_on} went on");
         assert!(keeps_order(&history.workload, &taken), "{taken:?}: of each core the first, in order");
         let accepted = taken.into_iter().map(|number| contents[number]).collect();
-        Rerun { bench, events, accepted, resident }
+        Rerun { bench, asked, events, accepted, resident }
     }
 
-    /// The memory that it leaves.
-    fn left(self, history: &History, point: usize) -> DeadMemory {
-        let changes = Changes::among(self.bench.verbs.take_operations());
+    /// Events before power failed.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// The memory as it is now.
+    pub fn media(&self) -> &RefCell<Media> {
+        self.bench.memory.media()
+    }
+
+    /// The memory that it leaves, and how many changes had been asked of it when power failed.
+    pub fn left_with_drain(self, history: &History, point: usize) -> (DeadMemory, usize) {
+        let asked = self.bench.verbs.take_operations();
+        let before = asked[..self.asked].iter().filter(|operation| changes_memory(operation)).count();
+        let changes = Changes::among(asked);
         let shown = changes.shown(&history.shown, Queue::Inside).pop().unwrap_or_default();
         let image = Recording::of(&self.bench.memory.media().borrow());
         let registers = self.bench.memory.registers();
         let progress = (self.accepted.len(), self.accepted.len());
-        DeadMemory {
+        let dead = DeadMemory {
             point,
             progress,
             in_order: true,
@@ -87,7 +112,13 @@ impl Rerun {
             changes: Some(Rc::new(changes)),
             accepted: Some(self.accepted),
             resident: self.resident,
-        }
+        };
+        (dead, before)
+    }
+
+    /// The memory that it leaves.
+    pub fn left(self, history: &History, point: usize) -> DeadMemory {
+        self.left_with_drain(history, point).0
     }
 }
 

@@ -6,6 +6,7 @@
 //! * [`storing`]: how its stores become durable: at the controller, or in what has a battery ([`holder`]), [`buffered`] or
 //!   [`cached`].
 //! * [`dying`]: what that battery makes of the chip when power fails.
+//! * [`on_battery`]: what an attacker does while it works, and what is left if it dies.
 //! * [`states`]: what a loss of power at some point can leave behind: every legal subset of what was on its way.
 //! * [`strikes`]: what an attacker makes of that before power is back.
 //! * [`revival`]: a fresh chip recovers from what was left and goes on; what do the lines read as, and is a pad used twice?
@@ -27,6 +28,7 @@ mod cached;
 pub mod dying;
 pub mod history;
 mod holder;
+mod on_battery;
 pub mod programs;
 pub mod revival;
 pub mod rows;
@@ -39,6 +41,7 @@ pub mod workload;
 use crate::report::Histogram;
 use catalogue::{Design, End, Loss};
 use history::History;
+use on_battery::Tries;
 use protection::planted::Planted;
 use rows::{Aftermath, Case};
 use serde::Serialize;
@@ -79,6 +82,8 @@ pub struct Extent {
     strikes: Strikes,
     /// Losses during the recovery from an attack that are tried of each.
     between_strikes: usize,
+    /// While the battery works.
+    on_battery: Tries,
 }
 
 impl CrashOptions {
@@ -94,11 +99,12 @@ impl CrashOptions {
         };
         let arrivals = if self.in_order { Arrivals::InOrder } else { Arrivals::Any(subsets) };
         let events = if writes == 1 || self.thorough { usize::MAX } else { EVENTS };
+        let on_battery = Tries::of(self.thorough);
         if writes <= 2 || self.thorough {
             let torn_at_a_point = if writes == 1 { usize::MAX } else { 2 };
-            return Extent { arrivals, events, torn_at_a_point, strikes: Strikes::All, between_strikes: 2 };
+            return Extent { arrivals, events, torn_at_a_point, strikes: Strikes::All, between_strikes: 2, on_battery };
         }
-        Extent { arrivals, events, torn_at_a_point: 1, strikes: Strikes::EachKind, between_strikes: 1 }
+        Extent { arrivals, events, torn_at_a_point: 1, strikes: Strikes::EachKind, between_strikes: 1, on_battery }
     }
 }
 

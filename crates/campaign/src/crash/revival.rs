@@ -21,6 +21,9 @@ use units::{Line, LineAddr, Words};
 /// Sets the keys of a volatile machine after a loss of power apart from those before.
 pub(super) const OTHER_KEYS: u64 = 0x0ff0_ff0f;
 
+/// Sets what a machine starts with apart from everything else.
+const START_UP: u64 = 0x57a7_7ab0;
+
 /// What lines hold.
 pub type Contents = BTreeMap<LineAddr, Line>;
 
@@ -165,7 +168,7 @@ fn switched_on(history: &History, left: &DeadMemory) -> (Scheme, Functional) {
         .build_with(DATA_LINES, keys, history.planted)
         .unwrap_or_else(|rule| panic!("these parts were never checked: {rule}"));
     let slots = scheme.layout().total_lines();
-    let memory = Functional::new(slots);
+    let memory = if durable { Functional::booting(slots, history.seed ^ START_UP) } else { Functional::new(slots) };
     memory.media.replace(left.image.media(slots));
     memory.go_on_with(left.registers.clone());
     if durable {

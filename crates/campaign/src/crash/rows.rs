@@ -2,6 +2,7 @@
 
 use super::dying;
 use super::history::History;
+use super::on_battery::{self, Tries};
 use super::revival::{Contents, Revival, changes_of_recovery};
 use super::states::{self, Arrivals, DeadMemory};
 use super::strikes::{self, Strikes};
@@ -104,9 +105,22 @@ impl<'a> Aftermath<'a> {
                 self.chosen().into_iter().flat_map(|dead| loss_in_recovery(self.history, dead)).collect()
             }
             Loss::PadReuseAfterLoss => self.plain().iter().chain(self.tampered()).map(Trial::keystream).collect(),
+            _ if loss.is_on_battery() && !self.history.parts.persistence.has_battery() => Vec::new(),
+            Loss::TamperingOnBattery => self.on_battery(on_battery::attacked),
+            Loss::BatteryLost => self.on_battery(on_battery::died),
             Loss::TamperingWhileOff => self.tampered().iter().flat_map(Trial::evils).collect(),
             Loss::QueueLost => self.queue_lost(),
         }
+    }
+
+    /// What an attacker comes to who is there while the battery works.
+    fn on_battery(&self, leaves: fn(&History, Tries, &mut Random) -> Vec<(DeadMemory, String)>) -> Vec<Case> {
+        let history = self.history;
+        let mut random = Random::new(history.seed ^ SALT);
+        let left = leaves(history, self.extent.on_battery, &mut random);
+        let trial = |(dead, story)| after_tampering(history, &dead, &history.allowed(&dead), story, &mut random);
+        let trials: Vec<Trial> = left.into_iter().map(trial).collect();
+        trials.iter().flat_map(Trial::evils).collect()
     }
 
     fn plain(&self) -> &[Trial] {

@@ -47,12 +47,35 @@ pub fn tampered(
         keep(&old_data(history, image, old), &|| "all old data and tags were put back".to_owned());
     }
     keep(&Media::new(slots), &|| "the memory was wiped".to_owned());
+    blank_slots(history, image, strikes, random, &mut keep);
     let mut made: Vec<(Recording, String)> = made.into_iter().collect();
     if let Strikes::Few(few) = strikes {
         random.shuffle(&mut made);
         made.truncate(few);
     }
     made
+}
+
+/// A line of each kind comes back blank, as from a module that was exchanged.
+fn blank_slots(
+    history: &History,
+    image: &Recording,
+    strikes: Strikes,
+    random: &mut Random,
+    keep: &mut impl FnMut(&Media, &dyn Fn() -> String),
+) {
+    let map = Map::new(&history.layout);
+    let nodes = (0..map.levels()).map(Structure::Node);
+    for structure in [Structure::Data, Structure::Tag, Structure::Counter].into_iter().chain(nodes) {
+        let lines: Vec<LineAddr> = LINES.into_iter().chain([BYSTANDER]).collect();
+        let lines = if strikes == Strikes::EachKind { drawn(&lines, random) } else { lines };
+        for line in lines {
+            let Some((slot, _)) = map.place(structure, line) else { continue };
+            let mut media = Media::new(history.layout.total_lines());
+            image.slots().filter(|(other, _)| *other != slot).for_each(|(other, content)| media.store(other, content));
+            keep(&media, &|| format!("{structure} of line {line} was blanked"));
+        }
+    }
 }
 
 fn strike_everywhere(

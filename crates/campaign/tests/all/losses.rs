@@ -42,7 +42,8 @@ fn what_returned_survives_losses_during_recovery_and_tampering_is_found() {
         for workload in [3, 37, 60, 100] {
             let report = tried(name, &Loss::ALL[1..], Some(workload));
             assert_eq!(report.complaints(), Vec::<String>::new());
-            assert!(report.rows.iter().all(|row| row.histogram.values().sum::<u64>() > 0));
+            let mut without_battery = report.rows.iter().filter(|row| !row.loss.is_on_battery());
+            assert!(without_battery.all(|row| row.histogram.values().sum::<u64>() > 0));
         }
     }
 }

@@ -109,7 +109,7 @@ fn a_pad_that_hides_two_texts_is_no_harmless_end_of_a_program_that_finds_everyth
 fn a_scheme_that_errs_is_caught_by_a_programs_own_recovery() {
     let (refused, wrong) = ([Verdict::Unrecoverable].as_slice(), [Verdict::Garbled, Verdict::Stale].as_slice());
     let cases = [
-        ("secpb-cobcm", Bug::BatteryStopsEarly, wrong),
+        ("secpb-cobcm", Bug::BatteryStopsEarly, refused),
         ("secpb-m", Bug::CiphertextOfOlderText, wrong),
         ("secpb-cobcm", Bug::DrainedEntryWritten, wrong),
         ("secpb-bcm", Bug::BatteryStopsEarly, refused),

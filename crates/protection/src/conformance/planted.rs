@@ -187,6 +187,7 @@ fn after_losses() -> Vec<Case> {
         (Bug::RecoverySkipsRenewal, Recovery, "after recovery in the middle of a renewal", Design),
         (Bug::RenewalNotRegistered, Recovery, "after recovery in the middle of a renewal", Design),
         (Bug::GivenUpGoesOn, Halts, "a chip that has given a write up goes on writing", Recovery),
+        (Bug::BootsAfterRecovery, Halts, "a blank line boots after recovery", Recovery),
         (Bug::CounterNotPersisted, Recovery, "recovery refuses what was left", Tree),
     ]
 }

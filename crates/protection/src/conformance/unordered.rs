@@ -57,7 +57,7 @@ fn a_line_whose_bitmap_cannot_be_brought_is_refused_and_no_word_of_it_comes_out(
             assert_eq!(read(each), (None, Some(each), None), "{release:?}, {bitmap:?}");
         }
         // Power came back, and the memory was refused: nothing more is brought. All but the bitmap is on the chip.
-        scheme.metadata.on_chip(|chip| chip.rootless = true);
+        scheme.metadata.on_chip(|chip| chip.power.rootless = true);
         assert_eq!(read(line), (None, None, Some(Fault::Root)), "{release:?}, {bitmap:?}");
         assert_eq!(read(other), (None, Some(other), None), "{release:?}, {bitmap:?}: its bitmap is there");
     }

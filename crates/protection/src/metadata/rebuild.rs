@@ -55,7 +55,7 @@ impl<V: Verbs> Rebuild<'_, V> {
         let vouched = self.vouches_for_root(registers, &root)
             && (planted.has(Bug::RecoveryComparesOwnRoot) || vouches_for_forest(registers, &forest));
         if !vouched && !planted.has(Bug::RecoveryAcceptsAnyRoot) {
-            self.metadata.on_chip(|chip| chip.rootless = !planted.has(Bug::RefusalLeavesBlankRoot));
+            self.metadata.on_chip(|chip| chip.power.rootless = !planted.has(Bug::RefusalLeavesBlankRoot));
             return Err(Fault::Root);
         }
         if !planted.has(Bug::RecoveryForgetsRoot) {
@@ -75,6 +75,9 @@ impl<V: Verbs> Rebuild<'_, V> {
     /// Whether the root is that of the register. One that was never set vouches for a memory that was never written.
     fn vouches_for_root(&self, registers: &Registers, root: &[Line]) -> bool {
         let registered = &registers.root;
+        if registers.outdated {
+            return false;
+        }
         if registered.is_empty() && root.iter().all(|line| *line == ZERO_LINE) {
             return true;
         }

@@ -45,6 +45,7 @@ impl Metadata {
         let update = Update { metadata: self, verbs };
         while let Some(slot) = self.on_chip(|chip| chip.caches.departures.claim()) {
             if let Err(fault) = Box::pin(update.write_back(slot)).await {
+                self.on_chip(|chip| chip.power.reported());
                 verbs.fault(fault);
             }
         }
@@ -114,7 +115,7 @@ impl<V: Verbs> Update<'_, V> {
         if self.metadata.in_tuples && !self.metadata.planted.has(Bug::LeavesAmongTuples) {
             Stages::pass(self.verbs, self.metadata.last_stage()).await;
         }
-        self.metadata.on_chip(|chip| (!chip.halted).then_some(departure))
+        self.metadata.on_chip(|chip| (!chip.power.changes_nothing()).then_some(departure))
     }
 
     /// Stores a line whose parent knows of it, unless it has been called back meanwhile. It is on the chip until memory has

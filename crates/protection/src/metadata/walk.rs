@@ -112,7 +112,7 @@ impl<'a, V: Verbs> Walk<'a, V> {
     /// Brings a line of metadata that is not on the chip, and what is missing above it. `in_last_level` says whether the
     /// last-level cache was asked for it.
     async fn bring(&self, leaf: (Slot, Role), in_last_level: bool, start: impl Fn(&Line)) -> Result<(), Fault> {
-        if self.metadata.on_chip(|chip| chip.rootless) {
+        if self.metadata.on_chip(|chip| chip.power.rootless) {
             return Err(Fault::Root);
         }
         let fetch = async |step: (Slot, Role, bool)| {

@@ -47,6 +47,11 @@ impl Departures {
         self.leaving.iter().any(|leaving| leaving.departure.number == departure.number)
     }
 
+    /// Whether none is leaving.
+    pub fn is_empty(&self) -> bool {
+        self.leaving.is_empty()
+    }
+
     /// The departure of a line, if it is leaving.
     pub fn of(&self, slot: Slot) -> Option<Departure> {
         self.leaving.iter().find(|leaving| leaving.slot == slot).map(|leaving| leaving.departure)

@@ -12,8 +12,7 @@ impl OnChip {
             caches: self.caches.twin(),
             copies: self.copies.as_ref().map(|copies| copies.twin()),
             root: self.root.clone(),
-            rootless: self.rootless,
-            halted: self.halted,
+            power: self.power.clone(),
             forest: self.forest.clone(),
             planted: self.planted,
         }

@@ -349,4 +349,14 @@ bugs! {
     RecoveryForgetsRoot,
     /// Recovery leaves a re-encryption under way as it is.
     RecoverySkipsRenewal,
+    /// The battery does not note which entries it could not take to memory.
+    LossNotRegistered,
+    /// Recovery does not look at what the battery has lost.
+    LossForgotten,
+    /// The battery of durable caches saves the root although it has met a fault.
+    RootSavedDespiteFaults,
+    /// The root that the battery of durable caches has saved stays valid when memory changes.
+    RootOutlivesSession,
+    /// After recovery a blank line gets what the machine started with.
+    BootsAfterRecovery,
 }

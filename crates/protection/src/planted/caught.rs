@@ -48,6 +48,11 @@ impl Bug {
         Bug::FoldedStaysRegistered,
         Bug::RecoveryComparesOwnRoot,
         Bug::RecoveryForgetsForest,
+        Bug::LossNotRegistered,
+        Bug::LossForgotten,
+        Bug::RootSavedDespiteFaults,
+        Bug::RootOutlivesSession,
+        Bug::BootsAfterRecovery,
     ];
 
     /// Bugs in single parts that the conformance kit catches and no campaign: in a small memory they take too long to

@@ -78,9 +78,9 @@ impl<'a, V: Verbs> Access<'a, V> {
         Some(self.verbs.lock(LockName::Group(counters.group(self.line())), mode).await)
     }
 
-    /// Refuses to change memory on a chip that has halted, or whose memory recovery has refused.
+    /// Refuses to change memory on a chip that has halted and has power, or whose memory recovery has refused.
     pub fn refuse_if_halted(&self) -> Result<(), Fault> {
-        match self.scheme.metadata.on_chip(|chip| (chip.halted, chip.rootless)) {
+        match self.scheme.metadata.on_chip(|chip| (chip.power.changes_nothing(), chip.power.rootless)) {
             (true, _) => Err(Fault::Halted(self.line())),
             (_, true) => Err(Fault::Root),
             (false, false) => Ok(()),

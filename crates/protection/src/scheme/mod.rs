@@ -151,6 +151,7 @@ impl Scheme {
         if let Err(fault) = outcome
             && !self.planted.has(Bug::FaultSwallowed)
         {
+            self.on_chip(|chip| chip.power.reported());
             verbs.fault(fault);
         }
         self.metadata.write_back_leaving(verbs).await;

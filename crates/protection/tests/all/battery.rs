@@ -1,35 +1,101 @@
-//! A battery that finds an entry which it cannot drain: it goes on with the others.
+//! Tampering while the battery works: no durable store goes without a word.
 
-use crate::buffered::Powered;
+use crate::buffered::{OVERFLOWS, Powered, schemes};
 use crate::durable::durable;
 use casemate_protection::design::{Order, Persistence};
 use casemate_protection::execution::run_now;
 use casemate_protection::scheme::PersistBuffer;
-use casemate_protection::verbs::Fault;
+use casemate_protection::verbs::{Fault, Slot};
 use units::LineAddr;
 
 /// Lines of two pages: each has a line of counters of its own.
 const TAMPERED: u64 = 5;
 const OTHER: u64 = 900;
 
+fn drain_on_battery(machine: &Powered) -> Option<Fault> {
+    run_now(PersistBuffer::of(&machine.scheme).drain_on_battery(&machine.verbs));
+    machine.memory().take_fault()
+}
+
+/// Two lines in the buffer, of which the first has a counter in memory that was tampered with. What was there.
+fn with_a_tampered_counter(order: Order) -> (Powered, impl Fn(&Powered)) {
+    let machine = Powered::on(&durable(Persistence::in_buffer(order, 0)));
+    for line in [TAMPERED, OTHER] {
+        machine.accept(line, 1);
+        machine.drain(line);
+    }
+    run_now(machine.scheme.flush(&machine.verbs));
+    let counters = machine.scheme.counter_slot(LineAddr(TAMPERED)).unwrap();
+    let honest = machine.memory().media.borrow().read(counters);
+    machine.memory().media.borrow_mut().write(counters, &[0x5a; 64]);
+    [TAMPERED, OTHER].iter().for_each(|line| machine.accept(*line, 2));
+    (machine, move |machine| machine.memory().media.borrow_mut().store(counters, honest))
+}
+
 #[test]
-fn an_entry_whose_counter_was_tampered_with_keeps_no_later_entry_from_memory() {
+fn an_entry_that_cannot_leave_keeps_no_other_and_recovery_names_its_line() {
     for order in [Order::Strict, Order::Pipelined] {
-        let machine = Powered::on(&durable(Persistence::in_buffer(order, 0)));
-        for line in [TAMPERED, OTHER] {
-            machine.accept(line, 1);
+        let (machine, put_back) = with_a_tampered_counter(order);
+        assert!(matches!(drain_on_battery(&machine), Some(Fault::Tree(_))), "{order:?}");
+        put_back(&machine);
+        let (after, fault) = machine.revived(&machine.image(), &machine.memory().registers());
+        let lost = Fault::Lost(LineAddr(TAMPERED));
+        assert_eq!((fault, after.read(TAMPERED), after.read(OTHER)), (Some(lost), Err(lost), Ok([2; 64])), "{order:?}");
+    }
+}
+
+#[test]
+fn a_lost_line_is_refused_loss_after_loss_until_it_is_written_again() {
+    for order in [Order::Strict, Order::Pipelined] {
+        let (machine, put_back) = with_a_tampered_counter(order);
+        drain_on_battery(&machine);
+        put_back(&machine);
+        let lost = Fault::Lost(LineAddr(TAMPERED));
+        let (after, _) = machine.revived(&machine.image(), &machine.memory().registers());
+        assert_eq!(drain_on_battery(&after), None);
+        let (after, fault) = after.revived(&after.image(), &after.memory().registers());
+        assert_eq!((fault, after.read(TAMPERED)), (Some(lost), Err(lost)), "another loss changes nothing, {order:?}");
+        after.accept(TAMPERED, 3);
+        assert_eq!(after.read(TAMPERED), Ok([3; 64]), "it is in the buffer");
+        after.drain(TAMPERED);
+        assert_eq!(after.read(TAMPERED), Ok([3; 64]));
+        let (after, fault) = after.after_a_loss();
+        assert_eq!((fault, after.read(TAMPERED), after.read(OTHER)), (None, Ok([3; 64]), Ok([2; 64])), "{order:?}");
+        assert_eq!(after.memory().ledger().reuse(), None);
+    }
+}
+
+/// A garbled line in a group that is being renewed halts the chip while lines of other groups are in the buffer.
+#[test]
+fn the_battery_of_a_chip_that_has_halted_takes_what_verifies_to_memory() {
+    for parts in schemes() {
+        let machine = Powered::on(&parts);
+        for line in [3, 4, OTHER] {
+            machine.accept(line, line as u8);
             machine.drain(line);
         }
-        run_now(machine.scheme.flush(&machine.verbs));
-        let counters = machine.scheme.counter_slot(LineAddr(TAMPERED)).unwrap();
-        let honest = machine.memory().media.borrow().read(counters);
-        machine.memory().media.borrow_mut().write(counters, &[0x5a; 64]);
-        [TAMPERED, OTHER].iter().for_each(|line| machine.accept(*line, 2));
-        run_now(PersistBuffer::of(&machine.scheme).drain_on_battery(&machine.verbs));
-        assert!(matches!(machine.memory().take_fault(), Some(Fault::Tree(_))));
-        // Apart from the line that was tampered with, memory comes back as if that had never been.
-        machine.memory().media.borrow_mut().store(counters, honest);
+        for content in 0..OVERFLOWS - 2 {
+            machine.accept(TAMPERED, content);
+            machine.drain(TAMPERED);
+        }
+        let good = machine.memory().media.borrow().read(Slot(4));
+        machine.memory().media.borrow_mut().write(Slot(4), &[7; 64]);
+        machine.accept(OTHER, 77);
+        let buffer = PersistBuffer::of(&machine.scheme);
+        run_now(buffer.accept(&machine.verbs, LineAddr(TAMPERED), &[200; 64]));
+        let at_once = machine.memory().take_fault();
+        run_now(buffer.drain(&machine.verbs, LineAddr(TAMPERED)));
+        let fault = at_once.or(machine.memory().take_fault());
+        assert_eq!(fault, Some(Fault::Tag(LineAddr(4))), "{:?}", parts.persistence);
+        machine.memory().take_fault();
+        assert!(machine.scheme.on_chip(|chip| chip.power.halted), "the scene is not set, {:?}", parts.persistence);
+        assert_eq!(drain_on_battery(&machine), None, "{:?}", parts.persistence);
+        machine.memory().media.borrow_mut().store(Slot(4), good);
         let (after, fault) = machine.revived(&machine.image(), &machine.memory().registers());
-        assert_eq!((fault, after.read(OTHER), after.read(TAMPERED)), (None, Ok([2; 64]), Ok([1; 64])), "{order:?}");
+        assert_eq!(fault, None, "{:?}", parts.persistence);
+        for (line, content) in [(3, 3), (4, 4), (TAMPERED, 200), (OTHER, 77)] {
+            assert_eq!(after.read(line), Ok([content; 64]), "line {line}, {:?}", parts.persistence);
+        }
+        assert_eq!(after.memory().ledger().reuse(), None);
     }
 }

@@ -10,7 +10,7 @@ use units::{Bytes, Line, LineAddr};
 
 const LINES: u64 = 1 << 10;
 /// One more than the versions that a counter of 7 bits has.
-const OVERFLOWS: u8 = 129;
+pub const OVERFLOWS: u8 = 129;
 
 /// The six schemes of SecPB, from the one that does nothing early to the one that leaves nothing.
 pub fn schemes() -> Vec<Parts> {
@@ -73,6 +73,7 @@ impl Powered {
         let again = Powered::on(&self.parts);
         image.iter().for_each(|(slot, content)| again.memory().media.borrow_mut().store(*slot, *content));
         again.memory().carry(self.memory().ledger().clone());
+        again.memory().go_on_with(registers.clone());
         run_now(again.scheme.recover(&again.verbs, registers));
         let fault = again.fault();
         (again, fault)

@@ -102,6 +102,64 @@ fn what_a_battery_took_to_memory_comes_back_loss_after_loss() {
     }
 }
 
+/// The battery fails in a session, and memory of an earlier one is put back: it would see the session's pads again.
+#[test]
+fn what_an_earlier_session_left_is_refused_from_the_first_write_on() {
+    let parts = in_caches();
+    let mut machine = Powered::on(&parts);
+    let mut left = vec![(machine.image(), "the blank memory")];
+    for session in 0..3 {
+        machine.write(3, session);
+        run_now(machine.scheme.flush(&machine.verbs));
+        for (image, which) in &left {
+            let (after, fault) = Powered::again(&parts, image, &machine.memory().registers());
+            assert_eq!(fault, Some(Fault::Root), "{which}, in session {session}");
+            assert!(after.read(3).is_err(), "{which}, in session {session}");
+        }
+        machine.loses_power(&[]);
+        left.push((machine.image(), "a memory that a battery has left"));
+        let fault;
+        (machine, fault) = Powered::again(&parts, &machine.image(), &machine.memory().registers());
+        assert_eq!((fault, machine.read(3)), (None, Ok([session; 64])));
+    }
+}
+
+/// One bit of a line is flipped while the battery works, and flipped back before recovery.
+#[test]
+fn tampering_while_the_battery_works_has_memory_refused() {
+    let parts = in_caches();
+    let scheme = parts.build(LINES, 1).unwrap();
+    let metadata = |slot: Slot| slot.0 >= LINES;
+    let machine = Powered::on(&parts);
+    [3, 70, 300, 900].into_iter().for_each(|line| machine.write(line, 1));
+    machine.loses_power(&[]);
+    let slots: Vec<Slot> = machine.image().into_iter().map(|(slot, _)| slot).filter(|slot| metadata(*slot)).collect();
+    assert!(slots.len() > 6 && !scheme.layout().levels().is_empty(), "the scene is not set");
+    let mut met = 0;
+    for slot in slots {
+        let (machine, fault) = Powered::again(&parts, &machine.image(), &machine.memory().registers());
+        assert_eq!(fault, None);
+        let honest = machine.memory().media.borrow().read(slot);
+        let mut flipped = honest.examine();
+        flipped[9] ^= 1;
+        machine.memory().media.borrow_mut().write(slot, &flipped);
+        let dirty = [3, 70, 300, 900].map(|line| (LineAddr(line), [2; 64])).to_vec();
+        run_now(DurableCaches::of(&machine.scheme).drain_on_battery(&machine.verbs, dirty));
+        let was_met = machine.memory().take_fault().is_some();
+        met += u32::from(was_met);
+        if machine.memory().media.borrow().read(slot).examine() == flipped {
+            machine.memory().media.borrow_mut().store(slot, honest);
+        }
+        let (after, fault) = Powered::again(&parts, &machine.image(), &machine.memory().registers());
+        if was_met {
+            assert_eq!(fault, Some(Fault::Root), "{slot}");
+        } else {
+            assert_eq!((fault, after.read(3), after.read(900)), (None, Ok([2; 64]), Ok([2; 64])), "{slot}");
+        }
+    }
+    assert!(met > 3, "the scene is not set: {met}");
+}
+
 #[test]
 fn without_its_battery_memory_is_refused() {
     for lasted_once in [false, true] {
@@ -149,7 +207,10 @@ fn while_there_is_power_durable_caches_cost_nothing() {
         machine.verbs.take_operations()
     };
     let volatile = durable(Persistence::default());
-    assert_eq!(operations(&in_caches()), operations(&volatile));
+    let durable = operations(&in_caches());
+    // The register, which is on the chip, hears of the first write.
+    assert!(matches!(&durable[0], Operation::Complete(outdated) if outdated.outdates_root));
+    assert_eq!(durable[1..], operations(&volatile));
 }
 
 #[test]

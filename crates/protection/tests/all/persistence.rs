@@ -3,7 +3,7 @@
 use crate::durable::durable;
 use casemate_protection::counter::StartingAge;
 use casemate_protection::design::{CounterChoice, MacChoice, MacDesign, MacPlace, Order, Parts, Persistence, TreeKind};
-use casemate_protection::domain::{Domain, Queue, Registers};
+use casemate_protection::domain::{Domain, Queue, Registers, Renewing};
 use casemate_protection::execution::{Explained, Functional, Operation, run_now};
 use casemate_protection::media::Media;
 use casemate_protection::ownership::Ownership;
@@ -181,7 +181,7 @@ fn the_old_text_of_a_written_line_is_refused_in_the_middle_of_a_renewal_and_no_p
         let (old, registers) = (before.image(), before.verbs.registers());
         let verbs = Explained::new(before.verbs);
         run_now(before.scheme.write(&verbs, LineAddr(5), &[200; 64]));
-        let renewing = |operation: &Operation| matches!(operation, Operation::Complete(set) if set.renewal.is_some());
+        let renewing = |operation: &Operation| matches!(operation, Operation::Complete(set) if matches!(set.renewal, Renewing::Begins(_)));
         let operations = verbs.take_operations();
         let first = operations.iter().position(renewing).unwrap();
         let mut domain = Domain::new(Queue::Inside, Media::new(before.scheme.layout().total_lines()), registers);

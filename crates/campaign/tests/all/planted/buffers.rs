@@ -88,7 +88,7 @@ fn an_overflow_loses_no_store_and_no_resident_line() {
 #[test]
 fn a_battery_drains_all_and_whole_tuples() {
     let stops = |name| ends(name, Loss::PowerLoss, Bug::BatteryStopsEarly);
-    assert_eq!(stops("secpb-bcm"), Verdict::Stale, "what was accepted last is lost");
+    assert_eq!(stops("secpb-bcm"), Verdict::Unrecoverable, "what was accepted last is lost, and named");
     assert_eq!(stops("secpb-cm"), Verdict::Unrecoverable, "and where the root knows of it, all is");
     assert_eq!(ends("secpb-cobcm", Loss::PowerLoss, Bug::BatteryMovesData), Verdict::Unrecoverable);
     assert_eq!(

@@ -8,6 +8,7 @@
 //! those of [`Bug::ONLY_IN_THE_KIT`] are caught there and nowhere else, since they take too long to show in a small memory, or
 //! show no otherwise than others do.
 
+mod batteries;
 mod beats;
 mod bitmaps;
 mod boots;

@@ -24,6 +24,7 @@ use super::Scheme;
 use super::access::{Access, Arrivals};
 use crate::codec::{Arrived, Order};
 use crate::metadata::{FoundIn, Sought};
+use crate::planted::Bug;
 use crate::slot::{Role, Slot, Untrusted};
 use crate::verbs::{Arriving, Cache, Fault, Verbs, Wanted};
 use early::Early;
@@ -128,7 +129,9 @@ impl<'a, V: Verbs> Read<'a, V> {
 
     /// What the machine started with there, if that is not in memory yet.
     fn started_with(&self, stored: &Untrusted) -> Option<&Line> {
-        match stored.is_blank() {
+        let Access { scheme, .. } = self.access;
+        let boots = scheme.planted.has(Bug::BootsAfterRecovery) || !scheme.on_chip(|chip| chip.power.recovered);
+        match stored.is_blank() && boots {
             true => self.started_with.get_or_init(|| self.access.verbs.start_up(self.access.at)).as_ref(),
             false => None,
         }

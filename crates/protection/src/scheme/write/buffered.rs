@@ -26,6 +26,7 @@ use super::{Write, await_verdicts};
 use crate::buffer::Entry;
 use crate::codec::Others;
 use crate::counter::Overflow;
+use crate::domain::Completion;
 use crate::metadata::Lines;
 use crate::persistence::{Battery, Early, Step};
 use crate::planted::Bug;
@@ -80,12 +81,14 @@ impl<'a> PersistBuffer<'a> {
         self.0.finish(verbs, outcome.await).await;
     }
 
-    /// Power has failed, and the battery does what it is there for: every entry leaves, the oldest first.
+    /// Power has failed, and the battery does what it is there for: every entry leaves, the oldest first. Also on a chip that has
+    /// halted: what it had given up is no part of what others need. An entry that cannot leave is noted in a register.
     pub async fn drain_on_battery<V: Verbs>(&self, verbs: &V) {
         let mut lines = self.lines();
         if self.0.planted.has(Bug::BatteryStopsEarly) {
             lines.pop();
         }
+        self.0.on_chip(|chip| chip.power.fails());
         for line in lines {
             let outcome = match self.0.persistence.battery(self.0.planted) {
                 Battery::Tuples => Box::pin(Tuple::new(self.0, verbs).drain(line)).await,
@@ -93,6 +96,17 @@ impl<'a> PersistBuffer<'a> {
             };
             self.0.finish(verbs, outcome).await;
         }
+        self.note_lost(verbs);
+    }
+
+    /// Notes which lines are still resident, whose stores end with the battery, beside those that were lost before.
+    fn note_lost<V: Verbs>(&self, verbs: &V) {
+        let resident = self.lines();
+        if resident.is_empty() || self.0.planted.has(Bug::LossNotRegistered) {
+            return;
+        }
+        let lost = self.0.on_chip(|chip| chip.power.loses(resident));
+        verbs.complete(Completion { lost: Some(lost), ..Completion::default() });
     }
 
     /// The lines that are resident, the oldest first.
@@ -102,7 +116,7 @@ impl<'a> PersistBuffer<'a> {
 
     /// Whether the chip changes nothing in memory any more.
     pub(super) fn has_halted(&self) -> bool {
-        self.0.metadata.on_chip(|chip| chip.halted)
+        self.0.metadata.on_chip(|chip| chip.power.halted)
     }
 
     /// How many stores it has accepted, those among them that still wait for their early steps.
@@ -271,6 +285,10 @@ impl<'a, V: Verbs> Tuple<'a, V> {
     ) -> Result<(), Fault> {
         // As at the controller: it keeps its stages until its group is renewed.
         self.stages.hand_over = false;
+        if self.scheme.on_chip(|chip| chip.power.halted) {
+            // The register of renewals may have another group.
+            return Err(Fault::Halted(access.line()));
+        }
         let Some(entry) = self.scheme.pending.entry(access.line()) else { return Ok(()) };
         if self.scheme.planted.has(Bug::OverflowLosesStore) {
             self.scheme.pending.entries.borrow_mut().remove(entry.line);

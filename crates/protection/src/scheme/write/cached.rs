@@ -8,19 +8,33 @@
 //! place, and metadata leaves the chip when it must. When power fails, the controller ends what it has begun. Then the caches
 //! send what only they have, as if each line had to make room. Then all metadata goes to memory, from the leaves up, since a
 //! tree that is updated lazily hears of a line when it leaves the chip; and the root that vouches for it goes to its register.
-//! So recovery finds a memory that has all stores. Should the battery not last, the register has the root of the last time that it
-//! did, and memory is refused.
+//! So recovery finds a memory that has all stores.
+//!
+//! The first write after power came outdates the register, for memory is about to change behind its root; only a battery that
+//! has taken everything to memory sets it again. So memory is refused if the battery does not last or meets a fault, and whatever
+//! an earlier session left is refused with it.
 //!
 //! Power may fail again before recovery has ended, or after it has refused the memory. Such a chip has no root, so its battery saves
 //! none: the register keeps the one that vouches for the memory as it was, which may come back.
 //!
 //! Which lines are dirty in caches is not known here: whoever owns the caches says so.
 
+use crate::design::Point;
 use crate::domain::Completion;
 use crate::planted::Bug;
 use crate::scheme::Scheme;
 use crate::verbs::Verbs;
 use units::{Line, LineAddr};
+
+/// Memory is about to change behind the root of durable caches.
+pub(super) fn outdate_root<V: Verbs>(scheme: &Scheme, verbs: &V) {
+    let outdates = scheme.persistence.point == Point::Caches
+        && !scheme.planted.has(Bug::RootOutlivesSession)
+        && scheme.on_chip(|chip| chip.power.outdates_root());
+    if outdates {
+        verbs.complete(Completion { outdates_root: true, ..Completion::default() });
+    }
+}
 
 /// A scheme in front of caches that are durable, as their battery uses it.
 #[derive(Clone, Copy)]
@@ -36,6 +50,7 @@ impl<'a> DurableCaches<'a> {
     /// dirty in caches, and all that is on the chip of metadata.
     pub async fn drain_on_battery<V: Verbs>(&self, verbs: &V, mut dirty: Vec<(LineAddr, Line)>) {
         let (scheme, planted) = (self.0, self.0.planted);
+        scheme.on_chip(|chip| chip.power.fails());
         if planted.has(Bug::DirtyLineForgotten) {
             dirty.pop();
         }
@@ -51,8 +66,12 @@ impl<'a> DurableCaches<'a> {
         verbs.fence().await;
         if scheme.metadata.tree().is_some() && !planted.has(Bug::RootNotSaved) {
             let save_any = planted.has(Bug::RootSavedUnrecovered);
-            let root =
-                scheme.on_chip(|chip| if save_any { Some(&*chip.root) } else { chip.vouching_root() }.map(Box::from));
+            let despite_faults = planted.has(Bug::RootSavedDespiteFaults);
+            let root = scheme.on_chip(|chip| {
+                let has_left = despite_faults || chip.power.met_no_fault() && chip.caches.departures.is_empty();
+                let root = if save_any { Some(&*chip.root) } else { chip.vouching_root() };
+                root.filter(|_| has_left).map(Box::from)
+            });
             verbs.complete(Completion { root, ..Completion::default() });
         }
     }

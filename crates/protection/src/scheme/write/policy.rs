@@ -1,5 +1,6 @@
 //! Which policy writes: where a line becomes durable, if it does.
 
+use super::cached::outdate_root;
 use super::reshape::reshape;
 use super::tuple::Tuple;
 use super::{Write, await_verdicts};
@@ -24,6 +25,7 @@ impl<V: Verbs> Access<'_, V> {
         let _line = self.lock_line().await;
         self.admit(asker).await?;
         await_verdicts(scheme, verbs, self.line()).await?;
+        outdate_root(scheme, verbs);
         Write::new(self, plaintext).in_place().await
     }
 }

@@ -48,7 +48,7 @@ impl<V: Verbs> Reshape<'_, V> {
             self.tuple.stages.hand_over = false;
             self.tuple.stages.enter_all(self.verbs, metadata.last_stage()).await;
         }
-        let due = metadata.on_chip(|chip| if chip.halted { None } else { chip.forest.change() });
+        let due = metadata.on_chip(|chip| if chip.power.halted { None } else { chip.forest.change() });
         let Some(Change { fold, grow }) = due else { return Ok(()) };
         if let Some(root) = fold {
             self.fold(root).await?;

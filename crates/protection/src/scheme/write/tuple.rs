@@ -26,7 +26,7 @@ use super::{Write, await_verdicts};
 use crate::buffer::Entry;
 use crate::codec::{Others, Sealed};
 use crate::counter::Overflow;
-use crate::domain::{Completion, Renewal};
+use crate::domain::{Completion, Renewal, Renewing};
 use crate::metadata::Lines;
 use crate::planted::Bug;
 use crate::scheme::Scheme;
@@ -170,7 +170,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
     /// Passes on how work has ended whose counters have moved on: the chip halts if that was a fault.
     pub(super) fn or_halt<T>(&self, outcome: Result<T, Fault>) -> Result<T, Fault> {
         if outcome.is_err() && !self.scheme.planted.has(Bug::GivenUpGoesOn) {
-            self.scheme.metadata.on_chip(|chip| chip.halted = true);
+            self.scheme.metadata.on_chip(|chip| chip.power.halted = true);
         }
         outcome
     }
@@ -209,7 +209,8 @@ impl<'a, V: Verbs> Tuple<'a, V> {
             Ok(Completion::default())
         };
         let (_, reached) = join!(join_all(sealing), climbing);
-        self.complete(writes, &counters, Completion { renewal: renewal.cloned(), ..reached? }).await
+        let renewal = renewal.cloned().map_or(Renewing::AsBefore, Renewing::Begins);
+        self.complete(writes, &counters, Completion { renewal, ..reached? }).await
     }
 
     /// Persists lines with these counters and their tags, and completes the tuple. The last stage must be held.
@@ -235,8 +236,9 @@ impl<'a, V: Verbs> Tuple<'a, V> {
             .chain(tags.filter(unless(Bug::TagNotPersisted)))
             .collect();
         if planted.has(Bug::RenewalNotRegistered) {
-            completion.renewal = None;
+            completion.renewal = Renewing::AsBefore;
         }
+        completion.lost = scheme.on_chip(|chip| chip.power.found_again(writes.iter().map(|write| write.access.line())));
         if planted.has(Bug::ForestNotRegistered) {
             completion.forest.clear();
         }
@@ -310,16 +312,21 @@ impl<'a, V: Verbs> Tuple<'a, V> {
             Ok(Some(write))
         };
         let registered = !resumed || !scheme.planted.has(Bug::RenewalForgottenEarly);
-        let with = |renewal: Option<&Renewal>| Completion { renewal: renewal.cloned(), ..Completion::default() };
+        let with = |renewal| Completion { renewal, ..Completion::default() };
         for batch in renewer.by_line_of_tags(&lines) {
             let resealed = join_all(batch.iter().map(|&line| reseal(line))).await;
             let writes: Vec<Write<'a, V>> =
                 resealed.into_iter().filter_map(Result::transpose).collect::<Result<_, Fault>>()?;
             if !writes.is_empty() {
-                self.complete(&writes, &Lines::new(), with(registered.then_some(renewal))).await?;
+                self.complete(
+                    &writes,
+                    &Lines::new(),
+                    with(if registered { Renewing::AsBefore } else { Renewing::Ends }),
+                )
+                .await?;
             }
         }
-        self.verbs.complete(with(None));
+        self.verbs.complete(with(Renewing::Ends));
         Ok(())
     }
 }

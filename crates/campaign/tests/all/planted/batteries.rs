@@ -1,0 +1,60 @@
+//! Bugs in what a battery notes, and in what recovery makes of that: found by who tampers while the battery works, or lets it die,
+//! and by no other row.
+
+use casemate_campaign::{CrashOptions, crash};
+use catalogue::{End, Loss, Verdict, design};
+use protection::planted::{Bug, Planted};
+
+/// One write, several lines, before an overflow; one after the other and at once.
+const WORKLOADS: [usize; 6] = [0, 1, 13, 37, 50, 83];
+
+/// The worst end of a row over these workloads.
+fn ends(name: &str, loss: Loss, bug: Bug) -> End {
+    let design = design(name).unwrap();
+    let worst = |workload| {
+        let planted = Planted::new(bug);
+        let options = CrashOptions {
+            rows: vec![loss],
+            workload: Some(workload),
+            planted,
+            thorough: true,
+            ..CrashOptions::default()
+        };
+        crash(&design, &options, &mut |_, _| {}).rows[0].worst
+    };
+    End::worst_of(WORKLOADS.into_iter().map(worst)).unwrap()
+}
+
+#[test]
+fn a_loss_that_is_not_noted_or_not_looked_at_goes_without_a_word() {
+    for bug in [Bug::LossNotRegistered, Bug::LossForgotten] {
+        assert_eq!(ends("secpb-cobcm", Loss::TamperingOnBattery, bug), Verdict::Stale, "{bug:?}");
+        assert_eq!(ends("secpb-cobcm", Loss::PowerLoss, bug), Verdict::Harmless, "{bug:?}: nothing is lost");
+        assert_eq!(ends("secpb-cobcm", Loss::TamperingWhileOff, bug), Verdict::Detected, "{bug:?}");
+    }
+}
+
+#[test]
+fn a_root_that_is_saved_after_a_fault_vouches_for_a_memory_without_its_stores() {
+    let bug = Bug::RootSavedDespiteFaults;
+    let found = ends("secure-eadr", Loss::TamperingOnBattery, bug);
+    assert!(found.is_worse_than(End::from(Verdict::Detected)), "{found}");
+    assert_eq!(ends("secure-eadr", Loss::TamperingWhileOff, bug), Verdict::Detected);
+}
+
+#[test]
+fn a_root_that_outlives_its_session_brings_the_session_before_back() {
+    let bug = Bug::RootOutlivesSession;
+    assert_eq!(ends("secure-eadr", Loss::BatteryLost, bug), Verdict::Leaked);
+    assert_eq!(ends("secure-eadr", Loss::PowerLoss, bug), Verdict::Harmless);
+}
+
+#[test]
+fn a_line_that_boots_once_more_reads_as_it_began_under_a_pad_that_was_seen() {
+    let bug = Bug::BootsAfterRecovery;
+    for name in ["plp-sp", "plp-coalesced", "secpb-cobcm", "secure-eadr"] {
+        let found = ends(name, Loss::TamperingWhileOff, bug);
+        assert_eq!(found, End::from(Verdict::Garbled).leaking(true), "{name}");
+        assert_eq!(ends(name, Loss::PowerLoss, bug), Verdict::Harmless, "{name}");
+    }
+}

@@ -1,0 +1,80 @@
+//! What losses of power, and what stopped a write half-way, leave for the chip to know.
+
+use std::collections::BTreeSet;
+use units::LineAddr;
+
+/// What the chip knows of its memory beside what that holds.
+#[derive(Clone, Debug, Default)]
+pub struct Power {
+    /// Recovery has refused the memory, so there is no root: nothing that is not on the chip is believed any more.
+    pub rootless: bool,
+    /// Recovery has accepted a memory: what the machine starts with has been there since it was new.
+    pub recovered: bool,
+    /// A tuple was given up half-way, so the chip is ahead of what is durable: nothing changes memory until power returns.
+    pub halted: bool,
+    /// What the battery has met so far; nothing while there is power.
+    on_battery: Option<Met>,
+    /// Whether the register of the root is outdated, where durable caches have changed memory.
+    root_outdated: bool,
+    /// Lines whose durable stores a battery could not take to memory: they are refused until they are written again.
+    lost: BTreeSet<LineAddr>,
+}
+
+/// What a battery has met.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Met {
+    Nothing,
+    /// Something was reported: it has not done all that it was there for.
+    Fault,
+}
+
+impl Power {
+    /// Power has failed, and a battery begins its work.
+    pub fn fails(&mut self) {
+        self.on_battery = Some(Met::Nothing);
+    }
+
+    /// Something was reported.
+    pub fn reported(&mut self) {
+        if self.on_battery.is_some() {
+            self.on_battery = Some(Met::Fault);
+        }
+    }
+
+    /// Whether the battery has met no fault.
+    pub fn met_no_fault(&self) -> bool {
+        self.on_battery != Some(Met::Fault)
+    }
+
+    /// Whether memory may not be changed: the chip has halted, and power has not failed since.
+    pub fn changes_nothing(&self) -> bool {
+        self.halted && self.on_battery.is_none()
+    }
+
+    /// Memory is about to change behind the root in its register; whether the register has to be told.
+    pub fn outdates_root(&mut self) -> bool {
+        !self.rootless && !std::mem::replace(&mut self.root_outdated, true)
+    }
+
+    /// Stores to these lines are lost, beside those that are: all that are.
+    pub fn loses(&mut self, lines: impl IntoIterator<Item = LineAddr>) -> BTreeSet<LineAddr> {
+        self.lost.extend(lines);
+        self.lost.clone()
+    }
+
+    /// Whether the last stores to a line are lost.
+    pub fn has_lost(&self, line: LineAddr) -> bool {
+        self.lost.contains(&line)
+    }
+
+    /// Lines are durable that may have been lost before: those that still are, if these are fewer.
+    pub fn found_again(&mut self, lines: impl Iterator<Item = LineAddr>) -> Option<BTreeSet<LineAddr>> {
+        if self.lost.is_empty() {
+            return None;
+        }
+        lines.for_each(|line| {
+            self.lost.remove(&line);
+        });
+        Some(self.lost.clone())
+    }
+}
