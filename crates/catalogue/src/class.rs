@@ -5,6 +5,8 @@
 //! otherwise on it.
 
 use crate::claims::{Attack, Claims, Loss};
+use protection::design::{Battery, CipherChoice, CounterChoice, MacChoice, Parts, TreeKind};
+use protection::ownership::Ownership;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
@@ -38,6 +40,36 @@ pub fn classes() -> impl Iterator<Item = &'static str> {
 /// The class of this name.
 pub fn class(name: &str) -> Option<&'static Class> {
     CLASSES.get(name)
+}
+
+/// The class that a composition belongs to, and why it is no higher one, in words.
+fn of_parts(parts: &Parts) -> (&'static str, &'static str) {
+    let has_tags = parts.mac.code != MacChoice::None;
+    let (encrypts, owned) = (parts.cipher != CipherChoice::None, parts.ownership != Ownership::None);
+    let recovers = parts.persistence.exists() && parts.persistence.battery != Battery::Data;
+    match (encrypts, has_tags, parts.tree.kind != TreeKind::None) {
+        (false, false, _) => ("C0", "nothing is encrypted and nothing has a tag"),
+        (true, false, _) if owned => ("C2", "pages have owners, and nothing has a tag"),
+        (true, false, _) if parts.counters != CounterChoice::None => {
+            ("C1'", "there are counters, and nothing has a tag")
+        }
+        (true, false, _) => ("C1", "nothing has a tag"),
+        (_, true, false) => ("C3", "there are tags, and no tree keeps them fresh"),
+        (_, true, true) if recovers => ("C5", "addresses are not hidden"),
+        (_, true, true) => ("C4", "nothing comes back after a loss of power"),
+    }
+}
+
+/// Refuses a composition whose class is not the one that its file says: the claims would be those of others.
+///
+/// # Errors
+/// The class that it is, and why.
+pub(crate) fn check(said: &str, parts: &Parts) -> Result<(), String> {
+    let (class, why) = of_parts(parts);
+    if class == said {
+        return Ok(());
+    }
+    Err(format!("design_class = \"{said}\": these parts make a design of class {class}, for {why}"))
 }
 
 /// The classes in a text, each with all its rows.

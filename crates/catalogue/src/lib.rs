@@ -74,6 +74,11 @@ pub fn design(name_or_path: &str) -> Result<Design, ConfigError> {
 pub fn design_with(name_or_path: &str, changes: &[Change]) -> Result<Design, ConfigError> {
     let table = |design: &Design| Table::try_from(InFull::of(design));
     let design = find("design", embedded::DESIGNS, name_or_path, changes, Design::parse, table)?;
+    // Changes are for trying out: what they make is of the class that the file says, or of another.
+    if changes.is_empty() {
+        class::check(&design.design_class, &design.parts)
+            .map_err(|rule| ConfigError::Rule { file: name_or_path.to_owned(), rule })?;
+    }
     Ok(Design { file: is_path(name_or_path).then(|| name_or_path.to_owned()), ..design })
 }
 
@@ -189,6 +194,19 @@ mod tests {
     fn said<'a>(text: &'a str, table: &str) -> &'a str {
         let rest = text.split_once(&format!("[{table}]")).map_or("", |(_, rest)| rest);
         rest.split_once("\n[").map_or(rest, |(rest, _)| rest)
+    }
+
+    #[test]
+    fn a_class_that_the_parts_of_a_design_contradict_is_refused_with_the_one_that_they_make() {
+        let classes: Vec<&str> = classes().collect();
+        for design in designs() {
+            let fits = |class: &&str| class::check(class, &design.parts).is_ok();
+            let fitting: Vec<&str> = classes.iter().copied().filter(fits).collect();
+            assert_eq!(fitting, [design.design_class.as_str()], "{}", design.name);
+        }
+        let refused = class::check("C5", &design("bbb-gap").unwrap().parts).unwrap_err();
+        let expected = "design_class = \"C5\": these parts make a design of class C4, for nothing comes back";
+        assert!(refused.starts_with(expected), "{refused}");
     }
 
     #[test]
