@@ -207,6 +207,10 @@ impl Untimed for Tapped {
         stored(slot)
     }
 
+    fn kept(&self, slot: Slot) -> Untrusted {
+        self.memory.read(self.tap.cell(slot))
+    }
+
     fn write(&self, slot: Slot, role: Role, content: Untrusted) {
         self.memory.note_write(slot, role, &content);
         if let Some(heard) = &mut *self.tap.heard.borrow_mut() {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! stores at the worst ─ accepted, early steps done ─ caches of metadata cold ─┬─ each entry alone, cold again before each
-//!                                                                             └─ all together, the oldest first
+//!                                                                             └─ all together, by address
 //! ```
 //! Either way the battery also completes the store that is entering, of which nothing is done yet: at the worst, from cold
 //! caches.
@@ -95,7 +95,7 @@ pub fn drains_of(
         alone,
         alone_differs: names.of_alone(scheme, resident.len() as u32, geometry.levels),
         together,
-        together_differs: names.of_together(geometry.shared(lines), alone, together),
+        together_differs: names.of_together(scheme, geometry.shared(lines), (alone, together)),
     })
 }
 

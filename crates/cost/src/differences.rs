@@ -9,8 +9,9 @@ use crate::scheme::{Scheme, Step};
 use serde::Serialize;
 use units::LINE_BYTES;
 
-/// Lines of metadata in a tuple: of counters and of tags.
-const METADATA_LINES_OF_TUPLE: u64 = 2;
+const LINE_BITS: u64 = 8 * LINE_BYTES as u64;
+/// Of a line of split counters that one position has to itself: its minor.
+const COUNTER_BITS: u64 = 7;
 
 /// One of them.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -49,11 +50,13 @@ impl Names<'_> {
     pub fn of_alone(&self, scheme: Scheme, entries: u32, levels: u32) -> Vec<Difference> {
         let is_early = |step| scheme.early().contains(&step);
         let entries = u64::from(entries);
-        let (drains, edges, nodes) = (entries + 1, u64::from(levels) - 1, u64::from(levels) - 2);
+        let (drains, edges) = (entries + 1, u64::from(levels) - 1);
         let late_roots = 1 + if is_early(Step::Root) { 0 } else { entries };
-        let again = u64::from(is_early(Step::Counter)) + if is_early(Step::Root) { nodes } else { 0 };
-        let written =
-            Moved { from_controller_bits: METADATA_LINES_OF_TUPLE * 8 * LINE_BYTES as u64, ..Moved::default() };
+        // Where the root knows of an entry, its drain looks at nothing above it, and writes its own bits of the counters.
+        let (verifying, again) =
+            if is_early(Step::Root) { (1, 0) } else { (drains, u64::from(is_early(Step::Counter))) };
+        let of_counters = if is_early(Step::Root) { COUNTER_BITS } else { LINE_BITS };
+        let written = Moved { from_controller_bits: LINE_BITS + of_counters, ..Moved::default() };
         let none = Operations::default();
         let all = [
             self.less(
@@ -64,11 +67,11 @@ impl Names<'_> {
             self.more(
                 "verified",
                 "counters and nodes that come from memory are hashed, to be compared with their parents",
-                Operations { hashed_lines: edges, ..none } * drains,
+                Operations { hashed_lines: edges, ..none } * verifying,
             ),
             self.more(
                 "counters-again",
-                "early counters come again with what is above them: memory has a line of them",
+                "early counters come again: memory has a line of them",
                 Operations { fetched_lines: again, ..none } * entries,
             ),
             self.more(
@@ -78,7 +81,7 @@ impl Names<'_> {
             ),
             self.more(
                 "written",
-                "the lines of counters and tags go to memory with that of data",
+                "counters and tags go to memory with the line of data: a line of each, or of early counters their own bits",
                 Operations { moved: written, ..none } * drains,
             ),
             self.more(
@@ -91,8 +94,15 @@ impl Names<'_> {
     }
 
     /// What all together differ by from each alone, where their lines share this.
-    pub fn of_together(&self, shared: Shared, alone: Operations, together: Operations) -> Vec<Difference> {
+    pub fn of_together(
+        &self,
+        scheme: Scheme,
+        shared: Shared,
+        (alone, together): (Operations, Operations),
+    ) -> Vec<Difference> {
         let Shared { covered, tags } = shared;
+        // Where the root is early, the store in flight alone has a path to bring.
+        let covered = if scheme.early().contains(&Step::Root) { 0 } else { covered };
         let none = Operations::default();
         let sharing = Operations { fetched_lines: covered + tags, hashed_lines: covered, ..none };
         // What makes room depends on the caches' sets: so that alone is no formula, but what is left over.

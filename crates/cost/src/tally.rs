@@ -17,6 +17,9 @@ pub fn work(operation: &Operation, moved: Operations) -> Operations {
         Operation::Store(..) | Operation::Persist(..) => {
             Operations { moved: Moved { from_controller_bits: LINE_BITS, ..none.moved }, ..none }
         }
+        Operation::PersistPart(.., bits) => {
+            Operations { moved: Moved { from_controller_bits: (*bits).into(), ..none.moved }, ..none }
+        }
         // One pad for a line, however many blocks. The blocks of a tag are the tag's.
         Operation::Pad(_, blocks) if blocks.purpose != Purpose::Tag => Operations { pads: 1, ..none },
         Operation::Mac | Operation::Hash => Operations { hashed_lines: 1, ..none },

@@ -106,6 +106,37 @@ impl fmt::Display for Role {
     }
 }
 
+/// Some bits of a line, which go to memory while it keeps the others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Part {
+    /// A one for each bit that goes there.
+    mask: Line,
+    /// What these bits are; the others are zeros.
+    content: Line,
+}
+
+impl Part {
+    /// The bits of a line that have a one in the mask.
+    pub fn of(mut line: Line, mask: Line) -> Part {
+        line.iter_mut().zip(mask).for_each(|(byte, mask)| *byte &= mask);
+        Part { mask, content: line }
+    }
+
+    /// How many bits they are.
+    pub fn bits(&self) -> u32 {
+        self.mask.iter().map(|byte| byte.count_ones()).sum()
+    }
+
+    /// What a slot holds once these bits are there.
+    pub fn over(&self, stored: Untrusted) -> Untrusted {
+        let mut line = stored.examine();
+        for (byte, (mask, content)) in line.iter_mut().zip(self.mask.iter().zip(self.content)) {
+            *byte = *byte & !mask | content;
+        }
+        Untrusted::with(line, stored.beside())
+    }
+}
+
 /// What memory answered: an attacker may have written it. A slot that nothing was ever written to is blank.
 ///
 /// Each line has 128 spare bits, where a design that wants to keeps the line's tag, as far as what holds them has room: ECC
@@ -147,5 +178,23 @@ impl From<Line> for Untrusted {
     /// A line whose spare bits are zero.
     fn from(line: Line) -> Untrusted {
         Untrusted::with(line, 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_changes_its_own_bits_and_no_others_and_nothing_beside_the_line() {
+        let mut mask = [0; 64];
+        (mask[3], mask[4]) = (0b1100_0000, 0b0000_0001);
+        let part = Part::of([0xff; 64], mask);
+        assert_eq!(part.bits(), 3);
+        let merged = part.over(Untrusted::with([0x12; 64], 7));
+        let mut expected = [0x12; 64];
+        (expected[3], expected[4]) = (0xd2, 0x13);
+        assert_eq!((merged.examine(), merged.beside()), (expected, 7));
+        assert_eq!(Part::of([0; 64], mask).over([0xff; 64].into()).examine()[3..5], [0x3f, 0xfe]);
     }
 }

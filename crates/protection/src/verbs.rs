@@ -5,7 +5,7 @@
 
 use crate::domain::Completion;
 use crate::placement::DataSlot;
-pub use crate::slot::{Role, Slot, Untrusted};
+pub use crate::slot::{Part, Role, Slot, Untrusted};
 pub use crypto::BlockCipher;
 use crypto::Nonce;
 pub use machine::dram::{Beats, Wanted};
@@ -312,6 +312,8 @@ pub trait MemoryVerbs {
     fn store(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()>;
     /// Writes a slot of memory as a part of the open tuple: it survives a loss of power once the tuple is complete.
     fn persist(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()>;
+    /// As [`MemoryVerbs::persist`], of some bits of a slot, which keeps the others. Returns what it holds then.
+    fn persist_part(&self, slot: Slot, role: Role, part: Part) -> impl Future<Output = Untrusted>;
     /// Waits until all that was persisted is in the persistence domain. Where the queue is a part of it, what was accepted
     /// is.
     fn fence(&self) -> impl Future<Output = ()>;

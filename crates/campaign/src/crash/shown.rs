@@ -26,6 +26,9 @@ impl Changes {
         let mut changes = Changes { operations: Vec::new(), spent: Vec::new() };
         for operation in asked {
             match operation {
+                Operation::PersistPart(role, slot, content, _) => {
+                    changes.operations.push(Operation::Persist(role, slot, content));
+                }
                 Operation::Spend(slot, keystream) => changes.spent.push((changes.operations.len(), slot, keystream)),
                 change if changes_memory(&change) => changes.operations.push(change),
                 _ => {}
@@ -84,7 +87,7 @@ fn with(ledger: &Ledger, spent: &[&Keystream]) -> Ledger {
 pub fn changes_memory(operation: &Operation) -> bool {
     match operation {
         Operation::Store(_, _, content) => !content.is_blank(),
-        Operation::Persist(..) | Operation::Fence | Operation::Complete(_) => true,
+        Operation::Persist(..) | Operation::PersistPart(..) | Operation::Fence | Operation::Complete(_) => true,
         _ => false,
     }
 }

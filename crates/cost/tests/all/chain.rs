@@ -151,7 +151,7 @@ fn each_operation_has_the_price_of_the_table_and_prices_add_up() {
     assert_eq!(moved(Moved { from_secpb_bits: 1, ..none }), 1_479_875);
     assert_eq!(energy(Operations { fetched_lines: 1, ..Operations::default() }), 718_592_000);
     assert_eq!(energy(Operations { hashed_lines: 1, ..Operations::default() }), 5_074_560_000);
-    assert_eq!(energy(Operations { pads: 1, ..Operations::default() }), 1_950_000_000);
+    assert_eq!(energy(Operations { pads: 1, ..Operations::default() }), 1_920_000_000);
     let (one, other) = (per_entry(0), per_entry(5));
     let mut both = one;
     both += other;

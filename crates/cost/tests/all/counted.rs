@@ -2,7 +2,7 @@
 
 use crate::{battery, papers};
 use cost::counted::{Drains, drains, drains_of};
-use cost::{Difference, Geometry, Operations, Profile, Question, Scheme, System, closed_form};
+use cost::{Difference, Geometry, Operations, Profile, Question, Scheme, Step, System, closed_form};
 use units::LineAddr;
 
 fn drained(scheme: Scheme, entries: u32, levels: u32) -> Drains {
@@ -59,7 +59,8 @@ fn what_differs_depends_on_what_is_early() {
         let found = drained(scheme, 4, 8).alone_differs;
         let names: Vec<&str> = found.iter().map(|difference| difference.name).collect();
         assert!(always.iter().all(|name| names.contains(name)), "{scheme}: {names:?}");
-        assert_eq!(names.contains(&"counters-again"), !scheme.early().is_empty(), "{scheme}");
+        let reads_counters = scheme.early().contains(&Step::Counter) && !scheme.early().contains(&Step::Root);
+        assert_eq!(names.contains(&"counters-again"), reads_counters, "{scheme}");
         for difference in &found {
             assert_eq!(difference.energy_nj < 0.0, difference.is_less, "{scheme}: {}", difference.name);
             assert_eq!(difference.is_less, difference.name == "edges", "{scheme}");
@@ -78,26 +79,44 @@ fn a_tuple_from_cold_caches_fetches_and_hashes_a_path_and_a_line_of_tags() {
 #[test]
 fn lines_of_the_worst_buffer_share_no_more_than_the_children_of_the_root() {
     // The root has 8 children: of 33 drains, 25 find theirs. All else is theirs alone, as there are 64 nodes below.
+    // With an early root only the store in flight has a path to bring, which nobody shares.
     for scheme in Scheme::all() {
-        let [shared] = drained(scheme, 32, 8).together_differs.try_into().unwrap();
+        let differs = drained(scheme, 32, 8).together_differs;
+        if scheme.early().contains(&Step::Root) {
+            assert_eq!(differs, []);
+            continue;
+        }
+        let [shared] = differs.try_into().unwrap();
         let none = Operations::default();
         assert_eq!((shared.name, shared.is_less), ("shared", true));
         assert_eq!(shared.operations, Operations { fetched_lines: 25, hashed_lines: 25, ..none });
     }
 }
 
+/// The nodes above 512 entries do not fit their cache. Drained by address, a node that makes room is not wanted again.
 #[test]
-fn a_path_for_each_of_many_entries_does_not_fit_the_caches_and_costs_more_than_sharing_saves() {
+fn all_together_never_cost_more_than_each_alone_however_many_they_are() {
     let profile = papers();
-    let found = drained(Scheme::all().next().unwrap(), 512, 8);
-    let names: Vec<&str> = found.together_differs.iter().map(|difference| difference.name).collect();
-    assert_eq!(names, ["shared", "room"]);
-    assert_differ(found.together, found.alone, &found.together_differs, "512 entries");
-    assert!(profile.energy(&found.together) > profile.energy(&found.alone));
+    for (scheme, entries) in Scheme::all().flat_map(|scheme| [8, 64, 512, 1000].map(|entries| (scheme, entries))) {
+        let found = drained(scheme, entries, 8);
+        assert!(found.together_differs.iter().all(|difference| difference.name == "shared"), "{scheme}, {entries}");
+        assert!(profile.energy(&found.together) <= profile.energy(&found.alone), "{scheme}, {entries}");
+    }
+}
+
+/// The paper charges an entry whose root is early for a tag at most; a drain verifies nothing that the root knows of.
+#[test]
+fn with_an_early_root_a_drain_costs_what_the_paper_charges_and_little_more() {
+    let millijoules = |name: &str| {
+        let scheme = Scheme::all().find(|scheme| scheme.to_string() == name).unwrap();
+        papers().energy(&drained(scheme, 32, 8).alone).millijoules()
+    };
+    assert!(millijoules("nogap") <= 0.2, "{}", millijoules("nogap"));
+    assert!(millijoules("cm") <= 0.4, "{}", millijoules("cm"));
 }
 
 #[test]
-fn lines_whose_nodes_meet_in_the_same_sets_cost_more_together_than_alone() {
+fn lines_whose_nodes_meet_in_the_same_sets_cost_no_more_than_others() {
     let profile = papers();
     let scheme = Scheme::all().next().unwrap();
     let geometry = Geometry::of(scheme, &profile, 8).unwrap();
@@ -109,7 +128,7 @@ fn lines_whose_nodes_meet_in_the_same_sets_cost_more_together_than_alone() {
     assert_eq!((found.alone, &found.alone_differs), (spread.alone, &spread.alone_differs));
     assert_differ(found.together, found.alone, &found.together_differs, "in the same sets");
     let millijoules = |operations| profile.energy(&operations).millijoules();
-    assert_eq!(format!("{:.2}", millijoules(found.together)), "3.35");
+    assert_eq!(format!("{:.2}", millijoules(found.together)), "2.69");
     assert_eq!(format!("{:.2}", millijoules(found.alone)), "2.84");
 }
 

@@ -62,7 +62,9 @@ impl Loss {
             }
             match operation {
                 Operation::Store(_, slot, content) => domain.store(*slot, *content),
-                Operation::Persist(_, slot, content) => domain.persist(*slot, *content),
+                Operation::PersistPart(_, slot, content, _) | Operation::Persist(_, slot, content) => {
+                    domain.persist(*slot, *content)
+                }
                 Operation::Complete(registers) => domain.complete(registers),
                 _ => {}
             }

@@ -55,6 +55,14 @@ fn bits_count(counters: &Counters, line: &Line) -> Checked {
     })
 }
 
+/// Where a counter that has advanced has bits of its own, memory has the line with these bits alone.
+fn part(counters: &Counters, (before, after): (&Line, &Line), position: usize, counter: Counter) -> Checked {
+    let part = counters.part(position, counter);
+    hold(part.is_none_or(|part| part.over((*before).into()).examine() == *after), || {
+        format!("the bits of position {position} alone do not make the line of counters what a write made it")
+    })
+}
+
 /// Writes positions in some order and looks at all after each write.
 fn life(counters: &Counters, start: Line, which: u64) -> Checked {
     let mut line = start;
@@ -68,7 +76,10 @@ fn life(counters: &Counters, start: Line, which: u64) -> Checked {
         let before = line;
         let position = pattern(which, write, all.len() as u64, &mut random);
         let renewed = match counters.advance(&mut line, position) {
-            Ok(_) => position..position + 1,
+            Ok(counter) => {
+                part(counters, (&before, &line), position, counter)?;
+                position..position + 1
+            }
             Err(overflow) => {
                 hold(line == before, || "an overflow changed the line by itself".into())?;
                 line = counters.renew(&line, position, &overflow, random.word());

@@ -21,12 +21,13 @@ mod split;
 mod steady;
 
 use crate::planted::{Bug, Planted};
+use crate::slot::Part;
 use crypto::COUNTER_BITS;
 use serde::{Deserialize, Serialize};
 pub use split::Split;
 use std::ops::Range;
 pub use steady::Steady;
-use units::{Line, LineAddr};
+use units::{Line, LineAddr, ZERO_LINE};
 
 /// The effective counter of one line: how often it was written, or more. Below 2^[`COUNTER_BITS`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -169,6 +170,20 @@ impl Counters {
             Organisation::Page => page::read(counters, position),
             Organisation::Random => random::read(counters, position),
         })
+    }
+
+    /// The bits of a line of counters that one position alone has, when its counter is this; nothing of organisations whose
+    /// positions share more than a major.
+    pub fn part(&self, position: usize, counter: Counter) -> Option<Part> {
+        let (start, width) = match &self.organisation {
+            Organisation::Monolithic => monolithic::field(position),
+            Organisation::Split(split) => split.field(position),
+            _ => return None,
+        };
+        let (mut mask, mut content) = (ZERO_LINE, ZERO_LINE);
+        bits::set(&mut mask, start, width, bits::max(width));
+        bits::set(&mut content, start, width, counter.0 as u64 & bits::max(width));
+        Some(Part::of(content, mask))
     }
 
     /// Moves the counter at a position on.

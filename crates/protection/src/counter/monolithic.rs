@@ -18,6 +18,11 @@ const COUNTER_BITS: u32 = 56;
 /// Where the MAC begins, and its length in bits.
 pub(super) const MAC_FIELD: (usize, u32) = (POSITIONS * COUNTER_BITS as usize, 56);
 
+/// Where the counter of a position begins, and its length in bits.
+pub(super) fn field(position: usize) -> (usize, u32) {
+    (position * COUNTER_BITS as usize, COUNTER_BITS)
+}
+
 pub(super) fn read(line: &Line, position: usize) -> u128 {
     bits::get(line, position * COUNTER_BITS as usize, COUNTER_BITS).into()
 }

@@ -61,6 +61,11 @@ impl Split {
         (LINE_BYTES * 8 - self.mac_bits as usize, self.mac_bits)
     }
 
+    /// Where the minor of a position begins, and its length in bits.
+    pub(super) fn field(&self, position: usize) -> (usize, u32) {
+        (self.minor_at(position), self.minor_bits)
+    }
+
     fn minor_at(&self, position: usize) -> usize {
         MAJOR_BITS as usize + position * self.minor_bits as usize
     }

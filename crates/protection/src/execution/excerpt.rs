@@ -4,9 +4,10 @@
 //! an excerpt costs nothing where there is none. Outside the window, a span is looked at and dropped before it has a name.
 
 use crate::execution::Timed;
-use crate::execution::explained::{Explained, Watch};
+use crate::execution::explained::Explained;
 use crate::execution::keep::{Keep, Piece};
 use crate::execution::operation::Operation;
+use crate::execution::watch::Watch;
 use crate::verbs::Verbs;
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};

@@ -6,7 +6,9 @@
 use crate::domain::Completion;
 use crate::execution::keep::{Everything, Keep, Piece, Unit};
 use crate::execution::operation::Operation;
+use crate::execution::watch::{Account, Watch};
 use crate::placement::DataSlot;
+use crate::slot::Part;
 use crate::verbs::{
     AesUnits, Arriving, Beats, Blocks, Cache, EngineVerbs, Exit, ExitVerbs, Fault, Keystream, Known, Leg, LockName,
     LockVerbs, MemoryVerbs, Offered, Passing, Plaintext, Purpose, Role, Slot, TransitVerbs, Untrusted, Verbs, Wanted,
@@ -15,35 +17,7 @@ use crypto::BlockCipher;
 use sim::lock::Mode;
 use sim::span::{Cause, Span, Verb};
 use std::future::Future;
-use units::{Duration, Line, LineAddr, Time, WORD_BYTES, Words};
-
-/// What can be said of a verb that has returned.
-#[derive(Clone, Copy, Default)]
-pub struct Account {
-    /// What it had to wait for.
-    pub waited_for: Option<Cause>,
-    /// A word on how it went.
-    pub outcome: Option<&'static str>,
-    /// When its work was done, if the access that began it may have come for it later.
-    pub done: Option<Time>,
-    /// How long the unit that did it was at work for others first.
-    pub waited: Duration,
-    /// Of a read of memory that moved a line: when the last of it had arrived.
-    pub data: Option<Time>,
-}
-
-/// What a mode of execution can say about itself; without a clock, nothing.
-pub trait Watch {
-    /// The present instant.
-    fn now(&self) -> Time {
-        Time::ZERO
-    }
-
-    /// What can be said of the verb that has just returned; it is said once.
-    fn account(&self) -> Account {
-        Account::default()
-    }
-}
+use units::{Line, LineAddr, Time, WORD_BYTES, Words};
 
 /// A way to run whose work is kept.
 pub struct Explained<V, K = Everything> {
@@ -172,11 +146,15 @@ impl<V: Verbs + Watch, K: Keep> MemoryVerbs for Explained<V, K> {
 
     fn persist(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()> {
         self.note(|| Operation::Persist(role, slot, content));
-        self.record(
-            (Verb::Persist, Unit::Memory(slot)),
-            move || role.to_string(),
-            self.inside.persist(slot, role, content),
-        )
+        let persisted = self.inside.persist(slot, role, content);
+        self.record((Verb::Persist, Unit::Memory(slot)), move || role.to_string(), persisted)
+    }
+
+    async fn persist_part(&self, slot: Slot, role: Role, part: Part) -> Untrusted {
+        let persisted = self.inside.persist_part(slot, role, part);
+        let merged = self.record((Verb::Persist, Unit::Memory(slot)), move || role.to_string(), persisted).await;
+        self.note(|| Operation::PersistPart(role, slot, merged, part.bits()));
+        merged
     }
 
     async fn fence(&self) {

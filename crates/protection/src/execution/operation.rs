@@ -13,6 +13,8 @@ pub enum Operation {
     Store(Role, Slot, Untrusted),
     /// Wrote these bytes to a slot as a part of the open tuple.
     Persist(Role, Slot, Untrusted),
+    /// Wrote so many bits of a slot as a part of the open tuple, which then holds this.
+    PersistPart(Role, Slot, Untrusted, u32),
     /// All that was persisted before has arrived.
     Fence,
     /// Completed the open tuple and set the registers.

@@ -7,13 +7,13 @@
 mod verbs;
 
 use crate::domain::{Completion, Registers};
-use crate::execution::explained::Account;
 use crate::execution::overflows::Overflows;
 use crate::execution::pins::Pins;
 use crate::execution::private::Patience;
 use crate::execution::reads::{Progress, ReadPart};
 use crate::execution::units::Units;
 use crate::execution::waits::{cause_of, word_for};
+use crate::execution::watch::Account;
 use crate::execution::windows::Windows;
 use crate::execution::{CipherEngine, Engines, OverflowLimits, Receiver, TimedCounters, Watch};
 use crate::ledger::{Ledger, Reuse};

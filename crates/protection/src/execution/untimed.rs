@@ -4,6 +4,7 @@
 
 use crate::domain::Completion;
 use crate::placement::DataSlot;
+use crate::slot::Part;
 use crate::verbs::{
     AesUnits, Arriving, Beats, Blocks, Cache, EngineVerbs, Exit, ExitVerbs, Fault, Keystream, Known, Leg, LockName,
     LockVerbs, MemoryVerbs, Offered, Passing, Plaintext, Role, Slot, TransitVerbs, Untrusted, Wanted,
@@ -21,6 +22,10 @@ pub trait Untimed {
     fn outcomes(&self) -> &Self::Outcomes;
     /// What a slot holds.
     fn read(&self, slot: Slot) -> Untrusted;
+    /// What memory keeps of a slot beside the bits that are written: it does not cross the pins.
+    fn kept(&self, slot: Slot) -> Untrusted {
+        self.read(slot)
+    }
     /// A slot holds this from now on; a blank stays blank.
     fn write(&self, slot: Slot, role: Role, content: Untrusted);
     /// As [`MemoryVerbs::start_up`].
@@ -69,6 +74,12 @@ impl<U: Untimed> MemoryVerbs for U {
     fn persist(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()> {
         self.write(slot, role, content);
         ready(())
+    }
+
+    fn persist_part(&self, slot: Slot, role: Role, part: Part) -> impl Future<Output = Untrusted> {
+        let merged = part.over(self.kept(slot));
+        self.write(slot, role, merged);
+        ready(merged)
     }
 
     fn fence(&self) -> impl Future<Output = ()> {

@@ -44,6 +44,11 @@ impl Metadata {
     pub async fn write_back_leaving<V: Verbs>(&self, verbs: &V) {
         let update = Update { metadata: self, verbs };
         while let Some(slot) = self.on_chip(|chip| chip.caches.departures.claim()) {
+            let is_node = matches!(self.layout.place(slot).0, Role::Node(_));
+            if is_node && self.on_chip(|chip| !chip.power.writes_back(slot)) {
+                self.on_chip(|chip| chip.caches.departures.end(slot));
+                continue;
+            }
             if let Err(fault) = Box::pin(update.write_back(slot)).await {
                 self.on_chip(|chip| chip.power.reported());
                 verbs.fault(fault);

@@ -1,5 +1,7 @@
 //! What losses of power, and what stopped a write half-way, leave for the chip to know.
 
+use crate::slot::Slot;
+use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use units::LineAddr;
 
@@ -14,6 +16,9 @@ pub struct Power {
     pub halted: bool,
     /// What the battery has met so far; nothing while there is power.
     on_battery: Option<Met>,
+    /// Nodes of the tree that the battery has still to update, with how often. Recovery computes all nodes from the counters, so
+    /// memory needs none.
+    needed: Option<FxHashMap<Slot, u32>>,
     /// Whether the register of the root is outdated, where durable caches have changed memory.
     root_outdated: bool,
     /// Lines whose durable stores a battery could not take to memory: they are refused until they are written again.
@@ -32,6 +37,31 @@ impl Power {
     /// Power has failed, and a battery begins its work.
     pub fn fails(&mut self) {
         self.on_battery = Some(Met::Nothing);
+    }
+
+    /// The battery has these nodes to update, each as often as it is named.
+    pub fn needs(&mut self, nodes: impl Iterator<Item = Slot>) {
+        let mut needed = FxHashMap::default();
+        nodes.for_each(|node| *needed.entry(node).or_default() += 1);
+        self.needed = Some(needed);
+    }
+
+    /// These nodes were updated once more.
+    pub fn updated(&mut self, nodes: impl Iterator<Item = Slot>) {
+        let Some(needed) = &mut self.needed else { return };
+        for node in nodes {
+            if let Some(times) = needed.get_mut(&node) {
+                *times -= 1;
+                if *times == 0 {
+                    needed.remove(&node);
+                }
+            }
+        }
+    }
+
+    /// Whether memory has to get a node that leaves the chip.
+    pub fn writes_back(&self, node: Slot) -> bool {
+        self.needed.as_ref().is_none_or(|needed| needed.contains_key(&node))
     }
 
     /// Something was reported.

@@ -136,6 +136,10 @@ impl Scheme {
         let outcome =
             self.metadata.edit(verbs, slot, Role::Counter, |counters| *counters = self.counters.aged(age)).await;
         self.finish(verbs, outcome).await;
+        if self.persistence.exists() {
+            // A long life of durable writes has brought them to memory too.
+            self.metadata.flush(verbs).await;
+        }
     }
 
     /// Folds all other roots into the tree's own, as a machine must that keeps no more than that one line.

@@ -2,10 +2,11 @@
 
 use super::{Timed, pass};
 use crate::domain::Completion;
-use crate::execution::explained::Account;
 use crate::execution::reads::{ReadPart, part_of};
+use crate::execution::watch::Account;
 use crate::execution::windows::Settled;
 use crate::placement::DataSlot;
+use crate::slot::Part;
 use crate::verbs::{
     AesUnits, Arriving, Beats, Blocks, Cache, EngineVerbs, Exit, ExitVerbs, Fault, Keystream, Known, Leg, LockName,
     LockVerbs, MemoryVerbs, Offered, Passing, Plaintext, Role, Slot, TransitVerbs, Untrusted, Wanted,
@@ -57,6 +58,13 @@ impl MemoryVerbs for Timed {
     /// As long as any write: what a loss of power leaves follows from the order ([`domain`](crate::domain)).
     fn persist(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()> {
         self.store(slot, role, content)
+    }
+
+    /// As long as any write: what memory keeps is masked out.
+    async fn persist_part(&self, slot: Slot, role: Role, part: Part) -> Untrusted {
+        let merged = part.over(self.memory.media.borrow().read(slot));
+        self.store(slot, role, merged).await;
+        merged
     }
 
     fn fence(&self) -> impl Future<Output = ()> {

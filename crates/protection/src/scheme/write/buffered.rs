@@ -33,6 +33,7 @@ use crate::planted::Bug;
 use crate::scheme::Scheme;
 use crate::scheme::access::Access;
 use crate::slot::{Role, Slot};
+use crate::tree::Node;
 use crate::verbs::{Fault, LockName, Verbs};
 use sim::join;
 use sim::lock::Mode;
@@ -81,22 +82,43 @@ impl<'a> PersistBuffer<'a> {
         self.0.finish(verbs, outcome.await).await;
     }
 
-    /// Power has failed, and the battery does what it is there for: every entry leaves, the oldest first. Also on a chip that has
-    /// halted: what it had given up is no part of what others need. An entry that cannot leave is noted in a register.
+    /// Power has failed, and the battery does what it is there for: every entry leaves. Also on a chip that has halted: what it
+    /// had given up is no part of what others need. An entry that cannot leave is noted in a register. They leave by address, so
+    /// that a node of the tree is seldom wanted again once it has made room: then it goes nowhere.
     pub async fn drain_on_battery<V: Verbs>(&self, verbs: &V) {
         let mut lines = self.lines();
+        lines.sort_unstable();
         if self.0.planted.has(Bug::BatteryStopsEarly) {
             lines.pop();
         }
         self.0.on_chip(|chip| chip.power.fails());
+        self.plan(&lines);
         for line in lines {
             let outcome = match self.0.persistence.battery(self.0.planted) {
                 Battery::Tuples => Box::pin(Tuple::new(self.0, verbs).drain(line)).await,
                 Battery::Data => move_data(Access::new(self.0, verbs, line)).await,
             };
             self.0.finish(verbs, outcome).await;
+            self.0.on_chip(|chip| chip.power.updated(self.nodes_above(line)));
         }
         self.note_lost(verbs);
+    }
+
+    /// Which nodes the drains of these lines update, where only counters have nodes above them.
+    fn plan(&self, lines: &[LineAddr]) {
+        if self.0.metadata.tree().is_some_and(|tree| !tree.covers(Role::Tag)) {
+            let nodes = lines.iter().flat_map(|line| self.nodes_above(*line));
+            self.0.on_chip(|chip| chip.power.needs(nodes));
+        }
+    }
+
+    /// The nodes in memory above a line's counters, from the lowest up.
+    fn nodes_above(&self, line: LineAddr) -> impl Iterator<Item = Slot> + '_ {
+        let above = |slot: Slot| match self.0.metadata.parent(slot)?.node {
+            Node::Stored(above) => Some(above),
+            Node::Root(_) => None,
+        };
+        std::iter::successors(self.0.counter_slot(line).and_then(above), move |slot| above(*slot))
     }
 
     /// Notes which lines are still resident, whose stores end with the battery, beside those that were lost before.

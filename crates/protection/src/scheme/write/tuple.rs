@@ -32,13 +32,13 @@ use crate::planted::Bug;
 use crate::scheme::Scheme;
 use crate::scheme::access::Access;
 use crate::scheme::renew::Renewer;
-use crate::slot::{Role, Slot, Untrusted};
+use crate::slot::{Part, Role, Slot, Untrusted};
 use crate::stages::Stages;
 use crate::verbs::{Fault, LockName, Verbs};
 use crypto::Tag;
 use sim::lock::Mode;
 use sim::{join, join_all};
-use units::{Line, LineAddr};
+use units::{Line, LineAddr, ZERO_LINE};
 
 /// How far a renewal may have come.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -196,9 +196,12 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         root_knows: bool,
     ) -> Result<(), Fault> {
         let metadata = &self.scheme.metadata;
-        let mut counters = Lines::new();
-        for slot in writes.iter().filter_map(|write| write.access.counter_slot()) {
-            counters.insert(slot, metadata.get(self.verbs, slot, Role::Counter).await?);
+        let (mut counters, mut parts) = (Lines::new(), Vec::new());
+        for (write, slot) in writes.iter().filter_map(|write| Some((write, write.access.counter_slot()?))) {
+            match self.own_part(write).filter(|_| root_knows) {
+                Some(part) => parts.push((slot, part)),
+                None => drop(counters.insert(slot, metadata.get(self.verbs, slot, Role::Counter).await?)),
+            }
         }
         let sealing = writes.iter().map(Write::seal);
         let climbing = async {
@@ -210,14 +213,27 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         };
         let (_, reached) = join!(join_all(sealing), climbing);
         let renewal = renewal.cloned().map_or(Renewing::AsBefore, Renewing::Begins);
-        self.complete(writes, &counters, Completion { renewal, ..reached? }).await
+        self.complete(writes, (&counters, &parts), Completion { renewal, ..reached? }).await
     }
 
-    /// Persists lines with these counters and their tags, and completes the tuple. The last stage must be held.
+    /// The bits of a line's counter that are its own, of an entry that has it. The root knows of it, so nothing has to be compared
+    /// with what memory has of the others: recovery refuses what is not as the root has it.
+    fn own_part(&self, write: &Write<'a, V>) -> Option<Part> {
+        let (scheme, counter) = (self.scheme, *write.counter.get()?);
+        let slot = write.access.counter_slot()?;
+        // Where blank counters stand for others, or have a MAC, the line goes whole.
+        let is_blank_zero = scheme.metadata.begun(slot, Role::Counter, &ZERO_LINE) == ZERO_LINE;
+        let whole = !is_blank_zero || scheme.counters.embedded_mac_bits() > 0;
+        let position = scheme.counters.position(write.access.line());
+        scheme.counters.part(position, counter).filter(|_| !whole)
+    }
+
+    /// Persists lines with these counters, or parts of lines of counters, and their tags, and completes the tuple. The last stage
+    /// must be held.
     async fn complete(
         &self,
         writes: &[Write<'a, V>],
-        counters: &Lines,
+        (counters, parts): (&Lines, &[(Slot, Part)]),
         mut completion: Completion,
     ) -> Result<(), Fault> {
         let (scheme, verbs, planted) = (self.scheme, self.verbs, self.scheme.planted);
@@ -246,7 +262,10 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         if planted.has(Bug::CompleteBeforePersist) {
             verbs.complete(completion.clone());
         }
-        join_all(lines.iter().map(|(slot, role, content)| verbs.persist(*slot, *role, *content))).await;
+        let parts = if planted.has(Bug::CounterNotPersisted) { &[] } else { parts };
+        let whole = join_all(lines.iter().map(|(slot, role, content)| verbs.persist(*slot, *role, *content)));
+        let merged = join_all(parts.iter().map(|(slot, part)| verbs.persist_part(*slot, Role::Counter, *part)));
+        let (_, merged) = join!(whole, merged);
         if !planted.has(Bug::FenceDropped) {
             verbs.fence().await;
         }
@@ -262,6 +281,8 @@ impl<'a, V: Verbs> Tuple<'a, V> {
             scheme.metadata.on_chip(|chip| chip.caches.written_through(*role, *slot, &content.examine()));
         };
         metadata.for_each(written);
+        let merged = parts.iter().zip(merged).map(|((slot, _), merged)| (*slot, Role::Counter, merged));
+        merged.for_each(|part| written(&part));
         Ok(())
     }
 
@@ -320,7 +341,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
             if !writes.is_empty() {
                 self.complete(
                     &writes,
-                    &Lines::new(),
+                    (&Lines::new(), &[]),
                     with(if registered { Renewing::AsBefore } else { Renewing::Ends }),
                 )
                 .await?;
