@@ -20,7 +20,7 @@ COLUMNS_MAX = 100
 def test_the_table_has_all_systems_with_what_the_paper_prints_and_fits_a_screen(casemate: Casemate) -> None:
     said = casemate("cost", "secpb")
     assert said.code == 0
-    for words in ("cobcm", "4.894", "4.89", "obcm", "+0.23 %", "3,706.1", "11,082.0", "149.32", "53.6", "1.762 mJ"):
+    for words in ("cobcm", "4.891", "4.89", "obcm", "-0.16 %", "3,699.9", "11,075.8", "149.32", "53.6", "1.761 mJ"):
         assert words in said.out
     assert "section VI.C says 4.92 mm3 where Table V has 4.89" in said.out
     assert max(len(line.rstrip()) for line in said.out.splitlines()) <= COLUMNS_MAX
@@ -37,19 +37,19 @@ def test_operations_say_what_each_step_takes_off_a_drain(casemate: Casemate) -> 
 def test_the_closed_form_stands_next_to_what_was_counted_of_the_same_drain(casemate: Casemate) -> None:
     said = casemate("cost", "secpb", "--scheme", "cobcm", "--scheme", "nogap", "--scheme", "bbb")
     rows = [line.split() for line in said.out.splitlines() if line.startswith((" cobcm ", " nogap ", " bbb "))]
-    assert ["cobcm", "1.762", "mJ", "2.838", "mJ", "2.694", "mJ", "4.894", "7.884", "7.482"] in rows
-    assert ["nogap", "101.5", "uJ", "1.502", "mJ", "1.357", "mJ", "0.282", "4.173", "3.771"] in rows
+    assert ["cobcm", "1.761", "mJ", "2.837", "mJ", "2.693", "mJ", "4.891", "7.882", "7.479"] in rows
+    assert ["nogap", "101.5", "uJ", "181.2", "uJ", "181.2", "uJ", "0.2819", "0.5034", "0.5034"] in rows
     assert max(len(line.rstrip()) for line in said.out.splitlines()) <= COLUMNS_MAX
     closed = casemate("cost", "secpb", "--scheme", "cobcm", "--closed-form")
     assert "carried out" not in closed.out
-    assert "4.894" in closed.out
+    assert "4.891" in closed.out
 
 
 def test_what_a_drain_does_beyond_the_closed_form_is_named(casemate: Casemate) -> None:
-    said = casemate("cost", "secpb", "--scheme", "cm", "--counted")
+    said = casemate("cost", "secpb", "--scheme", "obcm", "--scheme", "cm", "--counted")
     rows = [line.split() for line in said.out.splitlines()]
-    assert ["each", "alone", "8,481", "264", "271", "1", "1.665", "mJ"] in rows
-    assert ["+", "counters-again", "+224", "+161.0", "uJ"] in rows
+    assert ["each", "alone", "6,397.875", "40", "47", "1", "343.6", "uJ"] in rows
+    assert ["+", "counters-again", "+32", "+22.99", "uJ"] in rows
     assert ["-", "edges", "-1", "-5.075", "uJ"] in rows
     assert ["-", "shared", "-25", "-25", "-144.8", "uJ"] in rows
     assert "edges: the paper hashes once a level" in said.out
@@ -69,8 +69,9 @@ def test_counted_energies_are_the_closed_forms_but_for_the_named_differences() -
         assert alone.energy_nj == pytest.approx(row.energy_nj + named)
         shared = sum(by.energy_nj for by in together.differences)
         assert together.energy_nj == pytest.approx(alone.energy_nj + shared)
-        assert shared < 0.0
-        assert {by.name for by in together.differences} == {"shared"}
+        # With an early root only the store in flight brings a path, which no other drain shares.
+        assert [by.name for by in together.differences] == ([] if row.system in ("cm", "m", "nogap") else ["shared"])
+        assert shared <= 0.0
         assert all((by.energy_nj < 0.0) == by.is_less for by in alone.differences)
         assert [size.printed_mm3 for size in alone.sizes] == [None, None]
     assert told

@@ -320,9 +320,11 @@ def test_a_loss_of_power_ends_as_claimed_and_its_example_can_be_seen_again(casem
         "harmless",
         "hidden",
         "detected",
+        "not-applicable",
+        "not-applicable",
         "unrecoverable + leaked",
     ]
-    assert [row.worst for row in volatile.rows] == ["unrecoverable", *["not-applicable"] * 4]
+    assert [row.worst for row in volatile.rows] == ["unrecoverable", *["not-applicable"] * 6]
     assert durable.memories > durable.torn
     assert durable.tampered > 0
     assert durable.rows[0].example is not None

@@ -81,7 +81,7 @@ impl Names<'_> {
             ),
             self.more(
                 "written",
-                "counters and tags go to memory with the line of data: a line of each, or of early counters their own bits",
+                "lines of counters and tags go to memory too; with an early root, 7 bits of counters alone",
                 Operations { moved: written, ..none } * drains,
             ),
             self.more(

@@ -164,7 +164,9 @@ impl<V: Verbs + Watch, K: Keep> MemoryVerbs for Explained<V, K> {
 
     fn complete(&self, completion: Completion) {
         self.note(|| Operation::Complete(completion.clone()));
-        self.mark(Verb::Complete, || "tuple".to_owned());
+        if !completion.outdates_root {
+            self.mark(Verb::Complete, || "tuple".to_owned());
+        }
         self.inside.complete(completion);
     }
 

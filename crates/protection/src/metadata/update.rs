@@ -104,7 +104,12 @@ impl<V: Verbs> Update<'_, V> {
             match self.update_parent(slot, &departure).await? {
                 Updated::Vouches(voucher) => self.store_metadata((slot, role), &departure, voucher).await,
                 Updated::Nothing => {}
-                Updated::Exhausted => return Err(Fault::Exhausted(slot.on_chip())),
+                Updated::Exhausted => {
+                    if self.metadata.planted.has(Bug::ExhaustedLineDropped) {
+                        self.metadata.on_chip(|chip| chip.caches.departures.end(slot));
+                    }
+                    return Err(Fault::Exhausted(slot.on_chip()));
+                }
                 Updated::Overflow(parent, positions) => {
                     drop(guard);
                     self.renew_children(parent, positions).await?;

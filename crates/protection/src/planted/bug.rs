@@ -359,4 +359,12 @@ bugs! {
     RootOutlivesSession,
     /// After recovery a blank line gets what the machine started with.
     BootsAfterRecovery,
+    /// Observers are let in to memory behind a chip that has halted as if it had everything.
+    HaltedIsConsistent,
+    /// A line of metadata whose parent's counter is exhausted is dropped, although memory does not have it.
+    ExhaustedLineDropped,
+    /// The table of frequent values learns from lines that are refused.
+    RefusedLinesLearned,
+    /// Where several lines are under a tag, what a renewal encrypts again does not reach the ledger.
+    GroupedRenewalUnspent,
 }

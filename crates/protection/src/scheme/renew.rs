@@ -188,7 +188,9 @@ impl<'a, V: Verbs> Renewer<'a, V> {
         let reseal = |(at, stored): &mut (DataSlot, Untrusted)| {
             let plaintext = codec.decrypt(*at, scheme.version(old, at.line()), stored);
             let sealed = codec.encrypt(*at, scheme.version(new, at.line()), Bitmap::NONE, &plaintext);
-            codec.spend_pad(verbs, &sealed);
+            if !scheme.planted.has(Bug::GroupedRenewalUnspent) {
+                codec.spend_pad(verbs, &sealed);
+            }
             *stored = sealed.ciphertext.into();
             sealed
         };

@@ -28,6 +28,7 @@ mod owners;
 mod places;
 mod recoveries;
 mod registers;
+mod scenes;
 mod speculation;
 mod trees;
 mod version_trees;
@@ -134,6 +135,7 @@ fn no_planted_bug_is_forgotten() {
         .chain(keys::BUGS)
         .chain(one_key::BUGS)
         .chain(crowds::BUGS)
+        .chain(scenes::BUGS)
         .chain(Bug::ONLY_IN_THE_KIT.iter().copied());
     let caught: BTreeSet<Bug> = here.chain(Bug::AFTER_LOSSES.iter().copied()).collect();
     assert!(caught.into_iter().eq(BTreeSet::from_iter(Bug::ALL.iter().copied())));

@@ -28,6 +28,9 @@ impl<V: Verbs> Read<'_, V> {
                 if verdict.is_ok() || scheme.planted.has(Bug::ReleaseBeforeVerdict) {
                     verbs.release(at.line(), plaintext, Exit::Controller);
                 }
+                if scheme.planted.has(Bug::RefusedLinesLearned) {
+                    self.opened(&plaintext.bytes);
+                }
                 verdict?;
                 self.opened(&plaintext.bytes);
             }

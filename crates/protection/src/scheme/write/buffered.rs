@@ -29,7 +29,7 @@ use crate::counter::Overflow;
 use crate::domain::Completion;
 use crate::metadata::Lines;
 use crate::persistence::{Battery, Early, Step};
-use crate::planted::Bug;
+use crate::planted::{Bug, Planted};
 use crate::scheme::Scheme;
 use crate::scheme::access::Access;
 use crate::slot::{Role, Slot};
@@ -134,6 +134,11 @@ impl<'a> PersistBuffer<'a> {
     /// The lines that are resident, the oldest first.
     pub fn lines(&self) -> Vec<LineAddr> {
         self.0.pending.entries.borrow().all().iter().map(|entry| entry.line).collect()
+    }
+
+    /// A deliberate weakness, or none.
+    pub(super) fn planted(&self) -> Planted {
+        self.0.planted
     }
 
     /// Whether the chip changes nothing in memory any more.

@@ -29,6 +29,7 @@ use units::{Line, LineAddr};
 /// Memory is about to change behind the root of durable caches.
 pub(super) fn outdate_root<V: Verbs>(scheme: &Scheme, verbs: &V) {
     let outdates = scheme.persistence.point == Point::Caches
+        && scheme.metadata.tree().is_some()
         && !scheme.planted.has(Bug::RootOutlivesSession)
         && scheme.on_chip(|chip| chip.power.outdates_root());
     if outdates {

@@ -9,6 +9,7 @@
 //! on: all entries leave, of whatever process (*drain-all*, the paper's choice), so that entries need no tags of processes.
 
 use super::PersistBuffer;
+use crate::planted::Bug;
 use crate::verbs::Verbs;
 
 /// How an observer of memory is let in.
@@ -45,7 +46,9 @@ impl PersistBuffer<'_> {
                 break;
             }
         }
+        let halted = self.has_halted() && self.planted().has(Bug::HaltedIsConsistent);
         match self.lines().len() {
+            _ if halted => Sight::Consistent,
             0 => Sight::Consistent,
             entries => Sight::Behind { entries },
         }
