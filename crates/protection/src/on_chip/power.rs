@@ -14,8 +14,10 @@ pub struct Power {
     pub recovered: bool,
     /// A tuple was given up half-way, so the chip is ahead of what is durable: nothing changes memory until power returns.
     pub halted: bool,
-    /// What the battery has met so far; nothing while there is power.
-    on_battery: Option<Met>,
+    /// Whether power has failed, and a battery is at work.
+    on_battery: bool,
+    /// Whether anything was reported since power came: a write under way may have come to nothing by that.
+    faulted: bool,
     /// Nodes of the tree that the battery has still to update, with how often. Recovery computes all nodes from the counters, so
     /// memory needs none.
     needed: Option<FxHashMap<Slot, u32>>,
@@ -25,18 +27,10 @@ pub struct Power {
     lost: BTreeSet<LineAddr>,
 }
 
-/// What a battery has met.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Met {
-    Nothing,
-    /// Something was reported: it has not done all that it was there for.
-    Fault,
-}
-
 impl Power {
     /// Power has failed, and a battery begins its work.
     pub fn fails(&mut self) {
-        self.on_battery = Some(Met::Nothing);
+        self.on_battery = true;
     }
 
     /// The battery has these nodes to update, each as often as it is named.
@@ -66,19 +60,17 @@ impl Power {
 
     /// Something was reported.
     pub fn reported(&mut self) {
-        if self.on_battery.is_some() {
-            self.on_battery = Some(Met::Fault);
-        }
+        self.faulted = true;
     }
 
-    /// Whether the battery has met no fault.
+    /// Whether nothing was reported since power came.
     pub fn met_no_fault(&self) -> bool {
-        self.on_battery != Some(Met::Fault)
+        !self.faulted
     }
 
     /// Whether memory may not be changed: the chip has halted, and power has not failed since.
     pub fn changes_nothing(&self) -> bool {
-        self.halted && self.on_battery.is_none()
+        self.halted && !self.on_battery
     }
 
     /// Memory is about to change behind the root in its register; whether the register has to be told.

@@ -10,6 +10,8 @@
 //! tree that is updated lazily hears of a line when it leaves the chip; and the root that vouches for it goes to its register.
 //! So recovery finds a memory that has all stores.
 //!
+//! No root is saved either if anything was reported in the session: a line on its way from the caches may have come to nothing.
+//!
 //! The first write after power came outdates the register, for memory is about to change behind its root; only a battery that
 //! has taken everything to memory sets it again. So memory is refused if the battery does not last or meets a fault, and whatever
 //! an earlier session left is refused with it.
@@ -71,7 +73,7 @@ impl<'a> DurableCaches<'a> {
             let root = scheme.on_chip(|chip| {
                 let has_left = despite_faults || chip.power.met_no_fault() && chip.caches.departures.is_empty();
                 let root = if save_any { Some(&*chip.root) } else { chip.vouching_root() };
-                root.filter(|_| has_left).map(Box::from)
+                root.filter(|_| has_left || save_any).map(Box::from)
             });
             verbs.complete(Completion { root, ..Completion::default() });
         }
