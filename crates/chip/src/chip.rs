@@ -178,13 +178,18 @@ impl Chip {
             journey.changed = true;
             return;
         }
-        self.cores.recall(line);
-        self.llc.borrow_mut().invalidate(line);
+        self.give_up(line);
         // What waits for a persist buffer goes there in its turn.
         if in_memory && !self.shadow.borrow().keeps(line) {
             self.count(|counters| counters.foreign_writes += 1);
             self.send_out(line);
         }
+    }
+
+    /// All caches give up their copies of a line.
+    fn give_up(&self, line: LineAddr) {
+        self.cores.recall(line);
+        self.llc.borrow_mut().invalidate(line);
     }
 
     /// A line has left the checker: it goes through the shadow, which compares it, and by the last-level cache.

@@ -33,8 +33,7 @@ impl Chip {
         }
         // A line that is on its way up is just being asked for again.
         if evicts && self.under_way.borrow_mut().of(line).is_none() {
-            self.cores.recall(line);
-            self.llc.borrow_mut().invalidate(line);
+            self.give_up(line);
         }
         if self.leaving.borrow().contains_key(&line) || self.comes_past_caches(line) {
             self.flushes.0.borrow_mut().entry(line).or_default().push(core);

@@ -34,8 +34,7 @@ impl Chip {
     /// The caches give up their copies of a line, which goes to memory.
     pub(super) fn send_past_caches(&self, line: LineAddr) {
         self.take_back_everything();
-        self.cores.recall(line);
-        self.llc.borrow_mut().invalidate(line);
+        self.give_up(line);
         self.count(|counters| counters.past_caches += 1);
         self.write_back(line);
     }

@@ -89,10 +89,18 @@ fn store(executor: &mut sim::Executor, chip: &Rc<Chip>, core: usize) {
     assert_eq!(chip.cores.nodes()[core].borrow().dirty_lines(), [LINE]);
 }
 
+/// A chip whose second core has stored to the line, which the last-level cache has as well.
+fn with_line_in_caches(executor: &mut sim::Executor) -> Rc<Chip> {
+    let chip = chip(executor, Inclusion::Inclusive);
+    store(executor, &chip, 1);
+    chip.pass_by(LINE);
+    chip
+}
+
 /// A core flushes the line, and fences that.
 fn flush(executor: &mut sim::Executor, chip: &Rc<Chip>, core: usize) {
-    let flush = Orders { flushes: vec![LINE], fence: false, evicts: false };
-    let fence = Orders { flushes: Vec::new(), fence: true, evicts: false };
+    let flush = Orders { flushes: vec![LINE], ..Orders::default() };
+    let fence = Orders { fence: true, ..Orders::default() };
     execute(executor, chip, core, vec![(Vec::new(), Some(flush)), (Vec::new(), Some(fence))]);
 }
 
@@ -127,10 +135,8 @@ fn a_flush_writes_back_what_any_core_has_made_of_the_line_and_takes_it_from_none
 fn a_flush_that_evicts_takes_the_line_from_every_cache() {
     for evicts in [false, true] {
         let mut executor = sim::Executor::new();
-        let chip = chip(&executor, Inclusion::Inclusive);
-        store(&mut executor, &chip, 1);
-        chip.pass_by(LINE);
-        let flush = Orders { flushes: vec![LINE], fence: false, evicts };
+        let chip = with_line_in_caches(&mut executor);
+        let flush = Orders { flushes: vec![LINE], evicts, ..Orders::default() };
         execute(&mut executor, &chip, 0, vec![(Vec::new(), Some(flush))]);
         assert_eq!(chip.counters().writebacks, 1);
         let is_kept = chip.cores.nodes()[1].borrow().holds(LINE) && chip.llc.borrow().holds(LINE);
@@ -142,9 +148,7 @@ fn a_flush_that_evicts_takes_the_line_from_every_cache() {
 fn a_line_that_is_stored_past_the_caches_leaves_every_cache_and_goes_to_memory_once() {
     for on_its_way in [false, true] {
         let mut executor = sim::Executor::new();
-        let chip = chip(&executor, Inclusion::Inclusive);
-        store(&mut executor, &chip, 1);
-        chip.pass_by(LINE);
+        let chip = with_line_in_caches(&mut executor);
         let asked = on_its_way.then(|| {
             let mut load = Script {
                 instruction: nop(0x1000),

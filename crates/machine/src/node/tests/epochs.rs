@@ -12,11 +12,11 @@ fn durable() -> NodeConfig {
 /// Flushes lines.
 fn flush(lines: &[u64]) -> Op {
     let flushes = lines.iter().map(|line| LineAddr(*line)).collect();
-    Op { orders: Some(Orders { flushes, fence: false, evicts: false }), ..op(Class::Nop, &[], &[]) }
+    Op { orders: Some(Orders { flushes, ..Orders::default() }), ..op(Class::Nop, &[], &[]) }
 }
 
 fn fence() -> Op {
-    Op { orders: Some(Orders { flushes: Vec::new(), fence: true, evicts: false }), ..op(Class::Nop, &[], &[]) }
+    Op { orders: Some(Orders { fence: true, ..Orders::default() }), ..op(Class::Nop, &[], &[]) }
 }
 
 /// Runs a program on a warm core. Memory answers reads after [`MEMORY`] cycles, and the flush of that number as told. In which cycle
@@ -127,7 +127,7 @@ fn no_store_behind_a_fence_is_written_before_what_was_flushed_is_answered() {
 #[test]
 fn a_fence_does_not_wait_for_what_its_own_instruction_flushes() {
     let both = Op {
-        orders: Some(Orders { flushes: vec![LineAddr(65)], fence: true, evicts: false }),
+        orders: Some(Orders { flushes: vec![LineAddr(65)], fence: true, ..Orders::default() }),
         ..op(Class::Nop, &[], &[])
     };
     let (left, cycles, _) = run(&durable(), &[flush(&[64]), both], |number| [300, 900][number]);
