@@ -44,8 +44,8 @@ impl Metadata {
     pub async fn write_back_leaving<V: Verbs>(&self, verbs: &V) {
         let update = Update { metadata: self, verbs };
         while let Some(slot) = self.on_chip(|chip| chip.caches.departures.claim()) {
-            let is_node = matches!(self.layout.place(slot).0, Role::Node(_));
-            if is_node && self.on_chip(|chip| !chip.power.writes_back(slot)) {
+            let is_wanted = self.on_chip(|chip| chip.power.writes_back(slot));
+            if !is_wanted && matches!(self.layout.place(slot).0, Role::Node(_)) {
                 self.on_chip(|chip| chip.caches.departures.end(slot));
                 continue;
             }

@@ -129,12 +129,16 @@ impl<'a, V: Verbs> Read<'a, V> {
 
     /// What the machine started with there, if that is not in memory yet.
     fn started_with(&self, stored: &Untrusted) -> Option<&Line> {
-        let Access { scheme, .. } = self.access;
-        let boots = scheme.planted.has(Bug::BootsAfterRecovery) || !scheme.on_chip(|chip| chip.power.recovered);
-        match stored.is_blank() && boots {
+        match stored.is_blank() && self.may_boot() {
             true => self.started_with.get_or_init(|| self.access.verbs.start_up(self.access.at)).as_ref(),
             false => None,
         }
+    }
+
+    /// Whether a blank line has what the machine started with: not after a recovery.
+    fn may_boot(&self) -> bool {
+        let Access { scheme, .. } = self.access;
+        scheme.planted.has(Bug::BootsAfterRecovery) || !scheme.on_chip(|chip| chip.power.recovered)
     }
 
     /// The line of counters that counts for the line, from the L2 that began the read if that has it. Calls `seen` when it is

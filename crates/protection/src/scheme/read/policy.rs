@@ -42,7 +42,7 @@ impl<'a, V: Verbs> Access<'a, V> {
             verbs.release(self.line(), Plaintext { bytes: entry.plaintext, verified: true }, Exit::Controller);
             return Ok(());
         }
-        if scheme.metadata.on_chip(|chip| chip.power.has_lost(self.line())) {
+        if scheme.persistence.has_buffer() && scheme.on_chip(|chip| chip.power.has_lost(self.line())) {
             return Err(Fault::Lost(self.line()));
         }
         if scheme.planted.has(Bug::BootTrustsMemory) {

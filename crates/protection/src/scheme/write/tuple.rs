@@ -198,7 +198,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         let metadata = &self.scheme.metadata;
         let (mut counters, mut parts) = (Lines::new(), Vec::new());
         for (write, slot) in writes.iter().filter_map(|write| Some((write, write.access.counter_slot()?))) {
-            match self.own_part(write).filter(|_| root_knows) {
+            match root_knows.then(|| self.own_part(write)).flatten() {
                 Some(part) => parts.push((slot, part)),
                 None => drop(counters.insert(slot, metadata.get(self.verbs, slot, Role::Counter).await?)),
             }
