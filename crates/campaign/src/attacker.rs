@@ -186,8 +186,7 @@ fn counter_as_data(bus: &mut Bus<'_>, target: LineAddr) -> Option<Strike> {
 fn rowhammer(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr) -> Option<Strike> {
     const CLUSTER_BITS: u64 = 128;
     let map = bus.map();
-    let kinds = TUPLE.into_iter().chain((0..map.levels()).map(Structure::Node));
-    let slots: Vec<Slot> = kinds.filter_map(|kind| map.place(kind, target).map(|(slot, _)| slot)).collect();
+    let slots: Vec<Slot> = map.path().filter_map(|kind| map.place(kind, target).map(|(slot, _)| slot)).collect();
     let slot = random.pick(&slots)?;
     let first = random.below(4) * CLUSTER_BITS;
     let flips = 2 + random.below(7);

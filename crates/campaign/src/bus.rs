@@ -92,6 +92,12 @@ impl<'a> Map<'a> {
         self.0.levels().len()
     }
 
+    /// What vouches for a line in memory, from the bottom up: the line itself, its tag, its counters, and the nodes above these.
+    pub fn path(&self) -> impl Iterator<Item = Structure> + Clone + use<> {
+        let nodes = (0..self.levels()).map(Structure::Node);
+        [Structure::Data, Structure::Tag, Structure::Counter].into_iter().chain(nodes)
+    }
+
     /// The slot that serves a line, and the bytes of it that serve no other line where the attacker can distinguish
     /// them: the whole line of data, the line's own tag, its page's own entry, all of a line of counters, of bitmaps or of a node.
     pub fn place(&self, structure: Structure, line: LineAddr) -> Option<(Slot, Range<usize>)> {

@@ -1,24 +1,26 @@
 //! What an attacker does while the battery works, and what is left if the battery dies.
 //!
 //! A bit of a stored line is flipped at some event of the drain and flipped back when it has ended, unless the chip has written
-//! the line meanwhile: so recovery finds no trace of it in memory. Each kind of line is tampered with, of each line of the
-//! workload. The keys go on, and the ledger with them: what the machine writes after recovery is its second session.
+//! the line meanwhile: so recovery finds no trace of it in memory. Each kind of line is tampered with, of lines of the workload
+//! that are drawn. The keys go on, and the ledger with them: what the machine writes after recovery is its second session.
 //!
 //! A battery that dies leaves what its work has brought to memory until then. The attacker may as well put back the image that
-//! an earlier session has left.
+//! the session before has left.
 
 use super::bench::{Bench, Meddling};
 use super::dying::Rerun;
 use super::history::History;
 use super::states::{self, Arrivals, DeadMemory};
 use super::workload::LINES;
-use crate::bus::{Map, Structure};
+use crate::bus::Map;
 use protection::domain::Queue;
 use protection::verbs::{Slot, Untrusted};
 use std::cell::Cell;
 use std::rc::Rc;
-use units::LineAddr;
+use units::LINE_BYTES;
 use units::random::Random;
+
+const LINE_BITS: usize = 8 * LINE_BYTES;
 
 /// What a campaign tries of one history.
 #[derive(Clone, Copy, Debug)]
@@ -78,15 +80,16 @@ pub fn attacked(history: &History, tries: Tries, random: &mut Random) -> Vec<(De
     let mut left = Vec::new();
     for event in points(history, tries, random) {
         let drained = events_of_drain(history, event);
-        let lines: Vec<LineAddr> = history.workload.writes.clone();
-        for structure in structures(history) {
+        let (map, lines) = (Map::new(&history.layout), &history.workload.writes);
+        for structure in map.path() {
             for _ in 0..tries.lines {
-                let Some(line) = random.pick(&lines) else { continue };
-                let Some((slot, bytes)) = Map::new(&history.layout).place(structure, line) else { continue };
-                let bit = 8 * bytes.start + random.below(8 * (bytes.len().min(64 - bytes.start % 64)) as u64) as usize;
+                let Some(line) = random.pick(lines) else { continue };
+                let Some((slot, bytes)) = map.place(structure, line) else { continue };
+                // Of a tag that lies beside its line, a bit of the line in its place.
+                let bit = (8 * bytes.start + random.below(8 * bytes.len() as u64) as usize) % LINE_BITS;
                 let drawn = (0..tries.events).map(|_| random.below(drained.max(1))).collect::<Vec<_>>();
                 for at in std::iter::once(0).chain(drawn) {
-                    let flip = Flip { slot, bit: bit % 512, event: at };
+                    let flip = Flip { slot, bit, event: at };
                     let story = format!(
                         "power failed; while the battery worked, {structure} of line {line} was flipped at event {at} of {drained}, and flipped back"
                     );
@@ -98,7 +101,7 @@ pub fn attacked(history: &History, tries: Tries, random: &mut Random) -> Vec<(De
     left
 }
 
-/// What is left of a history whose battery dies, with the images that earlier sessions have left in its place.
+/// What is left of a history whose battery dies, and the same with the image that the session before has left in its place.
 pub fn died(history: &History, tries: Tries, random: &mut Random) -> Vec<(DeadMemory, String)> {
     let mut left = Vec::new();
     for event in points(history, tries, random) {
@@ -129,7 +132,7 @@ pub fn died(history: &History, tries: Tries, random: &mut Random) -> Vec<(DeadMe
     left
 }
 
-/// Points of a history at which power fails, drawn, of those at which something is left to the battery if there are such.
+/// Points of a history at which power fails, drawn.
 fn points(history: &History, tries: Tries, random: &mut Random) -> Vec<u64> {
     let all = Rerun::to(history, u64::MAX, None).events();
     (0..tries.points).map(|_| random.below(all + 1)).collect()
@@ -154,10 +157,4 @@ fn under_attack(history: &History, event: u64, flip: Flip) -> DeadMemory {
         }
     }
     dead.left(history, event as usize)
-}
-
-/// Every kind of line that memory has.
-fn structures(history: &History) -> impl Iterator<Item = Structure> {
-    let nodes = (0..history.layout.levels().len()).map(Structure::Node);
-    [Structure::Data, Structure::Tag, Structure::Counter].into_iter().chain(nodes)
 }

@@ -65,8 +65,7 @@ fn blank_slots(
     keep: &mut impl FnMut(&Media, &dyn Fn() -> String),
 ) {
     let map = Map::new(&history.layout);
-    let nodes = (0..map.levels()).map(Structure::Node);
-    for structure in [Structure::Data, Structure::Tag, Structure::Counter].into_iter().chain(nodes) {
+    for structure in map.path() {
         let lines: Vec<LineAddr> = LINES.into_iter().chain([BYSTANDER]).collect();
         let lines = if strikes == Strikes::EachKind { drawn(&lines, random) } else { lines };
         for line in lines {

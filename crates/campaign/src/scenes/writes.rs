@@ -6,7 +6,6 @@
 //! the second write finds the old one, and what nothing makes fresh goes out under a pad that was used.
 
 use super::{Ended, Scenes, Stage};
-use crate::bus::Structure;
 use crate::oracle::Wish;
 use crate::tap::Meddling;
 use catalogue::Attack;
@@ -60,9 +59,8 @@ fn meddled_once(mut stage: Stage<'_>, meddling: Meddling) -> Option<Ended> {
 /// A slot that the write of a line concerns, or nothing, which means all.
 fn any_slot(stage: &mut Stage<'_>, line: LineAddr) -> Option<Slot> {
     let map = stage.victim.map();
-    let kinds = [Structure::Data, Structure::Tag, Structure::Counter].into_iter();
-    let slots: Vec<Option<Slot>> = kinds
-        .chain((0..map.levels()).map(Structure::Node))
+    let slots: Vec<Option<Slot>> = map
+        .path()
         .filter_map(|structure| map.place(structure, line).map(|(slot, _)| Some(slot)))
         .chain([None, None])
         .collect();
