@@ -45,7 +45,10 @@ fn without_a_bug_every_row_ends_well() {
             **loss != Loss::QueueLost && (!loss.is_on_battery() || design.parts.persistence.has_battery())
         };
         for loss in Loss::ALL.iter().filter(is_tried) {
-            assert_eq!(Some(ends(&design, *loss, None)), design.crash.about(*loss), "{name}, {forest:?}: {loss}");
+            let (end, claimed) = (ends(&design, *loss, None), design.crash.about(*loss).unwrap());
+            // Which workloads meet the worst moment for a battery to die depends on how many roots there are.
+            let is_claimed = if *loss == Loss::BatteryLost { !end.is_worse_than(claimed) } else { end == claimed };
+            assert!(is_claimed, "{name}, {forest:?}: {loss} ends as {end}, not as {claimed}");
         }
     }
 }
