@@ -152,6 +152,14 @@ impl Media {
         }
     }
 
+    /// Puts back into a slot what it held before, which may have been nothing.
+    pub fn put_back(&mut self, slot: Slot, before: Untrusted) {
+        if before.is_blank() {
+            *self.written.entry(slot.0 / WORD) &= !(1 << (slot.0 % WORD));
+        }
+        self.store(slot, before);
+    }
+
     /// Whether nothing was ever written to a slot.
     pub fn is_blank(&self, slot: Slot) -> bool {
         self.written.get(slot.0 / WORD) >> (slot.0 % WORD) & 1 == 0

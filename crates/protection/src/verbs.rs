@@ -323,7 +323,7 @@ pub trait MemoryVerbs {
     /// starts with nothing. Asked under the line's lock, and once.
     fn start_up(&self, at: DataSlot) -> Option<Line>;
     /// Changes a slot as if booting had left it so: it takes no time.
-    fn boot(&self, slot: Slot, role: Role, change: impl FnOnce(Untrusted) -> Untrusted);
+    fn boot(&self, slot: Slot, role: Role, change: impl Fn(Untrusted) -> Untrusted);
 }
 
 /// What the units for cryptography do.

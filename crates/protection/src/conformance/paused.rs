@@ -63,7 +63,7 @@ impl Untimed for Booted<'_> {
         is_blank.then(|| start_up_content(at.line()))
     }
 
-    fn change_at_boot(&self, slot: Slot, role: Role, change: impl FnOnce(Untrusted) -> Untrusted) {
+    fn change_at_boot(&self, slot: Slot, role: Role, change: impl Fn(Untrusted) -> Untrusted) {
         self.memory.change_at_boot(slot, role, change);
     }
 

@@ -5,7 +5,7 @@
 //! verb is ready at once and nothing is counted; nothing may be under way in the timed memory.
 
 use crate::domain::Completion;
-use crate::execution::{Outcomes, TimedMemory, Untimed};
+use crate::execution::{Outcomes, TimedMemory, Untimed, Watch};
 use crate::placement::DataSlot;
 use crate::verbs::{Fault, Keystream, Plaintext, Role, Slot, Untrusted};
 use std::cell::Cell;
@@ -31,6 +31,8 @@ impl AtOnce {
     }
 }
 
+impl Watch for AtOnce {}
+
 impl Untimed for AtOnce {
     type Outcomes = AtOnce;
 
@@ -43,14 +45,18 @@ impl Untimed for AtOnce {
     }
 
     fn write(&self, slot: Slot, _: Role, content: Untrusted) {
-        self.memory.media().borrow_mut().store(slot, content);
+        self.memory.durable.put(self.memory.media(), slot, content, false);
+    }
+
+    fn write_in_tuple(&self, slot: Slot, _: Role, content: Untrusted) {
+        self.memory.durable.put(self.memory.media(), slot, content, true);
     }
 
     fn started_with(&self, at: DataSlot) -> Option<Line> {
         self.memory.start_up(at)
     }
 
-    fn change_at_boot(&self, slot: Slot, _: Role, change: impl FnOnce(Untrusted) -> Untrusted) {
+    fn change_at_boot(&self, slot: Slot, _: Role, change: impl Fn(Untrusted) -> Untrusted) {
         self.memory.boot(slot, change);
     }
 
@@ -81,7 +87,7 @@ impl Outcomes for AtOnce {
         self.memory.receiver().fault(fault);
     }
 
-    fn note(&self, keystream: impl FnOnce() -> Option<Keystream>) {
-        self.memory.note(keystream);
+    fn note(&self, slot: Slot, keystream: impl FnOnce() -> Option<Keystream>) {
+        self.memory.durable.note(slot, keystream);
     }
 }

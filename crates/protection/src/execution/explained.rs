@@ -174,7 +174,7 @@ impl<V: Verbs + Watch, K: Keep> MemoryVerbs for Explained<V, K> {
         self.inside.start_up(at)
     }
 
-    fn boot(&self, slot: Slot, role: Role, change: impl FnOnce(Untrusted) -> Untrusted) {
+    fn boot(&self, slot: Slot, role: Role, change: impl Fn(Untrusted) -> Untrusted) {
         self.inside.boot(slot, role, change);
     }
 }

@@ -73,7 +73,7 @@ impl Functional {
 
     /// Changes a cell of the chips as if booting had left it so: the cell that a slot reaches, which is its own unless something
     /// on the bus leads elsewhere. The chip puts the line there, whatever cell that is.
-    pub fn boot_cell(&self, cell: Slot, (slot, role): (Slot, Role), change: impl FnOnce(Untrusted) -> Untrusted) {
+    pub fn boot_cell(&self, cell: Slot, (slot, role): (Slot, Role), change: impl Fn(Untrusted) -> Untrusted) {
         let mut media = self.media.borrow_mut();
         let booted = change(media.read(cell));
         self.note_write(slot, role, &booted);
@@ -145,7 +145,7 @@ impl Untimed for Functional {
         start_up.awaits(at.slot()).then(|| start_up.content(at.line()))
     }
 
-    fn change_at_boot(&self, slot: Slot, role: Role, change: impl FnOnce(Untrusted) -> Untrusted) {
+    fn change_at_boot(&self, slot: Slot, role: Role, change: impl Fn(Untrusted) -> Untrusted) {
         self.boot_cell(slot, (slot, role), change);
     }
 
@@ -178,7 +178,7 @@ impl Outcomes for Functional {
         self.fault.set(Some(fault));
     }
 
-    fn note(&self, keystream: impl FnOnce() -> Option<Keystream>) {
+    fn note(&self, _: Slot, keystream: impl FnOnce() -> Option<Keystream>) {
         keystream().into_iter().for_each(|keystream| self.ledger.borrow_mut().note(keystream));
     }
 }

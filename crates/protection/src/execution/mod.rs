@@ -2,6 +2,7 @@
 
 mod at_once;
 mod counters;
+mod durable;
 mod engines;
 mod excerpt;
 mod explained;

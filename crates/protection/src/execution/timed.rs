@@ -7,6 +7,7 @@
 mod verbs;
 
 use crate::domain::{Completion, Registers};
+use crate::execution::durable::Durable;
 use crate::execution::overflows::Overflows;
 use crate::execution::pins::Pins;
 use crate::execution::private::Patience;
@@ -20,12 +21,12 @@ use crate::ledger::{Ledger, Reuse};
 use crate::media::{Media, Shape};
 use crate::placement::DataSlot;
 use crate::probe::Probe;
-use crate::verbs::{AesUnits, Arriving, Beats, Keystream, LockName, Offered, Role, Slot, Untrusted, Wanted};
+use crate::verbs::{AesUnits, Arriving, Beats, LockName, Offered, Role, Slot, Untrusted, Wanted};
 use machine::memory::MemorySystem;
 use sim::lock::LockTable;
 use sim::pipe::{IdleBatch, Pipe};
 use sim::span::Cause;
-use sim::{Clock, Sleep};
+use sim::{Clock, Sleep, join};
 use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::pin::Pin;
@@ -41,9 +42,8 @@ pub struct TimedMemory {
     media: Rc<RefCell<Media>>,
     units: Units,
     locks: LockTable<LockName>,
-    ledger: Option<RefCell<Ledger>>,
     counters: RefCell<TimedCounters>,
-    registers: RefCell<Registers>,
+    pub(super) durable: Durable,
     windows: Windows,
     overflows: Overflows,
     receiver: Rc<dyn Receiver>,
@@ -68,9 +68,8 @@ impl TimedMemory {
             media,
             units: Units::new(engines),
             locks: LockTable::new(clock),
-            ledger: ledger.then(RefCell::default),
             counters: RefCell::default(),
-            registers: RefCell::default(),
+            durable: Durable::new(ledger),
             windows: Windows::default(),
             overflows: Overflows::default(),
             receiver,
@@ -137,19 +136,32 @@ impl TimedMemory {
 
     /// The registers that outlive power.
     pub fn registers(&self) -> Registers {
-        self.registers.borrow().clone()
+        self.durable.registers.borrow().clone()
     }
 
     /// Goes on with the registers that a loss of power has left.
     pub fn go_on_with(&self, registers: Registers) {
-        self.registers.replace(registers);
+        self.durable.registers.replace(registers);
+    }
+
+    /// Keeps from now on what power loss has to undo. To be asked for before anything is written.
+    pub fn expect_power_loss(&self) {
+        self.durable.keep_open_tuple();
+    }
+
+    /// What a loss of power at this instant leaves: the chips without the tuple that is open, and the registers.
+    ///
+    /// # Panics
+    /// If no loss was expected.
+    pub fn after_power_loss(&self) -> (Media, Registers) {
+        (self.durable.left_of(&self.media.borrow()), self.registers())
     }
 
     pub(super) fn complete(&self, completion: &Completion) {
         let mut counters = self.counters.borrow_mut();
         counters.tuples += 1;
         counters.root_updates += u64::from(completion.reaches_a_root());
-        self.registers.borrow_mut().set(completion);
+        self.durable.complete(completion);
     }
 
     /// The longest time that a line was with the core before its verdict.
@@ -159,30 +171,24 @@ impl TimedMemory {
 
     /// Whether pads are written down.
     pub fn ledger_is_on(&self) -> bool {
-        self.ledger.is_some()
+        self.durable.ledger.is_some()
     }
 
     /// The keystream that was noted so far, if the ledger is on.
     pub fn ledger(&self) -> Option<Ledger> {
-        self.ledger.as_ref().map(|ledger| ledger.borrow().clone())
+        self.durable.ledger.as_ref().map(|ledger| ledger.borrow().clone())
     }
 
     /// Goes on with the ledger of a machine that had the same keys before, if the ledger is on.
     pub fn carry(&self, ledger: Ledger) {
-        if let Some(own) = &self.ledger {
+        if let Some(own) = &self.durable.ledger {
             own.replace(ledger);
         }
     }
 
     /// The first keystream that served twice, if the ledger is on and one did.
     pub fn keystream_reuse(&self) -> Option<Reuse> {
-        self.ledger.as_ref().and_then(|ledger| ledger.borrow().reuse())
-    }
-
-    pub(super) fn note(&self, keystream: impl FnOnce() -> Option<Keystream>) {
-        if let Some((ledger, keystream)) = self.ledger.as_ref().and_then(|ledger| Some((ledger, keystream()?))) {
-            ledger.borrow_mut().note(keystream);
-        }
+        self.durable.ledger.as_ref().and_then(|ledger| ledger.borrow().reuse())
     }
 
     /// Asks the host for what a slot holds.
@@ -200,10 +206,8 @@ impl TimedMemory {
         (!self.has(at)).then(|| self.receiver.start_up_content(at.line()))
     }
 
-    pub(super) fn boot(&self, slot: Slot, change: impl FnOnce(Untrusted) -> Untrusted) {
-        let mut media = self.media.borrow_mut();
-        let booted = change(media.read(slot));
-        media.store(slot, booted);
+    pub(super) fn boot(&self, slot: Slot, change: impl Fn(Untrusted) -> Untrusted) {
+        self.durable.boot(&self.media, slot, change);
     }
 }
 
@@ -268,6 +272,25 @@ impl Timed {
     fn note_unit(&self, end: Time, waited: Duration) {
         let waited_for = (waited > Duration::ZERO).then_some(Cause::Unit);
         self.account.set(Account { waited_for, done: Some(end), waited, ..Account::default() });
+    }
+
+    /// Writes a slot, as part of a tuple if it `persists`.
+    async fn write(&self, slot: Slot, role: Role, content: Untrusted, persists: bool) {
+        self.memory.counters.borrow_mut().stored.count(role);
+        // The bytes count from now on: a read that comes while the write waits for the queue must see them.
+        self.memory.durable.put(&self.memory.media, slot, content, persists);
+        let asked = self.memory.clock.now();
+        let channels = &self.memory.channels;
+        match self.memory.shape.lines(slot) {
+            (line, None) => channels.write(line).await,
+            (first, Some(second)) => {
+                // The bytes of others on these lines are masked out, so nothing has to be read for it.
+                self.memory.counters.borrow_mut().stored.count(Role::Tag);
+                join!(channels.write(first), channels.write(second));
+            }
+        }
+        let waited = self.memory.clock.now() > asked;
+        self.account.set(Account { waited_for: waited.then_some(Cause::Queue), ..Account::default() });
     }
 
     async fn read(&self, slot: Slot, role: Role, wanted: Wanted) -> Arriving {

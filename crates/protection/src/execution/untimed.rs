@@ -28,10 +28,14 @@ pub trait Untimed {
     }
     /// A slot holds this from now on; a blank stays blank.
     fn write(&self, slot: Slot, role: Role, content: Untrusted);
+    /// As [`Untimed::write`], by a tuple that is not complete: a loss of power would take it back, where power can be lost.
+    fn write_in_tuple(&self, slot: Slot, role: Role, content: Untrusted) {
+        self.write(slot, role, content);
+    }
     /// As [`MemoryVerbs::start_up`].
     fn started_with(&self, at: DataSlot) -> Option<Line>;
     /// As [`MemoryVerbs::boot`].
-    fn change_at_boot(&self, slot: Slot, role: Role, change: impl FnOnce(Untrusted) -> Untrusted);
+    fn change_at_boot(&self, slot: Slot, role: Role, change: impl Fn(Untrusted) -> Untrusted);
     /// What happens while a hash is computed or a leg of the way is gone, where a test lets something happen: there other
     /// accesses come between.
     fn pause(&self) -> impl Future<Output = ()>;
@@ -50,7 +54,7 @@ pub trait Outcomes {
     /// A fault is reported.
     fn report(&self, fault: Fault);
     /// As [`ExitVerbs::spend`].
-    fn note(&self, keystream: impl FnOnce() -> Option<Keystream>);
+    fn note(&self, slot: Slot, keystream: impl FnOnce() -> Option<Keystream>);
 }
 
 impl<U: Untimed> MemoryVerbs for U {
@@ -72,13 +76,13 @@ impl<U: Untimed> MemoryVerbs for U {
     }
 
     fn persist(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()> {
-        self.write(slot, role, content);
+        self.write_in_tuple(slot, role, content);
         ready(())
     }
 
     fn persist_part(&self, slot: Slot, role: Role, part: Part) -> impl Future<Output = Untrusted> {
         let merged = part.over(self.kept(slot));
-        self.write(slot, role, merged);
+        self.write_in_tuple(slot, role, merged);
         ready(merged)
     }
 
@@ -94,7 +98,7 @@ impl<U: Untimed> MemoryVerbs for U {
         self.started_with(at)
     }
 
-    fn boot(&self, slot: Slot, role: Role, change: impl FnOnce(Untrusted) -> Untrusted) {
+    fn boot(&self, slot: Slot, role: Role, change: impl Fn(Untrusted) -> Untrusted) {
         self.change_at_boot(slot, role, change);
     }
 }
@@ -196,7 +200,7 @@ impl<U: Untimed> ExitVerbs for U {
         self.outcomes().report(fault);
     }
 
-    fn spend(&self, _: Slot, keystream: impl FnOnce() -> Option<Keystream>) {
-        self.outcomes().note(keystream);
+    fn spend(&self, slot: Slot, keystream: impl FnOnce() -> Option<Keystream>) {
+        self.outcomes().note(slot, keystream);
     }
 }

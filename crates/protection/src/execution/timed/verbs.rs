@@ -11,7 +11,6 @@ use crate::verbs::{
     AesUnits, Arriving, Beats, Blocks, Cache, EngineVerbs, Exit, ExitVerbs, Fault, Keystream, Known, Leg, LockName,
     LockVerbs, MemoryVerbs, Offered, Passing, Plaintext, Role, Slot, TransitVerbs, Untrusted, Wanted,
 };
-use sim::join;
 use sim::lock::{Guard, Mode};
 use sim::span::Cause;
 use std::future::{Future, ready};
@@ -37,33 +36,19 @@ impl MemoryVerbs for Timed {
         (fetched == stored || fetched.is_blank()).then_some(stored)
     }
 
-    async fn store(&self, slot: Slot, role: Role, content: Untrusted) {
-        self.memory.counters.borrow_mut().stored.count(role);
-        // The bytes count from now on: a read that comes while the write waits for the queue must see them.
-        self.memory.media.borrow_mut().store(slot, content);
-        let asked = self.memory.clock.now();
-        let channels = &self.memory.channels;
-        match self.memory.shape.lines(slot) {
-            (line, None) => channels.write(line).await,
-            (first, Some(second)) => {
-                // The bytes of others on these lines are masked out, so nothing has to be read for it.
-                self.memory.counters.borrow_mut().stored.count(Role::Tag);
-                join!(channels.write(first), channels.write(second));
-            }
-        }
-        let waited = self.memory.clock.now() > asked;
-        self.account.set(Account { waited_for: waited.then_some(Cause::Queue), ..Account::default() });
+    fn store(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()> {
+        self.write(slot, role, content, false)
     }
 
     /// As long as any write: what a loss of power leaves follows from the order ([`domain`](crate::domain)).
     fn persist(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()> {
-        self.store(slot, role, content)
+        self.write(slot, role, content, true)
     }
 
     /// As long as any write: what memory keeps is masked out.
     async fn persist_part(&self, slot: Slot, role: Role, part: Part) -> Untrusted {
         let merged = part.over(self.memory.media.borrow().read(slot));
-        self.store(slot, role, merged).await;
+        self.write(slot, role, merged, true).await;
         merged
     }
 
@@ -79,7 +64,7 @@ impl MemoryVerbs for Timed {
         self.memory.start_up(at)
     }
 
-    fn boot(&self, slot: Slot, _: Role, change: impl FnOnce(Untrusted) -> Untrusted) {
+    fn boot(&self, slot: Slot, _: Role, change: impl Fn(Untrusted) -> Untrusted) {
         self.memory.boot(slot, change);
     }
 }
@@ -242,7 +227,7 @@ impl ExitVerbs for Timed {
         self.memory.receiver.fault(fault);
     }
 
-    fn spend(&self, _: Slot, keystream: impl FnOnce() -> Option<Keystream>) {
-        self.memory.note(keystream);
+    fn spend(&self, slot: Slot, keystream: impl FnOnce() -> Option<Keystream>) {
+        self.memory.durable.note(slot, keystream);
     }
 }

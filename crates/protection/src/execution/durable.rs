@@ -1,0 +1,185 @@
+//! What a loss of power finds of timed memory besides its chips: the registers, and the open tuple, which it takes back.
+//!
+//! The bytes of a line count from the moment at which it is written, also as part of a tuple, which holds together only when it is
+//! complete ([`domain`](crate::domain)). Where power can fail, what slots held before the open tuple is kept until then. So is the
+//! keystream that its lines are hidden by: they are in the queue, and if the tuple is thrown away nobody has seen them.
+
+use crate::domain::{Completion, Registers};
+use crate::ledger::Ledger;
+use crate::media::Media;
+use crate::slot::{Slot, Untrusted};
+use crate::verbs::Keystream;
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
+
+/// What the open tuple has done.
+#[derive(Default)]
+struct Open {
+    /// What its slots held before it.
+    before: FxHashMap<Slot, Untrusted>,
+    /// Keystream for lines that were not written yet: of each slot the latest pad, and the latest mask.
+    used: FxHashMap<(Slot, bool), Keystream>,
+    /// Keystream of its lines.
+    hidden: Vec<Keystream>,
+}
+
+impl Open {
+    fn take_used(&mut self, slot: Slot) -> impl Iterator<Item = Keystream> + '_ {
+        [false, true].into_iter().filter_map(move |mask| self.used.remove(&(slot, mask)))
+    }
+}
+
+/// What a loss of power finds of timed memory besides the chips.
+#[derive(Default)]
+pub(super) struct Durable {
+    /// The registers that outlive it.
+    pub registers: RefCell<Registers>,
+    /// The keystream that memory has shown, if it is written down.
+    pub ledger: Option<RefCell<Ledger>>,
+    open_tuple: OpenTuple,
+}
+
+impl Durable {
+    /// Registers that were never set. With `ledger`, keystream is written down.
+    pub fn new(ledger: bool) -> Durable {
+        Durable { ledger: ledger.then(RefCell::default), ..Durable::default() }
+    }
+
+    /// Keeps from now on what a loss takes back.
+    pub fn keep_open_tuple(&self) {
+        self.open_tuple.keep();
+    }
+
+    /// These chips as a loss leaves them.
+    ///
+    /// # Panics
+    /// If nobody has said that power may fail.
+    pub fn left_of(&self, media: &Media) -> Media {
+        self.open_tuple.undone(media)
+    }
+
+    /// A slot holds this from now on; if it `persists`, as part of the open tuple.
+    pub fn put(&self, media: &RefCell<Media>, slot: Slot, content: Untrusted, persists: bool) {
+        let mut media = media.borrow_mut();
+        let shown = self.open_tuple.changes(slot, || media.read(slot), persists);
+        media.store(slot, content);
+        self.show(shown);
+    }
+
+    /// The machine's start-up content changes a slot, below whatever the open tuple has written there.
+    pub fn boot(&self, media: &RefCell<Media>, slot: Slot, change: impl Fn(Untrusted) -> Untrusted) {
+        let mut media = media.borrow_mut();
+        self.open_tuple.boots(slot, &change);
+        let booted = change(media.read(slot));
+        media.store(slot, booted);
+    }
+
+    /// The open tuple is complete.
+    pub fn complete(&self, completion: &Completion) {
+        self.show(self.open_tuple.completes());
+        self.registers.borrow_mut().set(completion);
+    }
+
+    /// Keystream is used for a slot: where power may fail, it counts when memory has shown what it hides.
+    pub fn note(&self, slot: Slot, keystream: impl FnOnce() -> Option<Keystream>) {
+        let used = self.ledger.as_ref().and_then(|_| keystream());
+        self.show(used.and_then(|keystream| self.open_tuple.used(slot, keystream)));
+    }
+
+    fn show(&self, shown: impl IntoIterator<Item = Keystream>) {
+        if let Some(ledger) = &self.ledger {
+            shown.into_iter().for_each(|keystream| ledger.borrow_mut().note(keystream));
+        }
+    }
+}
+
+/// The open tuple, if anybody wants to know of it.
+#[derive(Default)]
+struct OpenTuple(RefCell<Option<Open>>);
+
+impl OpenTuple {
+    /// Keeps it from now on.
+    fn keep(&self) {
+        self.0.borrow_mut().get_or_insert_default();
+    }
+
+    /// Keystream is used for a line in a slot. It comes back if nothing is kept.
+    fn used(&self, slot: Slot, keystream: Keystream) -> Option<Keystream> {
+        match &mut *self.0.borrow_mut() {
+            None => Some(keystream),
+            Some(open) => {
+                open.used.insert((slot, matches!(keystream, Keystream::Masks(_))), keystream);
+                None
+            }
+        }
+    }
+
+    /// A slot, which holds this `before`, is written: by the tuple if it `persists`, else for good. The keystream that this shows.
+    #[inline]
+    fn changes(&self, slot: Slot, before: impl FnOnce() -> Untrusted, persists: bool) -> Vec<Keystream> {
+        let mut kept = self.0.borrow_mut();
+        let Some(open) = &mut *kept else { return Vec::new() };
+        let shown: Vec<_> = open.take_used(slot).collect();
+        if !persists {
+            open.before.remove(&slot);
+            return shown;
+        }
+        open.before.entry(slot).or_insert_with(before);
+        open.hidden.extend(shown);
+        Vec::new()
+    }
+
+    /// The same changes what a slot holds and what it held before.
+    fn boots(&self, slot: Slot, change: impl Fn(Untrusted) -> Untrusted) {
+        let mut kept = self.0.borrow_mut();
+        let before = kept.as_mut().and_then(|open| open.before.get_mut(&slot));
+        before.into_iter().for_each(|before| *before = change(*before));
+    }
+
+    /// The tuple is complete. The keystream that this shows.
+    fn completes(&self) -> Vec<Keystream> {
+        let mut kept = self.0.borrow_mut();
+        let Some(open) = &mut *kept else { return Vec::new() };
+        open.before.clear();
+        std::mem::take(&mut open.hidden)
+    }
+
+    /// These chips as they were before the open tuple.
+    ///
+    /// # Panics
+    /// If that is not kept.
+    fn undone(&self, media: &Media) -> Media {
+        let open = self.0.borrow();
+        let Some(open) = &*open else { panic!("nobody has said that power may fail") };
+        let mut media = media.clone();
+        open.before.iter().for_each(|(slot, before)| media.put_back(*slot, *before));
+        media
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loss_takes_back_what_the_open_tuple_has_written_and_nothing_else() {
+        let mut media = Media::new(4);
+        let tuple = OpenTuple::default();
+        tuple.keep();
+        let mut write = |slot: u64, byte: u8, persists| {
+            tuple.changes(Slot(slot), || media.read(Slot(slot)), persists);
+            media.store(Slot(slot), [byte; 64].into());
+            let left = tuple.undone(&media);
+            [0, 1, 2].map(|slot| (!left.is_blank(Slot(slot))).then(|| left.read(Slot(slot)).examine()[0]))
+        };
+        assert_eq!(write(0, 1, false), [Some(1), None, None]);
+        assert_eq!(write(0, 2, true), [Some(1), None, None], "an open tuple");
+        assert_eq!(write(0, 3, true), [Some(1), None, None], "once more");
+        assert_eq!(write(1, 4, true), [Some(1), None, None], "a slot that was blank is blank again");
+        assert_eq!(write(1, 5, false), [Some(1), Some(5), None], "a write that is none of the tuple's");
+        tuple.boots(Slot(0), |_| [9; 64].into());
+        assert_eq!(tuple.undone(&media).read(Slot(0)).examine(), [9; 64], "a line that boots below it");
+        tuple.completes();
+        assert_eq!(write(2, 6, true), [Some(3), Some(5), None], "the next tuple");
+    }
+}
