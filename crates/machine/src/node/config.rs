@@ -223,6 +223,9 @@ pub struct NodeConfig {
     /// No key of a machine: it belongs to a design.
     #[serde(skip)]
     pub flushes: bool,
+    /// Whether the owner asks which stores L1D has had, as one does that cuts the power. No key of a machine.
+    #[serde(skip)]
+    pub reports_stores: bool,
     /// The functional units.
     pub units: FunctionalUnits,
     /// Instructions of all classes that start per cycle; nothing if only their units limit them.
@@ -311,6 +314,7 @@ impl NodeConfig {
             write_buffer: None,
             persist_buffer: None,
             flushes: false,
+            reports_stores: false,
             units: FunctionalUnits {
                 int_alu: pipelined(4, 1),
                 int_mul: pipelined(1, 3),

@@ -252,4 +252,9 @@ impl Node {
     pub fn dirty_lines(&self) -> Vec<LineAddr> {
         self.core.caches.dirty_lines()
     }
+
+    /// Lines that stores past the caches are putting together, and that no cache has.
+    pub fn combining_lines(&self) -> Vec<LineAddr> {
+        self.core.combining.lines()
+    }
 }

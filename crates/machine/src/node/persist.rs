@@ -23,6 +23,14 @@ impl Node {
         self.core.stores.persist.iter_mut().flat_map(|path| path.requests.drain(..))
     }
 
+    /// The stores of the program that L1D has had since this was last asked, in program order, one for each touch as the feed gave
+    /// it, and when each left the store queue, or the write buffer behind it: times do not fall. None if
+    /// [`NodeConfig::reports_stores`](super::NodeConfig::reports_stores) does not ask for them.
+    pub fn take_written_stores(&mut self) -> impl Iterator<Item = (Time, LineAddr)> + use<> {
+        let clock = self.clock;
+        self.core.stores.take_written().into_iter().map(move |(cycle, line)| (clock.start_of(Cycles(cycle)), line))
+    }
+
     /// What the latest store to the persist buffer waits for is done at `at`: it leaves the store queue. Returns for how long
     /// nothing had retired because of that.
     ///

@@ -51,6 +51,11 @@ pub(in crate::node) struct Combining {
 }
 
 impl Combining {
+    /// The lines that are being put together.
+    pub(in crate::node) fn lines(&self) -> Vec<LineAddr> {
+        self.open.iter().map(|open| open.word.line()).collect()
+    }
+
     /// Whether any line is being put together.
     #[inline]
     pub(in crate::node) fn has_open(&self) -> bool {

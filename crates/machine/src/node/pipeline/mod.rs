@@ -15,6 +15,7 @@ mod front;
 mod functional_units;
 mod loads;
 pub(super) mod persist;
+mod pieces;
 mod queue;
 mod read_queue;
 mod schedule;

@@ -20,6 +20,7 @@
 use crate::node::config::{NodeConfig, Waits};
 use crate::node::counters::PersistCounters;
 use crate::node::interface::PersistRequest;
+use crate::node::pipeline::pieces::Pieces;
 use crate::persist::{Finds, PersistBuffer};
 use std::collections::VecDeque;
 use units::{Clock, Cycles, LineAddr, Time};
@@ -57,8 +58,7 @@ pub(in crate::node) struct PersistPath {
     next: u64,
     /// That store and later ones, as far as is known of them.
     in_l1d: VecDeque<Option<Came>>,
-    /// Into how many stores of the queue each store of the program was cut, where they are.
-    pieces: VecDeque<u8>,
+    pub(in crate::node) pieces: Pieces,
     /// When the latest store was accepted.
     accepted: u64,
     /// When the latest answer of any kind came.
@@ -78,17 +78,12 @@ impl PersistPath {
             waiting: Waiting::No,
             next: 0,
             in_l1d: VecDeque::new(),
-            pieces: VecDeque::new(),
+            pieces: Pieces::default(),
             accepted: 0,
             latest_answer: 0,
             requests: Vec::new(),
             counters: PersistCounters::default(),
         }))
-    }
-
-    /// A store of the program will come that was cut into so many of the queue.
-    pub(in crate::node) fn expect(&mut self, pieces: u8) {
-        self.pieces.push_back(pieces);
     }
 
     /// L1D has a store.
@@ -109,20 +104,10 @@ impl PersistPath {
         let Came { line, persistent, cycle } = (*self.in_l1d.front()?)?;
         let from = cycle.max(self.accepted);
         // What is in the buffer is the whole store, when its last piece comes.
-        if self.is_whole() && persistent { self.look_up(line, from + self.latency) } else { Some(self.accept(from)) }
-    }
-
-    /// Whether the next piece of a store is its last or only one.
-    fn is_whole(&mut self) -> bool {
-        match self.pieces.front_mut() {
-            Some(pieces) if *pieces > 1 => {
-                *pieces -= 1;
-                false
-            }
-            _ => {
-                self.pieces.pop_front();
-                true
-            }
+        if self.pieces.is_whole() && persistent {
+            self.look_up(line, from + self.latency)
+        } else {
+            Some(self.accept(from))
         }
     }
 

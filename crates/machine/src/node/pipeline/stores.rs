@@ -13,8 +13,9 @@
 
 use crate::node::config::NodeConfig;
 use crate::node::interface::{PageKey, Touch, UNKNOWN};
-use crate::node::lines::{Cutter, WordAddr};
+use crate::node::lines::WordAddr;
 use crate::node::pipeline::persist::{Came, PersistPath};
+use crate::node::pipeline::pieces::Pieces;
 use crate::node::pipeline::queue::{Pacer, Queue};
 use std::collections::VecDeque;
 use units::LineAddr;
@@ -58,6 +59,22 @@ struct Entry {
     written: u64,
 }
 
+/// Stores of the program that L1D has, in the order in which they left, where somebody asks for them.
+#[derive(Clone, Debug, Default)]
+struct Written {
+    pieces: Pieces,
+    /// When each left, and its line.
+    stores: Vec<(u64, LineAddr)>,
+}
+
+impl Written {
+    fn left(&mut self, line: LineAddr, cycle: u64) {
+        if self.pieces.is_whole() {
+            self.stores.push((cycle, line));
+        }
+    }
+}
+
 /// The store queue of one core.
 #[derive(Clone, Debug)]
 pub(in crate::node) struct StoreQueue {
@@ -66,6 +83,7 @@ pub(in crate::node) struct StoreQueue {
     /// Whether a store leaves when L1D has accepted it, though its line may be on its way.
     leaves_when_accepted: bool,
     pub(in crate::node) persist: Option<Box<PersistPath>>,
+    written: Option<Box<Written>>,
     /// Stores that are not written, oldest first.
     entries: VecDeque<Entry>,
     /// The number of the oldest of them.
@@ -83,6 +101,7 @@ impl StoreQueue {
             buffer: config.write_buffer.map(Queue::new),
             leaves_when_accepted: config.write_buffer.is_some() && config.persist_buffer.is_none(),
             persist: PersistPath::new(config),
+            written: config.reports_stores.then(Box::default),
             entries: VecDeque::with_capacity(config.store_queue as usize),
             first: 0,
             next_write: 0,
@@ -94,9 +113,9 @@ impl StoreQueue {
     /// Stores among these touches are about to be cut into short lines: the persist buffer takes each as one.
     #[cold]
     pub(in crate::node) fn expect_pieces(&mut self, touches: &[Touch]) {
-        if let Some(path) = &mut self.persist {
-            touches.iter().filter(|touch| touch.store).for_each(|touch| path.expect(Cutter::pieces(touch)));
-        }
+        let of_path = self.persist.iter_mut().map(|path| &mut path.pieces);
+        let of_written = self.written.iter_mut().map(|written| &mut written.pieces);
+        of_path.chain(of_written).for_each(|pieces| pieces.expect(touches));
     }
 
     /// Enters a store of instruction `owner`.
@@ -224,6 +243,11 @@ impl StoreQueue {
         self.persist.as_ref().is_some_and(|path| path.is_waiting())
     }
 
+    /// The stores of the program that have left since this was last asked, with when, in order; none if nobody wants to know.
+    pub(in crate::node) fn take_written(&mut self) -> Vec<(u64, LineAddr)> {
+        self.written.as_mut().map(|written| std::mem::take(&mut written.stores)).unwrap_or_default()
+    }
+
     /// When so many stores, of which the latest is among the last that were written, had all been; nothing if they are not.
     pub(in crate::node) fn written_at(&self, count: u64) -> Option<u64> {
         let queue = self.buffer.as_ref().unwrap_or(&self.queue);
@@ -243,7 +267,9 @@ impl StoreQueue {
     fn move_up(&mut self) {
         let Some(buffer) = &mut self.buffer else {
             while let Some(entry) = self.entries.front().filter(|entry| entry.written != UNKNOWN) {
-                self.queue.leave(entry.written.max(self.queue.last_departure()));
+                let (line, cycle) = (entry.word.line(), entry.written.max(self.queue.last_departure()));
+                self.queue.leave(cycle);
+                self.written.iter_mut().for_each(|written| written.left(line, cycle));
                 self.entries.pop_front();
                 self.first += 1;
             }
@@ -252,7 +278,10 @@ impl StoreQueue {
         loop {
             if let Some(entry) = self.entries.front().filter(|entry| entry.moved != UNKNOWN && entry.written != UNKNOWN)
             {
-                buffer.leave(entry.written.max(entry.moved).max(buffer.last_departure()));
+                let line = entry.word.line();
+                let cycle = entry.written.max(entry.moved).max(buffer.last_departure());
+                buffer.leave(cycle);
+                self.written.iter_mut().for_each(|written| written.left(line, cycle));
                 self.entries.pop_front();
                 self.first += 1;
                 continue;
