@@ -17,6 +17,11 @@ impl Energy {
         Energy { femtojoules: u128::from(bits) * u128::from(picojoules_per_byte) * FEMTOJOULES_PER_BIT }
     }
 
+    /// So many femtojoules.
+    pub fn of_femtojoules(femtojoules: u128) -> Energy {
+        Energy { femtojoules }
+    }
+
     /// It in femtojoules.
     pub fn femtojoules(self) -> u128 {
         self.femtojoules

@@ -27,6 +27,11 @@ impl Scheme {
         (0..=Step::CHAIN.len()).map(|early| Scheme { early: Early::beginning(early) })
     }
 
+    /// The one with these early steps.
+    pub fn of(early: Early) -> Scheme {
+        Scheme { early }
+    }
+
     /// The steps that are done as a store enters the buffer.
     pub fn early(self) -> &'static [Step] {
         self.early.steps()
