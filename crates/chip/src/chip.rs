@@ -10,6 +10,7 @@ mod direct;
 mod flushes;
 mod look_ahead;
 mod past_caches;
+mod power;
 mod prediction;
 mod room;
 #[cfg(test)]
@@ -20,6 +21,7 @@ pub use counters::LlcCounters;
 
 use crate::distances::Distances;
 use crate::shadow::Shadow;
+use crate::shadow::persisted::keeps;
 use crate::waits::Waits;
 use buffers::Buffers;
 use catalogue::{LlcConfig, Machine};
@@ -30,6 +32,7 @@ use machine::miss_prediction::MissPredictor;
 use machine::noc::Network;
 use machine::observer::ObserverCounters;
 use past_caches::PastCaches;
+use power::Power;
 use protection::execution::{Excerpt, Parts, Receiver};
 use protection::scheme::Scheme;
 use protection::verbs::{Fault, Leg, Plaintext, Role, Slot};
@@ -70,6 +73,8 @@ pub struct Chip {
     flushes: Flushes,
     /// What programs store past the caches.
     past_caches: PastCaches,
+    /// Whether there is power, and what a loss of it has to find.
+    power: Power,
     /// Lines of data; what has a higher number is metadata.
     data_lines: u64,
     /// What the controller runs, to be notified of its lines that data displaces.
@@ -109,6 +114,7 @@ impl Chip {
             buffers: machine.node.persist_buffer.map(|config| Buffers::new(clock, &config, machine.cores)),
             flushes: Flushes::default(),
             past_caches: PastCaches::default(),
+            power: Power::of(clock, machine),
             data_lines: lines,
             scheme: RefCell::default(),
             writers_waiting: RefCell::default(),
@@ -180,7 +186,7 @@ impl Chip {
         }
         self.give_up(line);
         // What waits for a persist buffer goes there in its turn.
-        if in_memory && !self.shadow.borrow().keeps(line) {
+        if in_memory && !keeps(&self.shadow.borrow(), line) {
             self.count(|counters| counters.foreign_writes += 1);
             self.send_out(line);
         }

@@ -265,6 +265,7 @@ impl<S: Supplier> Feed for Program<S> {
         }
         if shadow.persisted.is_some() {
             hand_on_stores(&mut shadow, core, touches, counters);
+            shadow.log.iter_mut().for_each(|log| log.executed());
         }
         if translation.tracks_stores() {
             translation.note_stores(touches);
@@ -294,7 +295,9 @@ impl<S: Supplier> Feed for Program<S> {
 fn hand_on_stores(shadow: &mut Shadow, core: usize, touches: &mut [Touch], counters: &mut FeedCounters) {
     touches.iter_mut().for_each(|touch| touch.persistent = touch.store && is_persistent(shadow, touch.line));
     for Touch { line, offset, bytes, .. } in touches.iter().copied().filter(|touch| touch.persistent) {
-        shadow.stored(core, line, usize::from(offset)..usize::from(offset + bytes));
+        let range = usize::from(offset)..usize::from(offset + bytes);
+        shadow.stored(core, line, range.clone());
+        shadow.log.iter_mut().for_each(|log| log.stored(core, line, range.clone()));
         counters.persistent_stores += 1;
     }
 }
@@ -310,6 +313,7 @@ fn tell(
 ) {
     if shadow.persisted.is_some() {
         about_to_tell(shadow, core, line, content);
+        shadow.log.iter_mut().for_each(|log| log.told(core, line, content));
     }
     if let Some(loads) = &mut shadow.loads {
         loads.show(line, by);
@@ -359,6 +363,9 @@ impl Piece<'_> {
                 self.differ(shadow, touch.line);
             }
             return;
+        }
+        if let Some(log) = &mut shadow.log {
+            log.piece(touch.line, range.clone(), self.value, (self.pc, self.access.addr));
         }
         shadow.store(touch.line, range, bytes);
         if let Some(loads) = &mut shadow.loads {

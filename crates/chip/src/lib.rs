@@ -17,12 +17,14 @@ pub mod persisting;
 pub mod predictability;
 mod second_level;
 pub mod shadow;
+pub mod store_log;
 #[cfg(test)]
 mod testing;
 mod turns;
 pub mod uncore;
 pub mod waits;
 pub mod warm;
+pub mod written;
 
 pub use chip::{Chip, LlcCounters};
 pub use distances::Distances;

@@ -25,6 +25,7 @@ mod tests;
 
 use crate::load_values::order::LoadOrder;
 use crate::predictability::{Predictability, Predictions};
+use crate::store_log::StoreLog;
 use entries::{Entries, Entry};
 use known::KnownLines;
 use machine::observer::ObserverCounters;
@@ -59,6 +60,8 @@ pub struct Shadow {
     pub(crate) loads: Option<LoadOrder>,
     /// What of the stores a persist buffer has accepted, if there is one.
     pub(crate) persisted: Option<Persisted>,
+    /// An account of stores apart from all this, if a loss of power is to be judged.
+    pub(crate) log: Option<Box<StoreLog>>,
 }
 
 impl Shadow {
@@ -75,6 +78,7 @@ impl Shadow {
             crowded_from: FEW_LINES,
             loads: None,
             persisted: None,
+            log: None,
         }
     }
 
@@ -84,6 +88,17 @@ impl Shadow {
     pub fn observing(self, tables: &[usize], compares_loads: bool) -> Shadow {
         let loads = compares_loads.then(LoadOrder::default);
         Shadow { predictability: Predictability::of(tables), loads, ..self }
+    }
+
+    /// The same with an account of stores by which a loss of power is judged.
+    #[must_use]
+    pub fn logged(self, log: StoreLog) -> Shadow {
+        Shadow { log: Some(Box::new(log)), ..self }
+    }
+
+    /// The account of stores, if there is one.
+    pub fn log(&self) -> Option<&StoreLog> {
+        self.log.as_deref()
     }
 
     /// The program sees this content; whether that is a change that none of its own stores made.
@@ -154,12 +169,14 @@ impl Shadow {
     /// The plaintext of a line that goes to memory now. From here on memory has to return it. Bytes that the feed never
     /// gave are zero.
     pub fn put(&mut self, line: LineAddr) -> Line {
-        let content = self.settle(line);
+        let accepted = self.persisted.as_mut().and_then(|persisted| persisted.written_back(line));
+        let content = self.settle(line, accepted);
         self.predictability.written_back(&content);
         content
     }
 
-    fn settle(&mut self, line: LineAddr) -> Line {
+    /// Memory has a line from now on, as all stores have made it, or those that were accepted.
+    fn settle(&mut self, line: LineAddr, accepted: Option<Line>) -> Line {
         if !self.corrected.is_empty() {
             self.corrected.remove(&line);
         }
@@ -169,8 +186,11 @@ impl Shadow {
         let content = match self.known.place(line) {
             Some(place) => {
                 let entry = &mut self.entries[place];
-                (entry.known, entry.ahead) = (WHOLE, false);
-                entry.bytes
+                entry.known = WHOLE;
+                // Stores that were not accepted are not written back.
+                let content = accepted.unwrap_or(entry.bytes);
+                entry.ahead = content != entry.bytes;
+                content
             }
             None => ZERO_LINE,
         };
@@ -184,11 +204,12 @@ impl Shadow {
         let place = self.known.place(line);
         if place.is_none() && !self.knows_pages {
             self.guessed.insert(line);
+            self.log.iter_mut().for_each(|log| log.guessed(line));
         }
         let before = self.before_stores.remove(&line);
         // A persist buffer may have accepted stores already: memory has those, and not the ones that wait.
         let accepted = self.persisted.as_ref().and_then(|persisted| persisted.content(line));
-        let Some(content) = accepted.or(before) else { return self.settle(line) };
+        let Some(content) = accepted.or(before) else { return self.settle(line, None) };
         if let Some(place) = place {
             let entry = &mut self.entries[place];
             (entry.known, entry.ahead) = (WHOLE, entry.bytes != content);

@@ -115,6 +115,9 @@ impl<S: Source + 'static> CoreTask<S> {
 
     /// Goes on as far as possible; whether that was to the end.
     fn go_on(&self, progress: &mut Progress) -> bool {
+        if !self.chip.has_power() {
+            return false;
+        }
         let mut program = self.program.borrow_mut();
         loop {
             let turn = match self.advance(&mut program, progress) {

@@ -29,6 +29,7 @@ pub use not_compared::{NoValues, NotCompared};
 pub use protection::counter::StartingAge;
 pub use record::{CoreTime, Interval, ReadTimes, Record};
 pub use recording::record_trace;
+pub use run::power_loss;
 pub use run::{
     Control, RunError, RunOptions, Unfinished, check_fits, check_interval, check_persistent, check_requests,
     check_warm_up, run, run_together,

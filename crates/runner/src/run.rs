@@ -1,10 +1,12 @@
 //! One run: assembles the chip, lets time pass, and writes down the result.
 
+mod bench;
 mod checks;
 mod counting;
 mod error;
 mod intervals;
 mod options;
+pub mod power_loss;
 mod programs;
 mod warm_up;
 
@@ -15,32 +17,18 @@ pub use programs::{check_fits, check_persistent, check_requests};
 pub use warm_up::check_warm_up;
 
 use crate::bus::BusRecorder;
-use crate::core_task::{CoreTask, Ends, Team};
 use crate::excerpt::ExcerptFile;
 use crate::record::{CoreTime, Footprint, Host, ReadTimes, Record, SCHEMA, UnverifiedWindow, ipc, read_latency_ns};
-use crate::request_task::RequestTask;
-use crate::sampling::{Detail, Sampler, Sampling};
-use catalogue::Machine;
-use chip::Chip;
+use crate::sampling::Sampling;
+use bench::{Bench, Supply};
 use chip::counts::{Counts, Meters};
-use chip::feed::{FeedCounters, Pages, Program, Spaces};
-use chip::last_level;
-use chip::memory;
-use chip::persisting::Persisting;
-use chip::shadow::Shadow;
-use chip::uncore::Uncore;
+use chip::feed::FeedCounters;
 use counting::Counting;
-use machine::llc::Inclusion;
-use machine::memory::MemorySystem;
 use machine::node::EpochCounters;
-use programs::{check_mapped, pages, shadow};
-use sim::Executor;
-use std::cell::{Cell, RefCell};
-use std::rc::Rc;
+use programs::check_mapped;
 use std::time::Instant;
 use units::Time;
 use warm_up::Before;
-use workload::deal::{Hand, deal};
 use workload::{Origin, Source};
 
 /// Events between two looks at the progress.
@@ -85,7 +73,7 @@ pub fn run_together<S: Source + 'static>(
     check_requests(&sources, options)?;
     let mut counting = Counting::new(options, sources.len())?;
     let excerpt = ExcerptFile::begin(options.excerpt.as_ref(), options.detail)?;
-    let mut bench = Bench::assemble(options, sources, &excerpt)?;
+    let mut bench = Bench::assemble(options, sources, &excerpt, Supply::Lasts)?;
     let bus = bench.listen(options)?;
     let mut looked_at = 0;
     let mut stop = false;
@@ -124,17 +112,6 @@ pub fn run_together<S: Source + 'static>(
     Ok(record)
 }
 
-/// Whether a run of such a machine can be sampled: what is warmed must not be taken from the core meanwhile.
-fn check_sampled(machine: &Machine) -> Result<(), RunError> {
-    let why = match (machine.cores, machine.llc.inclusion) {
-        (1, Inclusion::Neither | Inclusion::Victim) => return Ok(()),
-        (1, Inclusion::Inclusive) => "has an inclusive last-level cache".to_owned(),
-        (cores, _) => format!("has {cores} cores"),
-    };
-    let machine = &machine.name;
-    Err(RunError::Sampling(format!("machine '{machine}' {why}, and such runs are not sampled: run it in full detail")))
-}
-
 /// The figures of a run.
 struct Figures {
     counts: Counts,
@@ -145,90 +122,12 @@ struct Figures {
     sampling: Option<Sampling>,
 }
 
-/// The feed of one core.
-type CoreProgram<S> = Rc<RefCell<Program<Hand<S>>>>;
-
-/// Everything on the bench: one machine with its programs.
-struct Bench<S> {
-    executor: Executor,
-    meters: Meters,
-    sampler: Option<Rc<RefCell<Sampler>>>,
-    pages: Pages,
-    teams: Vec<Rc<Team<S>>>,
-    /// By core.
-    programs: Vec<CoreProgram<S>>,
-    ends: Rc<Ends>,
-}
-
 impl<S: Source + 'static> Bench<S> {
-    fn assemble(options: &RunOptions, sources: Vec<S>, excerpt: &ExcerptFile) -> Result<Bench<S>, RunError> {
-        let RunOptions { machine, design, seed, budget, ledger, .. } = options;
-        let rule = |rule| RunError::Design { design: design.name.clone(), rule };
-        let machine = &machine.with_persistence_of(&design.parts).map_err(rule)?;
-        let cores = machine.cores;
-        let executor = Executor::new();
-        let clock = executor.clock();
-        let scheme = Rc::new(options.compose()?);
-        let shadow = shadow(scheme.layout().data_lines(), machine, options, &sources);
-        let shadow = Rc::new(RefCell::new(shadow));
-        let requests = sources.iter().find_map(|source| source.origin().requests);
-        let pages = Rc::new(RefCell::new(pages(machine, *seed, requests)));
-        let chip = Chip::new(clock, machine, shadow.clone());
-        last_level::share(&chip, &scheme);
-        excerpt.attach(&chip);
-        let channels = MemorySystem::start(clock, machine.memory_config());
-        let layout = scheme.layout();
-        let memory = memory::build(clock, channels.clone(), machine, &design.parts, layout, *ledger, chip.clone());
-        let uncore = Uncore::start(clock, machine, chip.clone(), scheme.clone(), memory.clone());
-        Persisting::start(clock, machine, &chip, &scheme, &memory);
-        let meters = Meters { chip: chip.clone(), scheme, memory, channels, shadow: shadow.clone() };
-        let cores = if requests.is_some() { 1 } else { cores };
-        let ends = Rc::new(Ends::new(cores));
-        let (teams, programs) = enlist(sources, cores, *budget, &pages, &shadow);
-        let sampler = sampler(options, &meters, &uncore)?;
-        if sampler.is_some() {
-            // The sampler says when the core gets its first instruction.
-            programs.iter().for_each(|program| program.borrow_mut().pause_at(0));
-        }
-        if let Some(pace) = requests {
-            let program = programs[0].clone();
-            let task = RequestTask::new(clock, machine, (&chip, &uncore), program, (&ends, pace));
-            clock.spawn(task.run());
-            return Ok(Bench { executor, meters, sampler, pages, teams, programs, ends });
-        }
-        for (core, program) in programs.iter().enumerate() {
-            let task = CoreTask {
-                clock: clock.clone(),
-                core,
-                chip: chip.clone(),
-                uncore: uncore.clone(),
-                program: program.clone(),
-                team: teams[core % teams.len()].clone(),
-                sampler: sampler.clone(),
-                ends: ends.clone(),
-            };
-            clock.spawn(task.run());
-        }
-        Ok(Bench { executor, meters, sampler, pages, teams, programs, ends })
-    }
-
-    /// What came through the feeds, of each program the sum over its cores.
-    fn fed(&self) -> impl Iterator<Item = FeedCounters> + '_ {
-        let of = |team: usize| self.programs.iter().skip(team).step_by(self.teams.len());
-        (0..self.teams.len())
-            .filter_map(move |team| of(team).map(|program| program.borrow().counters()).reduce(FeedCounters::beside))
-    }
-
     /// Writes down what crosses the pins of memory, if that is asked for.
     fn listen(&self, options: &RunOptions) -> Result<BusRecorder, RunError> {
         let Meters { memory, scheme, .. } = &self.meters;
         let configuration = || options.configuration(self.origins());
         Ok(BusRecorder::begin(options.bus.as_ref(), configuration, memory, scheme.layout().shape())?)
-    }
-
-    /// What the programs are.
-    fn origins(&self) -> Vec<Origin> {
-        self.teams.iter().map(|team| team.dealer.borrow().origin().clone()).collect()
     }
 
     fn record(&self, options: &RunOptions, counting: Counting, started: Instant) -> Result<Record, RunError> {
@@ -352,45 +251,4 @@ impl<S: Source + 'static> Bench<S> {
             metadata_cache_bytes: caches.iter().map(|(_, size)| size.0).sum(),
         }
     }
-}
-
-/// What decides which part is in detail, if not all is.
-fn sampler(
-    options: &RunOptions,
-    meters: &Meters,
-    uncore: &Rc<Uncore>,
-) -> Result<Option<Rc<RefCell<Sampler>>>, RunError> {
-    let Detail::Sampled(sampling) = options.detail else { return Ok(None) };
-    check_sampled(&options.machine)?;
-    sampling.check().map_err(RunError::Sampling)?;
-    let cycle = options.machine.node.clock_mhz.clock().period();
-    let sampler = Sampler::new(sampling, options.seed, cycle, meters.clone(), uncore.clone());
-    Ok(Some(Rc::new(RefCell::new(sampler))))
-}
-
-/// Deals the cores to the programs in turn, and each program to its cores: the programs' teams, and the cores' feeds.
-fn enlist<S: Source>(
-    sources: Vec<S>,
-    cores: usize,
-    budget: u64,
-    pages: &Pages,
-    shadow: &Rc<RefCell<Shadow>>,
-) -> (Vec<Rc<Team<S>>>, Vec<CoreProgram<S>>) {
-    let programs = sources.len();
-    let mut teams = Vec::new();
-    let mut hands: Vec<_> = Vec::new();
-    for (program, source) in sources.into_iter().enumerate() {
-        let own_cores = (program..cores).step_by(programs).count();
-        let (dealer, dealt) = deal(source, own_cores);
-        teams.push(Rc::new(Team { dealer, idle: RefCell::default(), progress: Cell::new(0) }));
-        hands.push((dealt.into_iter(), Rc::new(Cell::new(budget)), own_cores));
-    }
-    let feeds = (0..cores).filter_map(|core| {
-        let program = core % programs;
-        let (dealt, left, own_cores) = &mut hands[program];
-        let spaces = Spaces { programs: programs as u32, program: program as u32, cores: *own_cores };
-        let feed = Program::new(dealt.next()?, left.clone(), pages.clone(), spaces, (core, shadow.clone()));
-        Some(Rc::new(RefCell::new(feed)))
-    });
-    (teams, feeds.collect())
 }

@@ -8,7 +8,7 @@
 //! ([`Turns`]).
 
 use super::Chip;
-use crate::shadow::persisted::is_persistent;
+use crate::shadow::persisted::{changes_from_outside, is_persistent, left_buffer};
 use crate::turns::Turns;
 use machine::node::{PersistConfig, PersistRequest, RequestKind, Waits};
 use protection::execution::ReadPart;
@@ -29,7 +29,8 @@ pub(crate) enum Work {
 
 /// One core's buffer.
 struct OfCore {
-    work: WorkQueue<Work>,
+    /// With the time at which each comes.
+    work: WorkQueue<(Time, Work)>,
     /// Stores that were not accepted, and entries that have not left.
     under_way: Cell<usize>,
 }
@@ -55,7 +56,7 @@ impl Buffers {
     fn push(&self, core: usize, at: Time, work: Work) {
         let OfCore { work: queue, under_way } = &self.cores[core];
         under_way.set(under_way.get() + 1);
-        queue.push(at, work);
+        queue.push(at, (at, work));
     }
 
     /// Takes up what a core's node asks for.
@@ -95,13 +96,16 @@ impl Chip {
     /// All of it is taken up before other cores give entries up: that may let a store of theirs in, which takes an entry over in
     /// its turn, of this core too, whose further stores then come behind those that it has had.
     pub fn settle_entries(&self, core: usize) {
+        self.settle_written(core);
         let Some(buffers) = &self.buffers else { return };
         let requests: Vec<_> = self.cores.nodes()[core].borrow_mut().persist_requests().collect();
         let mut allocated = Vec::new();
         for request in requests {
             buffers.take_up(core, request);
-            if let PersistRequest::Persist { line, allocates: true, .. } = request {
-                allocated.push(line);
+            if let PersistRequest::Persist { at, line, allocates } = request {
+                let goes_on = !buffers.waits.hold(allocates);
+                self.note(|log| log.came(core, at, goes_on));
+                allocated.extend(allocates.then_some(line));
             }
         }
         for line in allocated {
@@ -118,6 +122,7 @@ impl Chip {
         if let Some(buffers) = &self.buffers {
             buffers.push(core, buffers.clock.now(), Work::FromOutside);
         }
+        self.let_changes_in(core);
     }
 
     /// Whether every store of a core was accepted, and nothing is on its way out of its buffer.
@@ -157,10 +162,12 @@ impl Chip {
 
     /// What comes next to a core's buffer; never anything if there are no buffers.
     pub(crate) async fn next_for_buffer(&self, core: usize) -> Work {
-        match &self.buffers {
-            Some(buffers) => buffers.cores[core].work.next().await,
-            None => std::future::pending().await,
+        let Some(buffers) = &self.buffers else { return std::future::pending().await };
+        let (at, work) = buffers.cores[core].work.next().await;
+        if self.has_failed_before(at) {
+            return std::future::pending().await;
         }
+        work
     }
 
     /// Something that came to a core's buffer is done. The core goes on: it may wait for that.
@@ -191,6 +198,8 @@ impl Chip {
         let mut shadow = self.shadow.borrow_mut();
         let content = shadow.accept(core, line);
         shadow.taken(line, &content);
+        drop(shadow);
+        self.note(|log| log.accept(core, line));
         content
     }
 
@@ -202,13 +211,14 @@ impl Chip {
     /// That line changes: what it holds from here on, and memory has to return.
     pub(crate) fn changes_from_outside(&self, core: usize) -> Line {
         let mut shadow = self.shadow.borrow_mut();
-        let (line, content) = shadow.changes_from_outside(core);
+        let (line, content) = changes_from_outside(&mut shadow, core);
         shadow.taken(line, &content);
         content
     }
 
     /// The entry of a line has left its persist buffer for memory.
     pub fn left_buffer(&self, line: LineAddr) {
-        self.shadow.borrow_mut().left_buffer(line);
+        left_buffer(&mut self.shadow.borrow_mut(), line);
+        self.note(|log| log.arrived(line, log.accepted_of(line)));
     }
 }

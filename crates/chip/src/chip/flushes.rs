@@ -11,9 +11,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use units::{Duration, LineAddr, Time};
 
-/// Flushes that wait for lines on their way to memory: which cores, by line.
+/// Flushes that wait for lines on their way to memory: which cores, by line, and how many stores to it caches had had.
 #[derive(Default)]
-pub(super) struct Flushes(RefCell<FxHashMap<LineAddr, Vec<usize>>>);
+pub(super) struct Flushes(RefCell<FxHashMap<LineAddr, Vec<(usize, u64)>>>);
 
 impl Chip {
     /// A core flushes a line, which the last-level cache's controller takes up at `at`. If it `evicts`, no cache keeps it.
@@ -28,7 +28,7 @@ impl Chip {
     fn take_flush(&self, core: usize, line: LineAddr, evicts: bool) {
         self.take_back_everything();
         let in_private = self.cores.clean(line);
-        if self.llc.borrow_mut().clean(line) | in_private {
+        if self.llc.borrow_mut().clean(line) | in_private | self.has_stores_of(line) {
             self.write_back(line);
         }
         // A line that is on its way up is just being asked for again.
@@ -36,20 +36,27 @@ impl Chip {
             self.give_up(line);
         }
         if self.leaving.borrow().contains_key(&line) || self.comes_past_caches(line) {
-            self.flushes.0.borrow_mut().entry(line).or_default().push(core);
+            self.flushes.0.borrow_mut().entry(line).or_default().push((core, self.stores_had(line)));
         } else {
-            self.flushed(core, line, Duration::ZERO);
+            self.flushed((core, self.stores_had(line)), line, Duration::ZERO);
         }
     }
 
     /// Nothing of a line is on its way to memory any more: cores that have flushed it get to know.
     pub(super) fn answer_flushes(&self, line: LineAddr) {
         let waiting = self.flushes.0.borrow_mut().remove(&line).unwrap_or_default();
-        waiting.into_iter().for_each(|core| self.flushed(core, line, self.distances.path));
+        waiting.into_iter().for_each(|flush| self.flushed(flush, line, self.distances.path));
     }
 
-    /// A core gets to know in `delay`, and the way from the last-level cache, that memory has a line that it flushed.
-    fn flushed(&self, core: usize, line: LineAddr, delay: Duration) {
+    /// How many stores to a line caches have had, where that is written down.
+    fn stores_had(&self, line: LineAddr) -> u64 {
+        self.shadow.borrow().log().map_or(0, |log| log.accepted_of(line))
+    }
+
+    /// A core gets to know in `delay`, and the way from the last-level cache, that memory has a line that it flushed, with so many
+    /// stores.
+    fn flushed(&self, (core, stores): (usize, u64), line: LineAddr, delay: Duration) {
+        self.note(|log| log.arrived(line, stores));
         let at = self.clock.now() + delay + self.network.way(core, line);
         let lost = self.cores.nodes()[core].borrow_mut().flushed(line, at, &mut self.outbox(core).borrow_mut());
         self.lost.borrow_mut().add(ReadPart::Fence, lost);

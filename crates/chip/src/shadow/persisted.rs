@@ -52,6 +52,8 @@ pub(crate) struct Persisted {
     lines: FxHashMap<LineAddr, Kept>,
     /// The lines that stores go through a buffer to, and by what they are chosen, unless those are all.
     chosen: Option<(Persistent, FxHashSet<LineAddr>)>,
+    /// Whether caches accept stores, and no persist buffers: then what was accepted leaves when its line is written back.
+    in_caches: bool,
     /// The number of the next.
     next: u64,
 }
@@ -60,7 +62,7 @@ impl Persisted {
     fn of(cores: usize, persistent: Persistent) -> Persisted {
         let chosen = (!persistent.is_all()).then(|| (persistent, FxHashSet::default()));
         let waiting = (0..cores).map(|_| VecDeque::new()).collect();
-        Persisted { waiting, lines: FxHashMap::default(), chosen, next: 0 }
+        Persisted { waiting, lines: FxHashMap::default(), chosen, in_caches: false, next: 0 }
     }
 
     fn has(&self, line: LineAddr) -> bool {
@@ -90,6 +92,21 @@ impl Persisted {
     /// What the stores so far have made of a line that is kept, if all of it is known.
     pub(super) fn content(&self, line: LineAddr) -> Option<Line> {
         self.lines.get(&line).filter(|kept| kept.known == WHOLE).map(|kept| kept.bytes)
+    }
+
+    /// A line that is kept goes to memory from the caches, where those accept stores: what these have made of it.
+    pub(super) fn written_back(&mut self, line: LineAddr) -> Option<Line> {
+        let content = self.lines.get(&line).filter(|_| self.in_caches)?.bytes;
+        self.left(line);
+        Some(content)
+    }
+
+    /// Lines whose stores were accepted, and that have not left for memory since, in order.
+    fn resident(&self) -> Vec<LineAddr> {
+        let resident = self.lines.iter().filter(|(_, kept)| kept.resident).map(|(line, _)| *line);
+        let mut lines: Vec<LineAddr> = resident.collect();
+        lines.sort_unstable();
+        lines
     }
 
     /// Memory returned a line.
@@ -158,15 +175,18 @@ impl Persisted {
     }
 }
 
-/// The program of a core is about to see this content ([`Shadow::tell`]). What changes a line from outside comes to its persist
-/// buffer in the order of that program.
+/// The program of a core is about to see this content ([`Shadow::tell`]). What changes a line from outside that memory has comes to
+/// its persist buffer in the order of that program.
 #[cold]
 pub(crate) fn about_to_tell(shadow: &mut Shadow, core: usize, line: LineAddr, content: &Line) {
     let known = shadow.known.place(line).map(|place| &shadow.entries[place]);
     let changes = known.is_none_or(|entry| entry.known != WHOLE || entry.bytes != *content);
-    if let Some(persisted) = shadow.persisted.as_mut().filter(|_| changes) {
-        persisted.wait(core, line, 0..LINE_BYTES, *content, true);
+    let Some(persisted) = shadow.persisted.as_mut().filter(|_| changes) else { return };
+    let is_guess = shadow.guessed.contains(&line);
+    if persisted.has(line) && !is_guess && shadow.known.went_down_as(line, content) == Some(false) {
+        persisted.keep(line, known.map_or((ZERO_LINE, 0), |entry| (entry.bytes, entry.known)));
     }
+    persisted.wait(core, line, 0..LINE_BYTES, *content, true);
 }
 
 /// A line is of a file that is mapped shared: as [`becomes_persistent`], if such lines are chosen.
@@ -221,6 +241,37 @@ pub(super) fn remember_before(shadow: &mut Shadow, line: LineAddr) {
     }
 }
 
+/// Lines whose stores were accepted, and that have not left for memory since, in order.
+pub(crate) fn resident(shadow: &Shadow) -> Vec<LineAddr> {
+    shadow.persisted.as_ref().map_or_else(Vec::new, Persisted::resident)
+}
+
+/// Whether stores to a line were accepted that have not left for memory since.
+pub(crate) fn is_resident(shadow: &Shadow, line: LineAddr) -> bool {
+    shadow.persisted.as_ref().and_then(|persisted| persisted.lines.get(&line)).is_some_and(|kept| kept.resident)
+}
+
+/// Whether stores to a line wait for a persist buffer, or it has an entry: then changes from outside wait as well.
+pub(crate) fn keeps(shadow: &Shadow, line: LineAddr) -> bool {
+    shadow.persisted.as_ref().is_some_and(|persisted| persisted.lines.contains_key(&line))
+}
+
+/// The change from outside that comes next for a core comes: the line, and what it holds then.
+///
+/// # Panics
+/// If none comes next.
+pub(crate) fn changes_from_outside(shadow: &mut Shadow, core: usize) -> (LineAddr, Line) {
+    let persisted = shadow.persisted.as_mut().unwrap_or_else(|| panic!("there is no persist buffer"));
+    persisted.changes_from_outside(core)
+}
+
+/// The entry of a line has left the persist buffer for memory.
+pub(crate) fn left_buffer(shadow: &mut Shadow, line: LineAddr) {
+    if let Some(persisted) = &mut shadow.persisted {
+        persisted.left(line);
+    }
+}
+
 impl Shadow {
     /// The same for so many cores with persist buffers, which take stores to this of memory.
     #[must_use]
@@ -228,9 +279,11 @@ impl Shadow {
         Shadow { persisted: Some(Persisted::of(cores, persistent)), ..self }
     }
 
-    /// Whether stores to a line wait for a persist buffer, or it has an entry: then changes from outside wait as well.
-    pub fn keeps(&self, line: LineAddr) -> bool {
-        self.persisted.as_ref().is_some_and(|persisted| persisted.lines.contains_key(&line))
+    /// The same for so many cores whose caches accept stores to all of memory, where a loss of power has to find what they had.
+    #[must_use]
+    pub fn accepted_by_caches(self, cores: usize) -> Shadow {
+        let persisted = Persisted { in_caches: true, ..Persisted::of(cores, Persistent::All) };
+        Shadow { persisted: Some(persisted), ..self }
     }
 
     /// A touch of a line by a store of a core is complete, which a persist buffer accepts by itself.
@@ -251,28 +304,12 @@ impl Shadow {
         self.persisted.as_mut().map_or(ZERO_LINE, |persisted| persisted.accept(core, line))
     }
 
-    /// The change from outside that comes next for a core comes: the line, and what it holds then.
-    ///
-    /// # Panics
-    /// If none comes next.
-    pub fn changes_from_outside(&mut self, core: usize) -> (LineAddr, Line) {
-        let persisted = self.persisted.as_mut().unwrap_or_else(|| panic!("there is no persist buffer"));
-        persisted.changes_from_outside(core)
-    }
-
     /// The buffer has a line as this. From here on memory has to return it.
     pub fn taken(&mut self, line: LineAddr, content: &Line) {
         self.known.goes_down(line, content);
         if let Some(place) = self.known.place(line) {
             let entry = &mut self.entries[place];
             entry.ahead &= entry.known != WHOLE || entry.bytes != *content;
-        }
-    }
-
-    /// The entry of a line has left the persist buffer for memory.
-    pub fn left_buffer(&mut self, line: LineAddr) {
-        if let Some(persisted) = &mut self.persisted {
-            persisted.left(line);
         }
     }
 }

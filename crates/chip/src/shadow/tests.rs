@@ -1,6 +1,6 @@
 //! What the shadow keeps and forgets, and what it says of changes from outside.
 
-use super::persisted::{about_to_tell, becomes_mapped, is_persistent};
+use super::persisted::{about_to_tell, becomes_mapped, changes_from_outside, is_persistent, keeps, left_buffer};
 use super::*;
 use machine::observer::ObserverCounters;
 use proptest::prelude::*;
@@ -21,11 +21,11 @@ fn a_line_that_is_mapped_after_it_was_stored_to_has_to_be_written_once() {
     shadow.put(LINE);
     assert!(!becomes_mapped(&mut shadow, LineAddr(4)), "nothing was stored to it");
     shadow.store(LINE, 0..1, &[8]);
-    assert!(!is_persistent(&shadow, LINE) && !shadow.keeps(LINE), "what passes the buffer by is not kept for it");
+    assert!(!is_persistent(&shadow, LINE) && !keeps(&shadow, LINE), "what passes the buffer by is not kept for it");
     assert!(becomes_mapped(&mut shadow, LINE));
     assert!(!becomes_mapped(&mut shadow, LINE));
     shadow.store(LINE, 0..1, &[9]);
-    assert!(is_persistent(&shadow, LINE) && shadow.keeps(LINE));
+    assert!(is_persistent(&shadow, LINE) && keeps(&shadow, LINE));
 }
 
 #[test]
@@ -247,7 +247,7 @@ fn bytes_that_the_shadow_had_forgotten_come_from_memory_before_a_store_is_accept
     shadow.returned(LINE, &stored);
     let first = shadow.accept(0, LINE);
     assert_eq!((first[7], first[8], first[9], first[10]), (7, 1, 7, 7));
-    shadow.left_buffer(LINE);
+    left_buffer(&mut shadow, LINE);
     assert_eq!(shadow.accept(0, LINE)[9], 1, "what waits keeps the line");
 }
 
@@ -261,7 +261,7 @@ fn a_change_from_outside_comes_after_the_stores_before_it_and_before_those_behin
     store(&mut shadow, LINE, 1, 2);
     assert_eq!(next_from_outside(&shadow, 0), None, "a store comes first");
     assert_eq!(shadow.accept(0, LINE)[..2], [1, 7]);
-    assert_eq!(shadow.changes_from_outside(0), (LINE, [5; 64]));
+    assert_eq!(changes_from_outside(&mut shadow, 0), (LINE, [5; 64]));
     assert_eq!(next_from_outside(&shadow, 0), None);
     assert_eq!(shadow.accept(0, LINE)[..2], [5, 2]);
 }
@@ -287,7 +287,7 @@ fn a_change_from_outside_waits_for_the_stores_of_its_own_core_alone() {
     shadow.tell(LINE, &[5; 64]);
     assert_eq!(next_from_outside(&shadow, 0), None);
     assert_eq!(next_from_outside(&shadow, 1), Some(LINE));
-    assert_eq!(shadow.changes_from_outside(1), (LINE, [5; 64]));
+    assert_eq!(changes_from_outside(&mut shadow, 1), (LINE, [5; 64]));
     assert_eq!(shadow.accept(0, LINE), [5; 64], "what was stored before the change is gone");
 }
 

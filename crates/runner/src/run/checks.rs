@@ -1,6 +1,6 @@
 //! The built-in check of a run.
 
-use super::Bench;
+use super::bench::Bench;
 use crate::record::{CandidateCheck, Checks};
 use chip::counts::Meters;
 use chip::load_values::{LoadValues, Verdict};

@@ -90,6 +90,9 @@ pub enum RunError {
         /// Units that were measured.
         units: usize,
     },
+    /// What keeps power from being cut in it.
+    #[error("{0}")]
+    PowerLoss(String),
     /// What crosses the pins cannot be written.
     #[error(transparent)]
     Bus(#[from] BusError),

@@ -5,7 +5,9 @@ use crate::sampling::Detail;
 use catalogue::{Design, Machine};
 use chip::feed::FeedCounters;
 use chip::shadow::Shadow;
+use chip::store_log::{Certain, StoreLog};
 use machine::paging::PageTable;
+use protection::design::Parts;
 use units::Bytes;
 use workload::{Origin, Pace, Persistent, Source};
 
@@ -52,6 +54,14 @@ pub(super) fn shadow<S: Source>(lines: u64, machine: &Machine, options: &RunOpti
         Some(_) => shadow.persisted(machine.cores, persistent(programs)),
         None => shadow,
     }
+}
+
+/// The same content, which keeps what a loss of power has to find: an account of the programs' stores, and what of them caches have
+/// had. `machine` is that of the design.
+pub(super) fn logged(shadow: Shadow, machine: &Machine, parts: &Parts) -> Shadow {
+    let certain = if parts.persistence.has_battery() { Certain::Accepted } else { Certain::Arrived };
+    let shadow = shadow.logged(StoreLog::new(machine.cores, certain));
+    if machine.node.reports_stores { shadow.accepted_by_caches(machine.cores) } else { shadow }
 }
 
 /// The pages of a machine, for programs or for requests: these have physical addresses, or virtual ones that no core

@@ -16,6 +16,7 @@ mod latencies;
 mod machines;
 mod mapped;
 mod ocb3;
+mod power_loss;
 mod reads;
 mod requests;
 mod runs;

@@ -1,0 +1,109 @@
+//! What a loss of power finds on the chip: cores that stop, stores that caches had, and what a battery takes to memory.
+//!
+//! What had come to a persist buffer or left a store queue by then is still accepted, and what the controller has begun ends; what
+//! comes later never does. The cores may be ahead of the clock, so what they ask for carries its time.
+
+use super::Chip;
+use crate::shadow::persisted::{changes_from_outside, is_resident, resident};
+use crate::store_log::StoreLog;
+use catalogue::Machine;
+use sim::Clock;
+use sim::resource::WorkQueue;
+use std::cell::Cell;
+use units::{Line, LineAddr, Time};
+
+/// Whether there is power, and the stores that L1D has had, where a loss of power has to find them.
+pub(super) struct Power {
+    failed: Cell<Option<Time>>,
+    /// By core.
+    written: Option<Box<[WorkQueue<(Time, LineAddr)>]>>,
+}
+
+impl Power {
+    pub fn of(clock: &Clock, machine: &Machine) -> Power {
+        let queues = || (0..machine.cores).map(|_| WorkQueue::new(clock)).collect();
+        Power { failed: Cell::new(None), written: machine.node.reports_stores.then(queues) }
+    }
+}
+
+impl Chip {
+    /// Power fails now.
+    pub fn lose_power(&self) {
+        self.power.failed.set(Some(self.clock.now()));
+    }
+
+    /// Whether cores go on.
+    pub fn has_power(&self) -> bool {
+        self.power.failed.get().is_none()
+    }
+
+    /// Whether power has failed before that time.
+    pub(crate) fn has_failed_before(&self, at: Time) -> bool {
+        self.power.failed.get().is_some_and(|failed| failed < at)
+    }
+
+    /// Takes up the stores that a core's L1D has had, now that its node was called.
+    pub(super) fn settle_written(&self, core: usize) {
+        let Some(queues) = &self.power.written else { return };
+        let stores = self.cores.nodes()[core].borrow_mut().take_written_stores();
+        for (at, line) in stores {
+            self.note(|log| log.came(core, at, true));
+            queues[core].push(at, (at, line));
+        }
+    }
+
+    /// The next store that a core's caches have; never any if nobody asked for them.
+    pub(crate) async fn next_written(&self, core: usize) -> LineAddr {
+        let Some(queues) = &self.power.written else { return std::future::pending().await };
+        let (at, line) = queues[core].next().await;
+        if self.has_failed_before(at) {
+            return std::future::pending().await;
+        }
+        line
+    }
+
+    /// The caches of a core have its next store, which is to this line.
+    pub(crate) fn accept_in_caches(&self, core: usize, line: LineAddr) {
+        self.let_changes_in(core);
+        self.shadow.borrow_mut().accept(core, line);
+        self.note(|log| log.accept(core, line));
+        self.let_changes_in(core);
+    }
+
+    /// What the kernel changed takes effect, as far as no store of a core's program comes before, and goes to memory.
+    pub(super) fn let_changes_in(&self, core: usize) {
+        if self.power.written.is_none() {
+            return;
+        }
+        while self.next_from_outside(core).is_some() {
+            let (line, _) = changes_from_outside(&mut self.shadow.borrow_mut(), core);
+            self.send_out(line);
+        }
+    }
+
+    /// Whether caches have had stores to a line, after which none has written it back. No cache need have it dirty: stores leave
+    /// the queue in order, and a later one may be in L1D, and leave that with its line, before the earlier ones are.
+    pub(super) fn has_stores_of(&self, line: LineAddr) -> bool {
+        self.power.written.is_some() && is_resident(&self.shadow.borrow(), line)
+    }
+
+    /// Writes something down in the account of stores, if there is one.
+    pub(crate) fn note(&self, what: impl FnOnce(&mut StoreLog)) {
+        if let Some(log) = &mut self.shadow.borrow_mut().log {
+            what(log);
+        }
+    }
+
+    /// What a battery takes from the caches to memory, in order: lines that only they have, as the stores made them that they have
+    /// had.
+    pub fn take_dirty(&self) -> Vec<(LineAddr, Line)> {
+        let mut lines = self.cores.dirty_lines();
+        lines.extend(self.llc.borrow().dirty_lines());
+        lines.extend(self.cores.nodes().iter().flat_map(|node| node.borrow().combining_lines()));
+        lines.extend(self.victims.borrow().iter().chain(self.carried.borrow().iter()));
+        lines.extend(resident(&self.shadow.borrow()));
+        lines.sort_unstable();
+        lines.dedup();
+        lines.into_iter().map(|line| (line, self.shadow.borrow_mut().put(line))).collect()
+    }
+}

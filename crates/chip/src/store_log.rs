@@ -1,0 +1,354 @@
+//! What programs have stored, and what of it is durable: an account that shares nothing with what is simulated, which a loss of
+//! power is judged by.
+//!
+//! The feeds note each store, with its bytes as recorded, in the order of its program. Whoever makes stores durable notes of which
+//! core the next one was *accepted*. In a persist buffer or a durable cache it is durable from then on. At the memory controller it
+//! is *under way* until its line has arrived there: it may be durable or not. What the program shows of a line, and no store of it
+//! explains, is a change from outside, which takes effect behind the stores before it.
+//!
+//! Where two cores store to the same bytes, the later one by execution has the last word, whichever is accepted first.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::VecDeque;
+use std::ops::Range;
+use units::{LINE_BYTES, Line, LineAddr, Time, VirtAddr, ZERO_LINE};
+
+/// A store of a program, or a change from outside.
+#[derive(Clone, Debug)]
+pub struct Store {
+    /// The core that executed it.
+    pub core: usize,
+    /// How many stores of its core came before it.
+    pub number: u64,
+    /// The instruction.
+    pub pc: VirtAddr,
+    /// Where it begins.
+    pub address: VirtAddr,
+    /// The line.
+    pub line: LineAddr,
+    /// Whether the kernel made it, and no instruction.
+    pub from_outside: bool,
+    /// Where in the line.
+    range: Range<usize>,
+    bytes: Line,
+    /// How many the feeds have noted before it.
+    order: u64,
+}
+
+/// What a line holds for certain, byte by byte.
+#[derive(Clone, Debug)]
+pub struct Held {
+    bytes: Line,
+    known: u64,
+    /// The store that made each byte, by order from 1; 0 if none has.
+    made: Box<[u64; LINE_BYTES]>,
+    /// The latest store of a program that it holds.
+    last: Option<Store>,
+}
+
+/// What a program has made of a line, as far as that is known.
+struct Executed {
+    bytes: Line,
+    known: u64,
+}
+
+impl Executed {
+    fn take(&mut self, range: &Range<usize>, bytes: &Line) {
+        self.bytes[range.clone()].copy_from_slice(&bytes[range.clone()]);
+        range.clone().for_each(|place| self.known |= 1 << place);
+    }
+
+    /// Takes in what the program sees of it; whether nothing that was known is another.
+    fn see(&mut self, content: &Line) -> bool {
+        let is_as_before =
+            (0..LINE_BYTES).all(|place| self.known >> place & 1 == 0 || self.bytes[place] == content[place]);
+        (self.bytes, self.known) = (*content, u64::MAX);
+        is_as_before
+    }
+}
+
+impl Held {
+    fn nothing() -> Held {
+        Held { bytes: ZERO_LINE, known: 0, made: Box::new([0; LINE_BYTES]), last: None }
+    }
+
+    /// A store takes effect, but where a later one has the last word.
+    pub fn take(&mut self, store: &Store) {
+        for place in store.range.clone() {
+            if self.made[place] < store.order {
+                (self.bytes[place], self.made[place]) = (store.bytes[place], store.order);
+                self.known |= 1 << place;
+            }
+        }
+        let is_later = self.last.as_ref().is_none_or(|last| last.order < store.order);
+        if is_later && !store.from_outside {
+            self.last = Some(store.clone());
+        }
+    }
+
+    /// The program shows bytes that nothing was known of: they were there all the time.
+    fn fill(&mut self, content: &Line) {
+        let unknown = (0..LINE_BYTES).filter(|place| self.known >> place & 1 == 0);
+        unknown.for_each(|place| self.bytes[place] = content[place]);
+        self.known = u64::MAX;
+    }
+
+    /// Whether memory may have returned this.
+    pub fn fits(&self, found: &Line) -> bool {
+        (0..LINE_BYTES).all(|place| self.known >> place & 1 == 0 || self.bytes[place] == found[place])
+    }
+
+    /// The first byte that memory should not have returned, if there is one, and what it should have been.
+    pub fn first_wrong(&self, found: &Line) -> Option<(usize, u8)> {
+        let is_wrong = |place: &usize| self.known >> place & 1 == 1 && self.bytes[*place] != found[*place];
+        (0..LINE_BYTES).find(is_wrong).map(|place| (place, self.bytes[place]))
+    }
+
+    /// The latest store that it holds, if a program has stored to it.
+    pub fn last(&self) -> Option<&Store> {
+        self.last.as_ref()
+    }
+}
+
+/// When a store is certain to be durable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Certain {
+    /// When it is accepted.
+    Accepted,
+    /// When its line has arrived in memory after that.
+    Arrived,
+}
+
+/// What one line comes to after a loss of power.
+pub struct Surviving {
+    /// What it holds for certain.
+    pub held: Held,
+    /// Stores that may be durable, in the order in which they would be, and changes from outside that may have taken effect.
+    pub under_way: Vec<Store>,
+}
+
+impl Surviving {
+    /// Whether a program has stored to it, durably for all that is known.
+    pub fn is_stored_to(&self) -> bool {
+        self.held.last.is_some() || self.under_way.iter().any(|store| !store.from_outside)
+    }
+}
+
+#[derive(Default)]
+struct UnderWay {
+    stores: VecDeque<Store>,
+    /// How many have left it.
+    arrived: u64,
+}
+
+/// The account.
+pub struct StoreLog {
+    certain: Certain,
+    /// By core, what was not accepted, in the order of its program.
+    waiting: Box<[VecDeque<Store>]>,
+    /// How many stores each core's program has made.
+    numbers: Box<[u64]>,
+    accepted: Box<[u64]>,
+    /// Of stores that have come to where they are accepted, and were not, by core: when, and whether the core went on then.
+    came: Box<[VecDeque<(Time, bool)>]>,
+    /// The pieces of the store that is just noted.
+    pieces: Vec<(LineAddr, Range<usize>, [u8; 8], VirtAddr, VirtAddr)>,
+    /// What the programs' stores have made of each line.
+    executed: FxHashMap<LineAddr, Executed>,
+    durable: FxHashMap<LineAddr, Held>,
+    under_way: FxHashMap<LineAddr, UnderWay>,
+    guessed: FxHashSet<LineAddr>,
+    order: u64,
+    /// Stores that were accepted before one that comes first.
+    overtaking: Vec<Store>,
+}
+
+impl StoreLog {
+    /// An empty account of so many cores.
+    pub fn new(cores: usize, certain: Certain) -> StoreLog {
+        StoreLog {
+            certain,
+            waiting: (0..cores).map(|_| VecDeque::new()).collect(),
+            numbers: vec![0; cores].into(),
+            accepted: vec![0; cores].into(),
+            came: (0..cores).map(|_| VecDeque::new()).collect(),
+            pieces: Vec::new(),
+            executed: FxHashMap::default(),
+            durable: FxHashMap::default(),
+            under_way: FxHashMap::default(),
+            guessed: FxHashSet::default(),
+            order: 0,
+            overtaking: Vec::new(),
+        }
+    }
+
+    /// The program of a core is about to see this content of a line.
+    pub(crate) fn told(&mut self, core: usize, line: LineAddr, content: &Line) {
+        self.durable.entry(line).or_insert_with(Held::nothing).fill(content);
+        if self.executed_of(line).see(content) {
+            return;
+        }
+        self.order += 1;
+        let (range, number) = (0..LINE_BYTES, self.numbers[core]);
+        let nowhere = VirtAddr(0);
+        let change = Store {
+            core,
+            number,
+            pc: nowhere,
+            address: nowhere,
+            line,
+            from_outside: true,
+            range,
+            bytes: *content,
+            order: self.order,
+        };
+        self.waiting[core].push_back(change);
+    }
+
+    fn executed_of(&mut self, line: LineAddr) -> &mut Executed {
+        self.executed.entry(line).or_insert(Executed { bytes: ZERO_LINE, known: 0 })
+    }
+
+    /// Eight bytes or fewer of the store that a core's program makes now, as recorded.
+    pub(crate) fn piece(
+        &mut self,
+        line: LineAddr,
+        range: Range<usize>,
+        value: u64,
+        (pc, address): (VirtAddr, VirtAddr),
+    ) {
+        self.pieces.push((line, range, value.to_le_bytes(), pc, address));
+    }
+
+    /// The store whose pieces came before is to this part of a line, and is to be durable.
+    pub(crate) fn stored(&mut self, core: usize, line: LineAddr, range: Range<usize>) {
+        let is_of = |piece: &Range<usize>| range.start <= piece.start && piece.end <= range.end;
+        let mut bytes = ZERO_LINE;
+        let (mut begin, mut end, mut at) = (range.end, range.start, (VirtAddr(0), VirtAddr(0)));
+        for (_, piece, value, pc, address) in self.pieces.iter().filter(|piece| piece.0 == line && is_of(&piece.1)) {
+            bytes[piece.clone()].copy_from_slice(&value[..piece.len()]);
+            if piece.start < begin {
+                at = (*pc, *address);
+            }
+            (begin, end) = (begin.min(piece.start), end.max(piece.end));
+        }
+        self.order += 1;
+        let number = self.numbers[core];
+        self.numbers[core] += 1;
+        // Of a store without a value nothing happens.
+        let range = if begin < end { begin..end } else { 0..0 };
+        let (pc, address) = at;
+        let store = Store { core, number, pc, address, line, from_outside: false, range, bytes, order: self.order };
+        self.executed_of(line).take(&store.range, &store.bytes);
+        self.waiting[core].push_back(store);
+    }
+
+    /// The instruction is over.
+    pub(crate) fn executed(&mut self) {
+        self.pieces.clear();
+    }
+
+    /// Memory starts up with zeros in the place of a line that no program has shown.
+    pub(crate) fn guessed(&mut self, line: LineAddr) {
+        self.guessed.insert(line);
+    }
+
+    /// Whether memory may still have the zeros of a line that it started up with before a program has shown it: then the program
+    /// has seen nothing of them.
+    pub fn was_guessed(&self, line: LineAddr) -> bool {
+        self.guessed.contains(&line)
+    }
+
+    /// The next store of a core comes at that time to where it is accepted, and the core `goes_on`, or waits for an answer.
+    pub(crate) fn came(&mut self, core: usize, at: Time, goes_on: bool) {
+        self.came[core].push_back((at, goes_on));
+    }
+
+    /// Of each core, how many stores that it had gone on from by then were not accepted.
+    pub fn left_out(&self, until: Time) -> impl Iterator<Item = usize> + '_ {
+        let is_left_out = move |(at, goes_on): &&(Time, bool)| *goes_on && *at <= until;
+        self.came.iter().map(move |came| came.iter().filter(is_left_out).count())
+    }
+
+    /// The next store of a core is accepted, which is to this line.
+    pub(crate) fn accept(&mut self, core: usize, line: LineAddr) {
+        self.let_outside_in(core);
+        let place = self.waiting[core].iter().position(|store| store.line == line && !store.from_outside);
+        let Some(store) = place.and_then(|place| self.waiting[core].remove(place)) else { return };
+        if place != Some(0) {
+            self.overtaking.push(store.clone());
+        }
+        self.accepted[core] += 1;
+        self.came[core].pop_front();
+        self.goes_on(store);
+    }
+
+    /// Changes from outside take effect that come before every store of a core that was not accepted.
+    fn let_outside_in(&mut self, core: usize) {
+        while self.waiting[core].front().is_some_and(|next| next.from_outside)
+            && let Some(change) = self.waiting[core].pop_front()
+        {
+            self.goes_on(change);
+        }
+    }
+
+    /// A store that was accepted is durable, or on its way there.
+    fn goes_on(&mut self, store: Store) {
+        match self.certain {
+            Certain::Accepted => self.take_effect(&store),
+            Certain::Arrived => self.under_way.entry(store.line).or_default().stores.push_back(store),
+        }
+    }
+
+    fn take_effect(&mut self, store: &Store) {
+        self.durable.entry(store.line).or_insert_with(Held::nothing).take(store);
+    }
+
+    /// How many stores of a line were accepted so far.
+    pub(crate) fn accepted_of(&self, line: LineAddr) -> u64 {
+        self.under_way.get(&line).map_or(0, |way| way.arrived + way.stores.len() as u64)
+    }
+
+    /// So many of the stores to a line have arrived in memory, if as many were accepted.
+    pub(crate) fn arrived(&mut self, line: LineAddr, count: u64) {
+        let Some(way) = self.under_way.get_mut(&line) else { return };
+        let held = self.durable.entry(line).or_insert_with(Held::nothing);
+        while way.arrived < count
+            && let Some(store) = way.stores.pop_front()
+        {
+            held.take(&store);
+            way.arrived += 1;
+        }
+    }
+
+    /// Of each core, how many stores its program has made and how many of them were accepted.
+    pub fn counts(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.numbers.iter().copied().zip(self.accepted.iter().copied())
+    }
+
+    /// Stores that were accepted before one that comes first in the order of their program.
+    pub fn overtaking(&self) -> &[Store] {
+        &self.overtaking
+    }
+
+    /// What each line comes to if power fails now, in order.
+    pub fn surviving(&self) -> Vec<(LineAddr, Surviving)> {
+        let next = self.next_from_outside().map(|change| &change.line);
+        let mut lines: Vec<LineAddr> = self.durable.keys().chain(self.under_way.keys()).chain(next).copied().collect();
+        lines.sort_unstable();
+        lines.dedup();
+        lines.into_iter().map(|line| (line, self.surviving_of(line))).collect()
+    }
+
+    fn surviving_of(&self, line: LineAddr) -> Surviving {
+        let held = self.durable.get(&line).cloned().unwrap_or_else(Held::nothing);
+        let accepted = self.under_way.get(&line).into_iter().flat_map(|way| &way.stores);
+        let outside = self.next_from_outside().filter(|change| change.line == line);
+        Surviving { held, under_way: accepted.chain(outside).cloned().collect() }
+    }
+
+    /// The changes from outside before which nothing comes.
+    fn next_from_outside(&self) -> impl Iterator<Item = &Store> {
+        self.waiting.iter().flat_map(|waiting| waiting.iter().take_while(|next| next.from_outside))
+    }
+}

@@ -1,0 +1,248 @@
+//! A loss of power while programs run: the whole machine stops, the battery works, a fresh chip recovers, and memory is compared
+//! with what the programs' accepted stores have made.
+//!
+//! ```text
+//! run ─ power fails ─ what is begun ends ─ the battery drains ─┬─ it lasts ──────────┬─ a fresh chip recovers ─ every line is read
+//!                     (where there is a battery)               └─ or dies on the way ┘   and compared with the account of stores
+//!                                                                   ─ more stores, a second loss, once more the same
+//! ```
+//! The account ([`chip::store_log`]) shares nothing with what is simulated: it has the stores as the programs made them.
+//!
+//! | file | part |
+//! |---|---|
+//! | `battery.rs` | the battery's work, what it takes, and what it leaves if it dies |
+//! | `recovery.rs` | a fresh chip on the memory that is left, and what it returns |
+//! | `verdict.rs` | what is found, against the account |
+//! | `prefix.rs` | whether each core's durable stores are the first of its program |
+
+mod battery;
+mod prefix;
+mod recovery;
+mod verdict;
+
+pub use verdict::{Mismatch, Wrong};
+
+use super::bench::{Bench, Supply};
+use super::{Control, EVENTS_BETWEEN_LOOKS, RunError, RunOptions, check_fits, check_persistent, check_requests};
+use crate::excerpt::ExcerptFile;
+use crate::sampling::Detail;
+use battery::{Battery, Left};
+use cost::Energy;
+use protection::design::Point;
+use recovery::Recovered;
+use serde::{Serialize, Serializer};
+use std::time::Instant;
+use units::Time;
+use verdict::Judge;
+use workload::Source;
+
+/// When power fails.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum At {
+    /// When the cores have been given so many instructions, all together.
+    Instructions(u64),
+    /// At the first event then or later.
+    Time(Time),
+    /// After so many events.
+    Events(u64),
+}
+
+/// A loss of power.
+#[derive(Clone, Copy, Debug)]
+pub struct LossOptions {
+    /// When it is. A program that ends before loses it at its end.
+    pub at: At,
+    /// What the battery holds; nothing if it always lasts.
+    pub battery: Option<Energy>,
+}
+
+/// When power failed.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Moment {
+    /// On the simulated clock.
+    pub time_fs: u64,
+    /// How many instructions the cores had been given.
+    pub instructions: u64,
+    /// How many events there had been.
+    pub events: u64,
+}
+
+/// What the programs had stored when power failed.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Stores {
+    /// How many stores they had made, as far as cores were ahead.
+    pub executed: u64,
+    /// How many of them were accepted where they are durable, or on their way to it.
+    pub accepted: u64,
+}
+
+/// What a battery did.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct OnBattery {
+    /// Lines that were durable and not in memory.
+    pub lines: usize,
+    /// What its work takes.
+    #[serde(rename = "needed_nj", serialize_with = "in_nanojoules")]
+    pub needed: Energy,
+    /// After how many operations it died, if it did.
+    pub died_after: Option<usize>,
+}
+
+/// What a loss of power came to.
+#[derive(Clone, Debug, Serialize)]
+pub struct Loss {
+    /// The seed of the run.
+    pub seed: u64,
+    /// When it was.
+    pub at: Moment,
+    /// What the programs had stored.
+    pub stores: Stores,
+    /// What the battery did, if there is one.
+    pub battery: Option<OnBattery>,
+    /// Lines that were read and compared.
+    pub lines_compared: usize,
+    /// How many things were wrong.
+    pub wrong: usize,
+    /// What was wrong; the first few.
+    pub mismatches: Vec<Mismatch>,
+    /// Whether a pad hid two texts, where the ledger is on.
+    pub pad_used_twice: bool,
+    /// Time of this computer's processor for battery, recovery and comparison, in milliseconds.
+    pub host_ms: f64,
+}
+
+impl Loss {
+    /// Whether nothing was wrong.
+    pub fn passed(&self) -> bool {
+        self.wrong == 0 && !self.pad_used_twice
+    }
+}
+
+fn in_nanojoules<S: Serializer>(energy: &Energy, serializer: S) -> Result<S::Ok, S::Error> {
+    energy.nanojoules().serialize(serializer)
+}
+
+/// Whether power can be cut in such a run.
+///
+/// # Errors
+/// [`RunError::PowerLoss`] with the rule.
+pub fn check_power_loss<S: Source>(options: &RunOptions, sources: &[S]) -> Result<(), RunError> {
+    let RunOptions { design, detail, warm_up, interval, bus, excerpt, .. } = options;
+    let name = &design.name;
+    let rule = if !design.parts.persistence.exists() {
+        format!(
+            "design {name} keeps nothing over a loss of power: expected one that does, as secpb-cobcm, secure-eadr or plp-sp"
+        )
+    } else if !matches!(detail, Detail::All) || *warm_up > 0 || interval.is_some() {
+        "a run in which power fails is neither sampled nor counted by parts: leave out --detail, --warm-up and --interval".into()
+    } else if bus.is_some() || excerpt.is_some() {
+        "a run in which power fails writes no files: leave out --bus and --trace-window".into()
+    } else {
+        check_fits(sources, &options.machine)?;
+        check_persistent(sources, options)?;
+        return check_requests(sources, options);
+    };
+    Err(RunError::PowerLoss(rule))
+}
+
+/// How many events such a run has until its programs have ended.
+///
+/// # Errors
+/// As of [`lose_power`].
+pub fn count_events<S: Source + 'static>(
+    options: &RunOptions,
+    sources: Vec<S>,
+    watch: impl FnMut(u64) -> Control,
+) -> Result<u64, RunError> {
+    let mut bench = begin(options, sources)?;
+    let never = LossOptions { at: At::Time(Time::NEVER), battery: None };
+    run_to(&mut bench, never.at, watch)?;
+    Ok(bench.executor.clock().event_count())
+}
+
+/// Runs programs on a machine under a design until power fails, and judges what comes back. `watch` gets the number of
+/// instructions so far, now and then.
+///
+/// # Errors
+/// See [`RunError`]. Stores that do not come back are results.
+pub fn lose_power<S: Source + 'static>(
+    options: &RunOptions,
+    sources: Vec<S>,
+    loss: LossOptions,
+    watch: impl FnMut(u64) -> Control,
+) -> Result<Loss, RunError> {
+    let persistent = super::programs::persistent(&sources);
+    let mut bench = begin(options, sources)?;
+    run_to(&mut bench, loss.at, watch)?;
+    let clock = bench.executor.clock().clone();
+    let at = Moment {
+        time_fs: clock.now().as_fs(),
+        instructions: bench.programs.iter().map(|program| program.borrow().counters().instructions).sum(),
+        events: clock.event_count(),
+    };
+    let began = Instant::now();
+    let meters = bench.meters.clone();
+    meters.chip.lose_power();
+    if options.design.parts.persistence.point != Point::Controller {
+        // What has begun ends; then nothing is left to happen.
+        bench.executor.run_until(|| false);
+    }
+    let battery = Battery { meters: &meters, parts: &options.design.parts, holds: loss.battery };
+    let Left { memory, battery } = battery.work()?;
+    let shadow = meters.shadow.borrow();
+    let Some(log) = shadow.log() else { return Err(RunError::PowerLoss("no account of stores was kept".into())) };
+    let recovered = Recovered::of(options, &memory)?;
+    let mut judge = Judge::new(&options.design.parts, log, persistent);
+    judge.acceptance(Time::from_fs(at.time_fs));
+    judge.first_session(&recovered);
+    judge.second_session(options, &recovered)?;
+    let (executed, accepted) = log.counts().fold((0, 0), |sum, core| (sum.0 + core.0, sum.1 + core.1));
+    let verdict::Judged { lines_compared, wrong, mismatches, pad_used_twice } = judge.end();
+    Ok(Loss {
+        seed: options.seed,
+        at,
+        stores: Stores { executed, accepted },
+        battery,
+        lines_compared,
+        wrong,
+        mismatches,
+        pad_used_twice,
+        host_ms: began.elapsed().as_secs_f64() * 1e3,
+    })
+}
+
+fn begin<S: Source + 'static>(options: &RunOptions, sources: Vec<S>) -> Result<Bench<S>, RunError> {
+    check_power_loss(options, &sources)?;
+    Bench::assemble(options, sources, &ExcerptFile::begin(None, options.detail)?, Supply::Fails)
+}
+
+/// Lets time pass until then, or until the programs have ended.
+fn run_to<S: Source + 'static>(
+    bench: &mut Bench<S>,
+    at: At,
+    mut watch: impl FnMut(u64) -> Control,
+) -> Result<(), RunError> {
+    let clock = bench.executor.clock().clone();
+    let (programs, ends, chip) = (bench.programs.clone(), bench.ends.clone(), bench.meters.chip.clone());
+    let instructions = || programs.iter().map(|program| program.borrow().counters().instructions).sum();
+    let (mut looked_at, mut stop) = (0, false);
+    let ended = bench.executor.run_until(|| {
+        if clock.event_count() >= looked_at {
+            looked_at = clock.event_count() + EVENTS_BETWEEN_LOOKS;
+            stop = watch(instructions()) == Control::Stop;
+        }
+        let is_then = match at {
+            At::Instructions(count) => instructions() >= count,
+            At::Time(time) => clock.now() >= time,
+            At::Events(count) => clock.event_count() >= count,
+        };
+        stop || is_then || chip.fault_reported().is_some() || ends.is_over()
+    });
+    if stop {
+        return Err(RunError::Stopped);
+    }
+    if !ended {
+        return Err(RunError::StandsStill(clock.now()));
+    }
+    bench.ends.take_error().map_or(Ok(()), |error| Err(error.into()))
+}

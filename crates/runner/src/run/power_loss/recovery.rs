@@ -1,0 +1,67 @@
+//! A fresh chip on the memory that a loss of power has left.
+
+use super::battery::Memory;
+use crate::run::{RunError, RunOptions};
+use protection::design::{Parts, Point};
+use protection::execution::{Functional, run_now};
+use protection::scheme::{DurableCaches, PersistBuffer, Scheme};
+use protection::verbs::Fault;
+use units::{Line, LineAddr};
+
+/// The machine after its recovery.
+pub(super) struct Recovered {
+    scheme: Scheme,
+    memory: Functional,
+    /// What recovery reported, if it did.
+    pub fault: Option<Fault>,
+}
+
+impl Recovered {
+    /// With the keys of the machine before.
+    ///
+    /// # Errors
+    /// As of composing the design, which has been done once.
+    pub fn of(options: &RunOptions, left: &Memory) -> Result<Recovered, RunError> {
+        let scheme = options.compose()?;
+        let memory = Functional::new(scheme.layout().total_lines());
+        memory.media.replace(left.media.clone());
+        memory.go_on_with(left.registers.clone());
+        left.shown.iter().for_each(|shown| memory.carry(shown.clone()));
+        run_now(scheme.recover(&memory, &left.registers));
+        let fault = memory.take_fault();
+        Ok(Recovered { scheme, memory, fault })
+    }
+
+    /// Whether memory has nothing of a line.
+    pub fn is_blank(&self, line: LineAddr) -> bool {
+        self.memory.media.borrow().is_blank(self.scheme.layout().data_slot(line).slot())
+    }
+
+    /// What a line reads as; nothing if it is refused.
+    pub fn read(&self, line: LineAddr) -> Option<Line> {
+        run_now(self.scheme.read(&self.memory, line));
+        let is_refused = self.memory.take_fault().is_some();
+        self.memory.take_released().filter(|_| !is_refused).map(|(_, plaintext)| plaintext.bytes)
+    }
+
+    /// The machine goes on: it stores these, and power fails again. What it leaves.
+    pub fn goes_on(&self, parts: &Parts, stores: &[(LineAddr, Line)]) -> Memory {
+        let Recovered { scheme, memory, .. } = self;
+        match parts.persistence.point {
+            Point::Controller => stores.iter().for_each(|(line, text)| run_now(scheme.write(memory, *line, text))),
+            Point::Buffer => {
+                let buffer = PersistBuffer::of(scheme);
+                stores.iter().for_each(|(line, text)| run_now(buffer.accept(memory, *line, text)));
+                run_now(buffer.drain_on_battery(memory));
+            }
+            Point::Caches => run_now(DurableCaches::of(scheme).drain_on_battery(memory, stores.to_vec())),
+        }
+        let media = memory.media.borrow().clone();
+        Memory { media, registers: memory.registers(), shown: Some(memory.ledger().clone()) }
+    }
+
+    /// Whether a pad has hidden two texts since the machine was new, as far as it is written down.
+    pub fn has_used_a_pad_twice(&self) -> bool {
+        self.memory.ledger().reuse().is_some()
+    }
+}

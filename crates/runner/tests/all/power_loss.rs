@@ -1,0 +1,181 @@
+//! Power cut on the whole machine: what comes back, against an account that knows the programs alone.
+
+use crate::common::swept::{an_eighth, every_one, share_of_tests, side_by_side};
+use crate::common::{kernel, machine_for};
+use crate::threads::Threads;
+use casemate_runner::power_loss::{At, Loss, LossOptions, count_events, lose_power};
+use casemate_runner::{Control, RunError, RunOptions};
+use catalogue::Design;
+use cost::Energy;
+use std::sync::atomic::{AtomicU64, Ordering};
+use units::random::Random;
+use units::{Bytes, Time};
+use workload::Source;
+
+const BATTERIES: [&str; 11] = [
+    "secpb-cobcm",
+    "secpb-obcm",
+    "secpb-bcm",
+    "secpb-cm",
+    "secpb-m",
+    "secpb-nogap",
+    "secpb-cm-dbmf",
+    "secpb-cm-sbmf",
+    "bbb",
+    "eadr",
+    "secure-eadr",
+];
+const AT_CONTROLLER: [&str; 5] = ["plp-sp", "plp-pipelined", "plp-coalesced", "plp-sp-dbmf", "plp-sp-sbmf"];
+const OF_ONE_CORE: [&str; 4] = ["gups", "stream", "log", "stores"];
+const OF_TWO_CORES: [&str; 3] = ["two-gups", "two-logs", "two-stores"];
+
+/// A short program whose lines are stored to again and again, or by two cores.
+fn source(workload: &str, seed: u64) -> Box<dyn Source> {
+    match workload {
+        "gups" => kernel("gups", &[("footprint", "1MB")], seed),
+        "stream" => kernel("stream", &[("footprint", "6MB")], seed),
+        "log" => kernel("log", &[("footprint", "64KB")], seed),
+        "stores" => kernel("stores", &[("footprint", "4KB")], seed),
+        "two-gups" => Threads::of("gups", &[("footprint", "64KB")], 2),
+        "two-logs" => Threads::of("log", &[("footprint", "16KB")], 2),
+        _ => Threads::of("stores", &[("footprint", "4KB")], 2),
+    }
+}
+
+/// A run on a machine with caches so small that lines leave them all the time, and 64 MB of memory.
+fn options(design: Design, workload: &str, seed: u64) -> RunOptions {
+    let mut machine = machine_for(&design.name);
+    machine.memory.size = Bytes(64 << 20);
+    (machine.node.l1d.size, machine.node.l1d.ways) = (Bytes(4 << 10), 4);
+    (machine.node.l2.size, machine.node.l2.ways) = (Bytes(16 << 10), 4);
+    (machine.llc.size, machine.llc.ways) = (Bytes(64 << 10), 4);
+    machine.cores = if workload.starts_with("two") { 2 } else { 1 };
+    RunOptions { seed, ledger: true, ..RunOptions::new(machine, design, 10_000) }
+}
+
+/// A program under a design, whose power fails at events that are drawn.
+struct Cuts {
+    options: RunOptions,
+    workload: &'static str,
+    events: u64,
+    random: Random,
+}
+
+impl Cuts {
+    fn of(design: Design, workload: &'static str, seed: u64) -> Cuts {
+        let options = options(design, workload, seed);
+        let events = count_events(&options, vec![source(workload, seed)], |_| Control::GoOn).unwrap();
+        Cuts { options, workload, events, random: Random::new(seed) }
+    }
+
+    fn cut(&self, at: At, battery: Option<Energy>) -> Loss {
+        let sources = vec![source(self.workload, self.options.seed)];
+        lose_power(&self.options, sources, LossOptions { at, battery }, |_| Control::GoOn).unwrap()
+    }
+
+    fn somewhere(&mut self) -> At {
+        At::Events(self.random.below(self.events + 1))
+    }
+}
+
+fn named(design: &str) -> Design {
+    catalogue::design(design).unwrap()
+}
+
+/// Cuts the power so often of each of these designs under each workload: how many losses there were.
+fn nothing_is_lost(pairs: Vec<(&'static str, &'static str)>, times: u64, seed: u64) -> u64 {
+    let losses = AtomicU64::new(0);
+    side_by_side(pairs, |(design, workload)| {
+        let mut cuts = Cuts::of(named(design), workload, seed);
+        for _ in 0..times {
+            let at = cuts.somewhere();
+            let loss = cuts.cut(at, None);
+            assert!(loss.passed(), "{design}, {workload}, seed {seed}, {at:?}: {loss:?}");
+            losses.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    losses.into_inner()
+}
+
+fn pairs() -> Vec<(&'static str, &'static str)> {
+    let workloads = || OF_ONE_CORE.into_iter().chain(OF_TWO_CORES);
+    let designs = BATTERIES.into_iter().chain(AT_CONTROLLER);
+    designs.flat_map(|design| workloads().map(move |workload| (design, workload))).collect()
+}
+
+#[test]
+fn wherever_power_fails_memory_comes_back_with_exactly_what_was_accepted() {
+    let share = share_of_tests();
+    let chosen = an_eighth(pairs(), share);
+    let times = if every_one() { 100 } else { 8 };
+    assert_eq!(nothing_is_lost(chosen.clone(), times, share), times * chosen.len() as u64);
+}
+
+#[test]
+#[ignore = "an hour: `make campaign`"]
+fn a_hundred_thousand_losses_lose_nothing() {
+    let (pairs, mut losses) = (pairs(), 0);
+    for seed in 1.. {
+        losses += nothing_is_lost(pairs.clone(), 100, seed);
+        if losses >= 100_000 {
+            break;
+        }
+    }
+}
+
+/// A store of the value that memory has already loses nothing, and neither does one that another of its line follows.
+#[test]
+fn a_battery_that_is_an_operation_short_loses_a_store() {
+    let (mut short, mut losing) = (0, 0);
+    for design in BATTERIES {
+        let mut cuts = Cuts::of(named(design), "gups", 1);
+        for _ in 0..4 {
+            let at = cuts.somewhere();
+            let needed = cuts.cut(at, None).battery.unwrap().needed;
+            if needed == Energy::default() {
+                continue;
+            }
+            assert!(cuts.cut(at, Some(needed)).passed(), "{design}, {at:?}: the whole battery");
+            let loss = cuts.cut(at, Some(Energy::of_femtojoules(needed.femtojoules() - 1)));
+            assert!(loss.battery.unwrap().died_after.is_some(), "{design}, {at:?}: {loss:?}");
+            short += 1;
+            losing += usize::from(!loss.passed());
+        }
+    }
+    assert!(short >= 36 && losing * 10 >= short * 9, "{losing} of {short}");
+}
+
+#[test]
+fn the_recoverability_gap_shows() {
+    let mut cuts = Cuts::of(named("bbb-gap"), "stores", 1);
+    let at: Vec<At> = (0..4).map(|_| cuts.somewhere()).collect();
+    let losses: Vec<Loss> = at.into_iter().map(|at| cuts.cut(at, None)).collect();
+    let loss = losses.iter().find(|loss| !loss.passed()).unwrap();
+    let mismatch = &loss.mismatches[0];
+    assert!(mismatch.line.is_some() && (1..=2).contains(&mismatch.session), "{mismatch:?}");
+}
+
+#[test]
+fn power_fails_when_it_is_asked_to() {
+    let cuts = Cuts::of(named("secpb-cobcm"), "gups", 1);
+    let loss = cuts.cut(At::Instructions(4_000), None);
+    assert!((4_000..4_600).contains(&loss.at.instructions), "{loss:?}");
+    let time = Time::from_fs(loss.at.time_fs);
+    assert_eq!(cuts.cut(At::Time(time), None).at.time_fs, loss.at.time_fs);
+    let end = cuts.cut(At::Time(Time::NEVER), None);
+    assert!(end.passed() && end.stores.accepted == end.stores.executed, "at its end all stores are accepted: {end:?}");
+}
+
+#[test]
+fn a_design_that_keeps_nothing_and_a_sampled_run_are_refused() {
+    let refused = |design: &str, warm_up| {
+        let options = RunOptions { warm_up, ..options(named(design), "gups", 1) };
+        let losing = LossOptions { at: At::Events(1), battery: None };
+        match lose_power(&options, vec![source("gups", 1)], losing, |_| Control::GoOn) {
+            Err(RunError::PowerLoss(rule)) => rule,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!(refused("sc64-bmt", 0).contains("keeps nothing over a loss of power"));
+    assert!(refused("secpb-cobcm", 100).contains("--warm-up"));
+}
