@@ -167,6 +167,7 @@ campaign: build ## Cut the power 3 million times, and carry out every attack 100
 	mkdir -p results
 	$(foreach program,$(PROGRAMS),$(CASEMATE) crash $(KEEPING) --program $(program) --losses 100000 &&) true
 	$(CASEMATE) crash --all --thorough
+	cargo test --release --locked --package casemate-runner --test all power_loss:: -- --ignored
 	$(CASEMATE) attack --all --trials 100000 --log results/campaign.jsonl
 
 # What any bytes are given to, and files to begin with where there are some.
@@ -197,7 +198,7 @@ mutants: ## Change the cryptography and the protection in many places, one at a 
 	  --test-package casemate-protection --test-package casemate-campaign --output target/mutants-protection
 
 # What has a schema, `-` for each blank.
-DESCRIBED := run result explain attack crash list record trace bus excerpt cost-secpb cost-engine cost-rtl bench-crypto \
+DESCRIBED := run power-loss result explain attack crash list record trace bus excerpt cost-secpb cost-engine cost-rtl bench-crypto \
   validate champsim reproduce-emcc reproduce-fvs reproduce-gcm reproduce-secpb
 
 docs: build ## Build the Rust documentation, the schemas of all results and the reference of keys

@@ -38,6 +38,7 @@ from casemate.api import (
     workloads,
 )
 from casemate.crypto_bench import CryptoOptions
+from casemate.power_loss import LossOptions, lose_power
 from casemate.requests import BuiltIn, Program, Read, RunOptions, Store, Trace, TraceWindow, Write
 from casemate.results import AttackReport, Explanation, Layout, Record, Recording, RunResults, TraceInfo
 
@@ -48,6 +49,7 @@ __all__ = [
     "CryptoOptions",
     "Explanation",
     "Layout",
+    "LossOptions",
     "Program",
     "Read",
     "Record",
@@ -71,6 +73,7 @@ __all__ = [
     "exhaustive",
     "explain",
     "layout",
+    "lose_power",
     "losses",
     "machines",
     "record",

@@ -6,6 +6,7 @@ _SECONDS: dict[str, int] = {"s": 1, "m": 60, "h": 3600}
 _SIMULATED_FS: dict[str, int] = {
     "fs": 1, "ps": 10**3, "ns": 10**6, "us": 10**9, "µs": 10**9, "ms": 10**12, "s": 10**15,
 }  # fmt: skip
+_ENERGY_FJ: dict[str, int] = {"nJ": 10**6, "uJ": 10**9, "µJ": 10**9, "mJ": 10**12, "J": 10**15}
 _SCALES: dict[str, int] = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}
 
 COUNT_MAX = 2**63 - 1
@@ -67,6 +68,18 @@ def parse_window(text: str) -> tuple[int, int]:
     if not colon:
         raise ValueError(f"'{text}' is not a window: expected FROM:LENGTH, as in 20us:5us")
     return parse_simulated(begin), parse_simulated(length)
+
+
+def parse_energy(text: str) -> int:
+    """An amount of energy in femtojoules: `1.7mJ`, `850uJ`, `200nJ`. Raises `ValueError` with what was expected."""
+    match = re.fullmatch(r"([0-9]+)(?:\.([0-9]+))?\s*(nJ|uJ|µJ|mJ|J)", text.strip())
+    if not match:
+        raise ValueError(f"'{text}' is not an amount of energy: expected a number and its unit, as in 1.7mJ or 200nJ")
+    whole, fraction, unit = match.groups(default="")
+    energy: int = int(whole + fraction) * _ENERGY_FJ[unit] // 10 ** len(fraction)
+    if energy > FS_MAX:
+        raise ValueError(f"'{text}' is more than any battery of a chip holds: expected at most 18446J")
+    return energy
 
 
 def count(number: int) -> str:

@@ -224,7 +224,7 @@ impl Untimed for Tapped {
         self.memory.started_with(at)
     }
 
-    fn change_at_boot(&self, slot: Slot, role: Role, change: impl FnOnce(Untrusted) -> Untrusted) {
+    fn change_at_boot(&self, slot: Slot, role: Role, change: impl Fn(Untrusted) -> Untrusted) {
         self.memory.boot_cell(self.tap.cell(slot), (slot, role), change);
     }
 

@@ -9,6 +9,7 @@ mod bus;
 mod changes;
 mod gcm;
 mod inventory;
+mod power_loss;
 mod programs;
 mod running;
 mod speed;
@@ -290,6 +291,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(words::verbs, module)?)?;
     module.add_function(wrap_pyfunction!(inventory::layout, module)?)?;
     module.add_function(wrap_pyfunction!(running::run, module)?)?;
+    module.add_function(wrap_pyfunction!(power_loss::lose_power, module)?)?;
     module.add_function(wrap_pyfunction!(running::ratio, module)?)?;
     module.add_function(wrap_pyfunction!(battery::battery, module)?)?;
     module.add_function(wrap_pyfunction!(speed::crypto_engines, module)?)?;

@@ -1,7 +1,7 @@
 //! Runs: programs on machines under designs, every machine with every design.
 
 use crate::changes::Changes;
-use crate::programs::{Busy, Process, Program};
+use crate::programs::{Busy, Opened, Process, Program};
 use crate::watching::Watcher;
 use crate::{from_json, refused, to_json};
 use catalogue::{Design, Machine};
@@ -18,7 +18,7 @@ use workload::Source;
 /// A run of one program, or of several at once, on several machines under several designs.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RunSpec {
+pub(crate) struct RunSpec {
     designs: Vec<String>,
     machines: Vec<String>,
     changes: Changes,
@@ -105,7 +105,7 @@ impl ExcerptSpec {
 
 impl RunSpec {
     /// Every machine with every design.
-    fn options(&self) -> PyResult<Vec<runner::RunOptions>> {
+    pub(crate) fn options(&self) -> PyResult<Vec<runner::RunOptions>> {
         let budget = self.programs.iter().map(|program| program.budget(self.limit)).max().unwrap_or(0);
         let detail = self.sampling.map_or(Detail::All, Detail::Sampled);
         let &RunSpec { warm_up, seed, age, ledger, kept: Kept { interval, ref tables, ref bus, ref excerpt }, .. } =
@@ -157,6 +157,11 @@ impl RunSpec {
     /// How many instructions each simulation has to do at most, if that is known of all programs.
     fn length(&self) -> Option<u64> {
         self.programs.iter().map(|program| program.length(self.limit)).sum()
+    }
+
+    /// All programs anew.
+    pub(crate) fn open_all(&self, seed: u64) -> PyResult<Vec<Opened>> {
+        self.programs.iter().map(|program| program.clone().open(self.limit, seed).map_err(refused)).collect()
     }
 
     /// For each of so many simulations, all programs anew.

@@ -8,76 +8,12 @@ import click
 from casemate import options, screen
 from casemate._core import CasemateError
 from casemate.cli import EXIT_BAD_INPUT, EXIT_INTERRUPTED, EXIT_NO
+from casemate.commands import power_loss
+from casemate.commands.run_help import EPILOG
 from casemate.names import OneOf
 
 if TYPE_CHECKING:
     from casemate.results.run import Record
-
-EPILOG = """\b
-Examples:
-  casemate run -- gzip -9 -c /usr/bin/python3
-      The program as it runs now, unprotected and under sc64-bmt: its first 20 million instructions.
-  casemate run --design none --design ctr-mac --design sc64-bmt --limit 100M -- ./prog args
-      Three designs on one execution of the program.
-  casemate run --workload bfs --set scale=20 --limit 50M --output results/
-      A built-in workload; one JSON record per design is written to results/.
-  casemate run --detail sampled -- sqlite3 :memory: < big.sql
-      All of a long program: some units of it in detail, the rest warmed. Figures have 95 % intervals.
-  casemate run --trace prog.trace --design mine.toml --json
-      A stored execution, a design file of your own, one JSON object on standard output. Traces of ChampSim, Ramulator
-      and DRAMsim3 are recognised by content (docs/TRACE_FORMAT.md).
-  casemate run --workload bfs --with machine.engines.aes.latency_ns=25 --with design.parts.caches.counters="256 KB"
-      The machine with slower AES units, and the designs with a larger cache of counters.
-  casemate run --workload bfs --design ctr-mac --design sc64-bmt --with design.sc64-bmt.parts.caches.ways=16
-      Two designs, one of them changed.
-  casemate run --workload bfs --machine modern --machine modern-ddr5
-      Two machines side by side, each with both designs.
-  casemate run --workload gups --design none --design morphable --age steady
-      Counters begin in the middle of a long life, so that some overflow from the start.
-  casemate run --machine emcc-4core --workload bfs --copies 4
-      The same workload on each of four cores, each in memory of its own.
-  casemate run --machine emcc-4core --workload bfs --workload gups --trace prog.trace
-      Three programs side by side, which share the last-level cache and memory.
-  casemate run --workload gups --design sc64-bmt --limit 1M --bus gups.bus --bus-bytes
-      What crosses the pins of memory goes to gups.bus, with its bytes; `casemate bus gups.bus` looks at it.
-  casemate run --workload gups --design sc64-bmt --limit 1M --trace-window 20us:5us -o gups.json
-      What every unit did in five microseconds, for https://ui.perfetto.dev; `casemate excerpt gups.json` draws it.
-  casemate run --workload bfs --limit 40M --interval 1M --intervals bfs.csv
-      The phases of the program: a row for each million instructions under each design, for pandas.read_csv("bfs.csv").
-  casemate run --workload btree --design none --limit 20M --values 8 --values 16 --values 32
-      How predictable the values are that come from memory, as in figures 5 and 6 of the paper on frequent values.
-
-\b
-How to read the table:
-  slowdown          simulated time over that of the design 'none', or of the first design, on the same machine; of one
-                    design on several machines over that on the first
-  mostly for        what the largest part of it is for: what cores waited for that much longer, or less long if the
-                    design is faster (--verbose has all parts)
-  read latency      from the last-level cache's miss to the arrival of the line there, in the mean
-  attacks stopped   kinds of attack that the design stops, of those that apply to it (see `casemate attack`)
-  speculation       how guesses of what lines hold fared: words of memory that the design's table held, and whether the
-                    candidate of a chunk was ready when that came, came later, came after decryption, or was none
-  persist buffer    stores of the program that entered it in a thousand instructions (PPTI), and stores per entry that
-                    they allocated (NWPE); in how many of the cores' cycles a store found no free entry, or awaited its
-                    early steps. Under strict persistency at the memory controller, as of plp-sp, each store has an
-                    entry of its own on its way there
-  epochs            lines that the program flushed, persist fences, and fences that waited for a flush, where these
-                    order what becomes durable at the memory controller, or nothing does
-  lines compared    lines read from memory against what had been written; a wrong one is an error of the simulation
-
-\b
-On a machine of several cores, a program's threads and processes are dealt to the cores, and several programs get cores
-in turn. Each program runs to its end or its limit, and its cores are idle from then. The order in which threads reach
-memory is the simulated one: values that race may differ from those recorded (--check-values).
-
-
-Repeated string instructions count once for each repetition while recording (--limit, --skip), and once when simulated.
-
-\b
-Exit codes: 0 fine, 1 a check failed or could not be made, 2 bad input, 130 Ctrl-C, 143 SIGTERM (results of the part
-that was run are kept). A program that dies by a signal is no failure: its results are kept and say so; the last
-thousands of instructions of each thread may be missing. Nothing that it started outlives Casemate, however that ends.
-"""
 
 
 @click.command("run", epilog=EPILOG, context_settings={"allow_interspersed_args": False})
@@ -229,6 +165,7 @@ thousands of instructions of each thread may be missing. Nothing that it started
     help="With --trace-window: the file, which Perfetto opens; of several designs each has one of its own, as with "
     "--bus (see `casemate excerpt`). Records go to the folder of --output.",
 )
+@power_loss.options
 @options.stdout
 @screen.as_json
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[-- PROGRAM ARGS...]")
@@ -263,6 +200,7 @@ def command(
     verbose: bool,
     trace_window: str | None,
     trace_file: Path | None,
+    loss: power_loss.Asked | None,
     output: Literal["inherit", "discard"],
     as_json: bool,
     program: tuple[str, ...],
@@ -315,7 +253,7 @@ def command(
     title += f", {copies} times" if copies > 1 else ""
     from casemate import api, intervals, run_table
 
-    names = tuple(dict.fromkeys(designs)) or api.DEFAULT_DESIGNS
+    names = tuple(dict.fromkeys(designs)) or (power_loss.usual_designs() if loss else api.DEFAULT_DESIGNS)
     on = tuple(dict.fromkeys(machines)) or (api.DEFAULT_MACHINE,)
     known = [known.name for known in api.workloads()] if workloads else []
     for workload in workloads:
@@ -331,31 +269,35 @@ def command(
 
     columns = [name if len(on) == 1 else f"{name} on {machine}" for machine in on for name in names]
     title = f"Running {title} on {', '.join(on)} under {', '.join(names)}"
+    stored = [Trace(path, persistent) for path in traces]
+    several: list[Repeatable] = [*(BuiltIn(name, settings) for name in workloads), *stored] * copies
+    live = Program(program, skip=skip, region=region, persistent=persistent, stdin="inherit", output=output)
+    asked = RunOptions(
+        limit=limit,
+        warm_up=warm_up,
+        detail=detail,
+        sampling=sampling,
+        seed=seed,
+        age=age,
+        check_values=check_values,
+        ledger=ledger,
+        interval=interval,
+        values=tuple(dict.fromkeys(values)),
+        bus=bus,
+        bus_bytes=bus_bytes,
+        trace=TraceWindow(trace_window, trace_file) if trace_window and trace_file else None,
+    )
+    runnable = live if program else several
+    if loss is not None:
+        power_loss.check(context, folder=folder, values=values, check_values=check_values)
+        return power_loss.run(runnable, (names, on), changes, asked, loss, as_json)
     with Instructions(notices, columns, None, title) as progress:
-        stored = [Trace(path, persistent) for path in traces]
-        several: list[Repeatable] = [*(BuiltIn(name, settings) for name in workloads), *stored] * copies
-        live = Program(program, skip=skip, region=region, persistent=persistent, stdin="inherit", output=output)
-        options = RunOptions(
-            limit=limit,
-            warm_up=warm_up,
-            detail=detail,
-            sampling=sampling,
-            seed=seed,
-            age=age,
-            check_values=check_values,
-            ledger=ledger,
-            interval=interval,
-            values=tuple(dict.fromkeys(values)),
-            bus=bus,
-            bus_bytes=bus_bytes,
-            trace=TraceWindow(trace_window, trace_file) if trace_window and trace_file else None,
-        )
         results = api.run(
-            live if program else several,
+            runnable,
             designs=names,
             machine=on,
             changes=changes,
-            options=options,
+            options=asked,
             progress=progress.tell,
         )
     # Files first, so that they are there whatever becomes of the screen; and the screen, whatever becomes of files.

@@ -20,6 +20,7 @@ There are schemas of:
 
 KINDS = {
     "run": "RunResults",
+    "power loss": "PowerLosses",
     "result": "Record",
     "explain": "Explanations",
     "attack": "AttackResults",

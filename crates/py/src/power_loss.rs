@@ -1,0 +1,153 @@
+//! Losses of power: programs run on machines under designs until power fails, again and again.
+
+use crate::programs::{Busy, Opened, Process};
+use crate::running::RunSpec;
+use crate::watching::Watcher;
+use crate::{from_json, refused, to_json};
+use cost::Energy;
+use pyo3::prelude::*;
+use runner::power_loss::{At, Loss, LossOptions, count_events, lose_power as lose};
+use runner::{Command, Control, RunError, RunOptions};
+use serde::{Deserialize, Serialize};
+use units::Time;
+use units::random::Random;
+use workload::Source;
+
+/// Sets the moment at which power fails apart from everything else that a seed decides.
+const MOMENT: u64 = 0x0dea_d000;
+
+/// When power fails.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum When {
+    Instructions(u64),
+    TimeFs(u64),
+    /// At an event of the run that is drawn.
+    Random,
+}
+
+/// Losses of power, each with the next seed.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LossSpec {
+    at: When,
+    losses: u64,
+    /// What the battery holds; nothing if it always lasts.
+    battery_fj: Option<u64>,
+}
+
+/// One loss, of which design on which machine.
+#[derive(Serialize)]
+struct Found {
+    design: String,
+    machine: String,
+    #[serde(flatten)]
+    loss: Loss,
+    passed: bool,
+}
+
+#[derive(Serialize)]
+struct LossAnswer {
+    losses: Vec<Found>,
+    interrupted: bool,
+    /// Whether nothing was wrong after any of them.
+    passed: bool,
+}
+
+/// What runs, and how far.
+struct Work<'a> {
+    spec: &'a RunSpec,
+    loss: &'a LossSpec,
+    watcher: Watcher,
+    done: usize,
+    of: usize,
+    found: Vec<Found>,
+}
+
+impl Work<'_> {
+    /// Runs the programs anew with these options, with somebody who looks on.
+    fn run<T>(
+        &mut self,
+        seed: u64,
+        what: impl FnOnce(Vec<Box<dyn Source>>, &mut dyn FnMut(u64) -> Control) -> Result<T, RunError>,
+    ) -> PyResult<Option<T>> {
+        let opened = self.spec.open_all(seed)?;
+        let mut sources = Vec::new();
+        let mut process: Option<Process> = None;
+        for Opened { source, process: started } in opened {
+            sources.push(source);
+            process = process.or(started);
+        }
+        let (done, of) = (self.done, self.of);
+        let watcher = &mut self.watcher;
+        let outcome = what(sources, &mut |instructions| {
+            let busy = Busy::of(process.as_ref());
+            let told = serde_json::json!({ "instructions": instructions, "done": done, "of": of, "busy": busy });
+            match watcher.look(&told, process.as_ref().map(|process| &process.ender)) {
+                Command::GoOn => Control::GoOn,
+                Command::EndProgram | Command::GiveUp => Control::Stop,
+            }
+        });
+        match outcome {
+            Ok(found) => Ok(Some(found)),
+            Err(RunError::Stopped) => Ok(None),
+            Err(error) => Err(refused(error)),
+        }
+    }
+
+    /// All losses of one design on one machine; whether it was not interrupted.
+    fn lose(&mut self, options: &RunOptions) -> PyResult<bool> {
+        let events = match self.loss.at {
+            When::Random => match self.run(options.seed, |sources, watch| count_events(options, sources, watch))? {
+                Some(events) => events,
+                None => return Ok(false),
+            },
+            _ => 0,
+        };
+        for number in 0..self.loss.losses {
+            let seed = options.seed.wrapping_add(number);
+            let options = RunOptions { seed, ..options.clone() };
+            let at = match self.loss.at {
+                When::Instructions(count) => At::Instructions(count),
+                When::TimeFs(time) => At::Time(Time::from_fs(time)),
+                When::Random => At::Events(Random::new(seed ^ MOMENT).below(events + 1)),
+            };
+            let losing = LossOptions { at, battery: self.battery() };
+            let Some(loss) = self.run(seed, |sources, watch| lose(&options, sources, losing, watch))? else {
+                return Ok(false);
+            };
+            let (design, machine) = (options.design.name, options.machine.name);
+            self.found.push(Found { design, machine, passed: loss.passed(), loss });
+            self.done += 1;
+        }
+        Ok(true)
+    }
+
+    fn battery(&self) -> Option<Energy> {
+        self.loss.battery_fj.map(|held| Energy::of_femtojoules(held.into()))
+    }
+}
+
+/// Runs programs on machines under designs until power fails, and judges what comes back. `callback(progress_json)` is called
+/// about ten times a second. Ctrl-C ends it with the losses so far.
+#[pyfunction]
+pub fn lose_power(py: Python<'_>, spec: &str, loss: &str, callback: Py<PyAny>) -> PyResult<String> {
+    let (spec, loss): (RunSpec, LossSpec) = (from_json(spec)?, from_json(loss)?);
+    let simulations = spec.options()?;
+    let of = simulations.len() * loss.losses as usize;
+    let mut work = Work { spec: &spec, loss: &loss, watcher: Watcher::new(callback), done: 0, of, found: Vec::new() };
+    let mut interrupted = false;
+    py.detach(|| -> PyResult<()> {
+        for options in &simulations {
+            interrupted = !work.lose(options)?;
+            if interrupted {
+                break;
+            }
+        }
+        Ok(())
+    })?;
+    let Work { watcher, found: losses, .. } = work;
+    watcher.finish()?;
+    let passed = losses.iter().all(|found| found.passed);
+    to_json(&LossAnswer { losses, interrupted, passed })
+}

@@ -1,0 +1,129 @@
+"""`casemate run --power-loss`: power is cut on the whole machine while a program runs."""
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from casemate import screen
+from casemate._core import CasemateError
+from casemate.cli import EXIT_INTERRUPTED, EXIT_NO
+
+if TYPE_CHECKING:
+    from casemate.requests import Runnable, RunOptions
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was asked for."""
+
+    at: str
+    losses: int
+    battery: str | None
+
+
+def _is_moment(_: click.Context, __: click.Parameter, text: str | None) -> str | None:
+    if text is not None:
+        from casemate.power_loss import moment
+
+        try:
+            moment(text)
+        except CasemateError as error:
+            raise click.BadParameter(str(error)) from None
+    return text
+
+
+def _is_energy(_: click.Context, __: click.Parameter, text: str | None) -> str | None:
+    if text is not None:
+        from casemate.amounts import parse_energy
+
+        try:
+            parse_energy(text)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from None
+    return text
+
+
+def options(command: Callable[..., int]) -> Callable[..., int]:
+    """Adds the options, which reach the command as one, `loss`."""
+
+    @click.option(
+        "--power-loss",
+        "power_loss",
+        metavar="AT",
+        callback=_is_moment,
+        help="Cut the power of the whole machine, after so many instructions (1.5M), at a simulated time (20us) or at "
+        "a random moment, let the battery work if the design has one, recover, and compare all of memory with the "
+        "program's accepted stores.  [default designs: plp-sp, secure-eadr]",
+    )
+    @click.option(
+        "--losses", type=click.IntRange(1), metavar="N", help="With --power-loss: as often, each with the next seed."
+    )
+    @click.option(
+        "--battery",
+        metavar="ENERGY",
+        callback=_is_energy,
+        help="With --power-loss: what the battery holds, as in 1.7mJ; it dies at the operation that takes more.",
+    )
+    @functools.wraps(command)
+    def with_loss(*given: Any, power_loss: str | None, losses: int | None, battery: str | None, **options: Any) -> int:
+        lonely = "--losses" if losses else "--battery" if battery else None
+        if power_loss is None and lonely:
+            raise click.UsageError(f"{lonely} is about losses of power: add --power-loss AT, as in --power-loss random")
+        loss = Asked(power_loss, losses or 1, battery) if power_loss is not None else None
+        return command(*given, loss=loss, **options)
+
+    return with_loss
+
+
+def usual_designs() -> tuple[str, ...]:
+    """The designs that are tried if nothing is said."""
+    from casemate.power_loss import DEFAULT_DESIGNS
+
+    return DEFAULT_DESIGNS
+
+
+def check(context: click.Context, **other: object) -> None:
+    """Refuses what has no meaning where power is cut."""
+    for name, given in other.items():
+        if given:
+            option = {"folder": "--output"}.get(name, f"--{name.replace('_', '-')}")
+            raise click.UsageError(
+                f"{option} is for runs that end by themselves: leave it out of --power-loss", context
+            )
+
+
+def run(
+    what: "Runnable",
+    on: tuple[tuple[str, ...], tuple[str, ...]],
+    changes: Mapping[str, str],
+    options: "RunOptions",
+    loss: Asked,
+    as_json: bool,
+) -> int:
+    """Cuts the power as often as was asked for, and says what came back. `on` are the designs and the machines."""
+    from casemate.power_loss import LossOptions, lose_power
+    from casemate.power_loss_table import power_loss_table
+    from casemate.progress import Steps
+
+    designs, machines = on
+    asked = LossOptions(at=loss.at, losses=loss.losses, run=options, battery=loss.battery)
+    with Steps(screen.notices(), "Cutting the power", 1) as progress:
+        results = lose_power(
+            what,
+            designs=designs,
+            machine=machines,
+            changes=changes,
+            loss=asked,
+            progress=progress.tell,
+        )
+    if as_json:
+        screen.print_json(results)
+    elif results.losses:
+        battery = f", a battery of {loss.battery}" if loss.battery else ""
+        screen.results().print(power_loss_table(results, f"Power lost at {loss.at}{battery}"))
+    if results.interrupted:
+        return EXIT_INTERRUPTED
+    return 0 if results.passed else EXIT_NO

@@ -1,0 +1,64 @@
+"""Losses of power on a whole machine, for people: a row for each design, and what was wrong one by one."""
+
+from collections.abc import Iterator, Sequence
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from casemate import amounts
+from casemate.results.power_loss import Mismatch, PowerLoss, PowerLosses
+
+TOLD = 10
+"""Mismatches that are told one by one."""
+
+
+def power_loss_table(results: PowerLosses, title: str) -> RenderableType:
+    """What losses of power came to."""
+    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="bold")
+    table.add_column("design")
+    for column in ("losses", "stores accepted", "lines on battery", "battery", "lines compared", "wrong"):
+        table.add_column(column, justify="right")
+    for design, machine in dict.fromkeys((loss.design, loss.machine) for loss in results.losses):
+        of = [loss for loss in results.losses if (loss.design, loss.machine) == (design, machine)]
+        table.add_row(f"{design} on {machine}", *_cells(of))
+    wrong = sum(not loss.passed for loss in results.losses)
+    verdict = (
+        Text(f"{wrong} of {len(results.losses)} losses of power lost something", style="bold red")
+        if wrong
+        else Text("Memory came back with exactly what had been accepted.", style="green")
+    )
+    return Group(table, *_mismatches(results.losses), verdict)
+
+
+def _cells(losses: Sequence[PowerLoss]) -> list[str | Text]:
+    wrong = sum(not loss.passed for loss in losses)
+    batteries = [loss.battery for loss in losses if loss.battery]
+    return [
+        amounts.count(len(losses)),
+        amounts.count(sum(loss.stores.accepted for loss in losses)),
+        f"up to {max(battery.lines for battery in batteries):,}" if batteries else "-",
+        f"up to {max(battery.needed_nj for battery in batteries) / 1e6:.4g} mJ" if batteries else "-",
+        amounts.count(sum(loss.lines_compared for loss in losses)),
+        Text(amounts.count(wrong), style="bold red" if wrong else "green"),
+    ]
+
+
+def _mismatches(losses: Sequence[PowerLoss]) -> Iterator[Text]:
+    told = [(loss, mismatch) for loss in losses for mismatch in loss.mismatches]
+    for loss, mismatch in told[:TOLD]:
+        yield Text(f"{loss.design}, seed {loss.seed}, {loss.at.time_fs / 1e9:.3f} us: {_words(mismatch)}", style="red")
+    if len(told) > TOLD:
+        yield Text(f"... and {len(told) - TOLD:,} more (--json has them)", style="red")
+    for loss in losses:
+        if loss.pad_used_twice:
+            yield Text(f"{loss.design}, seed {loss.seed}: a pad hid two texts", style="red")
+
+
+def _words(mismatch: Mismatch) -> str:
+    where = "" if mismatch.line is None else f"line {mismatch.line:#x}, "
+    store = ""
+    if mismatch.store is not None and mismatch.pc is not None and mismatch.address is not None:
+        store = f"store {mismatch.store:,} of core {mismatch.core} at {mismatch.pc:#x} to {mismatch.address:#x}, "
+    return f"{where}{store}session {mismatch.session}: {mismatch.words}"
