@@ -19,6 +19,7 @@ use crate::execution::{CipherEngine, Engines, OverflowLimits, Receiver, TimedCou
 use crate::ledger::{Ledger, Reuse};
 use crate::media::{Media, Shape};
 use crate::placement::DataSlot;
+use crate::planted::Planted;
 use crate::probe::Probe;
 use crate::verbs::{AesUnits, Arriving, Beats, Keystream, LockName, Offered, Role, Slot, Untrusted, Wanted};
 use machine::memory::MemorySystem;
@@ -100,6 +101,12 @@ impl TimedMemory {
     pub fn with_overflows(self, limits: OverflowLimits) -> Self {
         let overflows = Overflows::limited(&self.clock, limits, self.channels.memory().clone(), self.shape);
         TimedMemory { overflows, ..self }
+    }
+
+    /// The same with a deliberate weakness, or none.
+    pub fn with_planted(mut self, planted: Planted) -> Self {
+        self.channels.planted = planted;
+        self
     }
 
     /// The most renewals that went on at once and the most entries of the queue that they held, where they are limited.

@@ -6,6 +6,7 @@ use crate::execution::reads::{ReadPart, part_of};
 use crate::execution::watch::Account;
 use crate::execution::windows::Settled;
 use crate::placement::DataSlot;
+use crate::planted::Bug;
 use crate::slot::Part;
 use crate::verbs::{
     AesUnits, Arriving, Beats, Blocks, Cache, EngineVerbs, Exit, ExitVerbs, Fault, Keystream, Known, Leg, LockName,
@@ -40,7 +41,10 @@ impl MemoryVerbs for Timed {
     async fn store(&self, slot: Slot, role: Role, content: Untrusted) {
         self.memory.counters.borrow_mut().stored.count(role);
         // The bytes count from now on: a read that comes while the write waits for the queue must see them.
-        self.memory.media.borrow_mut().store(slot, content);
+        let late = self.memory.channels.planted.has(Bug::StoredAfterQueue);
+        if !late {
+            self.memory.media.borrow_mut().store(slot, content);
+        }
         let asked = self.memory.clock.now();
         let channels = &self.memory.channels;
         match self.memory.shape.lines(slot) {
@@ -50,6 +54,9 @@ impl MemoryVerbs for Timed {
                 self.memory.counters.borrow_mut().stored.count(Role::Tag);
                 join!(channels.write(first), channels.write(second));
             }
+        }
+        if late {
+            self.memory.media.borrow_mut().store(slot, content);
         }
         let waited = self.memory.clock.now() > asked;
         self.account.set(Account { waited_for: waited.then_some(Cause::Queue), ..Account::default() });
