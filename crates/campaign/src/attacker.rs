@@ -6,6 +6,7 @@
 
 use crate::bus::{Bus, Recording, Structure, cell};
 use crate::oracle::Wish;
+use crate::own_bits;
 use catalogue::Attack;
 use protection::verbs::Slot;
 use std::collections::BTreeSet;
@@ -58,7 +59,7 @@ pub fn strike_at(
         Attack::SpoofNode => spoof(bus, random, target, node),
         Attack::FlipData => flip(bus, random, target, Structure::Data),
         Attack::FlipTag => flip(bus, random, target, Structure::Tag),
-        Attack::FlipCounter => flip(bus, random, target, Structure::Counter),
+        Attack::FlipCounter => flip_counter(bus, random, target),
         Attack::FlipNode => flip(bus, random, target, node),
         Attack::FlipOwner => flip(bus, random, target, Structure::Owner),
         Attack::SpliceData => splice(bus, random, target, &TUPLE[..1]),
@@ -98,6 +99,21 @@ fn flip(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr, structure: Str
     bus.flip(slot, bit);
     let wish = if structure == Structure::Data { Wish::Flipped(bit) } else { Wish::None };
     Some(Strike { target, bit: Some(bit), wish })
+}
+
+/// Where a tree vouches for counters, any bit of their line has to be refused. Elsewhere the attacker aims at the version of the
+/// target; of another line, if memory has nothing of the target yet that this version could open.
+fn flip_counter(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr) -> Option<Strike> {
+    let map = bus.map();
+    if map.counters_are_fresh() {
+        return flip(bus, random, target, Structure::Counter);
+    }
+    let present: Vec<LineAddr> = bus.lines().iter().copied().filter(|line| bus.has(*line)).collect();
+    let target = if bus.has(target) { target } else { random.pick(&present)? };
+    let (slot, _) = map.place(Structure::Counter, target)?;
+    let bit = random.pick(&own_bits::of(map.counters(), &bus.read(slot), map.position(target) as usize))?;
+    bus.flip(slot, bit);
+    Some(Strike { target, bit: Some(bit), wish: Wish::None })
 }
 
 /// Copies what belongs to another line. Counters come by the line, so with them the donor must have the target's position

@@ -3,6 +3,7 @@
 //! Nothing here reaches the chip: no key, no cache, no root. An attack is written against [`Bus`] alone, so it cannot
 //! cheat, even by mistake.
 
+use protection::counter::Organisation;
 use protection::layout::{Layout, Region};
 use protection::media::Media;
 use protection::slot::Kind;
@@ -134,6 +135,16 @@ impl<'a> Map<'a> {
             .map(|(slot, bytes)| (slot, if whole { 0..LINE_BYTES + self.0.tag_bytes() } else { bytes }))
     }
 
+    /// How counters are organised.
+    pub fn counters(&self) -> Organisation {
+        self.0.counters()
+    }
+
+    /// Whether a tree vouches for lines of counters.
+    pub fn counters_are_fresh(&self) -> bool {
+        self.0.leaves().is_some_and(|leaves| leaves.role == Role::Counter)
+    }
+
     /// The position of a line among those that share its line of counters.
     pub fn position(&self, line: LineAddr) -> u64 {
         self.region(Structure::Counter).map_or(0, |region| line.0 % self.served_by_each(region))
@@ -225,6 +236,11 @@ impl<'a> Bus<'a> {
     /// Recordings from earlier moments, oldest first.
     pub fn recordings(&self) -> &'a [Recording] {
         self.recordings
+    }
+
+    /// Whether memory has a line of data.
+    pub fn has(&self, line: LineAddr) -> bool {
+        self.map.place(Structure::Data, line).is_some_and(|(slot, _)| !self.media.is_blank(slot))
     }
 
     /// The bytes in a slot.

@@ -5,7 +5,7 @@
 //!
 //! * [`victim`]: a small memory under a design, with a past.
 //! * [`attacker`]: the attacks on memory at rest, written against [`bus`], which holds what an attacker can reach and
-//!   nothing else.
+//!   nothing else; [`own_bits`] says which bits of a line of counters are one line's.
 //! * [`scenes`]: the attacks in which the victim acts too, some of them through [`tap`], which sits on the bus.
 //! * [`frequent`]: what a victim's lines hold where they are to be predictable.
 //! * [`oracle`]: what the memory should have said, from a plain list of versions.
@@ -31,6 +31,7 @@ pub mod frequent;
 pub mod honest;
 pub mod logged;
 pub mod oracle;
+pub mod own_bits;
 pub mod report;
 pub mod scenes;
 pub mod tally;

@@ -198,8 +198,13 @@ impl<Row: Ord + Copy> Claims<Row> {
     }
 
     /// These, and about every other row what `class` claims.
-    pub(crate) fn or(mut self, class: &Claims<Row>) -> Claims<Row> {
-        class.0.iter().for_each(|(row, end)| {
+    pub(crate) fn or(self, class: &Claims<Row>) -> Claims<Row> {
+        self.or_where(class, |_| true)
+    }
+
+    /// These, and about every other row that `applies` what `class` claims.
+    pub(crate) fn or_where(mut self, class: &Claims<Row>, applies: impl Fn(Row) -> bool) -> Claims<Row> {
+        class.0.iter().filter(|(row, _)| applies(**row)).for_each(|(row, end)| {
             self.0.entry(*row).or_insert(*end);
         });
         self

@@ -95,7 +95,9 @@ impl Design {
             toml::from_str(text).map_err(|error| ConfigError::syntax::<Design>(file, text, &error))?;
         if let Some(class) = class::class(&design.design_class) {
             design.claims = design.claims.or(&class.claims);
-            design.crash = design.crash.or(&class.crash);
+            // What a class says of a battery is of those that have one.
+            let has_battery = design.parts.persistence.has_battery();
+            design.crash = design.crash.or_where(&class.crash, |loss| has_battery || !loss.is_on_battery());
         }
         let rule = |rule| ConfigError::Rule { file: file.to_owned(), rule };
         name::check(&design.name).map_err(rule)?;

@@ -134,6 +134,15 @@ impl Surviving {
     }
 }
 
+/// Eight bytes or fewer of a store, and who stored them where.
+struct Piece {
+    line: LineAddr,
+    range: Range<usize>,
+    bytes: [u8; 8],
+    pc: VirtAddr,
+    address: VirtAddr,
+}
+
 #[derive(Default)]
 struct UnderWay {
     stores: VecDeque<Store>,
@@ -152,7 +161,7 @@ pub struct StoreLog {
     /// Of stores that have come to where they are accepted, and were not, by core: when, and whether the core went on then.
     came: Box<[VecDeque<(Time, bool)>]>,
     /// The pieces of the store that is just noted.
-    pieces: Vec<(LineAddr, Range<usize>, [u8; 8], VirtAddr, VirtAddr)>,
+    pieces: Vec<Piece>,
     /// What the programs' stores have made of each line.
     executed: FxHashMap<LineAddr, Executed>,
     durable: FxHashMap<LineAddr, Held>,
@@ -217,20 +226,22 @@ impl StoreLog {
         value: u64,
         (pc, address): (VirtAddr, VirtAddr),
     ) {
-        self.pieces.push((line, range, value.to_le_bytes(), pc, address));
+        self.pieces.push(Piece { line, range, bytes: value.to_le_bytes(), pc, address });
     }
 
     /// The store whose pieces came before is to this part of a line, and is to be durable.
     pub(crate) fn stored(&mut self, core: usize, line: LineAddr, range: Range<usize>) {
-        let is_of = |piece: &Range<usize>| range.start <= piece.start && piece.end <= range.end;
+        let is_of =
+            |piece: &&Piece| piece.line == line && range.start <= piece.range.start && piece.range.end <= range.end;
         let mut bytes = ZERO_LINE;
         let (mut begin, mut end, mut at) = (range.end, range.start, (VirtAddr(0), VirtAddr(0)));
-        for (_, piece, value, pc, address) in self.pieces.iter().filter(|piece| piece.0 == line && is_of(&piece.1)) {
-            bytes[piece.clone()].copy_from_slice(&value[..piece.len()]);
-            if piece.start < begin {
-                at = (*pc, *address);
+        for piece in self.pieces.iter().filter(is_of) {
+            let Range { start, end: stop } = piece.range;
+            bytes[start..stop].copy_from_slice(&piece.bytes[..stop - start]);
+            if start < begin {
+                at = (piece.pc, piece.address);
             }
-            (begin, end) = (begin.min(piece.start), end.max(piece.end));
+            (begin, end) = (begin.min(start), end.max(stop));
         }
         self.order += 1;
         let number = self.numbers[core];

@@ -216,7 +216,8 @@ impl Parts {
             tree: tree.as_ref().map(|tree| self.tree.needs(tree)),
         };
         let caches = &self.caches;
-        let layout = Layout::new(data_lines, needs)?;
+        let mut layout = Layout::new(data_lines, needs)?;
+        layout.counters = self.counters.organisation();
         let layout = if self.ownership == Ownership::None { layout } else { layout.with_owners() };
         let layout = Rc::new(if self.speculation.reorders() { layout.with_bitmaps() } else { layout });
         let forest = self.tree.forest(&layout);

@@ -10,6 +10,7 @@ mod report;
 pub use report::{LayoutReport, OnChipReport, RegionReport};
 
 use crate::bitmaps;
+use crate::counter::Organisation;
 use crate::mac::{Place, Places};
 use crate::media::Shape;
 use crate::ownership::LINES_PER_TABLE_LINE;
@@ -63,6 +64,8 @@ pub struct Layout {
     leaves: Option<Kind>,
     root: Option<Root>,
     tags: Option<Places>,
+    /// How lines of counters are organised: none, until whoever builds a scheme says so.
+    pub(crate) counters: Organisation,
 }
 
 /// The lines on the chip that vouch for the topmost ones in memory.
@@ -115,6 +118,7 @@ impl Layout {
             leaves: None,
             root: None,
             tags: needs.tags,
+            counters: Organisation::None,
         };
         layout.append(Role::Data, data_lines, 1);
         let served = |layout: &mut Layout, role, each| layout.append(role, data_lines.div_ceil(each), each);
@@ -201,6 +205,11 @@ impl Layout {
     pub fn overhead_percent(&self) -> f64 {
         let data = self.data_lines() * LINE_BYTES as u64;
         (self.shape().byte(Slot(self.total_lines())) - data) as f64 * 100.0 / data as f64
+    }
+
+    /// How the lines of counters are organised, which anybody may know.
+    pub fn counters(&self) -> Organisation {
+        self.counters
     }
 
     /// Whether each tag lies with its data, in the same slot.

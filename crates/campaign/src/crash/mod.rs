@@ -8,6 +8,7 @@
 //! * [`dying`]: what that battery makes of the chip when power fails.
 //! * [`on_battery`]: what an attacker does while it works, and what is left if it dies.
 //! * [`states`]: what a loss of power at some point can leave behind: every legal subset of what was on its way.
+//! * [`durable`]: which writes memory has to hold then, as the program and the bus say it.
 //! * [`strikes`]: what an attacker makes of that before power is back.
 //! * [`revival`]: a fresh chip recovers from what was left and goes on; what do the lines read as, and is a pad used twice?
 //! * [`rows`]: the rows of the table, each a text over these.
@@ -25,6 +26,7 @@
 mod bench;
 mod buffered;
 mod cached;
+pub mod durable;
 pub mod dying;
 pub mod history;
 mod holder;

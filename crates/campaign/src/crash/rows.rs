@@ -1,5 +1,6 @@
 //! The rows of the table: what a loss of power is combined with.
 
+use super::durable;
 use super::dying;
 use super::history::History;
 use super::on_battery::{self, Tries};
@@ -160,7 +161,7 @@ impl<'a> Aftermath<'a> {
         let mut random = Random::new(history.seed ^ SALT ^ dead.point as u64);
         let went_through = dead.changes.as_ref().map(|changes| states::memories_between(changes, &history.start()));
         let seen = self.seen(dead, went_through.as_deref());
-        let allowed = allowed_to_attackers(history, dead);
+        let allowed = [durable::contents(history, dead)];
         let mut trials = Vec::new();
         for (image, how) in strikes::tampered(history, &dead.image, &seen, self.extent.strikes, &mut random) {
             let struck = DeadMemory { image, ..dead.clone() };
@@ -252,15 +253,6 @@ fn story(history: &History, dead: &DeadMemory, revival: &Revival) -> String {
         story
     } else {
         story + &format!(", recovery found the root right, and refused are {}", list(&refused))
-    }
-}
-
-/// What memory may hold although the attacker tampers: what it holds if none does. Also a write that has not returned
-/// is not the attacker's to undo. Where that cannot be read, anything that a loss alone may leave.
-fn allowed_to_attackers(history: &History, dead: &DeadMemory) -> Vec<Contents> {
-    match Revival::of(history, dead).contents(history) {
-        Some(contents) => vec![contents],
-        None => history.allowed(dead),
     }
 }
 

@@ -1,5 +1,7 @@
 //! What campaigns promise, from outside. All of it is one program, since linking one takes as long as building its tests.
 
+mod aimed;
+mod at_the_loss;
 mod boots_among_tuples;
 mod buffered;
 mod cached;

@@ -12,11 +12,14 @@ use sim::resource::WorkQueue;
 use std::cell::Cell;
 use units::{Line, LineAddr, Time};
 
+/// The stores that one core's L1D has had, and when each left the store queue.
+type Written = WorkQueue<(Time, LineAddr)>;
+
 /// Whether there is power, and the stores that L1D has had, where a loss of power has to find them.
 pub(super) struct Power {
     failed: Cell<Option<Time>>,
     /// By core.
-    written: Option<Box<[WorkQueue<(Time, LineAddr)>]>>,
+    written: Option<Box<[Written]>>,
 }
 
 impl Power {

@@ -52,6 +52,11 @@ impl Split {
         Split { positions, minor_bits, mac_bits }
     }
 
+    /// Bits of each minor.
+    pub fn minor_bits(&self) -> u32 {
+        self.minor_bits
+    }
+
     pub(super) fn positions(&self) -> usize {
         self.positions
     }

@@ -166,11 +166,14 @@ mod tests {
         let mut media = Media::new(4);
         let tuple = OpenTuple::default();
         tuple.keep();
+        let left = |media: &Media| {
+            let left = tuple.undone(media);
+            [0, 1, 2].map(|slot| (!left.is_blank(Slot(slot))).then(|| left.read(Slot(slot)).examine()[0]))
+        };
         let mut write = |slot: u64, byte: u8, persists| {
             tuple.changes(Slot(slot), || media.read(Slot(slot)), persists);
             media.store(Slot(slot), [byte; 64].into());
-            let left = tuple.undone(&media);
-            [0, 1, 2].map(|slot| (!left.is_blank(Slot(slot))).then(|| left.read(Slot(slot)).examine()[0]))
+            left(&media)
         };
         assert_eq!(write(0, 1, false), [Some(1), None, None]);
         assert_eq!(write(0, 2, true), [Some(1), None, None], "an open tuple");
@@ -178,8 +181,8 @@ mod tests {
         assert_eq!(write(1, 4, true), [Some(1), None, None], "a slot that was blank is blank again");
         assert_eq!(write(1, 5, false), [Some(1), Some(5), None], "a write that is none of the tuple's");
         tuple.boots(Slot(0), |_| [9; 64].into());
-        assert_eq!(tuple.undone(&media).read(Slot(0)).examine(), [9; 64], "a line that boots below it");
+        assert_eq!(write(1, 6, false), [Some(9), Some(6), None], "a line that boots below what the tuple has written");
         tuple.completes();
-        assert_eq!(write(2, 6, true), [Some(3), Some(5), None], "the next tuple");
+        assert_eq!(write(2, 7, true), [Some(3), Some(6), None], "the next tuple");
     }
 }

@@ -3,6 +3,7 @@
 //! Without one, this is the machine's memory and nothing else.
 
 use crate::media::{Media, Shape};
+use crate::planted::Planted;
 use crate::probe::{Crossing, Probe};
 use machine::dram::{Completion, Kind, Wanted};
 use machine::memory::MemorySystem;
@@ -18,12 +19,21 @@ pub(super) struct Pins {
     shape: Shape,
     media: Rc<RefCell<Media>>,
     probe: OnceCell<Probe>,
+    /// A deliberate weakness of what is stored through them, or none.
+    pub planted: Planted,
 }
 
 impl Pins {
     /// The pins of a memory with these chips.
     pub fn new(channels: MemorySystem, clock: &Clock, shape: Shape, media: &Rc<RefCell<Media>>) -> Pins {
-        Pins { channels, clock: clock.clone(), shape, media: media.clone(), probe: OnceCell::new() }
+        Pins {
+            channels,
+            clock: clock.clone(),
+            shape,
+            media: media.clone(),
+            probe: OnceCell::new(),
+            planted: Planted::NONE,
+        }
     }
 
     /// Puts a probe there, unless there is one.

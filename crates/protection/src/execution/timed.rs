@@ -20,6 +20,7 @@ use crate::execution::{CipherEngine, Engines, OverflowLimits, Receiver, TimedCou
 use crate::ledger::{Ledger, Reuse};
 use crate::media::{Media, Shape};
 use crate::placement::DataSlot;
+use crate::planted::{Bug, Planted};
 use crate::probe::Probe;
 use crate::verbs::{AesUnits, Arriving, Beats, LockName, Offered, Role, Slot, Untrusted, Wanted};
 use machine::memory::MemorySystem;
@@ -99,6 +100,12 @@ impl TimedMemory {
     pub fn with_overflows(self, limits: OverflowLimits) -> Self {
         let overflows = Overflows::limited(&self.clock, limits, self.channels.memory().clone(), self.shape);
         TimedMemory { overflows, ..self }
+    }
+
+    /// The same with a deliberate weakness, or none.
+    pub fn with_planted(mut self, planted: Planted) -> Self {
+        self.channels.planted = planted;
+        self
     }
 
     /// The most renewals that went on at once and the most entries of the queue that they held, where they are limited.
@@ -278,7 +285,10 @@ impl Timed {
     async fn write(&self, slot: Slot, role: Role, content: Untrusted, persists: bool) {
         self.memory.counters.borrow_mut().stored.count(role);
         // The bytes count from now on: a read that comes while the write waits for the queue must see them.
-        self.memory.durable.put(&self.memory.media, slot, content, persists);
+        let late = self.memory.channels.planted.has(Bug::StoredAfterQueue);
+        if !late {
+            self.memory.durable.put(&self.memory.media, slot, content, persists);
+        }
         let asked = self.memory.clock.now();
         let channels = &self.memory.channels;
         match self.memory.shape.lines(slot) {
@@ -288,6 +298,9 @@ impl Timed {
                 self.memory.counters.borrow_mut().stored.count(Role::Tag);
                 join!(channels.write(first), channels.write(second));
             }
+        }
+        if late {
+            self.memory.durable.put(&self.memory.media, slot, content, persists);
         }
         let waited = self.memory.clock.now() > asked;
         self.account.set(Account { waited_for: waited.then_some(Cause::Queue), ..Account::default() });

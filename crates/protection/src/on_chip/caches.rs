@@ -133,7 +133,7 @@ impl Caches {
     pub fn written_through(&mut self, role: Role, slot: Slot, content: &Line) {
         self.departures.written_through(slot, content);
         if let Some(shared) = &mut self.shared {
-            shared.written_through(slot, content);
+            shared.written_through(slot, content, self.planted);
         }
         self.cache(role).written_through(slot, content);
     }

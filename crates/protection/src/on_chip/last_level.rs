@@ -13,6 +13,7 @@
 //! What is there is decided by a [`LastLevel`], the machine's or a plain one where there is no machine; the content is here.
 
 use super::CacheCounters;
+use crate::planted::{Bug, Planted};
 use crate::slot::{Kind, Role, Slot};
 use enum_map::EnumMap;
 use machine::cache::TagArray;
@@ -141,9 +142,9 @@ impl Shared {
     }
 
     /// Memory has this content: a line that holds it needs not be written back.
-    pub fn written_through(&mut self, slot: Slot, content: &Line) {
+    pub fn written_through(&mut self, slot: Slot, content: &Line, planted: Planted) {
         if let Some(line) = self.content.get_mut(&slot) {
-            line.dirty &= line.content != *content;
+            line.dirty &= line.content != *content && !planted.has(Bug::NewerLineMarkedClean);
         }
     }
 

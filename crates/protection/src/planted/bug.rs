@@ -367,4 +367,16 @@ bugs! {
     RefusedLinesLearned,
     /// Where several lines are under a tag, what a renewal encrypts again does not reach the ledger.
     GroupedRenewalUnspent,
+    /// A persist buffer asks a store for its content before the store's line is locked.
+    ContentBeforeLock,
+    /// What a drain encrypts before its turn, it encrypts without the lock of the line.
+    ValueWithoutLock,
+    /// A line of counters in the last-level cache counts as one that memory has, as soon as memory has an older version of it.
+    NewerLineMarkedClean,
+    /// Under a tag over several lines, an access to one of them locks that line and no other.
+    GroupedLineLockedAlone,
+    /// Stored bytes are in memory when its queue has room for them, and not from the moment on at which they are stored.
+    StoredAfterQueue,
+    /// A renewal leaves the copies of its counters that have entered L2s since a counter overflowed.
+    RenewalLeavesCopies,
 }

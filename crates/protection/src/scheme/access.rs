@@ -65,7 +65,8 @@ impl<'a, V: Verbs> Access<'a, V> {
 
     /// Locks the line, and with it those under the same tag.
     pub async fn lock_line(&self) -> V::Guard<'a> {
-        let lines = self.scheme.layout.lines_per_tag();
+        let alone = self.scheme.planted.has(Bug::GroupedLineLockedAlone);
+        let lines = if alone { 1 } else { self.scheme.layout.lines_per_tag() };
         self.verbs.lock(LockName::Line(LineAddr(self.line().0 / lines * lines)), Mode::Exclusive).await
     }
 

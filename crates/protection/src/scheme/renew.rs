@@ -69,10 +69,27 @@ impl<'a, V: Verbs> Renewer<'a, V> {
             *line = counters.renew(&old, counters.position(written), overflow, drawn);
             (old, *line)
         };
-        let (old, new) = scheme.metadata.edit(self.verbs, slot, Role::Counter, renew).await?;
+        let (old, new) = match self.planted_edit(slot, renew).await? {
+            Some(edited) => edited,
+            None => scheme.metadata.edit(self.verbs, slot, Role::Counter, renew).await?,
+        };
         offsets::forget(scheme, slot);
         scheme.count(|counted| counted.renewals.groups += 1);
         Ok((Renewal { counters: slot, old, first: positions.start, end: positions.end, written }, new))
+    }
+
+    /// With a planted bug: changes a line of counters, of which L2s keep their copies. Nothing without it.
+    async fn planted_edit<T>(&self, slot: Slot, change: impl Fn(&mut Line) -> T) -> Result<Option<T>, Fault> {
+        if !self.scheme.planted.has(Bug::RenewalLeavesCopies) {
+            return Ok(None);
+        }
+        self.scheme.metadata.get(self.verbs, slot, Role::Counter).await?;
+        Ok(self.scheme.metadata.on_chip(|chip| {
+            let copies = chip.copies.take();
+            let changed = chip.edit(Role::Counter, slot).map(change);
+            chip.copies = copies;
+            changed
+        }))
     }
 
     /// The lines that a renewal encrypts again: all but the one that is written with the new counters.

@@ -75,7 +75,9 @@ fn a_drain_tells_the_root_unless_the_store_has() {
 #[test]
 fn an_overflow_loses_no_store_and_no_resident_line() {
     for name in ["secpb-cobcm", "secpb-bcm", "secpb-nogap"] {
-        assert_eq!(ends(name, Loss::PowerLoss, Bug::OverflowLosesStore), Verdict::Stale, "{name}");
+        for loss in [Loss::PowerLoss, Loss::TamperingWhileOff] {
+            assert_eq!(ends(name, loss, Bug::OverflowLosesStore), Verdict::Stale, "{name}: {loss}");
+        }
     }
     assert!(alarms("secpb-obcm", Bug::RenewalForgetsEntries));
     assert_eq!(

@@ -41,6 +41,11 @@ fn a_battery_that_stops_before_the_last_line_loses_a_store() {
         "nothing vouches for what never left the caches"
     );
     assert_eq!(ends("secure-eadr", Loss::PadReuseAfterLoss, bug), Verdict::Hidden, "but no pad serves twice");
+    assert_eq!(
+        ends("secure-eadr", Loss::TamperingWhileOff, bug),
+        Verdict::Stale,
+        "what recovery makes of the memory is no excuse if somebody tampers"
+    );
 }
 
 #[test]

@@ -24,6 +24,7 @@ mod forests;
 mod keys;
 mod losses;
 mod one_key;
+mod overlaps;
 mod owners;
 mod places;
 mod recoveries;
@@ -136,6 +137,7 @@ fn no_planted_bug_is_forgotten() {
         .chain(one_key::BUGS)
         .chain(crowds::BUGS)
         .chain(scenes::BUGS)
+        .chain(overlaps::BUGS)
         .chain(Bug::ONLY_IN_THE_KIT.iter().copied());
     let caught: BTreeSet<Bug> = here.chain(Bug::AFTER_LOSSES.iter().copied()).collect();
     assert!(caught.into_iter().eq(BTreeSet::from_iter(Bug::ALL.iter().copied())));

@@ -177,13 +177,17 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         let (scheme, verbs) = (self.scheme, self.verbs);
         let (access, early) = (Access::new(scheme, verbs, line), scheme.persistence.early);
         await_verdicts(scheme, verbs, line).await?;
+        let mut content = Some(content);
+        let mut ask = || content.take().map(|content| content());
+        let early_text = if scheme.planted.has(Bug::ContentBeforeLock) { ask() } else { None };
         {
             // Taken at once, so that no read of the line that comes later finds it otherwise.
             let _line =
                 if scheme.planted.has(Bug::DrainedEntryWritten) { None } else { Some(access.lock_line().await) };
             let _group = if early.has(Step::Counter) { access.lock_group(Mode::Shared).await } else { None };
             access.refuse_if_halted()?;
-            scheme.pending.entries.borrow_mut().take(line, &content(), scheme.planted);
+            let Some(text) = early_text.or_else(ask) else { return Ok(()) };
+            scheme.pending.entries.borrow_mut().take(line, &text, scheme.planted);
             let root_knows = scheme.pending.entry(line).is_some_and(|entry| entry.root);
             if (root_knows || !early.has(Step::Root)) && self.make_early(&access, early).await?.is_ok() {
                 return Ok(());
@@ -223,7 +227,8 @@ impl<'a, V: Verbs> Tuple<'a, V> {
 
     /// Encrypts the line of an entry whose counter has moved on, and computes its tag.
     async fn make_value(&self, access: &Access<'a, V>) {
-        let _line = access.lock_line().await;
+        let unlocked = self.scheme.planted.has(Bug::ValueWithoutLock);
+        let _line = if unlocked { None } else { Some(access.lock_line().await) };
         let _group = access.lock_group(Mode::Shared).await;
         let Some(entry) = self.scheme.pending.entry(access.line()).filter(|entry| entry.counter.is_some()) else {
             return;

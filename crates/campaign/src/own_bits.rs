@@ -1,0 +1,113 @@
+//! Which bits of a line of counters say the version of one line: those that an attacker flips so that this line's version changes.
+//!
+//! How counters are organised is published. It is written down here once more, so that an attacker does not aim with the scheme's
+//! own arithmetic. Bit `n` is bit `n % 8` of byte `n / 8`.
+
+use protection::counter::Organisation;
+use std::iter::once;
+use std::ops::Range;
+use units::Line;
+
+/// Bits of a major counter and of everything that is drawn.
+const WORD: usize = 64;
+/// Bits of an effective counter. A wide minor leaves so much less to its major.
+const EFFECTIVE: usize = 72;
+
+/// The bits by which a line of counters says the version at a position; none if there are no counters.
+pub fn of(organisation: Organisation, counters: &Line, position: usize) -> Vec<usize> {
+    let field = |start: usize, width: usize| start..start + width;
+    match organisation {
+        Organisation::None => Vec::new(),
+        Organisation::Monolithic => field(56 * position, 56).collect(),
+        Organisation::Random => field(WORD * position, WORD).collect(),
+        Organisation::Page => field(0, WORD).chain(once(448 + position)).collect(),
+        Organisation::Split(split) => {
+            let minor = split.minor_bits() as usize;
+            field(0, WORD.min(EFFECTIVE - minor)).chain(field(WORD + minor * position, minor)).collect()
+        }
+        Organisation::Morphable if number(counters, 0..1) == 1 => {
+            let base = 50 + 7 * (position / 64);
+            field(1, 49).chain(field(base, 7)).chain(field(64 + 3 * position, 3)).collect()
+        }
+        Organisation::Morphable => {
+            let is_used = |position: &usize| number(counters, field(64 + position, 1)) == 1;
+            let (size, before) = (number(counters, 1..7), (0..position).filter(is_used).count());
+            let minor = field(192 + size * before, size);
+            let minor = Some(minor).filter(|minor| is_used(&position) && minor.end <= 448);
+            field(7, 57).chain(minor.unwrap_or_default()).collect()
+        }
+    }
+}
+
+/// The number that these bits of a line make, of which there are few.
+fn number(line: &Line, bits: Range<usize>) -> usize {
+    bits.rev().fold(0, |number, bit| 2 * number + usize::from(line[bit / 8] >> (bit % 8) & 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bus::flip;
+    use protection::counter::{Counters, Split};
+    use protection::planted::Planted;
+    use std::collections::BTreeSet;
+    use units::ZERO_LINE;
+    use units::random::Random;
+
+    const ORGANISATIONS: [Organisation; 9] = [
+        Organisation::Monolithic,
+        Organisation::Split(Split::SC64),
+        Organisation::Split(Split::SC64_MAC),
+        Organisation::Split(Split::SC128),
+        Organisation::Split(Split::VAULT32),
+        Organisation::Split(Split::VAULT16),
+        Organisation::Morphable,
+        Organisation::Page,
+        Organisation::Random,
+    ];
+
+    /// A line of counters after so many writes of positions that are drawn.
+    fn lived(counters: &Counters, writes: u64, random: &mut Random) -> Line {
+        let mut line = ZERO_LINE;
+        for _ in 0..writes {
+            let position = random.below(counters.lines_per_group()) as usize;
+            let drawn = random.word();
+            if let Err(overflow) = counters.advance_drawing(&mut line, position, || drawn) {
+                line = counters.renew(&line, position, &overflow, drawn);
+            }
+        }
+        line
+    }
+
+    /// What says a version is not always one field: in a sparse line of morphable counters others say where the minor lies.
+    #[test]
+    fn each_of_these_bits_changes_the_version_of_the_line_and_where_fields_are_fixed_no_other_does() {
+        let mut random = Random::new(1);
+        for organisation in ORGANISATIONS {
+            let counters = Counters::new(organisation, Planted::NONE);
+            for writes in [1, 20, 100, 700, 2_000] {
+                let line = lived(&counters, writes, &mut random);
+                let position = random.below(counters.lines_per_group()) as usize;
+                let version = |line: &Line| counters.read(line, position);
+                let changes = |bit: &usize| {
+                    let mut flipped = line;
+                    flip(&mut flipped, *bit);
+                    version(&flipped) != version(&line)
+                };
+                let own: BTreeSet<usize> = of(organisation, &line, position).into_iter().collect();
+                assert!(own.len() >= 56 && own.iter().all(changes), "{organisation:?} after {writes} writes");
+                let all: BTreeSet<usize> = (0..512).filter(changes).collect();
+                assert!(own == all || organisation == Organisation::Morphable, "{organisation:?}: {all:?}");
+            }
+        }
+        let read = |bits| number(&[0b1010_0110; 64], bits);
+        assert_eq!((read(0..4), read(6..10), read(3..3)), (0b0110, 0b1010, 0));
+    }
+
+    #[test]
+    fn both_formats_of_morphable_counters_are_met() {
+        let counters = Counters::new(Organisation::Morphable, Planted::NONE);
+        let formats = [20, 700].map(|writes| number(&lived(&counters, writes, &mut Random::new(1)), 0..1));
+        assert_eq!(formats, [0, 1]);
+    }
+}

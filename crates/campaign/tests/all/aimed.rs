@@ -1,0 +1,53 @@
+//! Does a strike reach what it is aimed at?
+
+use casemate_campaign::attacker::strike;
+use casemate_campaign::victim::Victim;
+use catalogue::{Attack, Design, Verdict, design, designs};
+use protection::design::{CounterChoice, TreeKind};
+use protection::planted::Planted;
+use units::random::Random;
+
+/// Trials of each design: as many as show how often a strike misses.
+const TRIALS: u64 = 40;
+
+/// In how many trials the line that a flipped counter was aimed at does not read as if nothing had happened.
+fn hits(design: &Design) -> u64 {
+    let hit = |seed: &u64| {
+        let victim = Victim::with_past(&design.parts, *seed, Planted::NONE).unwrap();
+        let struck = victim.attacked(|bus| strike(Attack::FlipCounter, 0, bus, &mut Random::new(!seed))).unwrap();
+        let (answer, _) = victim.read(struck.target);
+        victim.oracle().judge(struck.target, &answer, None) != Verdict::Harmless
+    };
+    (0..TRIALS).filter(hit).count() as u64
+}
+
+/// Designs with counters that no tree vouches for: the built-in ones, and counter mode alone with every organisation.
+fn without_a_tree() -> Vec<Design> {
+    use CounterChoice::{Mono56, Morphable, PageRecord, Rv64, Sc64, Sc64Mac, Sc128, Vault16, Vault32};
+    let built_in =
+        |design: &Design| design.parts.counters != CounterChoice::None && design.parts.tree.kind == TreeKind::None;
+    let of = |counters| {
+        let mut design = design("ctr-only").unwrap();
+        (design.parts.counters, design.name) = (counters, format!("ctr-only with {counters:?}"));
+        design
+    };
+    let composed = [Mono56, Morphable, PageRecord, Rv64, Sc64, Sc64Mac, Sc128, Vault16, Vault32].map(of);
+    designs().into_iter().filter(built_in).chain(composed).collect()
+}
+
+#[test]
+fn where_no_tree_vouches_for_counters_a_flip_changes_what_its_own_target_reads_as_in_every_trial() {
+    let designs = without_a_tree();
+    assert!(designs.len() > 11, "{} designs", designs.len());
+    for design in designs {
+        assert_eq!(hits(&design), TRIALS, "{}", design.name);
+    }
+}
+
+/// There any bit of the line of counters has to be refused.
+#[test]
+fn where_a_tree_vouches_for_counters_a_flip_anywhere_is_refused() {
+    for name in ["sc64-bmt", "sgx-mee", "morphable"] {
+        assert_eq!(hits(&design(name).unwrap()), TRIALS, "{name}");
+    }
+}

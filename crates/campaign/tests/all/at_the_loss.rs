@@ -1,0 +1,84 @@
+//! What class C5 states of an attacker at the moment of a loss of power holds of every design of the class.
+
+use crate::common::swept::{every_one, share_of_tests, side_by_side};
+use casemate_campaign::{CrashOptions, CrashRow, crash};
+use catalogue::{Design, End, Loss, Verdict, class, designs};
+
+/// What an attacker takes part in, or what one may learn from.
+const ROWS: [Loss; 4] = [Loss::PadReuseAfterLoss, Loss::TamperingWhileOff, Loss::TamperingOnBattery, Loss::BatteryLost];
+/// One store, several at once, and stores before an overflow, one after the other and at once.
+const WORKLOADS: [usize; 4] = [1, 13, 50, 83];
+
+fn of_class() -> Vec<Design> {
+    designs().into_iter().filter(|design| design.design_class == "C5").collect()
+}
+
+/// How the class says that a row ends; not at all on a design that the row is not about.
+fn stated(design: &Design, loss: Loss) -> End {
+    let applies = design.parts.persistence.has_battery() || !loss.is_on_battery();
+    if applies { class("C5").unwrap().crash.about(loss).unwrap() } else { End::NONE }
+}
+
+/// What contradicts the class: an end that is worse than it says, or a row that it speaks of and that was never tried.
+fn contradictions(design: &Design, options: &CrashOptions) -> Vec<String> {
+    let contradicts = |row: &CrashRow| {
+        let stated = stated(design, row.loss);
+        row.worst.is_worse_than(stated) || (row.worst == End::NONE) != (stated == End::NONE)
+    };
+    let named = |row: CrashRow| format!("{}: {} ended {}", design.name, row.loss, row.worst);
+    crash(design, options, &mut |_, _| {}).rows.into_iter().filter(contradicts).map(named).collect()
+}
+
+#[test]
+fn no_design_of_the_class_ends_worse_than_the_class_says_with_an_attacker_at_the_loss() {
+    let designs = of_class();
+    let with_battery = designs.iter().filter(|design| design.parts.persistence.has_battery()).count();
+    assert!(with_battery >= 9 && designs.len() - with_battery >= 5, "{with_battery} of {}", designs.len());
+    // Another workload each time, or all of them.
+    let share = share_of_tests() as usize % WORKLOADS.len();
+    let workloads = if every_one() { &WORKLOADS[..] } else { &WORKLOADS[share..=share] };
+    side_by_side(designs, |design| {
+        for workload in workloads {
+            let rows = ROWS.to_vec();
+            let options = CrashOptions { rows, workload: Some(*workload), ..CrashOptions::default() };
+            assert_eq!(contradictions(&design, &options), Vec::<String>::new());
+        }
+    });
+}
+
+/// A file may say that a row ends better.
+#[test]
+fn no_file_of_the_class_claims_a_worse_end_than_the_class_says() {
+    for design in of_class() {
+        for loss in ROWS {
+            let (claimed, stated) = (design.crash.about(loss), stated(&design, loss));
+            assert!(!claimed.unwrap_or(End::NONE).is_worse_than(stated), "{}: {loss}", design.name);
+        }
+    }
+}
+
+#[test]
+fn the_class_says_that_whoever_tampers_is_found_and_that_no_pad_hides_two_texts() {
+    let says = |loss| class("C5").unwrap().crash.about(loss).unwrap();
+    assert_eq!([Loss::TamperingWhileOff, Loss::TamperingOnBattery].map(says), [End::from(Verdict::Detected); 2]);
+    assert!(ROWS.into_iter().all(|loss| !says(loss).leaks()));
+}
+
+#[cfg(feature = "planted-bugs")]
+#[test]
+fn a_battery_that_notes_no_loss_contradicts_the_class() {
+    use protection::planted::{Bug, Planted};
+    use std::collections::BTreeSet;
+    let design = catalogue::design("secpb-cobcm").unwrap();
+    let found = |planted| {
+        let of_one = |workload| {
+            let (rows, workload) = (vec![Loss::TamperingOnBattery], Some(workload));
+            let options = CrashOptions { rows, workload, thorough: true, planted, ..CrashOptions::default() };
+            contradictions(&design, &options)
+        };
+        WORKLOADS.into_iter().flat_map(of_one).collect::<BTreeSet<_>>()
+    };
+    assert_eq!(found(Planted::NONE), BTreeSet::new());
+    let stale = "secpb-cobcm: tampering-on-battery ended stale".to_owned();
+    assert_eq!(found(Planted::new(Bug::LossNotRegistered)), BTreeSet::from([stale]));
+}
