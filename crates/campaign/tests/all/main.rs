@@ -6,6 +6,7 @@ mod cached;
 mod campaigns;
 mod common;
 mod crowded;
+mod dying;
 mod every_bit;
 mod forests;
 mod logged;
