@@ -55,6 +55,11 @@ SPECULATION_MILLIONS = 1
 SPECULATING_SHARE = 0.5
 MORE_VALUES = 32
 MORE_VALUES_SHARE = 0.7
+# Stores at the rates that SecPB's paper says of gamess, on its machine: millions of instructions, and the part of the
+# speed without security that is asked for of the scheme that leaves most to a drain.
+PERSISTING = ("secpb-pcm", "stores", "rate=474", "per_line=21", "footprint=32KB")
+PERSISTING_MILLIONS = 1
+PERSISTING_SHARE = 0.7
 DRAM_REQUESTS = 200_000
 DRAM_TARGET = 1.5e6
 DRAM_SEQUENTIAL_TARGET = 5e6
@@ -80,7 +85,7 @@ AS_RELEASED = ("--config", ".cargo/release.toml")
 
 def build(parts: tuple[str, ...]) -> Path:
     """Builds what is measured; the example that measures whole runs and DRAM."""
-    if {"runs", "misses", "counts", "crypto", "speculation", "dram"} & set(parts):
+    if {"runs", "misses", "counts", "crypto", "speculation", "persisting", "dram"} & set(parts):
         cargo("build", "--release", *AS_RELEASED, "--package", "casemate-runner", "--example", "speed")
     if "kernels" in parts:
         cargo("bench", *AS_RELEASED, *KERNELS, "--no-run", stderr=subprocess.DEVNULL)
@@ -171,6 +176,18 @@ def speculation(speed: Path, runs: int) -> Iterator[Row]:
             target = result["per_second"] * (SPECULATING_SHARE if name == baseline else MORE_VALUES_SHARE)
 
 
+def persisting(speed: Path, runs: int) -> Iterator[Row]:
+    """What draining a persist buffer costs the simulator, next to one without security."""
+    machine, workload, *settings = PERSISTING
+    target = 0.0
+    for name in ("bbb", "secpb-cobcm"):
+        command = [str(speed), "run", machine, workload, name, str(PERSISTING_MILLIONS), *settings]
+        result = median(lines_of(command, runs)[0])
+        called = f"stores as of gamess, {name}, {machine}"
+        yield Row("persisting", called, "instructions", result["per_second"], Target(target or None), details=result)
+        target = result["per_second"] * PERSISTING_SHARE
+
+
 def cryptography(speed: Path) -> Iterator[Row]:
     """Every built-in design on a stream, where lines come and go as fast as they can: what its cryptography costs."""
     for design in sorted(path.stem for path in (ROOT / "designs").glob("*.toml")):
@@ -207,7 +224,7 @@ def main() -> int:
     """Measures everything and keeps it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=3, help="processes for each row; the median counts (default: 3)")
-    choices = ("kernels", "gcm", "crypto", "speculation", "dram", "runs", "misses", "counts")
+    choices = ("kernels", "gcm", "crypto", "speculation", "persisting", "dram", "runs", "misses", "counts")
     parser.add_argument("--only", choices=choices, action="append", help="leave the other parts out; may be repeated")
     arguments = parser.parse_args()
     parts = tuple(arguments.only or choices)
@@ -224,6 +241,8 @@ def main() -> int:
         history.add("whole runs", whole_runs(speed, arguments.runs, reference["runs"]))
     if "speculation" in parts:
         history.add("speculation on values, next to the same design without it", speculation(speed, arguments.runs))
+    if "persisting" in parts:
+        history.add("a persist buffer with security, next to one without", persisting(speed, arguments.runs))
     if "crypto" in parts:
         history.add("real cryptography in every design, which may take a tenth of the time", cryptography(speed))
     if "dram" in parts:

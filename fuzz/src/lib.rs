@@ -1,11 +1,15 @@
 //! A victim, and an attacker whose strokes are any bytes: what the fuzz targets about memory share.
+//!
+//! Where stores are durable before memory has them, some stay in the persist buffer or in the caches until power fails.
 
 use catalogue::Design;
-use protection::design::{Parts, Point};
+use protection::design::{Battery, Parts, Point};
 use protection::execution::{Functional, run_now};
 use protection::media::Media;
-use protection::scheme::{DurableCaches, Scheme};
+use protection::planted::Planted;
+use protection::scheme::{DurableCaches, PersistBuffer, Scheme};
 use protection::verbs::{Slot, Untrusted};
+use std::collections::BTreeMap;
 use units::{Bytes, LINE_BYTES, Line, LineAddr};
 
 const DATA_LINES: u64 = 1 << 13;
@@ -19,18 +23,22 @@ pub struct Victim {
     scheme: Scheme,
     memory: Functional,
     held: [Vec<Line>; LINES.len()],
+    /// What only durable caches have, by the index of the line.
+    dirty: BTreeMap<usize, Line>,
     /// Whether only what a line may hold can come out.
     is_fresh: bool,
     old: Vec<(Slot, Untrusted)>,
+    planted: Planted,
 }
 
 impl Victim {
-    /// A memory in use, in which every line was written twice.
-    pub fn new(design: &Design) -> Victim {
+    /// A memory in use, in which every line was written twice; with a deliberate weakness, or none.
+    pub fn new(design: &Design, planted: Planted) -> Victim {
         let parts = Parts { caches: design.parts.caches.resized(Bytes(128), 2), ..design.parts.clone() };
-        let (scheme, memory) = built(&parts);
+        let (scheme, memory) = built(&parts, planted);
         let is_fresh = design.design_class.as_str() >= "C4";
-        let mut victim = Victim { parts, scheme, memory, held: Default::default(), is_fresh, old: Vec::new() };
+        let (held, dirty, old) = Default::default();
+        let mut victim = Victim { parts, scheme, memory, held, dirty, is_fresh, old, planted };
         (0..LINES.len()).for_each(|index| victim.write(index, 1));
         victim.flush();
         victim.old = image(&victim.memory.media.borrow());
@@ -40,14 +48,54 @@ impl Victim {
     }
 
     fn write(&mut self, index: usize, fill: u8) {
-        run_now(self.scheme.write(&self.memory, LINES[index], &[fill; 64]));
+        self.dirty.remove(&index);
+        self.write_line(index, [fill; LINE_BYTES]);
+    }
+
+    fn write_line(&mut self, index: usize, text: Line) {
+        run_now(self.scheme.write(&self.memory, LINES[index], &text));
+        self.note(index, text);
+    }
+
+    /// A line was stored to; unless that was reported, it holds nothing else.
+    fn note(&mut self, index: usize, text: Line) {
         if self.memory.take_fault().is_none() {
             self.held[index].clear();
         }
-        self.held[index].push([fill; 64]);
+        self.held[index].push(text);
     }
 
+    /// Stores to a line, which stays in the persist buffer or in the caches where these are durable.
+    fn store(&mut self, index: usize, fill: u8) {
+        match self.parts.persistence.point {
+            Point::Controller => self.write(index, fill),
+            Point::Buffer => {
+                let text = [fill; LINE_BYTES];
+                run_now(PersistBuffer::of(&self.scheme).accept(&self.memory, LINES[index], &text));
+                self.note(index, text);
+            }
+            Point::Caches => {
+                self.dirty.insert(index, [fill; LINE_BYTES]);
+            }
+        }
+    }
+
+    /// A line leaves the persist buffer or the caches for memory.
+    fn drain(&mut self, index: usize) {
+        if self.parts.persistence.has_buffer() {
+            run_now(PersistBuffer::of(&self.scheme).drain(&self.memory, LINES[index]));
+            self.memory.take_fault();
+        }
+        if let Some(text) = self.dirty.remove(&index) {
+            self.write_line(index, text);
+        }
+    }
+
+    /// Reads a line, unless it is on the chip.
     fn read(&self, index: usize) {
+        if self.dirty.contains_key(&index) {
+            return;
+        }
         run_now(self.scheme.read(&self.memory, LINES[index]));
         let fault = self.memory.take_fault();
         let released = self.memory.take_released().map(|(_, text)| text.bytes);
@@ -68,14 +116,19 @@ impl Victim {
         self.memory.take_fault();
     }
 
-    /// Power fails and comes back: the battery of durable caches does its work, and a fresh chip recovers from memory and
-    /// from the registers that outlive power.
-    pub fn lose_power(&mut self) {
-        if self.parts.persistence.point == Point::Caches {
-            run_now(DurableCaches::of(&self.scheme).drain_on_battery(&self.memory, Vec::new()));
+    /// Power fails and comes back: the battery takes to memory what a persist buffer or durable caches have, and a fresh chip
+    /// recovers from memory and from the registers that outlive power. Each two bytes of `flips` choose a line in memory and a
+    /// bit of it, which is flipped while the battery works and flipped back unless the line was written meanwhile.
+    pub fn lose_power(&mut self, flips: &[u8]) {
+        let flipped: Vec<_> = flips.chunks_exact(2).map(|flip| self.flip_any(flip[0], flip[1])).collect();
+        self.drain_on_battery();
+        for (slot, honest, forged) in flipped.into_iter().rev() {
+            if self.memory.media.borrow().read(slot) == forged {
+                self.put(slot, honest);
+            }
         }
         let registers = self.memory.registers();
-        let (scheme, memory) = built(&self.parts);
+        let (scheme, memory) = built(&self.parts, self.planted);
         memory.media.swap(&self.memory.media);
         memory.go_on_with(registers.clone());
         run_now(scheme.recover(&memory, &registers));
@@ -83,15 +136,41 @@ impl Victim {
         (self.scheme, self.memory) = (scheme, memory);
     }
 
+    /// What is durable has to come back or to be refused, also if it meets tampering on its way to memory.
+    fn drain_on_battery(&mut self) {
+        // A battery that knows of no metadata leaves lines without their counters.
+        self.is_fresh &= self.parts.persistence.battery == Battery::Tuples;
+        match self.parts.persistence.point {
+            Point::Controller => {}
+            Point::Buffer => run_now(PersistBuffer::of(&self.scheme).drain_on_battery(&self.memory)),
+            Point::Caches => {
+                let dirty = std::mem::take(&mut self.dirty);
+                dirty.iter().for_each(|(index, text)| self.held[*index] = vec![*text]);
+                let lines = dirty.into_iter().map(|(index, text)| (LINES[index], text)).collect();
+                run_now(DurableCaches::of(&self.scheme).drain_on_battery(&self.memory, lines));
+            }
+        }
+        self.memory.take_fault();
+    }
+
+    /// Flips a bit of a line in memory: where, what was there, and what is now.
+    fn flip_any(&self, place: u8, bit: u8) -> (Slot, Untrusted, Untrusted) {
+        let slots = image(&self.memory.media.borrow());
+        let (slot, honest) = slots[usize::from(place) % slots.len()];
+        let forged = flipped(honest, usize::from(bit / 8) * 2, bit);
+        self.put(slot, forged);
+        (slot, honest, forged)
+    }
+
     /// What an attacker does, stroke by stroke: it writes what it likes, moves lines, brings old ones back, and lets the
-    /// victim read and write between.
+    /// victim read, write, store and drain between.
     pub fn suffer(&mut self, mut strokes: &[u8]) {
         while let [stroke, place, rest @ ..] = strokes {
             strokes = rest;
             let slots = image(&self.memory.media.borrow());
             let (slot, content) = slots[usize::from(*place) % slots.len()];
             let index = usize::from(*place) % LINES.len();
-            match stroke % 8 {
+            match stroke % 10 {
                 0 => {
                     let (forged, next) = strokes.split_at(strokes.len().min(LINE_BYTES));
                     let mut line = content.examine();
@@ -104,11 +183,7 @@ impl Victim {
                     let flips = u128::from(*stroke) << (u32::from(*place) % room) & u128::MAX >> (u128::BITS - room);
                     self.put(slot, Untrusted::with(content.examine(), content.beside() ^ flips));
                 }
-                2 => {
-                    let mut line = content.examine();
-                    line[usize::from(*stroke / 8) * 2 % LINE_BYTES] ^= 1 << (place % 8);
-                    self.put(slot, Untrusted::with(line, content.beside()));
-                }
+                2 => self.put(slot, flipped(content, usize::from(*stroke / 8) * 2, *place)),
                 3 => self.put(slot, slots[usize::from(*stroke) % slots.len()].1),
                 4 => {
                     let (slot, content) = self.old[usize::from(*place) % self.old.len()];
@@ -116,6 +191,8 @@ impl Victim {
                 }
                 5 => self.write(index, *stroke),
                 6 => self.read(index),
+                7 => self.store(index, *stroke),
+                8 => self.drain(index),
                 _ => self.flush(),
             }
         }
@@ -126,10 +203,17 @@ impl Victim {
     }
 }
 
-fn built(parts: &Parts) -> (Scheme, Functional) {
-    let scheme = parts.build(DATA_LINES, SEED).expect("a built-in design");
+fn built(parts: &Parts, planted: Planted) -> (Scheme, Functional) {
+    let scheme = parts.build_with(DATA_LINES, SEED, planted).expect("a built-in design");
     let memory = Functional::new(scheme.layout().total_lines());
     (scheme, memory)
+}
+
+/// This, with a bit of a byte flipped.
+fn flipped(content: Untrusted, byte: usize, bit: u8) -> Untrusted {
+    let mut line = content.examine();
+    line[byte % LINE_BYTES] ^= 1 << (bit % 8);
+    Untrusted::with(line, content.beside())
 }
 
 /// What stands in the slots that have been written, with what lies beside lines, in their order.

@@ -53,7 +53,8 @@ def counted(found: BatteryCost) -> RenderableType:
         if (drain := row.counted) is None:
             continue
         table.add_row(Text(row.system), "closed form", *_work(row.operations), _energy(row.energy_nj))
-        for name, account in (("each alone", drain.alone), ("all together", drain.together)):
+        accounts = (("each alone", drain.alone), ("all together", drain.together), ("overflowing", drain.overflowing))
+        for name, account in accounts:
             for by in account.differences:
                 whys.setdefault(by.name, by.why)
                 sign = "-" if by.is_less else "+"
@@ -70,21 +71,23 @@ def _accounts(found: BatteryCost) -> Iterator[RenderableType]:
     rows = [row for row in found.rows if row.counted is not None]
     if rows:
         storage = rows[0].sizes[0].storage
-        numbers = ("closed form", "each alone", "all together", "mm3", "mm3 ", "mm3  ")
+        energies = ("closed form", "alone", "together", "overflowing")
+        numbers = (*energies, *(f"mm3{' ' * turn}" for turn in range(len(energies))))
         table = plain_table("carried out", *numbers, right=numbers)
         for entries, group in groupby(rows, lambda row: row.entries):
             table.add_section()
             table.add_row(Text(f"{amounts.count(entries or 0)} entries", style="bold"))
             for row in group:
-                table.add_row(Text(row.system), *_three(row))
+                table.add_row(Text(row.system), *_four(row))
         yield Text(f"\nDrains by the closed form, and carried out and counted; mm3 of {storage} in the same order")
         yield table
     yield from _refusals(found)
 
 
-def _three(row: BatteryRow) -> Iterator[str]:
-    """Energies of the three accounts of a row, then volumes of the first storage."""
-    accounts = [row, *((row.counted.alone, row.counted.together) if row.counted else ())]
+def _four(row: BatteryRow) -> Iterator[str]:
+    """Energies of the four accounts of a row, then volumes of the first storage."""
+    drain = row.counted
+    accounts = [row, *((drain.alone, drain.together, drain.overflowing) if drain else ())]
     yield from (_energy(account.energy_nj) for account in accounts)
     yield from (_figure(account.sizes[0].volume_mm3) for account in accounts)
 

@@ -1,10 +1,11 @@
 //! The answer to a question: a row for each system and number of entries, next to what the paper prints.
 
 use crate::closed_form;
-use crate::counted::{Drains, drains};
+use crate::counted::{Drains, drains_of, worst};
 use crate::differences::Difference;
 use crate::energy::{Energy, Storage};
 use crate::operations::Operations;
+use crate::overflowing;
 use crate::printed::{Printed, printed, remark};
 use crate::profile::{Profile, profile};
 use crate::scheme::{Scheme, Step, System};
@@ -106,6 +107,9 @@ pub struct Counted {
     pub alone: Account,
     /// All of them, from caches that were cold once. It differs from each alone.
     pub together: Account,
+    /// The same where each counter overflows that the battery moves on, so that its group is encrypted anew. It differs from all
+    /// together.
+    pub overflowing: Account,
 }
 
 /// What one system needs.
@@ -234,14 +238,21 @@ impl Terms<'_> {
     }
 
     fn counted(&self, scheme: Scheme, entries: u32, told: &mut dyn FnMut()) -> Result<Counted, String> {
+        let (geometry, lines) = worst(scheme, self.profile, (entries, self.levels))?;
         let Drains { alone, alone_differs, together, together_differs } =
-            drains(scheme, self.profile, (entries, self.levels), told)?;
+            drains_of(scheme, self.profile, &geometry, &lines, told)?;
+        let renewing = overflowing::drain(scheme, self.profile, &geometry, &lines)?;
+        let renewing_differs = renewing.differs(scheme, self.profile, &geometry, together);
         let account = |operations, differences| {
             let energy = self.profile.energy(&operations);
             let sizes = self.profile.storage.iter().map(|storage| self.size(storage, energy, None)).collect();
             Account { operations, energy_nj: energy.nanojoules(), sizes, differences }
         };
-        Ok(Counted { alone: account(alone, alone_differs), together: account(together, together_differs) })
+        Ok(Counted {
+            alone: account(alone, alone_differs),
+            together: account(together, together_differs),
+            overflowing: account(renewing.operations, renewing_differs),
+        })
     }
 
     fn size(&self, storage: &Storage, energy: Energy, printed: Option<Printed>) -> Size {

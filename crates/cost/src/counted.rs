@@ -45,6 +45,19 @@ pub fn drains(
     (entries, levels): (u32, u32),
     told: &mut dyn FnMut(),
 ) -> Result<Drains, String> {
+    let (geometry, lines) = worst(scheme, profile, (entries, levels))?;
+    drains_of(scheme, profile, &geometry, &lines, told)
+}
+
+/// A memory, and the lines of the worst buffer, the last of which is the store in flight.
+///
+/// # Errors
+/// As of [`drains`].
+pub fn worst(
+    scheme: Scheme,
+    profile: &Profile,
+    (entries, levels): (u32, u32),
+) -> Result<(Geometry, Vec<LineAddr>), String> {
     if entries > ENTRIES_MAX {
         return Err(format!("a design's buffer has {ENTRIES_MAX} entries at most"));
     }
@@ -56,7 +69,7 @@ pub fn drains(
             geometry.lines
         ));
     }
-    drains_of(scheme, profile, &geometry, &lines, told)
+    Ok((geometry, lines))
 }
 
 /// As [`drains`], of these lines, the last of which is the store in flight.
@@ -100,17 +113,22 @@ pub fn drains_of(
 }
 
 /// A machine whose stores are in its buffer, and that counts what it does.
-struct Machine {
-    scheme: protection::scheme::Scheme,
-    verbs: Explained<Functional, Tally>,
+pub(crate) struct Machine {
+    pub scheme: protection::scheme::Scheme,
+    pub verbs: Explained<Functional, Tally>,
 }
 
 impl Machine {
-    /// One whose buffer has these lines.
-    fn with(scheme: Scheme, profile: &Profile, geometry: &Geometry, resident: &[LineAddr]) -> Result<Machine, String> {
+    /// One whose buffer is empty.
+    pub fn new(scheme: Scheme, profile: &Profile, geometry: &Geometry) -> Result<Machine, String> {
         let built = design(scheme).parts.build(geometry.lines, SEED)?;
         let memory = Functional::new(built.layout().total_lines());
-        let machine = Machine { scheme: built, verbs: Explained::keeping(memory, tally(scheme, profile)) };
+        Ok(Machine { scheme: built, verbs: Explained::keeping(memory, tally(scheme, profile)) })
+    }
+
+    /// One whose buffer has these lines.
+    fn with(scheme: Scheme, profile: &Profile, geometry: &Geometry, resident: &[LineAddr]) -> Result<Machine, String> {
+        let machine = Machine::new(scheme, profile, geometry)?;
         resident.iter().for_each(|line| machine.accept(*line));
         Ok(machine)
     }
@@ -121,7 +139,8 @@ impl Machine {
         Machine { scheme: self.scheme.twin(), verbs: Explained::keeping(memory, tally(scheme, profile)) }
     }
 
-    fn accept(&self, line: LineAddr) {
+    /// The buffer accepts a store to a line.
+    pub fn accept(&self, line: LineAddr) {
         run_now(PersistBuffer::of(&self.scheme).accept(&self.verbs, line, &ZERO_LINE));
     }
 
@@ -130,13 +149,13 @@ impl Machine {
     }
 
     /// Makes the caches of metadata cold, and counts from there.
-    fn cool(&self) {
+    pub fn cool(&self) {
         run_now(self.scheme.flush(&self.verbs));
         self.verbs.kept().take();
     }
 
     /// What was done since.
-    fn counted(&self) -> Operations {
+    pub fn counted(&self) -> Operations {
         assert_eq!(self.verbs.inside().take_fault(), None, "nobody has tampered");
         self.verbs.kept().take()
     }

@@ -2,7 +2,7 @@
 //! a memory needs and the paper does not charge.
 
 use crate::closed_form;
-use crate::geometry::Shared;
+use crate::geometry::{Renewed, Shared};
 use crate::operations::{Moved, Operations};
 use crate::profile::Profile;
 use crate::scheme::{Scheme, Step};
@@ -115,5 +115,35 @@ impl Names<'_> {
             ),
         ];
         all.into_iter().filter(|difference| difference.operations != none).collect()
+    }
+
+    /// What a drain in which groups are renewed differs by from all together.
+    pub fn of_overflowing(
+        &self,
+        scheme: Scheme,
+        Renewed { groups, others, lines_of_tags }: Renewed,
+        (together, overflowing): (Operations, Operations),
+    ) -> Vec<Difference> {
+        // With an early root a drain writes its own bits of the counters, but renewed counters are written whole.
+        let whole = if scheme.early().contains(&Step::Root) { LINE_BITS - COUNTER_BITS } else { 0 };
+        let from_controller_bits = (others + lines_of_tags) * LINE_BITS + whole;
+        let renewed = Operations {
+            moved: Moved { from_controller_bits, ..Moved::default() },
+            // A line of tags is on the chip, that of the line for which the group is renewed.
+            fetched_lines: others + lines_of_tags - 1,
+            hashed_lines: 2 * others,
+            pads: 2 * others,
+        } * groups;
+        let shares = "lines of one group, of which the first to overflow renews the counters of all";
+        let all = [
+            self.more(
+                "renewed",
+                "a group's other lines and tags come, are verified, decrypted and encrypted anew",
+                renewed,
+            ),
+            self.more("groups-shared", shares, overflowing.beyond(together + renewed)),
+            self.less("groups-shared", shares, (together + renewed).beyond(overflowing)),
+        ];
+        all.into_iter().filter(|difference| difference.operations != Operations::default()).collect()
     }
 }

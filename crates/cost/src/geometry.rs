@@ -51,6 +51,17 @@ pub struct Shared {
     pub tags: u64,
 }
 
+/// What groups of lines have that are encrypted anew for one line each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Renewed {
+    /// The groups.
+    pub groups: u64,
+    /// The lines of each but the one for which that is done.
+    pub others: u64,
+    /// Lines of tags of each.
+    pub lines_of_tags: u64,
+}
+
 impl Geometry {
     /// That of a scheme's design over a memory for which the tree has so many levels: the profile's, if it has.
     ///
@@ -110,6 +121,18 @@ impl Geometry {
         };
         let exists = |page: &u64| *page < self.lines.div_ceil(self.per_counter_line);
         (0..self.arity.pow(decided)).map(page).filter(exists).collect()
+    }
+
+    /// The lines whose counters are with those of a line.
+    pub fn group(&self, line: LineAddr) -> impl Iterator<Item = LineAddr> + use<> {
+        let first = line.0 / self.per_counter_line * self.per_counter_line;
+        (first..(first + self.per_counter_line).min(self.lines)).map(LineAddr)
+    }
+
+    /// What so many groups have.
+    pub(crate) fn renewed(&self, groups: u64) -> Renewed {
+        let lines_of_tags = self.per_counter_line.div_ceil(self.per_line_of_tags);
+        Renewed { groups, others: self.per_counter_line - 1, lines_of_tags }
     }
 
     /// What drains of these lines share.

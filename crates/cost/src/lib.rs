@@ -12,6 +12,7 @@ mod differences;
 mod energy;
 mod geometry;
 mod operations;
+pub mod overflowing;
 mod pricing;
 mod printed;
 mod profile;

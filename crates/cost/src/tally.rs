@@ -2,8 +2,9 @@
 
 use crate::operations::{Moved, Operations};
 use protection::execution::{Keep, Operation, Piece};
-use protection::verbs::{Purpose, Role};
-use std::cell::Cell;
+use protection::verbs::{Purpose, Role, Slot};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use units::{LINE_BYTES, Time};
 
 const LINE_BITS: u64 = 8 * LINE_BYTES as u64;
@@ -30,13 +31,27 @@ pub fn work(operation: &Operation, moved: Operations) -> Operations {
 /// Counts operations, and keeps nothing else of them.
 pub(crate) struct Tally {
     moved: Operations,
+    /// The slots of the lines that the buffer has, if it does not have all that are written.
+    buffered: RefCell<Option<BTreeSet<Slot>>>,
     counted: Cell<Operations>,
 }
 
 impl Tally {
     /// Nothing so far, where a line of data takes this along from its entry.
     pub fn new(moved: Operations) -> Tally {
-        Tally { moved, counted: Cell::default() }
+        Tally { moved, buffered: RefCell::default(), counted: Cell::default() }
+    }
+
+    /// Only what is written to these slots comes from the buffer; other lines of data come from the controller.
+    pub fn buffers(&self, slots: impl Iterator<Item = Slot>) {
+        self.buffered.replace(Some(slots.collect()));
+    }
+
+    /// What a line takes along that is written to this slot.
+    fn moved_to(&self, slot: Slot) -> Operations {
+        let from_controller = Moved { from_controller_bits: LINE_BITS, ..Moved::default() };
+        let is_buffered = self.buffered.borrow().as_ref().is_none_or(|slots| slots.contains(&slot));
+        if is_buffered { self.moved } else { Operations { moved: from_controller, ..Operations::default() } }
     }
 
     /// What was counted; asking forgets it.
@@ -47,7 +62,12 @@ impl Tally {
 
 impl Keep for Tally {
     fn operation(&self, operation: impl FnOnce() -> Operation) {
-        self.counted.set(self.counted.get() + work(&operation(), self.moved));
+        let operation = operation();
+        let moved = match &operation {
+            Operation::Store(Role::Data, slot, _) | Operation::Persist(Role::Data, slot, _) => self.moved_to(*slot),
+            _ => self.moved,
+        };
+        self.counted.set(self.counted.get() + work(&operation, moved));
     }
 
     fn span(&self, _: Time, _: Time, _: impl FnOnce() -> Piece) {}

@@ -35,7 +35,8 @@ Next to them:
 \b
 The schemes' drains are carried out as well, on a memory of real bytes, and what they do is counted: each entry alone
 from cold caches of metadata, and all together. Both are of lines that share as little metadata as they can, and have
-the store that is just entering too. What the closed form leaves out, and what it has too much, is named by --counted.
+the store that is just entering too; a third time together where each counter overflows that the battery moves on. What
+the closed form leaves out, and what it has too much, is named by --counted.
 
 \b
 A picture shows the entries that are asked for; if that is one number, it also shows the paper's 8 to 512.

@@ -92,6 +92,8 @@ class CountedDrain(Result):
     """Each entry alone, from cold caches of metadata. Its differences are from the closed form."""
     together: DrainAccount
     """All entries, from caches that were cold once. Its differences are from each entry alone."""
+    overflowing: DrainAccount
+    """The same where each counter overflows that the battery moves on. Its differences are from all together."""
 
 
 class BatteryRow(Result):

@@ -1,11 +1,15 @@
 //! The machine on which workloads are carried out: phase-change memory behind a write-pending queue, as the SecPB paper has it.
 
+use super::states::DeadMemory;
 use super::workload::{BYSTANDER, DATA_LINES, LINES, Workload};
 use machine::channel::Channel;
 use machine::pcm::PcmConfig;
 use protection::counter::{Age, WRITES_LEFT};
 use protection::design::Parts;
-use protection::execution::{CounterTags, Engine, Engines, Explained, Receiver, Timed, TimedMemory};
+use protection::execution::{
+    CounterTags, Engine, Engines, Explained, Functional, Receiver, Timed, TimedMemory, run_now,
+};
+use protection::ledger::Ledger;
 use protection::planted::Planted;
 use protection::scheme::Scheme;
 use protection::verbs::{Fault, Plaintext};
@@ -80,6 +84,9 @@ impl Crowds {
 /// What happens to memory at an event while something runs.
 pub(super) type Meddling = Box<dyn FnMut(&TimedMemory)>;
 
+/// What switches a machine on, of these parts, with this seed of keys, and with a deliberate weakness or none.
+pub(super) type Power = fn(&Parts, u64, Planted) -> Bench;
+
 /// A timed machine with one kind of request.
 pub(super) struct Bench {
     pub executor: Executor,
@@ -125,6 +132,19 @@ impl Bench {
         contents.extend(LINES.into_iter().chain([BYSTANDER]).map(|line| (line, random.line())));
         self.write(&contents, false, None);
         contents.into_iter().collect()
+    }
+
+    /// A fresh chip goes on with what a loss of power has left; the keystream that memory has shown when it has recovered.
+    pub fn recover(&self, left: &DeadMemory) -> Ledger {
+        let slots = self.scheme.layout().total_lines();
+        let memory = Functional::new(slots);
+        memory.media.replace(left.image.media(slots));
+        memory.go_on_with(left.registers.clone());
+        memory.carry(left.shown.as_ref().clone());
+        run_now(self.scheme.recover(&memory, &left.registers));
+        self.memory.media().swap(&memory.media);
+        self.memory.go_on_with(memory.registers());
+        memory.ledger().clone()
     }
 
     /// Carries writes out. If crowded, all metadata has to leave the chip as soon as each of them has begun, or the last

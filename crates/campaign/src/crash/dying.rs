@@ -5,24 +5,19 @@
 //! point, up to an event, and from there on battery. The program's stores that memory must hold then are known to one: all
 //! that the buffers have accepted or the caches have had, and no other.
 
-use super::bench::{Bench, Meddling};
+use super::bench::{Bench, Meddling, Power};
 use super::history::History;
+use super::sessions::Beginning;
 use super::shown::{Changes, changes_memory};
 use super::states::DeadMemory;
 use super::storing;
 use super::workload::{CORES, Workload};
 use crate::bus::Recording;
-use protection::design::Parts;
 use protection::domain::Queue;
 use protection::media::Media;
-use protection::planted::Planted;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use units::random::Random;
 use units::{Line, LineAddr};
-
-/// What switches a machine on.
-type Power = fn(&Parts, u64, Planted) -> Bench;
 
 /// What losses of power leave of a history, at so many of its events at most.
 pub fn left(history: &History, events: usize) -> Vec<DeadMemory> {
@@ -50,10 +45,7 @@ impl Rerun {
     pub fn to(history: &History, events: u64, on_battery: Option<(Power, Meddling)>) -> Rerun {
         let (power_on, meddling) =
             on_battery.map_or((Bench::new as Power, None), |(on, meddling)| (on, Some(meddling)));
-        let mut bench = power_on(&history.parts, history.seed, history.planted);
-        let mut random = Random::new(history.seed);
-        bench.prepare(&history.workload, &mut random);
-        bench.verbs.take_operations();
+        let Beginning { mut bench, mut random, .. } = history.begin(power_on);
         let contents = history.workload.contents(&mut random);
         let crowding = history.workload.is_crowded().then_some(&mut random);
         let point = history.parts.persistence.point;

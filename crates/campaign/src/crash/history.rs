@@ -5,10 +5,10 @@
 //! again, so that lines of counters, of tags and nodes leave the chip while tuples are under way, at times that the seed draws:
 //! stores that belong to no tuple and that nothing waits for.
 
-use super::bench::Bench;
 pub use super::bench::Write;
-use super::shown::Changes;
-use super::shown::changes_memory;
+use super::bench::{Bench, Power};
+use super::sessions::{Beginning, Session};
+use super::shown::{Changes, changes_memory};
 use super::states::{self, Arrivals, DeadMemory, Start};
 use super::storing;
 use super::workload::Workload;
@@ -17,14 +17,12 @@ use crate::victim::with_tiny_caches;
 use catalogue::Design;
 use protection::design::Parts;
 use protection::domain::{Queue, Registers};
-use protection::execution::Operation;
 use protection::layout::Layout;
 use protection::ledger::Ledger;
 use protection::planted::Planted;
 use protection::tree::ForestDesign;
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use units::random::Random;
 use units::{Line, LineAddr};
 
 /// What a workload did.
@@ -51,24 +49,34 @@ pub struct History {
     pub changes: Changes,
     /// The writes, in the order in which they were accepted.
     pub writes: Vec<Write>,
+    /// The sessions before.
+    pub earlier: Vec<Rc<Session>>,
 }
 
 impl History {
-    /// Carries a workload out.
+    /// Carries a workload out, on a new machine.
     ///
     /// # Panics
     /// If the design's parts make no sense together; if a write alarms or never returns.
     pub fn of(design: &Design, workload: &Workload, seed: u64, planted: Planted) -> History {
-        let tiny = workload.is_crowded();
-        let parts = restless(if tiny { with_tiny_caches(&design.parts) } else { design.parts.clone() });
-        let mut bench = Bench::new(&parts, seed, planted);
-        let mut random = Random::new(seed);
-        let before = bench.prepare(workload, &mut random);
+        let parts = if workload.is_crowded() { with_tiny_caches(&design.parts) } else { design.parts.clone() };
+        History::after(Vec::new(), restless(parts), workload, seed, planted)
+    }
+
+    /// Carries a workload out after these sessions.
+    pub(super) fn after(
+        earlier: Vec<Rc<Session>>,
+        parts: Parts,
+        workload: &Workload,
+        seed: u64,
+        planted: Planted,
+    ) -> History {
+        let power_on = || Bench::new(&parts, seed, planted);
+        let Beginning { mut bench, mut random, before, shown } = Beginning::after(&earlier, power_on, workload, seed);
         let memory = Recording::of(&bench.memory.media().borrow());
         let registers = bench.memory.registers();
-        let shown = everything_shown(bench.verbs.take_operations());
         let contents = workload.contents(&mut random);
-        let crowding = tiny.then_some(&mut random);
+        let crowding = workload.is_crowded().then_some(&mut random);
         let mut writes = storing::store(&mut bench, parts.persistence.point, workload, &contents, crowding);
         let asked = bench.verbs.take_operations();
         let changes = |so_far: usize| asked[..so_far].iter().filter(|asked| changes_memory(asked)).count();
@@ -77,7 +85,13 @@ impl History {
         }
         let (layout, changes) = (bench.scheme.layout().clone(), Changes::among(asked));
         let workload = workload.clone();
-        History { parts, layout, seed, planted, workload, before, memory, registers, shown, changes, writes }
+        History { parts, layout, seed, planted, workload, before, memory, registers, shown, changes, writes, earlier }
+    }
+
+    /// The machine with which it began, switched on so.
+    pub(super) fn begin(&self, power_on: Power) -> Beginning {
+        let power_on = || power_on(&self.parts, self.seed, self.planted);
+        Beginning::after(&self.earlier, power_on, &self.workload, self.seed)
     }
 
     /// The memory before.
@@ -123,6 +137,13 @@ impl History {
         (returned..=begun).map(|writes| self.content_with(so_many(writes))).collect()
     }
 
+    /// Whether a line ever held this, in this session or in an earlier one.
+    pub fn had(&self, line: LineAddr, bytes: &Line) -> bool {
+        let written = self.writes.iter().any(|write| write.line == line && write.content == *bytes);
+        let before = self.before.get(&line) == Some(bytes);
+        written || before || self.earlier.iter().any(|session| session.had(line, bytes))
+    }
+
     /// What the lines hold after these writes.
     pub fn content_with(&self, writes: impl IntoIterator<Item = (LineAddr, Line)>) -> BTreeMap<LineAddr, Line> {
         let mut content = self.before.clone();
@@ -138,9 +159,4 @@ fn restless(mut parts: Parts) -> Parts {
         (*entries, *period, *threshold) = (2, 2, 0);
     }
     parts
-}
-
-/// The keystream that a memory has shown once everything asked of it is done.
-fn everything_shown(asked: Vec<Operation>) -> Rc<Ledger> {
-    Changes::among(asked).shown(&Rc::default(), Queue::Inside).pop().unwrap_or_default()
 }

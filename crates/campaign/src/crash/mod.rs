@@ -11,6 +11,8 @@
 //! * [`durable`]: which writes memory has to hold then, as the program and the bus say it.
 //! * [`strikes`]: what an attacker makes of that before power is back.
 //! * [`revival`]: a fresh chip recovers from what was left and goes on; what do the lines read as, and is a pad used twice?
+//! * [`sessions`]: what a session begins with after others, under the same keys; `resuming` carries the next one out.
+//! * [`trials`]: how a machine ends that is switched on over a memory that was left.
 //! * [`rows`]: the rows of the table, each a text over these.
 //! * [`programs`]: programs with a recovery of their own, whose power fails again and again.
 //!
@@ -32,12 +34,15 @@ pub mod history;
 mod holder;
 mod on_battery;
 pub mod programs;
+mod resuming;
 pub mod revival;
 pub mod rows;
+pub mod sessions;
 pub mod shown;
 pub mod states;
 mod storing;
 pub mod strikes;
+mod trials;
 pub mod workload;
 
 use crate::report::Histogram;
@@ -45,10 +50,11 @@ use catalogue::{Design, End, Loss};
 use history::History;
 use on_battery::Tries;
 use protection::planted::Planted;
-use rows::{Aftermath, Case};
+use rows::Aftermath;
 use serde::Serialize;
 use states::Arrivals;
 use strikes::Strikes;
+use trials::Case;
 use workload::Workload;
 
 /// Events of a longer history at which power fails, of a design with a battery.
@@ -164,7 +170,8 @@ pub struct CrashReport {
     pub workloads: usize,
     /// Points at which power failed, over all workloads.
     pub points: usize,
-    /// Different memories that were left behind, of each workload by itself.
+    /// Different memories that were left behind, of each workload by itself; those that batteries left which died, if a row needed
+    /// any.
     pub memories: usize,
     /// Those of them that are left only if something on its way arrives torn, out of order or not at all.
     pub torn: usize,
@@ -202,14 +209,14 @@ pub fn crash(design: &Design, options: &CrashOptions, progress: &mut dyn FnMut(u
         progress(done, chosen.len());
         let history = History::of(design, workload, options.seed, options.planted);
         let aftermath = Aftermath::of(&history, options);
-        let distinct = states::distinct(aftermath.left());
         points += aftermath.points();
-        (memories, torn) = (memories + distinct.0, torn + distinct.1);
         for row in &mut rows {
             for case in aftermath.cases(row.loss) {
                 note(row, design, *index, workload, options, case);
             }
         }
+        let distinct = states::distinct(aftermath.left().iter().chain(aftermath.left_by_dead_batteries()));
+        (memories, torn) = (memories + distinct.0, torn + distinct.1);
         tampered += aftermath.tampered_with();
     }
     progress(chosen.len(), chosen.len());

@@ -4,18 +4,22 @@
 //! the line meanwhile: so recovery finds no trace of it in memory. Each kind of line is tampered with, of lines of the workload
 //! that are drawn. The keys go on, and the ledger with them: what the machine writes after recovery is its second session.
 //!
-//! A battery that dies leaves what its work has brought to memory until then. The attacker may as well put back the image that
-//! the session before has left.
+//! A battery that dies leaves what its work has brought to memory until then; what was on its way arrives torn, or not at all. The attacker
+//! may as well put back any memory that there was in this session or in an earlier one ([`sessions`](super::sessions)).
 
 use super::bench::{Bench, Meddling};
 use super::dying::Rerun;
 use super::history::History;
+use super::revival::{Contents, Revival};
 use super::states::{self, Arrivals, DeadMemory};
+use super::trials::{Trial, after_tampering};
 use super::workload::LINES;
-use crate::bus::Map;
+use crate::bus::{Map, Recording};
 use protection::domain::Queue;
+use protection::execution::Operation;
 use protection::verbs::{Slot, Untrusted};
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use units::LINE_BYTES;
 use units::random::Random;
@@ -33,15 +37,22 @@ pub struct Tries {
     pub lines: usize,
     /// Operations of a drain at which the battery dies.
     pub deaths: usize,
+    /// What it can leave then: the memory in which all has arrived, and others.
+    pub torn: usize,
+    /// Memories between those with which sessions begin and end that are put back.
+    pub memories: usize,
+    /// Sessions that follow the first.
+    pub sessions: usize,
 }
 
 impl Tries {
     /// A few of each, or more of a campaign that takes its time.
     pub fn of(thorough: bool) -> Tries {
         if thorough {
-            return Tries { points: 4, events: 4, lines: LINES.len(), deaths: 12 };
+            let (deaths, torn, memories, sessions) = (4, 2, 3, 2);
+            return Tries { points: 4, events: 4, lines: LINES.len(), deaths, torn, memories, sessions };
         }
-        Tries { points: 1, events: 1, lines: 1, deaths: 3 }
+        Tries { points: 1, events: 1, lines: 1, deaths: 2, torn: 2, memories: 2, sessions: 1 }
     }
 }
 
@@ -101,35 +112,96 @@ pub fn attacked(history: &History, tries: Tries, random: &mut Random) -> Vec<(De
     left
 }
 
-/// What is left of a history whose battery dies, and the same with the image that the session before has left in its place.
-pub fn died(history: &History, tries: Tries, random: &mut Random) -> Vec<(DeadMemory, String)> {
-    let mut left = Vec::new();
-    for event in points(history, tries, random) {
-        let (dead, before) = Rerun::to(history, event, None).left_with_drain(history, event as usize);
-        let Some(changes) = &dead.changes else { continue };
-        let progress = |_| dead.progress;
-        let states =
-            states::states_of(changes, &history.start(), Queue::Inside, (Arrivals::InOrder, history.seed), &progress);
-        let mut dying: Vec<_> = states
-            .into_iter()
-            .filter(|state| state.point >= before && state.point < changes.operations.len())
-            .collect();
-        random.shuffle(&mut dying);
-        for state in dying.into_iter().take(tries.deaths) {
-            let done = state.point - before;
-            let story = format!("power failed, and the battery died after {done} operations");
-            let torn = DeadMemory {
-                accepted: dead.accepted.clone(),
-                resident: dead.resident.clone(),
-                point: event as usize,
-                ..state
-            };
-            let old = DeadMemory { image: history.memory.clone(), ..torn.clone() };
-            left.push((torn, story.clone()));
-            left.push((old, format!("{story}; the image of the session before was put back")));
+/// What comes of batteries that die.
+#[derive(Default)]
+pub struct Died {
+    /// What they left.
+    pub left: Vec<DeadMemory>,
+    /// How many memories of earlier were put back in place of it.
+    pub put_back: usize,
+    /// What machines made of the ones and the others.
+    pub trials: Vec<Trial>,
+}
+
+/// Batteries die in a history and in the sessions after it, and memories of earlier are put back.
+pub fn died(history: &History, (tries, arrivals): (Tries, Arrivals), random: &mut Random) -> Died {
+    let mut died = Died::default();
+    died.in_session(history, (tries, arrivals), random);
+    let mut last: Option<History> = None;
+    for _ in 0..tries.sessions {
+        let before = last.as_ref().unwrap_or(history);
+        let Some(event) = points(before, tries, random).pop() else { break };
+        let left = Rerun::to(before, event, None).left(before, event as usize);
+        let Some(next) = before.goes_on_after(&left) else { break };
+        died.in_session(&next, (tries, arrivals), random);
+        last = Some(next);
+    }
+    died
+}
+
+impl Died {
+    /// Batteries that die at the end of this session.
+    fn in_session(&mut self, history: &History, (tries, arrivals): (Tries, Arrivals), random: &mut Random) {
+        for event in points(history, tries, random) {
+            let (dead, before) = Rerun::to(history, event, None).left_with_drain(history, event as usize);
+            let Some(changes) = &dead.changes else { continue };
+            let shown = changes.shown(&history.start().shown, Queue::Inside);
+            let mut points: Vec<usize> = (before..changes.operations.len()).collect();
+            random.shuffle(&mut points);
+            for point in points.into_iter().take(tries.deaths) {
+                let prefix = (&**changes, point);
+                let mut states =
+                    states::states_at(prefix, &history.start(), &shown[point], dead.progress, arrivals, random);
+                states.sort_by_key(|state| !state.in_order);
+                let memories = earlier_memories(history, &changes.operations[..point], tries, random);
+                for state in states.into_iter().take(tries.torn) {
+                    let (accepted, resident) = (dead.accepted.clone(), dead.resident.clone());
+                    let left = DeadMemory { accepted, resident, point: event as usize, ..state };
+                    self.tries(history, left, &memories, point - before, random);
+                }
+            }
         }
     }
-    left
+
+    /// A battery died after so many operations and left this, and each of these memories is put back in its place.
+    fn tries(
+        &mut self,
+        history: &History,
+        left: DeadMemory,
+        memories: &[Recording],
+        operations: usize,
+        random: &mut Random,
+    ) {
+        let session = history.earlier.len() + 1;
+        let torn = if left.in_order { "" } else { ", which tore what it had sent" };
+        let story =
+            format!("in session {session} power failed, and the battery died after {operations} operations{torn}");
+        let exact = history.allowed(&left);
+        // What a battery that dies leaves by itself is no attacker's doing.
+        let found = Revival::of(history, &left).contents(history);
+        let allowed: Vec<Contents> = exact.iter().cloned().chain(found).collect();
+        self.trials.push(after_tampering(history, &left, &exact, story.clone(), random));
+        for image in memories.iter().filter(|memory| **memory != left.image) {
+            let put_back = DeadMemory { image: image.clone(), ..left.clone() };
+            let story = format!("{story}; an earlier memory was put back");
+            self.trials.push(after_tampering(history, &put_back, &allowed, story, random));
+            self.put_back += 1;
+        }
+        self.left.push(left);
+    }
+}
+
+/// What an attacker remembers: the memory with which each session began and ended, and some of those between, also of those since
+/// this session began, in which memory was asked for these operations.
+fn earlier_memories(history: &History, asked: &[Operation], tries: Tries, random: &mut Random) -> Vec<Recording> {
+    let mut between: Vec<&Recording> = history.earlier.iter().flat_map(|session| &session.memories).collect();
+    let since = states::memories_between(asked, &history.start());
+    between.extend(&since);
+    random.shuffle(&mut between);
+    between.truncate(tries.memories);
+    let ends = history.earlier.iter().flat_map(|session| [session.first(), session.last()]);
+    let all = ends.chain([&history.memory]).chain(between);
+    all.collect::<BTreeSet<_>>().into_iter().cloned().collect()
 }
 
 /// Points of a history at which power fails, drawn.

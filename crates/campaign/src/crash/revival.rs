@@ -112,7 +112,7 @@ impl Revival {
             Answer { released: Some(bytes), .. } if bytes == text => Verdict::Harmless,
             // What was refused did not happen.
             Answer { released, .. } if released == before => Verdict::Detected,
-            Answer { released: Some(bytes), .. } if was_ever(history, line, &bytes) => Verdict::Stale,
+            Answer { released: Some(bytes), .. } if history.had(line, &bytes) => Verdict::Stale,
             Answer { .. } => Verdict::Garbled,
         });
         (ended.max().unwrap_or(Verdict::Harmless), self.memory.ledger().reuse().is_some())
@@ -137,7 +137,7 @@ impl Revival {
             None if answer.reported => refused,
             None => Verdict::Garbled,
             Some(bytes) if allowed.iter().any(|content| content.get(line) == Some(&bytes)) => Verdict::Harmless,
-            Some(bytes) if was_ever(history, *line, &bytes) => Verdict::Stale,
+            Some(bytes) if history.had(*line, &bytes) => Verdict::Stale,
             Some(_) => Verdict::Garbled,
         });
         match worst.max() {
@@ -175,9 +175,4 @@ fn switched_on(history: &History, left: &DeadMemory) -> (Scheme, Functional) {
         memory.carry(left.shown.as_ref().clone());
     }
     (scheme, memory)
-}
-
-fn was_ever(history: &History, line: LineAddr, bytes: &Line) -> bool {
-    let written = history.writes.iter().any(|write| write.line == line && write.content == *bytes);
-    written || history.before.get(&line) == Some(bytes)
 }

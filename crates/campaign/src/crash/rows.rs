@@ -3,10 +3,11 @@
 use super::durable;
 use super::dying;
 use super::history::History;
-use super::on_battery::{self, Tries};
+use super::on_battery::{self, Died};
 use super::revival::{Contents, Revival, changes_of_recovery};
 use super::states::{self, Arrivals, DeadMemory};
 use super::strikes::{self, Strikes};
+use super::trials::{Case, SALT, Trial, after_tampering, plain_loss};
 use super::{CrashOptions, Extent};
 use crate::bus::Recording;
 use catalogue::{Loss, Verdict};
@@ -14,7 +15,6 @@ use protection::design::Point;
 use protection::domain::Queue;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
-use units::LineAddr;
 use units::random::Random;
 
 /// Losses of power during recovery, one inside the other.
@@ -23,44 +23,6 @@ const DEPTH_MAX: usize = 3;
 const GOES_ON_WITH: usize = 4;
 /// Combinations of what is on its way at a point of a recovery.
 const ARRIVALS_IN_RECOVERY: Arrivals = Arrivals::Any(16);
-/// Sets the texts and strikes of a campaign apart from the contents of its history.
-const SALT: u64 = 0x5eed_0ff0;
-
-/// How one case ended.
-pub struct Case {
-    /// What came of it.
-    pub verdict: Verdict,
-    /// How many things had been asked of memory when power failed.
-    pub point: usize,
-    /// What happened, in words.
-    pub story: String,
-}
-
-/// A machine that was switched on again and went on.
-struct Trial {
-    point: usize,
-    story: String,
-    /// What its lines read as, after recovery and after each was written again: the worst.
-    content: Verdict,
-    /// Whether a pad has hidden two texts, before or after.
-    leaked: bool,
-}
-
-impl Trial {
-    fn case(&self, verdict: Verdict) -> Case {
-        Case { verdict, point: self.point, story: self.story.clone() }
-    }
-
-    fn keystream(&self) -> Case {
-        self.case(if self.leaked { Verdict::Leaked } else { Verdict::Hidden })
-    }
-
-    /// Each evil by itself: that something was learned does not hide that something wrong came out, nor the other way round.
-    fn evils(&self) -> impl Iterator<Item = Case> {
-        std::iter::once(self.case(self.content)).chain(self.leaked.then(|| self.case(Verdict::Leaked)))
-    }
-}
-
 /// What one history leaves behind, and what came of it; each kind of trial is carried out when a row first needs it.
 pub struct Aftermath<'a> {
     history: &'a History,
@@ -68,6 +30,7 @@ pub struct Aftermath<'a> {
     left: Vec<DeadMemory>,
     plain: OnceCell<Vec<Trial>>,
     tampered: OnceCell<Vec<Trial>>,
+    died: OnceCell<Died>,
 }
 
 impl<'a> Aftermath<'a> {
@@ -78,7 +41,7 @@ impl<'a> Aftermath<'a> {
             true => dying::left(history, extent.events),
             false => history.left(extent.arrivals),
         };
-        Aftermath { history, extent, left, plain: OnceCell::new(), tampered: OnceCell::new() }
+        Aftermath { history, extent, left, plain: OnceCell::new(), tampered: OnceCell::new(), died: OnceCell::new() }
     }
 
     /// Every state that a loss of power leaves, point by point.
@@ -91,37 +54,47 @@ impl<'a> Aftermath<'a> {
         self.left.chunk_by(|one, next| one.point == next.point).count()
     }
 
+    /// What batteries left that died, if a row needed any.
+    pub fn left_by_dead_batteries(&self) -> &[DeadMemory] {
+        self.died.get().map_or(&[], |died| &died.left)
+    }
+
     /// How many memories the attacker tampered with, if a row needed any.
     pub fn tampered_with(&self) -> usize {
-        self.tampered.get().map_or(0, Vec::len)
+        self.tampered.get().map_or(0, Vec::len) + self.died.get().map_or(0, |died| died.put_back)
     }
 
     /// All cases of a row.
     pub fn cases(&self, loss: Loss) -> Vec<Case> {
         let survives = self.history.parts.persistence.exists();
         match loss {
-            Loss::PowerLoss => self.plain().iter().map(|trial| trial.case(trial.content)).collect(),
+            Loss::PowerLoss => self.plain().iter().map(Trial::content).collect(),
             _ if !survives => Vec::new(),
             Loss::LossInRecovery => {
                 self.chosen().into_iter().flat_map(|dead| loss_in_recovery(self.history, dead)).collect()
             }
             Loss::PadReuseAfterLoss => self.plain().iter().chain(self.tampered()).map(Trial::keystream).collect(),
             _ if loss.is_on_battery() && !self.history.parts.persistence.has_battery() => Vec::new(),
-            Loss::TamperingOnBattery => self.on_battery(on_battery::attacked),
-            Loss::BatteryLost => self.on_battery(on_battery::died),
+            Loss::TamperingOnBattery => self.on_battery(),
+            Loss::BatteryLost => self.died().trials.iter().flat_map(Trial::evils).collect(),
             Loss::TamperingWhileOff => self.tampered().iter().flat_map(Trial::evils).collect(),
             Loss::QueueLost => self.queue_lost(),
         }
     }
 
     /// What an attacker comes to who is there while the battery works.
-    fn on_battery(&self, leaves: fn(&History, Tries, &mut Random) -> Vec<(DeadMemory, String)>) -> Vec<Case> {
+    fn on_battery(&self) -> Vec<Case> {
         let history = self.history;
         let mut random = Random::new(history.seed ^ SALT);
-        let left = leaves(history, self.extent.on_battery, &mut random);
+        let left = on_battery::attacked(history, self.extent.on_battery, &mut random);
         let trial = |(dead, story)| after_tampering(history, &dead, &history.allowed(&dead), story, &mut random);
         let trials: Vec<Trial> = left.into_iter().map(trial).collect();
         trials.iter().flat_map(Trial::evils).collect()
+    }
+
+    fn died(&self) -> &Died {
+        let tries = (self.extent.on_battery, self.extent.arrivals);
+        self.died.get_or_init(|| on_battery::died(self.history, tries, &mut Random::new(self.history.seed ^ SALT)))
     }
 
     fn plain(&self) -> &[Trial] {
@@ -159,7 +132,8 @@ impl<'a> Aftermath<'a> {
     fn tampering(&self, dead: &DeadMemory) -> Vec<Trial> {
         let history = self.history;
         let mut random = Random::new(history.seed ^ SALT ^ dead.point as u64);
-        let went_through = dead.changes.as_ref().map(|changes| states::memories_between(changes, &history.start()));
+        let went_through =
+            dead.changes.as_ref().map(|changes| states::memories_between(&changes.operations, &history.start()));
         let seen = self.seen(dead, went_through.as_deref());
         let allowed = [durable::contents(history, dead)];
         let mut trials = Vec::new();
@@ -220,55 +194,6 @@ impl<'a> Aftermath<'a> {
     }
 }
 
-fn plain_loss(history: &History, dead: &DeadMemory) -> Trial {
-    let revival = Revival::of(history, dead);
-    let content = revival.judge(history, &history.allowed(dead), false);
-    let is_well = content == Verdict::Harmless && !revival.alarmed();
-    let story = if is_well { "power failed".to_owned() } else { story(history, dead, &revival) };
-    let mut random = Random::new(history.seed ^ SALT);
-    let (later, leaked) = revival.goes_on(history, &mut random);
-    // No attacker tampered, so an alarm is a loss.
-    let later = if later == Verdict::Detected { Verdict::Unrecoverable } else { later };
-    Trial { point: dead.point, story, content: content.max(later), leaked }
-}
-
-/// What was persistent where when power failed, what recovery said, and what then was refused.
-fn story(history: &History, dead: &DeadMemory, revival: &Revival) -> String {
-    let list = |lines: &[LineAddr]| lines.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    let mut story = "power failed".to_owned();
-    if history.parts.persistence.has_battery() {
-        let (accepted, all) = (dead.progress.0, history.writes.len());
-        let holder = if history.parts.persistence.has_buffer() { "buffer" } else { "caches" };
-        story += &format!(" when {accepted} of {all} stores had been accepted");
-        if !dead.resident.is_empty() {
-            story += &format!(", and of their lines the {holder} alone had {}", list(&dead.resident));
-        }
-    }
-    if revival.alarmed() {
-        return story + ", recovery refused the memory";
-    }
-    let refused: Vec<LineAddr> =
-        history.before.keys().copied().filter(|line| revival.read(*line).released.is_none()).collect();
-    if refused.is_empty() {
-        story
-    } else {
-        story + &format!(", recovery found the root right, and refused are {}", list(&refused))
-    }
-}
-
-fn after_tampering(
-    history: &History,
-    dead: &DeadMemory,
-    allowed: &[Contents],
-    story: String,
-    random: &mut Random,
-) -> Trial {
-    let revival = Revival::of(history, dead);
-    let content = revival.judge(history, allowed, true);
-    let (later, leaked) = revival.goes_on(history, random);
-    Trial { point: dead.point, story, content: content.max(later), leaked }
-}
-
 /// Recovers, with losses on the way; then once more, which must change nothing.
 fn loss_in_recovery(history: &History, dead: &DeadMemory) -> Vec<Case> {
     let mut cases = Vec::new();
@@ -294,20 +219,22 @@ fn left_by_recovery(history: &History, before: &DeadMemory, arrivals: Arrivals) 
     let changes = changes_of_recovery(history, before);
     let start = history.start_from(before);
     let left = states::states_of(&changes, &start, Queue::Inside, (arrivals, history.seed), &|_| before.progress);
-    let left = left.into_iter().map(|left| DeadMemory { accepted: before.accepted.clone(), ..left });
     let has_battery = history.parts.persistence.has_battery();
+    let left = left.into_iter().filter(|left| !has_battery || left.point < changes.operations.len());
+    let left = left.map(|left| DeadMemory { accepted: before.accepted.clone(), ..left });
     let on_battery =
         has_battery.then(|| [false, true].map(|recovered| Revival::fails_again(history, before, recovered)));
     left.chain(on_battery.into_iter().flatten()).collect()
 }
 
+/// Recovers; when power has failed once more, recovery changes nothing.
 fn recovers_twice(history: &History, left: &DeadMemory) -> Verdict {
-    let once = Revival::of(history, left);
-    let settled = DeadMemory { image: once.image(), registers: once.registers(), shown: once.shown(), ..left.clone() };
-    let again = Revival::of(history, &settled);
-    if (again.image(), again.registers()) != (settled.image, settled.registers) {
+    let settled = Revival::fails_again(history, left, true);
+    let again = Revival::fails_again(history, &settled, true);
+    if (again.image, again.registers) != (settled.image.clone(), settled.registers.clone()) {
         return Verdict::Garbled;
     }
+    let again = Revival::of(history, &settled);
     let content = again.judge(history, &history.allowed(left), false);
     let (_, leaked) = again.goes_on(history, &mut Random::new(history.seed ^ SALT));
     if leaked { content.max(Verdict::Leaked) } else { content }
@@ -319,6 +246,7 @@ mod tests {
     use super::*;
     use protection::planted::Planted;
     use std::collections::BTreeSet;
+    use units::LineAddr;
 
     fn history(under: &str, writes: &[LineAddr], old: bool) -> History {
         let workload = Workload::of_one_core(writes.to_vec(), true, old);
@@ -361,7 +289,7 @@ mod tests {
         let history = history("secpb-cobcm", &[LINES[0], LINES[1], LINES[2], BYSTANDER], false);
         let aftermath = Aftermath::of(&history, &CrashOptions::default());
         let dead = aftermath.left().last().unwrap();
-        let went_through = states::memories_between(dead.changes.as_ref().unwrap(), &history.start());
+        let went_through = states::memories_between(&dead.changes.as_ref().unwrap().operations, &history.start());
         let seen: BTreeSet<_> = aftermath.seen(dead, Some(&went_through)).into_iter().collect();
         assert_eq!(
             seen.len(),

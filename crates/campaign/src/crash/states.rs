@@ -76,39 +76,59 @@ pub fn states_of(
     progress: &dyn Fn(usize) -> (usize, usize),
 ) -> Vec<DeadMemory> {
     let mut random = Random::new(seed);
-    let mut states = Vec::new();
-    for (point, shown) in changes.shown(&start.shown, queue).into_iter().enumerate() {
-        let operations = &changes.operations[..point];
-        let on_its_way = on_its_way(operations, queue);
-        let mut seen = BTreeMap::new();
-        for fates in fates(on_its_way.len(), arrivals, &mut random) {
-            let in_order = fates.iter().all(|fate| *fate == WHOLE);
-            let left = replay(operations, &on_its_way, &fates, start, queue);
-            *seen.entry(left).or_insert(false) |= in_order;
-        }
-        states.extend(seen.into_iter().map(|((image, registers), in_order)| {
-            let shown = shown.clone();
-            DeadMemory {
-                point,
-                progress: progress(point),
-                in_order,
-                image,
-                registers,
-                shown,
-                changes: None,
-                accepted: None,
-                resident: Vec::new(),
-            }
-        }));
+    let at = |(point, shown)| {
+        let left = left_at(&changes.operations[..point], start, queue, arrivals, &mut random);
+        left.into_iter().map(move |left| dead_memory(point, progress(point), left, &shown)).collect::<Vec<_>>()
+    };
+    changes.shown(&start.shown, queue).into_iter().enumerate().flat_map(at).collect()
+}
+
+/// Every different state that the first so many of these changes can leave, when the keystream that these have shown is this.
+pub fn states_at(
+    (changes, point): (&Changes, usize),
+    start: &Start,
+    shown: &Rc<Ledger>,
+    progress: (usize, usize),
+    arrivals: Arrivals,
+    random: &mut Random,
+) -> Vec<DeadMemory> {
+    let left = left_at(&changes.operations[..point], start, Queue::Inside, arrivals, random);
+    left.into_iter().map(|left| dead_memory(point, progress, left, shown)).collect()
+}
+
+/// The different memories and registers that these operations can leave, and whether all that was sent has arrived then.
+fn left_at(
+    operations: &[Operation],
+    start: &Start,
+    queue: Queue,
+    arrivals: Arrivals,
+    random: &mut Random,
+) -> BTreeMap<(Recording, Registers), bool> {
+    let on_its_way = on_its_way(operations, queue);
+    let mut seen = BTreeMap::new();
+    for fates in fates(on_its_way.len(), arrivals, random) {
+        let in_order = fates.iter().all(|fate| *fate == WHOLE);
+        let left = replay(operations, &on_its_way, &fates, start, queue);
+        *seen.entry(left).or_insert(false) |= in_order;
     }
-    states
+    seen
+}
+
+fn dead_memory(
+    point: usize,
+    progress: (usize, usize),
+    ((image, registers), in_order): ((Recording, Registers), bool),
+    shown: &Rc<Ledger>,
+) -> DeadMemory {
+    let (shown, changes, accepted, resident) = (shown.clone(), None, None, Vec::new());
+    DeadMemory { point, progress, in_order, image, registers, shown, changes, accepted, resident }
 }
 
 /// The different memories that these changes go through, if everything arrives in order.
-pub fn memories_between(changes: &Changes, start: &Start) -> Vec<Recording> {
+pub fn memories_between(operations: &[Operation], start: &Start) -> Vec<Recording> {
     let mut domain = Domain::new(Queue::Inside, start.image.media(start.slots), start.registers.clone());
     let mut memories = vec![start.image.clone()];
-    for operation in &changes.operations {
+    for operation in operations {
         carry_out(&mut domain, operation, |_, sent| Some(sent));
         // An open tuple is in the queue.
         if matches!(operation, Operation::Store(..) | Operation::Complete(_)) {
@@ -121,7 +141,7 @@ pub fn memories_between(changes: &Changes, start: &Start) -> Vec<Recording> {
 
 /// How many different memories there are among these states, and how many of them are left only if something arrives torn,
 /// out of order or not at all.
-pub fn distinct(states: &[DeadMemory]) -> (usize, usize) {
+pub fn distinct<'a>(states: impl IntoIterator<Item = &'a DeadMemory>) -> (usize, usize) {
     let mut in_order = BTreeMap::new();
     for dead in states {
         *in_order.entry((&dead.image, &dead.registers)).or_insert(false) |= dead.in_order;

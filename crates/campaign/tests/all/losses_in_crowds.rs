@@ -1,18 +1,26 @@
 //! Power fails in the middle of a crowd: right after a tuple, while others are under way. Writes that have returned are there, and
 //! of each line that is being written one of its texts.
 
-use crate::common::crowd::{Core, Scene, TASKS, comes_back, start_tasks};
+use crate::common::crowd::{Core, Scene, TASKS, comes_back, make_old, start_tasks};
+use crate::common::holding::Holding;
+use crate::common::swept::side_by_side;
 use crate::common::{Machine, cases, with_caches};
+use catalogue::{Design, designs};
 use proptest::prelude::*;
+use protection::counter::Age;
 use protection::design::Parts;
 use protection::planted::Planted;
 use protection::tree::ForestDesign;
 use std::cell::Cell;
 use std::rc::Rc;
 use units::Duration;
+use units::random::Random;
 
 /// Recovery is tried after one of so many tuples; and after each while a group is renewed.
 const EACH: u64 = 29;
+
+/// Losses while stores are on battery, of each design.
+const LOSSES: u64 = 9;
 
 /// Runs a crowd and recovers what each of many losses leaves; how many were tried, of them while a group was renewed.
 fn losses_in_a_crowd(parts: &Parts, seed: u64, planted: Planted) -> Result<(usize, usize), String> {
@@ -42,6 +50,34 @@ fn losses_in_a_crowd(parts: &Parts, seed: u64, planted: Planted) -> Result<(usiz
             })?;
         }
     }
+}
+
+/// Runs a crowd whose stores stay in a buffer or in caches for so many events; what has begun ends then, and the battery takes what is
+/// left to memory, which has to come back whole. How many lines the battery took, and after how many events.
+fn loss_on_battery(parts: &Parts, seed: u64, planted: Planted, events: u64) -> Result<(usize, u64), String> {
+    let parts = with_caches(parts, seed);
+    let mut machine = Machine::new(&parts, seed, Core::of(&parts));
+    machine.scheme = Rc::new(parts.build_with(crate::common::DATA_LINES, seed, planted)?);
+    make_old(&machine, Age::BeforeRenewal);
+    let finished = Rc::new(Cell::new(0));
+    start_tasks(&machine, seed, &finished);
+    let happened = Cell::new(0);
+    let limit = Duration::from_ns(20_000_000);
+    machine.run(limit, || {
+        let is_over = happened.get() == events || finished.get() == TASKS;
+        happened.set(happened.get() + u64::from(!is_over));
+        is_over
+    });
+    machine.core.stopped.set(true);
+    if !machine.run(limit, || finished.get() == TASKS) {
+        return Err("a deadlock".to_owned());
+    }
+    let wrong = machine.core.wrong.borrow().join("; ");
+    let resident = machine.core.holding.resident(&machine.scheme);
+    let current = machine.core.current.borrow().clone();
+    let scene = Scene { seed, planted, ..Scene::default() };
+    comes_back(&machine, scene, &parts, |line, text| current.get(&line) == Some(&text))?;
+    if wrong.is_empty() { Ok((resident, happened.get())) } else { Err(wrong) }
 }
 
 /// A design over a forest, or over none.
@@ -107,5 +143,46 @@ proptest! {
             })?;
             prop_assert!(tried > 20 && renewing > 5, "{} losses, {} while a group was renewed", tried, renewing);
         }
+    }
+}
+
+/// Designs whose battery takes lines to memory with their metadata.
+fn with_battery() -> Vec<Design> {
+    designs().into_iter().filter(|design| Holding::of(&design.parts).exists()).collect()
+}
+
+/// What losses of power at events that are drawn come to: how many lines the battery took, or what is wrong.
+fn losses_on_battery(parts: &Parts, planted: Planted) -> Result<usize, String> {
+    let mut random = Random::new(1);
+    let all = loss_on_battery(parts, 0, planted, u64::MAX)?.1;
+    let taken = |seed| Ok(loss_on_battery(parts, seed, planted, random.below(all))?.0);
+    (0..LOSSES).map(taken).sum()
+}
+
+/// A battery finds half of what it takes in each buffer and cache, while groups are being renewed and metadata leaves the chip.
+#[test]
+fn what_a_buffer_or_caches_have_when_power_fails_in_a_crowd_comes_back_with_everything_else() {
+    side_by_side(with_battery(), |design| {
+        let taken = losses_on_battery(&design.parts, Planted::NONE);
+        let taken = taken.unwrap_or_else(|wrong| panic!("{}: {wrong}", design.name));
+        assert!(taken as u64 > LOSSES, "{}: {taken} lines", design.name);
+    });
+}
+
+#[cfg(feature = "planted-bugs")]
+#[test]
+fn losses_in_crowds_find_what_is_wrong_with_batteries() {
+    use protection::planted::Bug;
+    for (name, bug) in [
+        ("secpb-cobcm", Bug::BatteryStopsEarly),
+        ("secpb-cobcm", Bug::BatteryMovesData),
+        ("secpb-obcm", Bug::RenewalForgetsEntries),
+        ("secpb-m", Bug::CiphertextOfOlderText),
+        ("secpb-nogap", Bug::TagOfOlderText),
+        ("secure-eadr", Bug::DirtyLineForgotten),
+        ("secure-eadr", Bug::MetadataNotFlushed),
+    ] {
+        let found = losses_on_battery(&over(name, None), Planted::new(bug));
+        assert!(found.is_err(), "{bug:?} under {name}: {found:?}");
     }
 }

@@ -8,6 +8,7 @@ mod cached;
 mod campaigns;
 mod common;
 mod crowded;
+mod dying;
 mod every_bit;
 mod forests;
 mod logged;

@@ -3,26 +3,79 @@
 #[path = "../../../../fuzz/src/lib.rs"]
 mod fuzz;
 
-use catalogue::designs;
+use catalogue::{Design, designs};
 use fuzz::Victim;
 use proptest::prelude::*;
+use protection::planted::Planted;
+
+/// Strokes, a loss of power with flips while a battery works, and strokes again.
+fn struck(design: &Design, planted: Planted, strokes: &[u8], flips: Option<&[u8]>) {
+    let mut victim = Victim::new(design, planted);
+    victim.suffer(strokes);
+    if let Some(flips) = flips.filter(|_| design.parts.persistence.exists()) {
+        victim.lose_power(flips);
+        victim.read_all();
+        victim.suffer(strokes);
+        victim.lose_power(&[]);
+    }
+    victim.flush();
+    victim.read_all();
+}
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn whatever_is_done_to_memory_before_and_after_a_loss_of_power_nothing_comes_out_that_must_not(
-        which in any::<prop::sample::Index>(), strokes in prop::collection::vec(any::<u8>(), 0..400), loses_power: bool,
+        which in any::<prop::sample::Index>(),
+        strokes in prop::collection::vec(any::<u8>(), 0..400),
+        flips in prop::option::of(prop::collection::vec(any::<u8>(), 0..6)),
     ) {
-        let designs = designs();
-        let design = which.get(&designs);
-        let mut victim = Victim::new(design);
-        victim.suffer(&strokes);
-        if loses_power && design.parts.persistence.exists() {
-            victim.lose_power();
-            victim.suffer(&strokes);
-        }
-        victim.flush();
-        victim.read_all();
+        struck(which.get(&designs()), Planted::NONE, &strokes, flips.as_deref());
+    }
+
+    #[test]
+    fn what_only_a_buffer_or_the_caches_have_at_a_loss_of_power_comes_back_or_is_refused(
+        which in any::<prop::sample::Index>(),
+        stores in prop::collection::vec((prop::sample::select(&STORES[..]), any::<u8>()), 0..40),
+        flips in prop::option::of(prop::collection::vec(any::<u8>(), 0..6)),
+    ) {
+        let strokes: Vec<u8> = stores.into_iter().flat_map(|(stroke, place)| [stroke, place]).collect();
+        struck(which.get(&with_battery()), Planted::NONE, &strokes, Some(&flips.unwrap_or_default()));
+    }
+}
+
+/// Strokes that change nothing in memory themselves: writes, reads, stores, drains and flushes, mostly stores.
+const STORES: [u8; 8] = [5, 6, 7, 17, 27, 37, 8, 9];
+
+fn with_battery() -> Vec<Design> {
+    designs().into_iter().filter(|design| design.parts.persistence.has_battery()).collect()
+}
+
+/// Weaknesses that show only if stores were left in a buffer or in caches when power failed.
+#[cfg(feature = "planted-bugs")]
+#[test]
+fn a_battery_that_loses_what_was_resident_without_a_word_is_found_by_random_strokes() {
+    use protection::planted::Bug;
+    use units::random::Random;
+
+    let is_found = |name: &str, planted: Planted| {
+        let design = catalogue::design(name).unwrap();
+        (0..200).any(|seed| {
+            let mut random = Random::new(seed);
+            let strokes: Vec<u8> =
+                (0..12).flat_map(|_| [random.pick(&STORES).unwrap(), random.below(256) as u8]).collect();
+            let flips: Vec<u8> = (0..2).map(|_| random.below(256) as u8).collect();
+            std::panic::catch_unwind(|| struck(&design, planted, &strokes, Some(&flips))).is_err()
+        })
+    };
+    for (name, bug) in [
+        ("secpb-cobcm", Bug::LossNotRegistered),
+        ("secpb-cobcm", Bug::LossForgotten),
+        ("secure-eadr", Bug::DirtyLineForgotten),
+        ("secure-eadr", Bug::RootSavedDespiteFaults),
+    ] {
+        assert!(is_found(name, Planted::new(bug)), "{bug:?} under {name}");
+        assert!(!is_found(name, Planted::NONE), "{name}");
     }
 }

@@ -357,6 +357,8 @@ bugs! {
     RootSavedDespiteFaults,
     /// The root that the battery of durable caches has saved stays valid when memory changes.
     RootOutlivesSession,
+    /// The root that the battery of durable caches has saved stays valid until memory changes, whatever caches have by then.
+    RootValidUntilWritten,
     /// After recovery a blank line gets what the machine started with.
     BootsAfterRecovery,
     /// Observers are let in to memory behind a chip that has halted as if it had everything.

@@ -52,6 +52,7 @@ impl Bug {
         Bug::LossForgotten,
         Bug::RootSavedDespiteFaults,
         Bug::RootOutlivesSession,
+        Bug::RootValidUntilWritten,
         Bug::BootsAfterRecovery,
     ];
 

@@ -15,6 +15,7 @@
 //! going on each line's tag says how far it had come.
 
 use super::Scheme;
+use super::write::outdate_root;
 use super::write::tuple::{Progress, Tuple};
 use crate::domain::Registers;
 use crate::metadata::Rebuild;
@@ -38,12 +39,13 @@ impl Scheme {
             Rebuild { metadata: &self.metadata, tree, verbs }.restore(registers).await?;
             self.on_chip(|chip| chip.power.recovered = true);
             keep_lost(self, verbs, registers);
-            match &registers.renewal {
-                Some(renewal) if !self.planted.has(Bug::RecoverySkipsRenewal) => {
-                    Tuple::new(self, verbs).renew_durably(renewal, Progress::Unknown).await
-                }
-                _ => Ok(()),
+            if let Some(renewal) = registers.renewal.as_ref().filter(|_| !self.planted.has(Bug::RecoverySkipsRenewal)) {
+                Tuple::new(self, verbs).renew_durably(renewal, Progress::Unknown).await?;
             }
+            if !self.planted.has(Bug::RootValidUntilWritten) {
+                outdate_root(self, verbs);
+            }
+            Ok(())
         };
         self.finish(verbs, outcome.await).await;
     }

@@ -124,6 +124,23 @@ fn what_an_earlier_session_left_is_refused_from_the_first_write_on() {
     }
 }
 
+/// Nothing was written in a session whose stores are all in caches, and the battery dies at once.
+#[test]
+fn stores_that_only_caches_had_are_not_lost_without_a_word() {
+    let parts = in_caches();
+    let machine = Powered::on(&parts);
+    machine.write(3, 1);
+    machine.loses_power(&[]);
+    let (machine, fault) = Powered::again(&parts, &machine.image(), &machine.memory().registers());
+    assert_eq!((fault, machine.read(3)), (None, Ok([1; 64])));
+    let (after, fault) = Powered::again(&parts, &machine.image(), &machine.memory().registers());
+    assert_eq!(fault, Some(Fault::Root));
+    assert!(after.read(3).is_err());
+    machine.loses_power(&[]);
+    let (after, fault) = Powered::again(&parts, &machine.image(), &machine.memory().registers());
+    assert_eq!((fault, after.read(3)), (None, Ok([1; 64])), "the session only read, and its battery has lasted");
+}
+
 /// One bit of a line is flipped while the battery works, and flipped back before recovery.
 #[test]
 fn tampering_while_the_battery_works_has_memory_refused() {

@@ -4,19 +4,22 @@
 //! overflow and on tags; caches of one line, so that every look brings something in and throws something out; pages that
 //! were never written, which get their start-up content in the middle of it all; and a task that flushes now and then. Four
 //! cores read, each through its L2. How long a request, an answer or a copy is under way is drawn anew each time, some
-//! requests are predicted, and some find their line on the chip, so that what an L2 has begun serves no read.
+//! requests are predicted, and some find their line on the chip, so that what an L2 has begun serves no read. Where stores are
+//! durable before memory has them, a few stay behind ([`Holding`]) until power fails.
 //!
 //! The order is exact: the lock of a line is first come, first served, and is the first thing that an access asks the controller
 //! for. So a read must give what was written by the last write of its line that was asked for before it.
 
+use crate::common::holding::Holding;
 use crate::common::{DATA_LINES, Machine};
 use casemate_campaign::frequent::VALUES;
 use protection::counter::Age;
-use protection::design::{Parts, Point};
+use protection::design::Parts;
 use protection::domain::Registers;
 use protection::execution::{Functional, OverflowLimits, Receiver, Timed, run_now};
+use protection::ledger::Ledger;
 use protection::planted::Planted;
-use protection::scheme::{Demand, DurableCaches, Scheme};
+use protection::scheme::{Demand, Scheme};
 use protection::slot::Kind;
 use protection::verbs::{Fault, Leg, Plaintext, Role, Slot};
 use sim::Clock;
@@ -51,9 +54,17 @@ pub struct Core {
     pub wrong: RefCell<Vec<String>>,
     pub reads: Cell<u64>,
     pub ways: Cell<u64>,
+    pub holding: Holding,
+    /// Whether power has failed: no access begins any more.
+    pub stopped: Cell<bool>,
 }
 
 impl Core {
+    /// That of a machine with these parts.
+    pub fn of(parts: &Parts) -> Core {
+        Core { holding: Holding::of(parts), ..Core::default() }
+    }
+
     fn current(&self, line: LineAddr) -> Line {
         self.current.borrow().get(&line).copied().unwrap_or_else(|| self.start_up_content(line))
     }
@@ -148,7 +159,7 @@ pub fn start_tasks(machine: &Machine<Core>, seed: u64, finished: &Rc<Cell<u64>>)
         let clock = machine.executor.clock().clone();
         let mut random = Random::new(seed ^ task << 32);
         machine.executor.clock().spawn(async move {
-            for _ in 0..ACCESSES {
+            for _ in (0..ACCESSES).take_while(|_| !core.stopped.get()) {
                 let page = PAGES[random.below(PAGES.len() as u64) as usize];
                 let any = LineAddr(page * 64 + IN_A_PAGE[random.below(5) as usize]);
                 match random.below(100) {
@@ -157,8 +168,11 @@ pub fn start_tasks(machine: &Machine<Core>, seed: u64, finished: &Rc<Cell<u64>>)
                         let line = if random.below(4) == 0 { any } else { HOT[task as usize % 2] };
                         let content = content(&scheme, &mut random);
                         let number = core.writes(line, &content);
-                        scheme.write(&verbs, line, &content).await;
+                        core.holding.store(&scheme, &verbs, line, &content).await;
                         core.returned(line, number);
+                        if core.holding.exists() && random.below(2) == 0 {
+                            core.holding.leaves(&scheme, &verbs, line).await;
+                        }
                     }
                     45..55 => clock.sleep(Duration::from_ns(random.below(300))).await,
                     _ => {
@@ -193,6 +207,7 @@ async fn read((cores, verbs): (&Core, &Timed), scheme: &Scheme, clock: &Clock, l
     let wait = cores.some_time();
     let request = async {
         clock.sleep(wait).await;
+        let from_memory = from_memory && !cores.holding.has_in_caches(line);
         if from_memory {
             cores.reads(line);
         }
@@ -221,10 +236,10 @@ fn hold(holds: bool, wrong: impl FnOnce() -> String) -> Result<(), String> {
 /// Runs the crowd; returns the hash of all events, or what went wrong.
 pub fn crowd(parts: &Parts, scene: Scene) -> Result<u64, String> {
     let Scene { seed, age, limits, planted } = scene;
-    let mut machine = Machine::limited(parts, seed, Core::default(), limits);
+    let mut machine = Machine::limited(parts, seed, Core::of(parts), limits);
     machine.scheme = Rc::new(parts.build_with(DATA_LINES, seed, planted)?);
     if let Some(age) = age {
-        without_time(&machine, |functional| HOT.map(|line| run_now(machine.scheme.age(functional, line, age))));
+        make_old(&machine, age);
     }
     let young = HOT.map(|line| majors(&machine, line));
     let finished = Rc::new(Cell::new(0));
@@ -240,7 +255,10 @@ pub fn crowd(parts: &Parts, scene: Scene) -> Result<u64, String> {
     if parts.persistence.exists() {
         comes_back(&machine, scene, parts, |line, text| current.get(&line) == Some(&text))?;
     }
-    read_again(&machine)?;
+    // A battery leaves a chip with which nothing goes on; all lines were read on the one that recovered.
+    if !machine.core.holding.exists() {
+        read_again(&machine)?;
+    }
     let renewed = HOT.iter().zip(young).all(|(line, young)| young.is_none() || majors(&machine, *line) != young);
     hold(renewed || age.is_none(), || "the crowd was not mean enough".to_owned())?;
     let reached = machine.memory.most_overflows();
@@ -248,6 +266,11 @@ pub fn crowd(parts: &Parts, scene: Scene) -> Result<u64, String> {
         format!("the crowd got to {reached:?} of {limits:?}")
     })?;
     Ok(machine.executor.clock().event_hash())
+}
+
+/// Lets the groups of the hot lines be so old.
+pub fn make_old(machine: &Machine<Core>, age: Age) {
+    without_time(machine, |functional| HOT.map(|line| run_now(machine.scheme.age(functional, line, age))));
 }
 
 /// The first eight bytes of a line's counters in memory, which change with every renewal of the group: there all
@@ -267,14 +290,17 @@ fn without_time<T>(machine: &Machine<Core>, act: impl FnOnce(&Functional) -> T) 
     result
 }
 
-/// What registers hold when power has failed. The battery of durable caches has done its work by then; no line is dirty in them.
-fn left_in_registers(machine: &Machine<Core>, parts: &Parts) -> Registers {
-    if parts.persistence.point != Point::Caches {
-        return machine.memory.registers();
+/// What registers hold when power has failed, and the keystream that memory has shown. A battery has done its work by then.
+fn left(machine: &Machine<Core>) -> (Registers, Ledger) {
+    let (registers, ledger) = (machine.memory.registers(), machine.memory.ledger().unwrap_or_default());
+    if !machine.core.holding.exists() {
+        return (registers, ledger);
     }
     without_time(machine, |functional| {
-        run_now(DurableCaches::of(&machine.scheme).drain_on_battery(functional, Vec::new()));
-        functional.registers()
+        functional.go_on_with(registers);
+        functional.carry(ledger);
+        machine.core.holding.drain_on_battery(&machine.scheme, functional);
+        (functional.registers(), functional.ledger().clone())
     })
 }
 
@@ -287,11 +313,11 @@ pub fn comes_back(
     may_read: impl Fn(LineAddr, Line) -> bool,
 ) -> Result<(), String> {
     let attacked = machine.core.under_attack;
-    let registers = left_in_registers(machine, parts);
+    let (registers, ledger) = left(machine);
     let scheme = parts.build_with(DATA_LINES, scene.seed, scene.planted)?;
     let functional = Functional::new(scheme.layout().total_lines());
     functional.media.replace(machine.memory.media().borrow().clone());
-    functional.carry(machine.memory.ledger().unwrap_or_default());
+    functional.carry(ledger);
     run_now(scheme.recover(&functional, &registers));
     let fault = functional.take_fault();
     // Tags are not under the tree: a line of them that a tuple took along while it was tampered with stays so.

@@ -1,6 +1,7 @@
 //! What the tests of timed memories share: a machine around a scheme.
 
 pub mod crowd;
+pub mod holding;
 pub mod lost;
 pub mod shares;
 pub mod swept;

@@ -45,8 +45,17 @@ fn a_root_that_is_saved_after_a_fault_vouches_for_a_memory_without_its_stores() 
 #[test]
 fn a_root_that_outlives_its_session_brings_the_session_before_back() {
     let bug = Bug::RootOutlivesSession;
-    assert_eq!(ends("secure-eadr", Loss::BatteryLost, bug), Verdict::Leaked);
+    assert_eq!(ends("secure-eadr", Loss::BatteryLost, bug), End::from(Verdict::Stale).leaking(true));
     assert_eq!(ends("secure-eadr", Loss::PowerLoss, bug), Verdict::Harmless);
+}
+
+/// Only a session that follows another has a register that was set.
+#[test]
+fn a_root_that_is_valid_until_memory_changes_vouches_for_a_memory_without_what_caches_had() {
+    let bug = Bug::RootValidUntilWritten;
+    assert_eq!(ends("secure-eadr", Loss::BatteryLost, bug), Verdict::Stale);
+    assert_eq!(ends("secure-eadr", Loss::PowerLoss, bug), Verdict::Harmless);
+    assert_eq!(ends("secure-eadr", Loss::TamperingOnBattery, bug), Verdict::Detected);
 }
 
 #[test]

@@ -12,9 +12,9 @@
 //!
 //! No root is saved either if anything was reported in the session: a line on its way from the caches may have come to nothing.
 //!
-//! The first write after power came outdates the register, for memory is about to change behind its root; only a battery that
-//! has taken everything to memory sets it again. So memory is refused if the battery does not last or meets a fault, and whatever
-//! an earlier session left is refused with it.
+//! Recovery outdates the register at its end, and the first write of a new machine does, for from then on caches may have stores that
+//! memory has not; only a battery that has taken everything to memory sets it again. So memory is refused if the battery does not last
+//! or meets a fault, and whatever an earlier session left is refused with it.
 //!
 //! Power may fail again before recovery has ended, or after it has refused the memory. Such a chip has no root, so its battery saves
 //! none: the register keeps the one that vouches for the memory as it was, which may come back.
@@ -28,8 +28,8 @@ use crate::scheme::Scheme;
 use crate::verbs::Verbs;
 use units::{Line, LineAddr};
 
-/// Memory is about to change behind the root of durable caches.
-pub(super) fn outdate_root<V: Verbs>(scheme: &Scheme, verbs: &V) {
+/// Caches may have stores from now on that memory has not, and memory may change: the root of durable caches vouches for nothing.
+pub(in crate::scheme) fn outdate_root<V: Verbs>(scheme: &Scheme, verbs: &V) {
     let outdates = scheme.persistence.point == Point::Caches
         && scheme.metadata.tree().is_some()
         && !scheme.planted.has(Bug::RootOutlivesSession)

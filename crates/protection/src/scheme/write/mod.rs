@@ -21,6 +21,7 @@ pub(super) mod tuple;
 
 pub use buffered::PersistBuffer;
 pub use cached::DurableCaches;
+pub(super) use cached::outdate_root;
 pub use observed::{Observers, Sight};
 pub(crate) use pending::Pending;
 

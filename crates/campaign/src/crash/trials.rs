@@ -1,0 +1,103 @@
+//! A trial: a machine is switched on over a memory that was left, reads all lines, goes on, and is judged.
+
+use super::history::History;
+use super::revival::{Contents, Revival};
+use super::states::DeadMemory;
+use catalogue::Verdict;
+use units::LineAddr;
+use units::random::Random;
+
+/// Sets the texts and strikes of a campaign apart from the contents of its history.
+pub(super) const SALT: u64 = 0x5eed_0ff0;
+
+/// How one case ended.
+pub struct Case {
+    /// What came of it.
+    pub verdict: Verdict,
+    /// How many things had been asked of memory when power failed.
+    pub point: usize,
+    /// What happened, in words.
+    pub story: String,
+}
+
+/// A machine that was switched on again and went on.
+pub(super) struct Trial {
+    point: usize,
+    story: String,
+    /// What its lines read as, after recovery and after each was written again: the worst.
+    content: Verdict,
+    /// Whether a pad has hidden two texts, before or after.
+    leaked: bool,
+}
+
+impl Trial {
+    /// What came out, whatever leaked.
+    pub fn content(&self) -> Case {
+        self.case(self.content)
+    }
+
+    fn case(&self, verdict: Verdict) -> Case {
+        Case { verdict, point: self.point, story: self.story.clone() }
+    }
+
+    /// What leaked, whatever came out.
+    pub fn keystream(&self) -> Case {
+        self.case(if self.leaked { Verdict::Leaked } else { Verdict::Hidden })
+    }
+
+    /// Each evil by itself: that something was learned does not hide that something wrong came out, nor the other way round.
+    pub fn evils(&self) -> impl Iterator<Item = Case> {
+        std::iter::once(self.content()).chain(self.leaked.then(|| self.case(Verdict::Leaked)))
+    }
+}
+
+/// Power failed, and nobody tampered.
+pub(super) fn plain_loss(history: &History, dead: &DeadMemory) -> Trial {
+    let revival = Revival::of(history, dead);
+    let content = revival.judge(history, &history.allowed(dead), false);
+    let is_well = content == Verdict::Harmless && !revival.alarmed();
+    let story = if is_well { "power failed".to_owned() } else { story(history, dead, &revival) };
+    let mut random = Random::new(history.seed ^ SALT);
+    let (later, leaked) = revival.goes_on(history, &mut random);
+    // No attacker tampered, so an alarm is a loss.
+    let later = if later == Verdict::Detected { Verdict::Unrecoverable } else { later };
+    Trial { point: dead.point, story, content: content.max(later), leaked }
+}
+
+/// What was persistent where when power failed, what recovery said, and what then was refused.
+fn story(history: &History, dead: &DeadMemory, revival: &Revival) -> String {
+    let list = |lines: &[LineAddr]| lines.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let mut story = "power failed".to_owned();
+    if history.parts.persistence.has_battery() {
+        let (accepted, all) = (dead.progress.0, history.writes.len());
+        let holder = if history.parts.persistence.has_buffer() { "buffer" } else { "caches" };
+        story += &format!(" when {accepted} of {all} stores had been accepted");
+        if !dead.resident.is_empty() {
+            story += &format!(", and of their lines the {holder} alone had {}", list(&dead.resident));
+        }
+    }
+    if revival.alarmed() {
+        return story + ", recovery refused the memory";
+    }
+    let refused: Vec<LineAddr> =
+        history.before.keys().copied().filter(|line| revival.read(*line).released.is_none()).collect();
+    if refused.is_empty() {
+        story
+    } else {
+        story + &format!(", recovery found the root right, and refused are {}", list(&refused))
+    }
+}
+
+/// Somebody tampered; memory may hold any of these contents.
+pub(super) fn after_tampering(
+    history: &History,
+    dead: &DeadMemory,
+    allowed: &[Contents],
+    story: String,
+    random: &mut Random,
+) -> Trial {
+    let revival = Revival::of(history, dead);
+    let content = revival.judge(history, allowed, true);
+    let (later, leaked) = revival.goes_on(history, random);
+    Trial { point: dead.point, story, content: content.max(later), leaked }
+}

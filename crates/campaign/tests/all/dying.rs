@@ -1,0 +1,60 @@
+//! Batteries that die, in a first session and in later ones: what they leave is torn, and no earlier memory is taken for it.
+
+use casemate_campaign::CrashOptions;
+use casemate_campaign::crash::crash;
+use casemate_campaign::crash::dying;
+use casemate_campaign::crash::history::History;
+use casemate_campaign::crash::revival::Revival;
+use casemate_campaign::crash::workload::{LINES, Workload};
+use catalogue::{Design, Loss, Verdict, design, designs};
+use protection::planted::Planted;
+
+use crate::common::swept::side_by_side;
+
+/// Several stores of which metadata leaves the chip: one after the other and at once, before an overflow and of two cores.
+const WORKLOADS: [usize; 4] = [45, 63, 81, 130];
+
+fn with_battery() -> Vec<Design> {
+    designs().into_iter().filter(|design| design.parts.persistence.has_battery()).collect()
+}
+
+/// All that goes to memory under `bbb` goes in tuples, which the queue holds or throws away. Whatever else a battery sends may be
+/// torn when it dies: lines of metadata, and lines of data that are written in place.
+#[test]
+fn batteries_that_die_tear_what_is_in_no_tuple_and_earlier_memories_end_as_claimed() {
+    side_by_side(with_battery(), |design| {
+        let (mut torn, mut put_back) = (0, 0);
+        for workload in WORKLOADS.into_iter().filter(|index| design.parts.persistence.has_buffer() || *index < 117) {
+            let (rows, workload) = (vec![Loss::BatteryLost], Some(workload));
+            let report = crash(&design, &CrashOptions { rows, workload, ..CrashOptions::default() }, &mut |_, _| {});
+            assert_eq!(report.complaints(), Vec::<String>::new());
+            (torn, put_back) = (torn + report.torn, put_back + report.tampered);
+        }
+        assert!(put_back > 0, "{}", design.name);
+        assert_eq!(torn > 0, design.name != "bbb", "{}: {torn} torn memories", design.name);
+    });
+}
+
+/// After each loss of power the same workload goes on with what was left, under the same keys.
+#[test]
+fn a_session_begins_with_all_that_the_one_before_had_stored() {
+    let workload = Workload::of_one_core(LINES.repeat(2), true, true);
+    for name in ["secpb-cobcm", "secpb-cm", "secpb-nogap", "secure-eadr", "bbb", "eadr"] {
+        let design = design(name).unwrap();
+        let mut session = History::of(&design, &workload, 1, Planted::NONE);
+        for number in 1..4 {
+            let left = dying::left(&session, 5);
+            let dead = &left[number];
+            assert_eq!(Revival::of(&session, dead).judge(&session, &session.allowed(dead), false), Verdict::Harmless);
+            let next = session.goes_on_after(dead).expect("nobody tampered");
+            assert_eq!(vec![next.before.clone()], session.allowed(dead), "{name}, session {number}");
+            assert_eq!(next.earlier.len(), number);
+            assert!(next.writes.iter().all(|write| !session.had(write.line, &write.content)), "{name}: other contents");
+            let remembers = |line, bytes| next.had(line, &bytes);
+            assert!(session.before.iter().all(|(line, bytes)| remembers(*line, *bytes)), "{name}");
+            let is_outdated = name == "secure-eadr";
+            assert_eq!(next.registers.outdated, is_outdated, "{name}: caches may have stores from now on");
+            session = next;
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! What a drain does when counters overflow on battery, counted: each group is renewed for one of its lines.
+//!
+//! The lines are those of the worst buffer. All lines of their groups have been written, and the next write of each line overflows its
+//! counter. Where the store counts (early counters) that is before power fails: then only the store in flight overflows on battery.
+
+use crate::counted::Machine;
+use crate::differences::{Difference, Names};
+use crate::geometry::Geometry;
+use crate::operations::Operations;
+use crate::profile::Profile;
+use crate::scheme::{Scheme, Step};
+use protection::counter::{Age, WRITES_LEFT};
+use protection::execution::run_now;
+use protection::scheme::PersistBuffer;
+use units::{LineAddr, ZERO_LINE};
+
+/// What a battery did, and how many groups it renewed.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Overflowing {
+    /// What it did.
+    pub operations: Operations,
+    /// Groups of lines that were encrypted anew.
+    pub groups: u64,
+}
+
+impl Overflowing {
+    /// By what it differs from a drain of the same lines, all together, in which no counter overflows.
+    pub fn differs(
+        &self,
+        scheme: Scheme,
+        profile: &Profile,
+        geometry: &Geometry,
+        together: Operations,
+    ) -> Vec<Difference> {
+        Names { profile }.of_overflowing(scheme, geometry.renewed(self.groups), (together, self.operations))
+    }
+}
+
+/// Carries out the drain of a buffer that has these lines but the last, which is the store in flight, where each counter that is moved on
+/// by the battery overflows.
+///
+/// # Errors
+/// If the memory is none that the scheme's design can have.
+pub fn drain(
+    scheme: Scheme,
+    profile: &Profile,
+    geometry: &Geometry,
+    lines: &[LineAddr],
+) -> Result<Overflowing, String> {
+    let Some((&in_flight, resident)) = lines.split_last() else { return Err("no store is in flight".to_owned()) };
+    let machine = Machine::new(scheme, profile, geometry)?;
+    let counted_on_battery = if scheme.early().contains(&Step::Counter) { &lines[resident.len()..] } else { lines };
+    for line in counted_on_battery {
+        make_old(&machine, geometry, *line);
+    }
+    resident.iter().for_each(|line| machine.accept(*line));
+    machine.verbs.kept().buffers(lines.iter().map(|line| machine.scheme.layout().data_slot(*line).slot()));
+    machine.cool();
+    let groups = || machine.scheme.counted().renewals.groups;
+    let before = groups();
+    machine.accept(in_flight);
+    run_now(PersistBuffer::of(&machine.scheme).drain_on_battery(&machine.verbs));
+    Ok(Overflowing { operations: machine.counted(), groups: groups() - before })
+}
+
+/// Writes all lines of a line's group, and the line until its next write overflows its counter.
+fn make_old(machine: &Machine, geometry: &Geometry, line: LineAddr) {
+    let write = |line| run_now(machine.scheme.write(&machine.verbs, line, &ZERO_LINE));
+    run_now(machine.scheme.age(&machine.verbs, line, Age::BeforeRenewal));
+    geometry.group(line).filter(|other| *other != line).for_each(write);
+    (0..WRITES_LEFT).for_each(|_| write(line));
+}
