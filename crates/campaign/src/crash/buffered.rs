@@ -8,6 +8,7 @@ use super::bench::{Bench, BenchVerbs};
 use super::holder::Holder;
 use super::workload::{CORES, Workload};
 use machine::persist::{Finds, PersistBufferConfig};
+use protection::planted::Bug;
 use protection::scheme::{PersistBuffer, Scheme};
 use sim::Clock;
 use std::cell::{Cell, RefCell};
@@ -27,11 +28,11 @@ const SMALLEST: PersistBufferConfig = PersistBufferConfig { entries: 1, drain_fr
 
 /// A store of the workload, by its number.
 #[derive(Clone, Copy)]
-struct Store {
-    number: usize,
-    core: usize,
-    line: LineAddr,
-    content: Line,
+pub(super) struct Store {
+    pub number: usize,
+    pub core: usize,
+    pub line: LineAddr,
+    pub content: Line,
 }
 
 /// Cores that store, and their buffers.
@@ -46,6 +47,8 @@ pub(super) struct Feeding {
     /// Entries on their way out.
     draining: Cell<usize>,
     stopped: Cell<bool>,
+    /// How many stores caches have had, where they come in one order under a lock: each when all before it have come.
+    seen: Option<Cell<usize>>,
     /// How many stores entries had been given before these.
     before: u64,
     /// Numbers of the stores that entries have, in the order in which they got them.
@@ -56,8 +59,22 @@ pub(super) struct Feeding {
 
 impl Feeding {
     fn new(bench: &Bench, config: PersistBufferConfig) -> Rc<Feeding> {
+        Rc::new(Feeding::with(bench, config))
+    }
+
+    /// Carries out stores of several cores of which the order is known, through buffers like this.
+    pub fn of_locked(bench: &Bench, config: PersistBufferConfig, stores: &[Store]) -> Rc<Feeding> {
+        let feeding = Rc::new(Feeding { seen: Some(Cell::new(0)), ..Feeding::with(bench, config) });
+        for core in 0..CORES {
+            let of_core = stores.iter().copied().filter(|store| store.core == core).collect();
+            bench.executor.clock().spawn(feeding.clone().feed(of_core, true));
+        }
+        feeding
+    }
+
+    fn with(bench: &Bench, config: PersistBufferConfig) -> Feeding {
         let buffer = || machine::persist::PersistBuffer::new(config);
-        Rc::new(Feeding {
+        Feeding {
             clock: bench.executor.clock().clone(),
             scheme: bench.scheme.clone(),
             verbs: bench.verbs.clone(),
@@ -65,29 +82,49 @@ impl Feeding {
             entering: Cell::new(0),
             draining: Cell::new(0),
             stopped: Cell::new(false),
+            seen: None,
             before: PersistBuffer::of(&bench.scheme).accepted(),
             taken: RefCell::default(),
             stored: RefCell::default(),
-        })
+        }
     }
 
     /// A core's stores, until they stop. Stores in turn wait until everything has drained.
     async fn feed(self: Rc<Self>, stores: Vec<Store>, at_once: bool) {
         for store in stores {
             self.read_before(store);
-            while !self.stopped.get() && !self.brings(store) {
+            while !self.stopped.get() && (self.is_held_back(store) || !self.brings(store)) {
                 self.clock.sleep(A_MOMENT).await;
             }
             if self.stopped.get() {
                 return;
             }
-            self.accept(store).await;
-            self.begin_drains(store.core);
+            self.comes(store).await;
             self.clock.sleep(BETWEEN_STORES).await;
             while !at_once && self.draining.get() > 0 {
                 self.clock.sleep(A_MOMENT).await;
             }
         }
+    }
+
+    /// A store has come to its core's cache, where others see it. The core goes on when its buffer has it.
+    async fn comes(self: &Rc<Self>, store: Store) {
+        self.seen.iter().for_each(|seen| seen.set(store.number + 1));
+        let this = self.clone();
+        let accepted = async move {
+            this.accept(store).await;
+            this.begin_drains(store.core);
+        };
+        if PersistBuffer::of(&self.scheme).planted().has(Bug::CoreGoesOnUnaccepted) {
+            self.clock.spawn(accepted);
+        } else {
+            accepted.await;
+        }
+    }
+
+    /// Whether a store has to wait for one before it, of whichever core.
+    fn is_held_back(&self, store: Store) -> bool {
+        self.seen.as_ref().is_some_and(|seen| seen.get() < store.number)
     }
 
     /// The second core reads what it stores to: what another core's buffer has of it is flushed.

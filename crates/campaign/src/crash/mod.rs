@@ -14,6 +14,7 @@
 //! * [`sessions`]: what a session begins with after others, under the same keys; `resuming` carries the next one out.
 //! * [`trials`]: how a machine ends that is switched on over a memory that was left.
 //! * [`rows`]: the rows of the table, each a text over these.
+//! * [`locked`]: a log that two cores append to under a lock, where the order of all stores is known.
 //! * [`programs`]: programs with a recovery of their own, whose power fails again and again.
 //!
 //! # Fairness
@@ -32,6 +33,7 @@ pub mod durable;
 pub mod dying;
 pub mod history;
 mod holder;
+pub mod locked;
 mod on_battery;
 pub mod programs;
 mod resuming;

@@ -11,6 +11,7 @@ mod crowded;
 mod dying;
 mod every_bit;
 mod forests;
+mod locked;
 mod logged;
 mod losses;
 mod losses_in_crowds;

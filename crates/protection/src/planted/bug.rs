@@ -307,6 +307,8 @@ bugs! {
     CountedOnceMore,
     /// An entry takes its line's old counter for its new one.
     NotCounted,
+    /// A core goes on from a store that its persist buffer has not accepted, although what follows may be accepted first.
+    CoreGoesOnUnaccepted,
     /// A store enters an entry that is being drained.
     DrainedEntryWritten,
     /// An entry drains without telling the root of its counters.

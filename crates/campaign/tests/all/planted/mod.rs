@@ -138,6 +138,7 @@ fn no_planted_bug_is_forgotten() {
         .chain(crowds::BUGS)
         .chain(scenes::BUGS)
         .chain(overlaps::BUGS)
+        .chain(crate::locked::BUGS)
         .chain(Bug::ONLY_IN_THE_KIT.iter().copied());
     let caught: BTreeSet<Bug> = here.chain(Bug::AFTER_LOSSES.iter().copied()).collect();
     assert!(caught.into_iter().eq(BTreeSet::from_iter(Bug::ALL.iter().copied())));

@@ -137,7 +137,7 @@ impl<'a> PersistBuffer<'a> {
     }
 
     /// A deliberate weakness, or none.
-    pub(super) fn planted(&self) -> Planted {
+    pub fn planted(&self) -> Planted {
         self.0.planted
     }
 

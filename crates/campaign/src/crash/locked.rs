@@ -1,0 +1,126 @@
+//! Two cores append to one log under a lock, and power fails: which store comes before which is known, also of different cores.
+//!
+//! ```text
+//! take the lock ─ store the record's lines ─ store the word that commits it ─ let the lock go ─┐ another core sees that
+//!                                                             take the lock ─ store ... ◄──────┘
+//! ```
+//! Taking the lock and letting it go are stores to its line. A core sees that the lock is free when the cache of the other one has
+//! that store, be it accepted by the persist buffer or not. So the first store of a core may meet the last one of the other in
+//! front of the buffers, and nothing but their line's order keeps them apart. What is durable must be the first stores of all: no
+//! store of a core that has read the other one's may outlive a loss of power without it.
+
+use super::bench::Bench;
+use super::buffered::{Feeding, Store};
+use super::holder::Holder;
+use super::workload::{BYSTANDER, CORES, DATA_LINES, LINES};
+use machine::persist::PersistBufferConfig;
+use protection::design::Parts;
+use protection::execution::{Functional, run_now};
+use protection::planted::Planted;
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use units::random::Random;
+use units::{Line, LineAddr};
+
+/// Lines of a record at most.
+const RECORD_MAX: u64 = 4;
+const LOCK: LineAddr = BYSTANDER;
+/// In the lock's page, so that both drain through one line of counters.
+const COMMIT: LineAddr = LineAddr(41);
+/// Lines of the log besides the three of every workload.
+const LOG: std::ops::Range<u64> = 64..80;
+
+/// A log of a few records, and the machine that keeps it.
+pub struct LockedLog {
+    parts: Parts,
+    seed: u64,
+    planted: Planted,
+    stores: Vec<Store>,
+    buffer: PersistBufferConfig,
+}
+
+/// What a loss of power left of a log.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Cut {
+    /// How many stores of both cores were accepted.
+    pub accepted: usize,
+    /// Whether they are the first of all.
+    pub in_order: bool,
+    /// Whether a fresh chip recovers to exactly what these have made of every line.
+    pub recovered: bool,
+}
+
+impl LockedLog {
+    /// So many records, by cores that are drawn, through buffers of two to eight entries.
+    pub fn new(parts: &Parts, records: usize, seed: u64, planted: Planted) -> LockedLog {
+        let mut random = Random::new(seed);
+        let mut stores = Vec::new();
+        let lines: Vec<LineAddr> = LINES.into_iter().chain(LOG.map(LineAddr)).collect();
+        for _ in 0..records {
+            let core = random.below(CORES as u64) as usize;
+            let record: Vec<LineAddr> =
+                (0..=random.below(RECORD_MAX)).filter_map(|_| random.pick(&lines)).collect();
+            for line in [LOCK].into_iter().chain(record).chain([COMMIT, LOCK]) {
+                stores.push(Store { number: stores.len(), core, line, content: random.line() });
+            }
+        }
+        let entries = 2 << random.below(3);
+        let buffer = PersistBufferConfig { entries, drain_from: entries.div_ceil(2), drain_to: 0 };
+        LockedLog { parts: parts.clone(), seed, planted, stores, buffer }
+    }
+
+    /// How many events it takes until all is accepted and has drained.
+    ///
+    /// # Panics
+    /// If it does not end.
+    pub fn events(&self) -> u64 {
+        self.run(u64::MAX).1
+    }
+
+    /// Power fails after so many events.
+    ///
+    /// # Panics
+    /// If a store is accepted twice, or never ends.
+    pub fn cut(&self, events: u64) -> Cut {
+        let (mut bench, _, feeding) = self.run(events);
+        feeding.die(&mut bench);
+        let taken = feeding.taken();
+        let in_order = taken.iter().copied().eq(0..taken.len());
+        let mut expected: BTreeMap<LineAddr, Line> = BTreeMap::new();
+        for store in taken.iter().map(|number| self.stores[*number]) {
+            expected.insert(store.line, store.content);
+        }
+        Cut { accepted: taken.len(), in_order, recovered: self.recovers(&bench, &expected) }
+    }
+
+    fn run(&self, events: u64) -> (Bench, u64, Rc<Feeding>) {
+        let mut bench = Bench::new(&self.parts, self.seed, self.planted);
+        let feeding = Feeding::of_locked(&bench, self.buffer, &self.stores);
+        let happened = Cell::new(0);
+        let all = self.stores.len();
+        bench.run_until(|| {
+            let over = happened.get() == events || feeding.is_idle_after(all);
+            happened.set(happened.get() + u64::from(!over));
+            over
+        });
+        (bench, happened.get(), feeding)
+    }
+
+    fn recovers(&self, bench: &Bench, expected: &BTreeMap<LineAddr, Line>) -> bool {
+        let scheme = self
+            .parts
+            .build_with(DATA_LINES, self.seed, self.planted)
+            .unwrap_or_else(|rule| panic!("these parts were never checked: {rule}"));
+        let memory = Functional::new(scheme.layout().total_lines());
+        let registers = bench.memory.registers();
+        memory.media.replace(bench.memory.media().borrow().clone());
+        memory.go_on_with(registers.clone());
+        run_now(scheme.recover(&memory, &registers));
+        let is_back = |(line, content): (&LineAddr, &Line)| {
+            run_now(scheme.read(&memory, *line));
+            memory.take_fault().is_none() && memory.take_released().is_some_and(|(_, found)| found.bytes == *content)
+        };
+        memory.take_fault().is_none() && expected.iter().all(is_back)
+    }
+}

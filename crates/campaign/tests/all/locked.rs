@@ -1,0 +1,44 @@
+//! A log that two cores append to under a lock: what is durable is the first of all stores, of whichever core.
+
+use crate::common::swept::{an_eighth, every_one, share_of_tests, side_by_side};
+use casemate_campaign::crash::locked::{Cut, LockedLog};
+use protection::planted::{Bug, Planted};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const DESIGNS: [&str; 7] = ["secpb-cobcm", "secpb-obcm", "secpb-bcm", "secpb-cm", "secpb-m", "secpb-nogap", "bbb"];
+const RECORDS: usize = 12;
+
+/// What is found here.
+pub const BUGS: [Bug; 1] = [Bug::CoreGoesOnUnaccepted];
+
+/// Power fails at so many events, spread over a log of a design.
+fn cuts(design: &str, seed: u64, times: u64, planted: Planted) -> Vec<Cut> {
+    let log = LockedLog::new(&catalogue::design(design).unwrap().parts, RECORDS, seed, planted);
+    let events = log.events();
+    (0..times).map(|time| log.cut(events * time / times)).collect()
+}
+
+#[test]
+fn no_core_s_store_outlives_power_without_those_of_the_other_core_that_it_follows() {
+    let (seeds, times) = if every_one() { (30, 50) } else { (8, 12) };
+    let logs = DESIGNS.iter().flat_map(|design| (1..=seeds).map(move |seed| (*design, seed)));
+    let cut = AtomicUsize::new(0);
+    side_by_side(an_eighth(logs.collect(), share_of_tests()), |(design, seed)| {
+        let found = cuts(design, seed, times, Planted::NONE);
+        let wrong = found.iter().find(|cut| !cut.in_order || !cut.recovered);
+        assert_eq!(wrong, None, "{design}, seed {seed}");
+        assert!(found.iter().any(|cut| cut.accepted > 20), "{design}, seed {seed}: {found:?}");
+        cut.fetch_add(found.len(), Ordering::Relaxed);
+    });
+    assert!(cut.into_inner() >= 7 * times as usize);
+}
+
+#[test]
+fn a_core_that_goes_on_before_its_store_is_accepted_breaks_the_order_of_the_log() {
+    let out_of_order = |planted| {
+        let found = DESIGNS.iter().flat_map(|design| cuts(design, 1, 24, planted));
+        found.filter(|cut| !cut.in_order).count()
+    };
+    assert_eq!(out_of_order(Planted::NONE), 0);
+    assert!(out_of_order(Planted::new(BUGS[0])) > 0);
+}
