@@ -26,7 +26,7 @@ from pydantic import ValidationError
 
 from casemate import api, screen
 from casemate._core import CasemateError, __version__
-from casemate.requests import BuiltIn, Program, RunOptions, Trace
+from casemate.requests import BuiltIn, Persistent, Program, RunOptions, Trace
 from casemate.results.base import Result
 from casemate.results.run import Record, RunResults
 
@@ -74,6 +74,10 @@ class Case:
     """Instructions on each core before counting begins."""
     counted: int = 1_000_000
     """Instructions on each core that are counted."""
+    persistent: Persistent = "all"
+    """What of a program's memory has to outlive a loss of power."""
+    program: str | None = None
+    """The case whose recording it runs, if that is another one."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +110,11 @@ class Job:
     @property
     def program(self) -> BuiltIn | Trace:
         """What each core runs."""
-        return Trace(self.trace) if self.trace else BuiltIn(self.case.workload or self.case.name, self.case.settings)
+        return (
+            Trace(self.trace, self.case.persistent)
+            if self.trace
+            else BuiltIn(self.case.workload or self.case.name, self.case.settings)
+        )
 
     @property
     def key(self) -> tuple[str, str, int]:
@@ -139,7 +147,7 @@ class Store:
             return None
         limit = case.warm_up + case.counted
         told = [*case.recorded.command, case.recorded.skip, limit, case.recorded.text]
-        path = self._folder / "traces" / f"{case.name}-{_digest(told)}.trace"
+        path = self._folder / "traces" / f"{case.program or case.name}-{_digest(told)}.trace"
         if not _is_whole(path):
             if missing := case.recorded.missing():
                 raise NotInstalledError(missing)
@@ -160,7 +168,7 @@ class Store:
         told = [
             __version__, case.workload, case.settings, str(trace and trace.name), case.warm_up, case.counted,
             written(api.design(setting.design).parts), written(self._machines[self._machine]), setting.changes,
-            self._copies, seed, self._shared,
+            self._copies, seed, self._shared, *([] if case.persistent == "all" else [case.persistent]),
         ]  # fmt: skip
         path = self._folder / "runs" / f"{case.name}-{setting.name}-{seed}-{_digest(told)}.json"
         stored = str(trace) if trace else None

@@ -59,8 +59,7 @@ impl LockedLog {
         let lines: Vec<LineAddr> = LINES.into_iter().chain(LOG.map(LineAddr)).collect();
         for _ in 0..records {
             let core = random.below(CORES as u64) as usize;
-            let record: Vec<LineAddr> =
-                (0..=random.below(RECORD_MAX)).filter_map(|_| random.pick(&lines)).collect();
+            let record: Vec<LineAddr> = (0..=random.below(RECORD_MAX)).filter_map(|_| random.pick(&lines)).collect();
             for line in [LOCK].into_iter().chain(record).chain([COMMIT, LOCK]) {
                 stores.push(Store { number: stores.len(), core, line, content: random.line() });
             }

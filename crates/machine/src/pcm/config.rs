@@ -2,12 +2,53 @@
 
 use crate::rule::rule;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Frequency};
+use units::{Bytes, Frequency, LineAddr};
 
 /// The most banks one channel may have.
 const BANKS_MAX: usize = 64;
 /// The most requests one queue may hold.
 const QUEUE_MAX: usize = 4096;
+
+/// Which bank a line lies in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BankMapping {
+    /// Neighbouring lines are in different banks, and so are lines a whole turn of the banks apart: the lowest bits of the line's
+    /// number, XOR-ed with those above them.
+    #[default]
+    Xor,
+    /// The remainder of the line's number, as a polynomial over two elements, by an irreducible one: no stride of lines meets in
+    /// few banks, and no two streams a fixed distance apart meet in one bank again and again (Rau, "Pseudo-randomly interleaved
+    /// memory", ISCA 1991).
+    PseudoRandom,
+}
+
+impl BankMapping {
+    fn is_usual(&self) -> bool {
+        *self == BankMapping::default()
+    }
+
+    /// The bank of a line, of so many banks, a power of two.
+    pub(super) fn bank(self, line: LineAddr, banks: usize) -> usize {
+        let bits = banks.trailing_zeros();
+        match self {
+            BankMapping::Xor => (line.0 ^ (line.0 >> bits)) as usize % banks,
+            BankMapping::PseudoRandom => remainder(line.0, bits) as usize,
+        }
+    }
+}
+
+/// Irreducible polynomials over two elements, by degree, from the first on; the lowest bit is the constant.
+const IRREDUCIBLE: [u64; 6] = [0b11, 0b111, 0b1011, 0b1_0011, 0b10_0101, 0b100_0011];
+
+/// The remainder of a polynomial by the irreducible one of this degree.
+fn remainder(mut value: u64, degree: u32) -> u64 {
+    let Some(divisor) = degree.checked_sub(1).map(|place| IRREDUCIBLE[place as usize]) else { return 0 };
+    while value >> degree != 0 {
+        value ^= divisor << (value.ilog2() - degree);
+    }
+    value
+}
 
 /// One channel of phase-change memory and its controller.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -21,6 +62,9 @@ pub struct PcmConfig {
     pub burst_clocks: u64,
     /// Banks that work side by side, a power of two.
     pub banks: usize,
+    /// Which bank a line lies in.
+    #[serde(default, skip_serializing_if = "BankMapping::is_usual")]
+    pub mapping: BankMapping,
     /// How long a bank takes to read a line, in nanoseconds.
     pub read_ns: f64,
     /// How long a bank takes to write a line, in nanoseconds.
@@ -47,6 +91,7 @@ impl PcmConfig {
             clock_mhz: Frequency::from_ratio(1_000_000, 833),
             burst_clocks: 4,
             banks: 16,
+            mapping: BankMapping::Xor,
             read_ns: 55.0,
             write_ns: 150.0,
             read_queue: 64,
@@ -81,5 +126,31 @@ impl PcmConfig {
         }
         rule(start <= queue, || format!("drain_start must not exceed write_queue, but {start} > {queue}"))?;
         rule(stop < start, || format!("drain_stop must be below drain_start, but {stop} >= {start}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn a_pseudo_random_mapping_spreads_each_stride_that_is_a_power_of_two_over_all_banks() {
+        for banks in [1, 2, 4, 8, 16, 32, 64] {
+            for stride in (0..20).map(|shift| 1_u64 << shift) {
+                let of = |number| BankMapping::PseudoRandom.bank(LineAddr(number * stride), banks);
+                let met: BTreeSet<usize> = (0..banks as u64).map(of).collect();
+                assert_eq!(met.len(), banks, "{banks} banks, stride {stride}");
+            }
+        }
+    }
+
+    #[test]
+    fn by_xor_a_stride_of_a_turn_and_one_meets_in_one_bank_and_pseudo_randomly_it_does_not() {
+        let met = |mapping: BankMapping| {
+            (0..16).map(|number| mapping.bank(LineAddr(number * 17), 16)).collect::<BTreeSet<_>>().len()
+        };
+        assert_eq!(met(BankMapping::Xor), 1);
+        assert!(met(BankMapping::PseudoRandom) > 8);
     }
 }

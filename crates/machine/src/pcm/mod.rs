@@ -15,7 +15,7 @@
 
 mod config;
 
-pub use config::PcmConfig;
+pub use config::{BankMapping, PcmConfig};
 
 use crate::bits::BitSet;
 use crate::dram::drain::Drain;
@@ -202,10 +202,8 @@ impl Pcm {
         &self.counters
     }
 
-    /// Neighbouring lines are in different banks, and so are lines a whole turn of the banks apart.
     fn bank_of(&self, line: LineAddr) -> usize {
-        let banks = self.banks.len() as u64;
-        ((line.0 ^ (line.0 / banks)) % banks) as usize
+        self.config.mapping.bank(line, self.banks.len())
     }
 
     /// Decides whose turn it is after the queues have changed.

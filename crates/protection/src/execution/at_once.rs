@@ -57,7 +57,7 @@ impl Untimed for AtOnce {
     }
 
     fn change_at_boot(&self, slot: Slot, _: Role, change: impl Fn(Untrusted) -> Untrusted) {
-        self.memory.boot(slot, change);
+        self.memory.durable.boot(self.memory.media(), slot, change);
     }
 
     fn pause(&self) -> impl Future<Output = ()> {

@@ -212,10 +212,6 @@ impl TimedMemory {
     pub(super) fn start_up(&self, at: DataSlot) -> Option<Line> {
         (!self.has(at)).then(|| self.receiver.start_up_content(at.line()))
     }
-
-    pub(super) fn boot(&self, slot: Slot, change: impl Fn(Untrusted) -> Untrusted) {
-        self.durable.boot(&self.media, slot, change);
-    }
 }
 
 /// Sends items through a unit, when they are ready: when the last comes out, and how long they had to wait for others.

@@ -18,10 +18,10 @@ CONDITIONS = (
     "which half is counted. The paper counts 250 M.",
     "What is read goes to the core before it is verified, as in all of the paper's models (section V). The designs as "
     "they are built in verify first: see figure 6d.",
-    "All of memory is persistent, and so are all stores: those to the stack too.",
+    "All of memory is persistent, and so are all stores: those to the stack too. In figure 6l only the heap is.",
     "A mean is geometric: with gamess at 18.2 times, an arithmetic one of 18 programs would be more than Table IV has.",
     "The paper does not say how many banks its memory has: 16 here, as gem5's. Nor does it say when a buffer that "
-    "drains stops: here when half of it is in use.",
+    "drains stops: here when half of it is in use; figure 6k has others.",
 )
 
 STUDY = Study(

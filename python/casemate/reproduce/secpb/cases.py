@@ -5,6 +5,8 @@ Two numbers decide what a persist buffer costs: stores in a thousand instruction
 (NWPE). The paper prints both of two programs, whose names stand for stores of these rates here.
 """
 
+from dataclasses import replace
+
 from casemate.reproduce.programs import PROGRAMS
 from casemate.reproduce.runs import Case
 
@@ -14,6 +16,10 @@ NAMED = "named"
 """Stores at the rates that the paper says of a program, to 512 lines in turn: more than any buffer keeps."""
 REUSE = "reuse"
 """The same that come back to so many lines, which some buffers keep and others do not."""
+HEAP = "heap"
+"""A program of which only the heap is persistent, as in BBB (HPCA 2021), on which SecPB builds."""
+STREAM = "stream"
+"""Stores that come to no line again while any cache has it."""
 SWEEP = "sweep"
 """Stores at other rates."""
 
@@ -30,6 +36,12 @@ def _recorded(name: str, warm_up: int = 1_000_000, counted: int = 1_000_000) -> 
     return Case(name, PROGRAM, recorded=PROGRAMS[name], warm_up=warm_up, counted=counted)
 
 
+def _of_heap(name: str) -> Case:
+    """The recording of a program once more."""
+    case = _recorded(name)
+    return replace(case, name=f"{name}-heap", group=HEAP, persistent="heap", program=name)
+
+
 def _stores(name: str, group: str, ppti: float, nwpe: float, footprint: str = "32 KB") -> Case:
     """Long enough for the largest buffer to have begun to drain long before anything is counted."""
     settings: dict[str, object] = {
@@ -43,8 +55,10 @@ CASES = (
         _recorded(name)
         for name in ("gzip", "bzip2", "gcc", "parser", "perl", "python3", "sqlite3", "glpsol", "stockfish")
     ),
+    *(_of_heap(name) for name in ("gcc", "perl", "python3", "sqlite3")),
     _stores("gamess", NAMED, 47.4, 2.1),
     _stores("povray", NAMED, 38.8, 17.6),
+    _stores("streamed", STREAM, 47.4, 2.1, "1 MB"),
     *(_stores(f"reuse-{lines}", REUSE, 47.4, 2.1, f"{64 * lines} B") for lines in (16, 64, 256)),
     *(_stores(swept(ppti, nwpe), SWEEP, ppti, nwpe) for ppti in PPTI_SWEPT for nwpe in NWPE_SWEPT),
 )

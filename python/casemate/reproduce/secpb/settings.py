@@ -21,6 +21,16 @@ _QUICK_HASHES: Changes = {"machine.engines.hash.latency_ns": 0.25}
 """A cycle for each node of the tree, so that no drain is held up by the one before it."""
 
 
+_PSEUDO_RANDOM: Changes = {"machine.pcm.mapping": "pseudo-random"}
+"""Banks by Rau's mapping (ISCA 1991), in which no two streams meet in one bank again and again."""
+
+WATERMARKS = ((0.5, 0.25), (0.75, 0.25), (0.75, 0.5), (0.75, 0.7), (0.95, 0.5), (0.95, 0.9))
+"""The part of the entries in use when a buffer begins to drain, and when it stops. The paper leaves the second open."""
+USUAL_WATERMARKS = (0.75, 0.5)
+STREAMED_ENTRIES = (8, 16, 24, 32, 48, 64)
+"""Sizes of the buffer at which a stream under bbb is fast or slow."""
+
+
 def design(scheme: str) -> str:
     """The design of a scheme."""
     return f"secpb-{scheme.lower()}"
@@ -29,6 +39,30 @@ def design(scheme: str) -> str:
 def sized(entries: int) -> str:
     """The setting of CM with so many entries."""
     return design("CM") if entries == 32 else f"{design('CM')}-{entries}"
+
+
+def marked(design: str, marks: tuple[float, float]) -> str:
+    """The setting of a design with these watermarks."""
+    return design if marks == USUAL_WATERMARKS else f"{design}-{round(100 * marks[0])}-{round(100 * marks[1])}"
+
+
+def streamed(entries: int, mapping: str) -> str:
+    """The setting of bbb with so many entries, and banks by this mapping."""
+    return "bbb" if (entries, mapping) == (32, "xor") else f"bbb-{entries}-{mapping}"
+
+
+def _marks(marks: tuple[float, float]) -> Changes:
+    return dict(zip(("design.parts.persistence.drain_from", "design.parts.persistence.drain_to"), marks, strict=True))
+
+
+def _streams() -> tuple[Setting, ...]:
+    of = {"xor": {}, "pseudo-random": _PSEUDO_RANDOM}
+    return tuple(
+        Setting(streamed(entries, mapping), "bbb", {"design.parts.persistence.entries": entries, **changes})
+        for entries in STREAMED_ENTRIES
+        for mapping, changes in of.items()
+        if streamed(entries, mapping) != "bbb"
+    )
 
 
 def _secure(name: str, design: str, changes: Changes | None = None) -> Setting:
@@ -48,6 +82,13 @@ SETTINGS = (
         for entries in ENTRIES
         if entries != 32
     ),
+    *(Setting(marked("bbb", marks), "bbb", _marks(marks)) for marks in WATERMARKS if marks != USUAL_WATERMARKS),
+    *(
+        _secure(marked("secpb-cobcm", marks), "secpb-cobcm", _marks(marks))
+        for marks in WATERMARKS
+        if marks != USUAL_WATERMARKS
+    ),
+    *_streams(),
     *(_secure(f"secpb-cm-{forest}", f"secpb-cm-{forest}") for forest in ("sbmf", "dbmf")),
     _secure("sp", "plp-sp", _CACHES),
     *(_secure(f"sp-{forest}", f"plp-sp-{forest}", _CACHES) for forest in ("sbmf", "dbmf")),

@@ -65,7 +65,7 @@ impl MemoryVerbs for Timed {
     }
 
     fn boot(&self, slot: Slot, _: Role, change: impl Fn(Untrusted) -> Untrusted) {
-        self.memory.boot(slot, change);
+        self.memory.durable.boot(&self.memory.media, slot, change);
     }
 }
 
