@@ -1,0 +1,76 @@
+"""Power cut on the whole machine, with real programs and from the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+from casemate import BuiltIn, CasemateError, LossOptions, Program, RunOptions, Trace, amounts, lose_power
+from casemate.power_loss import moment
+from conftest import Casemate
+
+GZIP = Path(__file__).parents[2] / "traces" / "gzip.trace"
+PROGRAMS = (Program(["/bin/true"]), Program(["sh", "-c", "echo one; ls / | sort"]), Trace(GZIP))
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=["true", "a shell and what it starts", "gzip"])
+def test_of_a_real_program_memory_comes_back_with_what_was_accepted(program: Program | Trace) -> None:
+    options = LossOptions(losses=2, run=RunOptions(limit="150K", ledger=True))
+    results = lose_power(program, designs=["plp-sp", "plp-coalesced", "eadr", "secure-eadr"], loss=options)
+    assert results.passed, [loss.mismatches for loss in results.losses]
+    assert len(results.losses) == 8
+    assert all(loss.lines_compared > 10 for loss in results.losses)
+    on_battery = [loss for loss in results.losses if loss.battery]
+    assert {loss.design for loss in on_battery} == {"eadr", "secure-eadr"}
+
+
+def test_a_battery_that_is_too_small_loses_stores_and_names_them() -> None:
+    loss = LossOptions(at="100K", battery="1uJ", run=RunOptions(limit="200K"))
+    results = lose_power(BuiltIn("log"), designs="secpb-cobcm", machine="secpb-pcm", loss=loss)
+    assert not results.passed
+    (lost,) = results.losses
+    assert lost.battery is not None
+    assert lost.battery.died_after is not None
+    assert lost.at.instructions >= 100_000
+    mismatch = lost.mismatches[0]
+    assert mismatch.session == 1
+    assert None not in (mismatch.line, mismatch.store, mismatch.pc, mismatch.address)
+
+
+def test_the_command_prints_a_table_or_json_and_fails_if_a_store_is_lost(casemate: Casemate) -> None:
+    words = ["run", "--workload", "log", "--limit", "100K", "--power-loss", "20us"]
+    said = casemate(*words)
+    assert said.code == 0
+    assert "exactly what had been accepted" in said.out
+    lossy = casemate(*words, "--design", "bbb-gap", "--machine", "secpb-pcm", "--losses", "2", "--json")
+    assert lossy.code == 1
+    told = json.loads(lossy.out)
+    assert not told["passed"]
+    assert [loss["seed"] for loss in told["losses"]] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--power-loss", "soon"], "'soon' is no moment: expected a number of instructions as in 1.5M"),
+        (["--losses", "3"], "--losses is about losses of power: add --power-loss AT"),
+        (["--battery", "1mJ"], "--battery is about losses of power: add --power-loss AT"),
+        (["--power-loss", "random", "--battery", "much"], "'much' is not an amount of energy"),
+        (["--power-loss", "random", "--design", "sc64-bmt"], "design sc64-bmt keeps nothing over a loss of power"),
+        (["--power-loss", "random", "--detail", "sampled"], "leave out --detail"),
+        (["--power-loss", "random", "--values", "8"], "--values is for runs that end by themselves"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_in_one_line(words: list[str], said: str, casemate: Casemate) -> None:
+    refused = casemate("run", "--workload", "log", "--limit", "50K", *words)
+    assert refused.code == 2
+    assert said in refused.err
+    assert "\n" not in refused.err.strip()
+
+
+def test_moments_and_energies_are_read_as_people_write_them() -> None:
+    assert moment("1.5M") == {"instructions": 1_500_000}
+    assert moment("20us") == {"time_fs": 20_000_000_000}
+    assert moment("random") == "random"
+    assert [amounts.parse_energy(text) for text in ("1.7mJ", "200nJ", "3J")] == [1_700 * 10**9, 200 * 10**6, 3 * 10**15]
+    with pytest.raises(CasemateError, match="losses is 0"):
+        LossOptions(losses=0).asked()
