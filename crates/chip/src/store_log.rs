@@ -123,14 +123,16 @@ pub enum Certain {
 pub struct Surviving {
     /// What it holds for certain.
     pub held: Held,
-    /// Stores that may be durable, in the order in which they would be, and changes from outside that may have taken effect.
+    /// Stores that may be durable, in the order in which they would be.
     pub under_way: Vec<Store>,
+    /// Changes from outside that may have taken effect, in their order, whatever the stores did.
+    pub from_outside: Vec<Store>,
 }
 
 impl Surviving {
     /// Whether a program has stored to it, durably for all that is known.
     pub fn is_stored_to(&self) -> bool {
-        self.held.last.is_some() || self.under_way.iter().any(|store| !store.from_outside)
+        self.held.last.is_some() || !self.under_way.is_empty()
     }
 }
 
@@ -355,7 +357,8 @@ impl StoreLog {
         let held = self.durable.get(&line).cloned().unwrap_or_else(Held::nothing);
         let accepted = self.under_way.get(&line).into_iter().flat_map(|way| &way.stores);
         let outside = self.next_from_outside().filter(|change| change.line == line);
-        Surviving { held, under_way: accepted.chain(outside).cloned().collect() }
+        let (from_outside, under_way) = accepted.chain(outside).cloned().partition(|store| store.from_outside);
+        Surviving { held, under_way, from_outside }
     }
 
     /// The changes from outside before which nothing comes.

@@ -29,7 +29,7 @@ pub(super) fn first_without(fits: &[Fit], cores: usize) -> Option<usize> {
         for (place, fit) in fits.iter().enumerate() {
             let forced = fit.forced(&there);
             let Some(count) = fit.counts.iter().find(|count| **count >= forced) else { return Some(place) };
-            for store in fit.stores[..*count].iter().filter(|store| !store.from_outside) {
+            for store in &fit.stores[..*count] {
                 if there[store.core] <= store.number {
                     there[store.core] = store.number + 1;
                     is_stable = false;

@@ -169,7 +169,7 @@ impl<'a> Judge<'a> {
 
     /// Compares one line: which of the stores that were under way to it are there.
     fn line(&mut self, recovered: &Recovered, line: LineAddr, surviving: Surviving) -> Option<Fit> {
-        let Surviving { held, under_way: stores } = surviving;
+        let Surviving { held, under_way: stores, from_outside } = surviving;
         if recovered.is_blank(line) && held.last().is_none() {
             return Some(Fit { stores, counts: vec![0] });
         }
@@ -179,13 +179,13 @@ impl<'a> Judge<'a> {
             return None;
         };
         self.found.push((line, found));
-        let counts = counts_that_fit(&held, &stores, &found);
+        let counts = counts_that_fit(&held, (&stores, &from_outside), &found);
         if counts.is_empty() && held.last().is_none() && found == ZERO_LINE && self.log.was_guessed(line) {
             // A prefetcher was sooner than the recording: memory has zeros, of which the program has seen nothing.
             return Some(Fit { stores, counts: vec![0] });
         }
         if counts.is_empty() {
-            let newest = newest(&held, &stores);
+            let newest = with(&held, stores.iter().chain(&from_outside));
             let (offset, expected) = newest.first_wrong(&found).unwrap_or((0, found[0]));
             let wrong = Wrong::Byte { offset, expected, found: found[offset] };
             self.tell(Mismatch::new(1, Some(line), newest.last(), wrong));
@@ -230,19 +230,18 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// How many of these stores a line may have, that holds `found`.
-fn counts_that_fit(held: &Held, stores: &[Store], found: &Line) -> Vec<usize> {
-    let mut held = held.clone();
-    let mut counts: Vec<usize> = held.fits(found).then_some(0).into_iter().collect();
-    for (before, store) in stores.iter().enumerate() {
-        held.take(store);
-        counts.extend(held.fits(found).then_some(before + 1));
-    }
-    counts
+/// How many of these stores a line may have, that holds `found`, with any number of these changes from outside.
+fn counts_that_fit(held: &Held, (stores, from_outside): (&[Store], &[Store]), found: &Line) -> Vec<usize> {
+    let fits = |count: &usize| {
+        let with_stores = with(held, &stores[..*count]);
+        (0..=from_outside.len()).any(|changes| with(&with_stores, &from_outside[..changes]).fits(found))
+    };
+    (0..=stores.len()).filter(fits).collect()
 }
 
-fn newest(held: &Held, stores: &[Store]) -> Held {
+/// A line with these as well.
+fn with<'a>(held: &Held, stores: impl IntoIterator<Item = &'a Store>) -> Held {
     let mut held = held.clone();
-    stores.iter().for_each(|store| held.take(store));
+    stores.into_iter().for_each(|store| held.take(store));
     held
 }
