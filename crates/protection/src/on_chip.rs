@@ -67,9 +67,10 @@ impl OnChip {
     }
 
     /// The root, if it vouches for a memory: not before recovery has ended, nor after that has refused what it found. A blank one
-    /// is that of a chip that knows of no memory yet.
+    /// is that of a chip that knows of no memory yet, or of one whose recovery has found a memory that was never written.
     pub fn vouching_root(&self) -> Option<&[Line]> {
-        let vouches = !self.power.rootless && self.root.iter().any(|line| *line != ZERO_LINE);
+        let knows = self.power.recovered || self.root.iter().any(|line| *line != ZERO_LINE);
+        let vouches = knows && !self.power.rootless;
         vouches.then_some(&*self.root)
     }
 

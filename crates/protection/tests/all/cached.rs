@@ -104,6 +104,20 @@ fn what_a_battery_took_to_memory_comes_back_loss_after_loss() {
 
 /// The battery fails in a session, and memory of an earlier one is put back: it would see the session's pads again.
 #[test]
+fn a_machine_that_loses_power_before_it_has_stored_anything_is_not_refused_then_or_later() {
+    let parts = in_caches();
+    let (mut now, mut fault) = (Powered::on(&parts), None);
+    for _ in 0..3 {
+        now.loses_power(&[]);
+        (now, fault) = Powered::again(&parts, &now.image(), &now.memory().registers());
+        assert_eq!(fault, None);
+    }
+    now.loses_power(&[(3, 7)]);
+    (now, fault) = Powered::again(&parts, &now.image(), &now.memory().registers());
+    assert_eq!((fault, now.read(3)), (None, Ok([7; 64])));
+}
+
+#[test]
 fn what_an_earlier_session_left_is_refused_from_the_first_write_on() {
     let parts = in_caches();
     let mut machine = Powered::on(&parts);
