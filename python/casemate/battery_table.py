@@ -8,13 +8,14 @@ from rich.table import Table
 from rich.text import Text
 
 from casemate import amounts
-from casemate.results.cost import BatteryCost, BatteryRow, Operations, StorageSize
+from casemate.results.cost import BatteryCost, BatteryRow, CountedDrain, DrainAccount, Operations, StorageSize
 from casemate.tables import plain_table
 
 UNITS = (("J", 1e9), ("mJ", 1e6), ("uJ", 1e3), ("nJ", 1))
 """Units of energy, in nanojoules."""
-WORK = ("bytes moved", "fetched lines", "hashed lines", "pads", "energy")
+WORK = ("bytes moved", "fetched", "hashed", "pads", "energy")
 """Columns of what a drain does."""
+UNIT = "fetched and hashed are lines of 64 bytes; a pad is of a line"
 MANY = 100.0
 """From here on a figure has one decimal, below it four digits."""
 
@@ -42,7 +43,7 @@ def operations(found: BatteryCost) -> RenderableType:
         table.add_row(*names, *_work(row.operations), _energy(row.energy_nj))
     formulas = dict.fromkeys((row.formula, _systems(found, row.formula)) for row in found.rows)
     told = (Text(f"{systems}: {formula}") for formula, systems in formulas)
-    return Group(_title(found), table, *told)
+    return Group(_title(found), table, Text(UNIT), *told)
 
 
 def counted(found: BatteryCost) -> RenderableType:
@@ -53,8 +54,7 @@ def counted(found: BatteryCost) -> RenderableType:
         if (drain := row.counted) is None:
             continue
         table.add_row(Text(row.system), "closed form", *_work(row.operations), _energy(row.energy_nj))
-        accounts = (("each alone", drain.alone), ("all together", drain.together), ("overflowing", drain.overflowing))
-        for name, account in accounts:
+        for name, account in _carried_out(drain):
             for by in account.differences:
                 whys.setdefault(by.name, by.why)
                 sign = "-" if by.is_less else "+"
@@ -63,7 +63,7 @@ def counted(found: BatteryCost) -> RenderableType:
                 table.add_row("", Text(f"{sign} {by.name}"), *work, energy, style="dim")
             table.add_row("", name, *_work(account.operations), _energy(account.energy_nj))
     told = (Text.assemble((name, "bold"), f": {why}") for name, why in whys.items())
-    return Group(_title(found), table, *told, *_refusals(found))
+    return Group(_title(found), table, Text(UNIT), *told, *_refusals(found))
 
 
 def _accounts(found: BatteryCost) -> Iterator[RenderableType]:
@@ -76,7 +76,7 @@ def _accounts(found: BatteryCost) -> Iterator[RenderableType]:
         table = plain_table("carried out", *numbers, right=numbers)
         for entries, group in groupby(rows, lambda row: row.entries):
             table.add_section()
-            table.add_row(Text(f"{amounts.count(entries or 0)} entries", style="bold"))
+            table.add_row(_heading(entries))
             for row in group:
                 table.add_row(Text(row.system), *_four(row))
         yield Text(f"\nDrains by the closed form, and carried out and counted; mm3 of {storage} in the same order")
@@ -85,11 +85,17 @@ def _accounts(found: BatteryCost) -> Iterator[RenderableType]:
 
 
 def _four(row: BatteryRow) -> Iterator[str]:
-    """Energies of the four accounts of a row, then volumes of the first storage."""
+    """Energies of the four accounts of a row, then volumes of the first storage; blank where there is no account."""
     drain = row.counted
-    accounts = [row, *((drain.alone, drain.together, drain.overflowing) if drain else ())]
-    yield from (_energy(account.energy_nj) for account in accounts)
-    yield from (_figure(account.sizes[0].volume_mm3) for account in accounts)
+    accounts = [row, drain.alone, drain.together, drain.overflowing] if drain else [row]
+    yield from (_energy(account.energy_nj) if account else "" for account in accounts)
+    yield from (_figure(account.sizes[0].volume_mm3) if account else "" for account in accounts)
+
+
+def _carried_out(drain: CountedDrain) -> Iterator[tuple[str, DrainAccount]]:
+    """The accounts that there are, each by its name; each differs from the one before it."""
+    accounts = (("each alone", drain.alone), ("all together", drain.together), ("overflowing", drain.overflowing))
+    yield from ((name, account) for name, account in accounts if account)
 
 
 def _refusals(found: BatteryCost) -> Iterator[Text]:
@@ -112,8 +118,12 @@ def _sections(found: BatteryCost, table: Table) -> Iterator[BatteryRow]:
     """All rows, with a heading before those of each number of entries."""
     for entries, rows in groupby(found.rows, lambda row: row.entries):
         table.add_section()
-        table.add_row(Text("all caches" if entries is None else f"{amounts.count(entries)} entries", style="bold"))
+        table.add_row(_heading(entries))
         yield from rows
+
+
+def _heading(entries: int | None) -> Text:
+    return Text("all caches" if entries is None else f"{amounts.count(entries)} entries", style="bold")
 
 
 def _systems(found: BatteryCost, formula: str) -> str:

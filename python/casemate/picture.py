@@ -5,7 +5,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from casemate import colours, screen, timeline
+from casemate import colours, screen, timeline, timeline_rows
 from casemate.results.explain import Explanation, Explanations, Span
 
 INK = "#374151"
@@ -49,7 +49,7 @@ def draw(found: Explanations, path: Path, kind: str) -> None:
     from matplotlib import pyplot
 
     explanations = found.explanations
-    rows = [len(explanation.spans) + 3 for explanation in explanations]
+    rows = [len(timeline_rows.rows(explanation)) + 3 for explanation in explanations]
     figure, axes = pyplot.subplots(
         len(explanations),
         figsize=(WIDTH_INCHES, ROW_INCHES * sum(rows) + 0.7),
@@ -70,28 +70,20 @@ def draw(found: Explanations, path: Path, kind: str) -> None:
 
 def _panel(axis: Any, explanation: Explanation, horizon: float) -> None:
     critical = {id(span) for span in explanation.critical_path()}
-    spans = explanation.spans
-    for row, span in enumerate(spans):
-        colour, opacity = colours.look(span).colour, 1 if id(span) in critical else FAINT
-        if span.end == span.start:
-            axis.plot(span.start_ns, row, marker="D", color=colour, markersize=6)
-        else:
-            axis.barh(
-                row,
-                span.end_ns - span.start_ns,
-                left=span.start_ns,
-                height=0.62,
-                color=colour,
-                alpha=opacity,
-            )
-        _annotate(axis, span, row, horizon, on_bar=_ink_on(colour, opacity))
+    rows = timeline_rows.rows(explanation)
+    for place, row in enumerate(rows):
+        colour = colours.look(row.spans[0]).colour
+        for span in row.spans:
+            _draw_span(axis, span, place, (colour, 1 if id(span) in critical else FAINT))
+        opacity = 1 if id(row.spans[0]) in critical else FAINT
+        _annotate(axis, row, place, horizon, on_bar=_ink_on(colour, opacity))
     if explanation.spread:
         axis.axvspan(explanation.spread.p5_ns, explanation.spread.p95_ns, color=SPREAD, linewidth=0, zorder=-1)
     axis.axvline(explanation.latency_ns, color="#2e7d32", linewidth=0.9, linestyle=(0, (4, 3)), zorder=0)
-    axis.set_yticks(range(len(spans)), [timeline.title(span) for span in spans])
-    for label, span in zip(axis.get_yticklabels(), spans, strict=True):
-        label.set_fontweight("bold" if id(span) in critical else "normal")
-    axis.set_ylim(len(spans) - 0.4, -0.6)
+    axis.set_yticks(range(len(rows)), [row.title for row in rows])
+    for label, row in zip(axis.get_yticklabels(), rows, strict=True):
+        label.set_fontweight("bold" if any(id(span) in critical for span in row.spans) else "normal")
+    axis.set_ylim(len(rows) - 0.4, -0.6)
     axis.set_xlim(0, 1.02 * horizon)
     axis.grid(axis="x", color="#e5e7eb", linewidth=0.8)
     axis.set_axisbelow(True)
@@ -99,6 +91,21 @@ def _panel(axis: Any, explanation: Explanation, horizon: float) -> None:
     for side in ("top", "right", "left"):
         axis.spines[side].set_visible(False)
     axis.set_title(_heading(explanation), loc="left", fontsize=9)
+
+
+def _draw_span(axis: Any, span: Span, place: int, look: tuple[str, float]) -> None:
+    colour, opacity = look
+    if span.end == span.start:
+        axis.plot(span.start_ns, place, marker="D", color=colour, markersize=6)
+    else:
+        axis.barh(
+            place,
+            span.end_ns - span.start_ns,
+            left=span.start_ns,
+            height=0.62,
+            color=colour,
+            alpha=opacity,
+        )
 
 
 def _heading(explanation: Explanation) -> str:
@@ -122,17 +129,33 @@ def _ink_on(colour: str, opacity: float) -> str:
     return "white" if lightness < DARK else INK
 
 
-def _annotate(axis: Any, span: Span, row: int, horizon: float, on_bar: str) -> None:
-    """Says how long it took and how it went: in the bar if it is long enough, else after it, else before it."""
-    note = timeline.note(span)
-    length = f"{(span.end_ns - span.start_ns) or span.start_ns:.1f} ns"
-    text = f"{length}  {note}" if note else length
-    room = len(text) * CHARACTER_SHARE * horizon
+def _annotate(axis: Any, row: timeline_rows.TimelineRow, place: int, horizon: float, on_bar: str) -> None:
+    """Says how long it took and how it went: in the bar if it is long enough, else after it, else before it; of several
+    pieces how many they are, where none of them is."""
     gap = 0.01 * horizon
-    if span.end_ns - span.start_ns > room + 2 * gap:
-        place, align, colour = span.start_ns + gap, "left", on_bar
-    elif span.end_ns + gap + room < horizon:
-        place, align, colour = span.end_ns + gap, "left", INK
+    if len(row.spans) > 1:
+        at = _free(row, len(row.note) * CHARACTER_SHARE * horizon + 2 * gap, horizon)
+        axis.text(at + gap, place, row.note, va="center", ha="left", fontsize=8, color=INK)
+        return
+    length = f"{(row.end_ns - row.start_ns) or row.start_ns:.1f} ns"
+    text = f"{length}  {row.note}" if row.note else length
+    room = len(text) * CHARACTER_SHARE * horizon
+    if row.end_ns - row.start_ns > room + 2 * gap:
+        at, align, colour = row.start_ns + gap, "left", on_bar
+    elif row.end_ns + gap + room < horizon:
+        at, align, colour = row.end_ns + gap, "left", INK
     else:
-        place, align, colour = span.start_ns - gap, "right", INK
-    axis.text(place, row, text, va="center", ha=align, fontsize=8, color=colour)
+        at, align, colour = row.start_ns - gap, "right", INK
+    axis.text(at, place, text, va="center", ha=align, fontsize=8, color=colour)
+
+
+def _free(row: timeline_rows.TimelineRow, room: float, horizon: float) -> float:
+    """Where the first stretch of so much time begins that none of a row's pieces is in, or the longest if none is as
+    long."""
+    ends = [0.0]
+    stretches = []
+    for span in sorted(row.spans, key=lambda span: span.start_ns):
+        stretches.append((span.start_ns - ends[-1], ends[-1]))
+        ends.append(max(ends[-1], span.end_ns))
+    stretches.append((horizon - ends[-1], ends[-1]))
+    return next((start for length, start in stretches if length >= room), max(stretches)[1])

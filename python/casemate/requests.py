@@ -10,7 +10,7 @@ from typing import Any, Literal
 from casemate import asked, laboratory
 from casemate._core import CasemateError
 from casemate.asked import Instructions
-from casemate.results.explain import Of, OnChip, Row, Start
+from casemate.results.explain import Meets, Of, OnChip, Row, Start
 from casemate.results.run import Age
 
 DEFAULT_LIMIT = 20_000_000
@@ -290,6 +290,9 @@ class Write(Access):
 class Store(Access):
     """A store into a persist buffer to be explained: until the store queue goes on, and behind that the drain."""
 
+    meets: Meets = "new-entry"
+    """What the store meets in the persist buffer."""
+
     def scenario(self) -> dict[str, Any]:
         """The store and its condition, in the form of the laboratory."""
-        return self.condition("store") | {"start": "controller", "predicted": False}
+        return self.condition("store") | {"start": "controller", "predicted": False, "meets": self.meets}

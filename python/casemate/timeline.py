@@ -8,17 +8,9 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from casemate import amounts, colours, tables
-from casemate.results.explain import AesBandwidth, Cause, Explanation, Explanations, Span, Until
+from casemate.results.explain import AesBandwidth, Explanation, Explanations, Meets, Span, Until
+from casemate.timeline_rows import TimelineRow, rows, title
 
-WAITS: dict[Cause, str] = {
-    "queue": "queued",
-    "bank": "bank busy",
-    "refresh": "refresh",
-    "write-drain": "write drain",
-    "unit": "units busy",
-    "lock": "locked",
-    "verdict": "verdicts",
-}
 ON_CHIP = {
     "nothing": "no metadata on the chip",
     "tree": "the tree's nodes on the chip",
@@ -27,6 +19,12 @@ ON_CHIP = {
     "all": "all of its metadata on the chip",
 }
 ROW = {"hit": "row open", "closed": "row closed", "conflict": "another row open"}
+MEETS: dict[Meets, str] = {
+    "new-entry": "room for a new entry",
+    "entry": "its line has an entry",
+    "full-buffer": "the persist buffer is full",
+    "overflow": "its counter overflows",
+}
 
 START = {"controller": "", "l2": " from L2's look-up to L2"}
 UNTIL: dict[Until, str] = {
@@ -41,7 +39,13 @@ MEANING: dict[Until, str] = {
     "in-l2": "",
     "taken": "until taken: memory's controller has taken all that is stored, and the write-back buffer is free",
     "durable": "until durable: the tuple is complete, and line, tag, counters and root survive a loss of power",
-    "accepted": "until accepted: the persist buffer has the store, its early steps are done, a drain follows",
+    "accepted": "until accepted: the persist buffer has the store, and its early steps are done",
+}
+MEETING: dict[Meets, str] = {
+    "new-entry": "",
+    "entry": "an earlier store has allocated the entry: its counter, pad and root, if early, serve this one",
+    "full-buffer": "oldest's: of the entry that leaves first, whose drain makes room for the store",
+    "overflow": "the store, or its drain if the counter is late, has the other lines of its group encrypted anew",
 }
 PATTERN_BYTES = (1, 2, 4, 8, 16, 32)
 
@@ -54,23 +58,13 @@ NOTE_COLUMNS = 24
 STEPS_NS = (1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, 2000, 5000)
 
 
-def title(span: Span) -> str:
-    """What a piece of work is called."""
-    return span.title.removesuffix(" cache")
-
-
-def note(span: Span) -> str:
-    """How it went and what it waited for."""
-    wait = WAITS[span.waited_for] if span.waited_for else None
-    return ", ".join(part for part in (span.outcome, wait) if part)
-
-
 def condition(explanation: Explanation) -> str:
     """The condition of an access, in words."""
     scenario = explanation.scenario
     predicted = ", predicted to be in memory" if scenario.predicted else ""
     decoded = ", counters decoded" if scenario.decoded else ""
-    return f"{ON_CHIP[scenario.on_chip]}, {ROW[scenario.row]}{predicted}{decoded}"
+    meets = f"{MEETS[scenario.meets]}, " if scenario.meets else ""
+    return f"{meets}{ON_CHIP[scenario.on_chip]}, {ROW[scenario.row]}{predicted}{decoded}"
 
 
 def value(explanation: Explanation) -> str:
@@ -125,7 +119,7 @@ class Scale(NamedTuple):
     @classmethod
     def of(cls, explanations: Sequence[Explanation], columns: int) -> "Scale":
         """One that fits all timelines into so many columns, if they are not too few."""
-        titles = [len(title(span)) for explanation in explanations for span in explanation.spans]
+        titles = [len(row.title) for explanation in explanations for row in rows(explanation)]
         label = max([LABEL_COLUMNS] + [len(MARK) + length + 1 for length in titles])
         return cls(horizon_ns(explanations), label, max(columns - label - TIME_COLUMNS - NOTE_COLUMNS - 3, 16))
 
@@ -157,11 +151,14 @@ def _timeline(explanation: Explanation, scale: Scale) -> RenderableType:
     )
     lines = [heading, Text(among(explanation)), Text(value(explanation)), _axis(scale)]
     critical = {id(span) for span in explanation.critical_path()}
-    for span in explanation.spans:
-        lines.append(_line(span, scale, id(span) in critical))
+    for row in rows(explanation):
+        lines.append(_line(row, scale, any(id(span) in critical for span in row.spans)))
     lines.append(Text(f"{MARK}on the critical path: the chain that decides the latency", style="dim"))
     if MEANING[explanation.until]:
-        lines.append(Text(MEANING[explanation.until], style="dim"))
+        drain = "; a drain follows" if explanation.until == "accepted" and explanation.continues() else ""
+        lines.append(Text(MEANING[explanation.until] + drain, style="dim"))
+    if scenario.meets and MEETING[scenario.meets]:
+        lines.append(Text(MEETING[scenario.meets], style="dim"))
     if explanation.aes.total is not None:
         lines.append(Text(aes(explanation.aes), style="dim"))
     return Group(*lines)
@@ -180,31 +177,30 @@ def _axis(scale: Scale) -> Text:
     return Text(" " * label + "".join(axis).rstrip(), style="dim")
 
 
-def _line(span: Span, scale: Scale, critical: bool) -> Text:
+def _line(row: TimelineRow, scale: Scale, critical: bool) -> Text:
     line = Text(MARK if critical else " " * len(MARK), style="bold")
-    line.append(f"{title(span):<{scale.label - len(MARK)}}", style="bold" if critical else "")
-    line.append(_bar(span, scale.horizon_ns, scale.bar), style=colours.look(span).style)
-    line.append(f" {span.start_ns:6.1f}", style="dim")
-    line.append(f" {span.end_ns:6.1f} " if span.end > span.start else " " * 8)
-    line.append(f" {note(span)}", style="yellow" if span.waited_for else "dim")
+    line.append(f"{row.title:<{scale.label - len(MARK)}}", style="bold" if critical else "")
+    line.append(_bar(row, scale.horizon_ns, scale.bar), style=colours.look(row.spans[0]).style)
+    line.append(f" {row.start_ns:6.1f}", style="dim")
+    line.append(f" {row.end_ns:6.1f} " if row.end_ns > row.start_ns else " " * 8)
+    line.append(f" {row.note}", style="yellow" if row.has_waited else "dim")
     line.no_wrap = True
     return line
 
 
-def _bar(span: Span, horizon: float, width: int) -> str:
-    """A bar to half a column; what takes no time is a diamond."""
-    first, last = round(span.start_ns / horizon * width * 2), round(span.end_ns / horizon * width * 2)
-    if span.end == span.start:
-        place = min(first // 2, width - 1)
-        return " " * place + "◆" + " " * (width - place - 1)
-    last = max(last, first + 1)
-    cells = [
-        {(True, True): "━", (True, False): "╸", (False, True): "╺", (False, False): " "}[
-            (first <= 2 * cell < last, first <= 2 * cell + 1 < last)
-        ]
-        for cell in range(width)
-    ]
-    return "".join(cells)
+def _bar(row: TimelineRow, horizon: float, width: int) -> str:
+    """Bars to half a column; what takes no time is a diamond."""
+    halves: set[int] = set()
+    diamonds: set[int] = set()
+    for span in row.spans:
+        first, last = (round(time / horizon * width * 2) for time in (span.start_ns, span.end_ns))
+        if span.end == span.start:
+            diamonds.add(min(first // 2, width - 1))
+        else:
+            halves.update(range(first, max(last, first + 1)))
+    bars = {(True, True): "━", (True, False): "╸", (False, True): "╺", (False, False): " "}
+    cells = [bars[2 * cell in halves, 2 * cell + 1 in halves] for cell in range(width)]
+    return "".join("◆" if cell in diamonds and drawn == " " else drawn for cell, drawn in enumerate(cells))
 
 
 def _difference(first: Explanation, second: Explanation) -> RenderableType:

@@ -74,6 +74,7 @@ def test_counted_energies_are_the_closed_forms_but_for_the_named_differences() -
         shared = sum(by.energy_nj for by in together.differences)
         assert together.energy_nj == pytest.approx(alone.energy_nj + shared)
         overflowing = row.counted.overflowing
+        assert overflowing is not None
         assert [by.name for by in overflowing.differences] == ["renewed"]
         assert overflowing.energy_nj == pytest.approx(together.energy_nj + overflowing.differences[0].energy_nj)
         # With an early root only the store in flight brings a path, which no other drain shares.
@@ -82,7 +83,32 @@ def test_counted_energies_are_the_closed_forms_but_for_the_named_differences() -
         assert all((by.energy_nj < 0.0) == by.is_less for by in alone.differences)
         assert [size.printed_mm3 for size in alone.sizes] == [None, None]
     assert told
-    assert cm.cost_of_battery("cobcm", counted=False).of("cobcm").counted is None
+    assert cm.cost_of_battery("cobcm", counted="nothing").of("cobcm").counted is None
+
+
+def test_full_caches_are_drained_where_that_is_asked_for_and_stand_next_to_both_closed_forms(
+    casemate: Casemate, tmp_path: Path
+) -> None:
+    caches = PROFILE.read_text().split("[caches]")[1].split("[")[0]
+    small = 'l1 = "1 KB"\nl2 = "2 KB"\nl3 = "4 KB"\n\n'
+    (tmp_path / "small.toml").write_text(PROFILE.read_text().replace(caches, f"\n{small}"))
+    ask = ("cost", "secpb", "--profile", "small.toml", "--scheme", "secure-eadr", "--scheme", "secure-eadr-consistent")
+    said = casemate(*ask, "--counted")
+    rows = [line.split() for line in said.out.splitlines()]
+    # 112 lines: counters, six nodes and tags come and go; 14 edges and a tag are hashed.
+    work = ["each", "alone", "64,512", "896", "1,680", "112"]
+    assert sum(row[: len(work)] == work for row in rows) == 2
+    assert sum(row[:2] == ["+", "uncharged"] for row in rows) == 1
+    assert "nodes-written: without tuples all metadata goes" in said.out
+    assert max(len(line.rstrip()) for line in said.out.splitlines()) <= COLUMNS_MAX
+    found = casemate(*ask, "--counted", "--json")
+    jsonschema.validate(found.json(), casemate("schema", "cost", "secpb").json())
+    for row in BatteryCost.model_validate_json(found.out).rows:
+        assert row.counted is not None
+        assert row.counted.overflowing is None
+        named = sum(by.energy_nj for by in row.counted.alone.differences)
+        assert row.counted.alone.energy_nj == pytest.approx(row.energy_nj + named)
+    assert all(row.counted is None for row in BatteryCost.model_validate_json(casemate(*ask, "--json").out).rows)
 
 
 def test_a_drain_that_no_design_can_have_is_not_carried_out_and_says_why(casemate: Casemate, tmp_path: Path) -> None:
@@ -189,7 +215,7 @@ def test_a_picture_names_circles_only_where_there_are_some(
         keep(figure, *where, **how)
 
     monkeypatch.setattr(picture, "save", save)
-    battery_picture.draw(cm.cost_of_battery(scheme, entries=[8, 32], counted=False), tmp_path / "x.svg", "svg")
+    battery_picture.draw(cm.cost_of_battery(scheme, entries=[8, 32], counted="nothing"), tmp_path / "x.svg", "svg")
     assert ["circles" in title for title in titles] == [has_circles]
 
 

@@ -53,7 +53,7 @@ def test_what_a_line_holds_is_said_and_recorded(casemate: Casemate) -> None:
         (("--value", "zeroes"), "value 'zeroes' is not hexadecimal"),
         (("--of", "write", "--from", "l2"), "--from l2 is for reads"),
         (("--of", "erase"), "'erase' is not one of 'read', 'write'"),
-        (("--layout", "--of", "write"), "--value and --of are for timelines"),
+        (("--layout", "--of", "write"), "--value, --of and --meets are for timelines"),
     ],
 )
 def test_what_cannot_be_explained_is_one_line(casemate: Casemate, wrong: tuple[str, ...], expected: str) -> None:

@@ -21,6 +21,7 @@ TYPES = {
     "CounterChoice": catalogue.Counters,
     "Covered": get_args(_of(catalogue.MacDesign, "covers"))[0],
     "MacChoice": _of(catalogue.MacDesign, "code"),
+    "Meets": explain.Meets,
     "Of": explain.Of,
     "OnChip": explain.OnChip,
     "Order": _of(catalogue.PersistenceDesign, "order"),

@@ -1,5 +1,6 @@
 //! The answer to a question: a row for each system and number of entries, next to what the paper prints.
 
+use crate::caches::{self, CacheDrains};
 use crate::closed_form;
 use crate::counted::{Drains, drains_of, worst};
 use crate::differences::Difference;
@@ -8,8 +9,9 @@ use crate::operations::Operations;
 use crate::overflowing;
 use crate::printed::{Printed, printed, remark};
 use crate::profile::{Profile, profile};
-use crate::scheme::{Scheme, Step, System};
+use crate::scheme::{Accounting, Scheme, Step, System};
 use serde::{Deserialize, Serialize};
+use std::cell::OnceCell;
 use thiserror::Error;
 use units::nearest;
 
@@ -21,7 +23,7 @@ const LEVELS_MIN: u32 = 2;
 /// The most levels of a tree: a binary one has 2^63 lines of counters then.
 const LEVELS_MAX: u32 = 64;
 
-/// How often each entry, and the store in flight, is drained to be counted: alone, and with all others.
+/// How often each entry or line, and the store in flight, is drained to be counted: alone, and with all others.
 const DRAINS_OF_EACH: usize = 2;
 
 /// What is asked.
@@ -34,9 +36,22 @@ pub struct Question {
     pub levels: Option<i64>,
     /// The systems by name; all of them if none is named.
     pub systems: Vec<String>,
-    /// Whether drains of schemes are carried out too, and what they do is counted.
+    /// Which drains are carried out too, so that what they do is counted.
     #[serde(default)]
-    pub counted: bool,
+    pub counted: Counting,
+}
+
+/// Which drains are carried out.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Counting {
+    /// None: there are closed forms alone.
+    #[default]
+    Nothing,
+    /// Those of full buffers, by schemes.
+    Buffers,
+    /// Those of full caches as well: 74,752 lines take seconds.
+    All,
 }
 
 /// Why there is no answer.
@@ -100,16 +115,17 @@ pub struct Account {
     pub differences: Vec<Difference>,
 }
 
-/// The drain of a full buffer at the worst, and of the store in flight: carried out, and counted.
+/// The drain of a full buffer at the worst, and of the store in flight, or of caches all of whose lines are dirty: carried out, and
+/// counted.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Counted {
-    /// Each entry alone, from cold caches of metadata. It differs from the closed form.
+    /// Each entry or line alone, from cold caches of metadata. It differs from the closed form.
     pub alone: Account,
     /// All of them, from caches that were cold once. It differs from each alone.
     pub together: Account,
     /// The same where each counter overflows that the battery moves on, so that its group is encrypted anew. It differs from all
-    /// together.
-    pub overflowing: Account,
+    /// together. Nothing of caches.
+    pub overflowing: Option<Account>,
 }
 
 /// What one system needs.
@@ -131,7 +147,7 @@ pub struct Row {
     pub sizes: Vec<Size>,
     /// Where the paper contradicts itself.
     pub remark: Option<&'static str>,
-    /// What its drain does where it is carried out, if that is asked for and the system is a scheme.
+    /// What its drain does where it is carried out, if that is asked for and a design does it.
     pub counted: Option<Counted>,
     /// Why that cannot be carried out.
     pub not_counted: Option<String>,
@@ -170,10 +186,10 @@ pub fn battery(
         |entries: u32| systems.iter().filter(|system| system.has_entries()).map(move |system| (*system, Some(entries)));
     let without = systems.iter().filter(|system| !system.has_entries()).map(|system| (*system, None));
     let asked = entries?.into_iter().flat_map(with).chain(without);
-    let terms = Terms { profile, levels, are_papers: are_papers(profile, levels), is_counted: question.counted };
+    let are_papers = are_papers(profile, levels);
+    let terms = Terms { profile, levels, are_papers, counted: question.counted, caches: OnceCell::new() };
     let asked: Vec<_> = asked.collect();
-    let of_entries = asked.iter().filter_map(|(system, entries)| system.scheme().and(*entries));
-    let (mut drained, of) = (0, of_entries.map(|entries| DRAINS_OF_EACH * (entries as usize + 1)).sum());
+    let (mut drained, of) = (0, DRAINS_OF_EACH * terms.drained_at_once(&asked));
     let mut told = || {
         drained += 1;
         told(drained, of);
@@ -208,10 +224,25 @@ struct Terms<'a> {
     profile: &'a Profile,
     levels: u32,
     are_papers: bool,
-    is_counted: bool,
+    counted: Counting,
+    /// The drains of full caches, once they were carried out.
+    caches: OnceCell<Result<CacheDrains, String>>,
 }
 
 impl Terms<'_> {
+    fn counts(&self, drains: Counting) -> bool {
+        self.counted >= drains
+    }
+
+    /// How many entries, lines and stores in flight a drain of each of these systems has, where it is counted.
+    fn drained_at_once(&self, asked: &[(System, Option<u32>)]) -> usize {
+        let of_entries = asked.iter().filter_map(|(system, entries)| system.scheme().and(*entries));
+        let in_buffers: usize = of_entries.map(|entries| entries as usize + 1).sum();
+        let has_caches = asked.iter().any(|(system, _)| matches!(system, System::SecureEadr(_)));
+        let in_caches = caches::lines(self.profile).ok().filter(|_| has_caches && self.counts(Counting::All));
+        in_buffers + in_caches.unwrap_or_default() as usize
+    }
+
     fn row(&self, system: System, entries: Option<u32>, told: &mut dyn FnMut()) -> Row {
         let operations = closed_form::operations(system, self.profile, entries.unwrap_or_default(), self.levels);
         let (name, energy) = (system.to_string(), self.profile.energy(&operations));
@@ -220,8 +251,16 @@ impl Terms<'_> {
             self.size(storage, energy, printed)
         };
         let sizes: Vec<Size> = self.profile.storage.iter().map(size).collect();
-        let counted = entries.zip(system.scheme()).filter(|_| self.is_counted);
-        let counted = counted.map(|(entries, scheme)| self.counted(scheme, entries, told)).transpose();
+        let counted = match (system, entries) {
+            (System::Buffer(scheme), Some(entries)) if self.counts(Counting::Buffers) => {
+                Some(self.counted(scheme, entries, told))
+            }
+            (System::SecureEadr(accounting), _) if self.counts(Counting::All) => {
+                Some(self.counted_caches(accounting, told))
+            }
+            _ => None,
+        };
+        let counted = counted.transpose();
         let remark = remark(&name, entries).filter(|_| sizes.iter().any(|size| size.printed_mm3.is_some()));
         Row {
             system: name,
@@ -243,16 +282,28 @@ impl Terms<'_> {
             drains_of(scheme, self.profile, &geometry, &lines, told)?;
         let renewing = overflowing::drain(scheme, self.profile, &geometry, &lines)?;
         let renewing_differs = renewing.differs(scheme, self.profile, &geometry, together);
-        let account = |operations, differences| {
-            let energy = self.profile.energy(&operations);
-            let sizes = self.profile.storage.iter().map(|storage| self.size(storage, energy, None)).collect();
-            Account { operations, energy_nj: energy.nanojoules(), sizes, differences }
-        };
         Ok(Counted {
-            alone: account(alone, alone_differs),
-            together: account(together, together_differs),
-            overflowing: account(renewing.operations, renewing_differs),
+            alone: self.account(alone, alone_differs),
+            together: self.account(together, together_differs),
+            overflowing: Some(self.account(renewing.operations, renewing_differs)),
         })
+    }
+
+    /// The same drains stand next to either closed form of full caches.
+    fn counted_caches(&self, accounting: Accounting, told: &mut dyn FnMut()) -> Result<Counted, String> {
+        let drains = self.caches.get_or_init(|| caches::drain(self.profile, self.levels, told)).as_ref();
+        let drains = drains.map_err(String::clone)?;
+        Ok(Counted {
+            alone: self.account(drains.alone, drains.alone_differs(self.profile, accounting)),
+            together: self.account(drains.together, drains.together_differs(self.profile)),
+            overflowing: None,
+        })
+    }
+
+    fn account(&self, operations: Operations, differences: Vec<Difference>) -> Account {
+        let energy = self.profile.energy(&operations);
+        let sizes = self.profile.storage.iter().map(|storage| self.size(storage, energy, None)).collect();
+        Account { operations, energy_nj: energy.nanojoules(), sizes, differences }
     }
 
     fn size(&self, storage: &Storage, energy: Energy, printed: Option<Printed>) -> Size {

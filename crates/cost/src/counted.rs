@@ -14,6 +14,7 @@ use crate::operations::Operations;
 use crate::profile::Profile;
 use crate::scheme::Scheme;
 use crate::tally::Tally;
+use catalogue::Design;
 use protection::execution::{Explained, Functional, run_now};
 use protection::scheme::PersistBuffer;
 use units::{LineAddr, ZERO_LINE};
@@ -121,9 +122,14 @@ pub(crate) struct Machine {
 impl Machine {
     /// One whose buffer is empty.
     pub fn new(scheme: Scheme, profile: &Profile, geometry: &Geometry) -> Result<Machine, String> {
-        let built = design(scheme).parts.build(geometry.lines, SEED)?;
-        let memory = Functional::new(built.layout().total_lines());
-        Ok(Machine { scheme: built, verbs: Explained::keeping(memory, tally(scheme, profile)) })
+        Machine::of(&design(scheme), tally(scheme, profile), geometry)
+    }
+
+    /// One of this design, whose memory is new.
+    pub fn of(design: &Design, tally: Tally, geometry: &Geometry) -> Result<Machine, String> {
+        let scheme = design.parts.build(geometry.lines, SEED)?;
+        let memory = Functional::new(scheme.layout().total_lines());
+        Ok(Machine { scheme, verbs: Explained::keeping(memory, tally) })
     }
 
     /// One whose buffer has these lines.

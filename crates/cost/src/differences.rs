@@ -5,7 +5,7 @@ use crate::closed_form;
 use crate::geometry::{Renewed, Shared};
 use crate::operations::{Moved, Operations};
 use crate::profile::Profile;
-use crate::scheme::{Scheme, Step};
+use crate::scheme::{Accounting, Scheme, Step, System};
 use serde::Serialize;
 use units::LINE_BYTES;
 
@@ -59,26 +59,14 @@ impl Names<'_> {
         let written = Moved { from_controller_bits: LINE_BITS + of_counters, ..Moved::default() };
         let none = Operations::default();
         let all = [
-            self.less(
-                "edges",
-                "the paper hashes once a level; nothing hashes into the counters, so edges are one fewer",
-                Operations { hashed_lines: late_roots, ..none },
-            ),
-            self.more(
-                "verified",
-                "counters and nodes that come from memory are hashed, to be compared with their parents",
-                Operations { hashed_lines: edges, ..none } * verifying,
-            ),
+            self.edges(late_roots),
+            self.verified(edges * verifying),
             self.more(
                 "counters-again",
                 "early counters come again: memory has a line of them",
                 Operations { fetched_lines: again, ..none } * entries,
             ),
-            self.more(
-                "tags",
-                "a line holds several tags, so it comes before one of them changes",
-                Operations { fetched_lines: 1, ..none } * drains,
-            ),
+            self.tags(drains),
             self.more(
                 "written",
                 "lines of counters and tags go to memory too; with an early root, 7 bits of counters alone",
@@ -103,8 +91,75 @@ impl Names<'_> {
         let Shared { covered, tags } = shared;
         // Where the root is early, the store in flight alone has a path to bring.
         let covered = if scheme.early().contains(&Step::Root) { 0 } else { covered };
-        let none = Operations::default();
-        let sharing = Operations { fetched_lines: covered + tags, hashed_lines: covered, ..none };
+        let sharing = Operations { fetched_lines: covered + tags, hashed_lines: covered, ..Operations::default() };
+        self.of_sharing(sharing, (alone, together))
+    }
+
+    /// What each line of durable caches alone differs by from the closed form, for so many lines under a tree of so many levels.
+    pub fn of_caches_alone(&self, accounting: Accounting, lines: u64, levels: u32) -> Vec<Difference> {
+        let closed = |accounting| closed_form::operations(System::SecureEadr(accounting), self.profile, 0, levels);
+        let (edges, nodes) = (u64::from(levels) - 1, u64::from(levels).saturating_sub(2));
+        let from_controller = |lines| Operations {
+            moved: Moved { from_controller_bits: LINE_BITS * lines, ..Moved::default() },
+            ..Operations::default()
+        };
+        let all = [
+            self.more(
+                "uncharged",
+                "the published volume charges a line 2 hashes, not one a level and the tag's",
+                closed(Accounting::Consistent).beyond(closed(accounting)),
+            ),
+            self.edges(lines),
+            self.verified(edges * lines),
+            self.tags(lines),
+            self.more("written", "lines of counters and tags go to memory too", from_controller(2 * lines)),
+            self.more(
+                "nodes-written",
+                "without tuples all metadata goes to memory before the root is saved, nodes too",
+                from_controller(nodes * lines),
+            ),
+        ];
+        all.into_iter().filter(|difference| difference.operations != Operations::default()).collect()
+    }
+
+    /// What all lines of durable caches together differ by from each alone, where they share this. A line of metadata is brought,
+    /// verified, changed and written once for all that share it.
+    pub fn of_caches_together(
+        &self,
+        Shared { covered, tags }: Shared,
+        (alone, together): (Operations, Operations),
+    ) -> Vec<Difference> {
+        let moved = Moved { from_controller_bits: (covered + tags) * LINE_BITS, ..Moved::default() };
+        let sharing = Operations { moved, fetched_lines: covered + tags, hashed_lines: 2 * covered, pads: 0 };
+        self.of_sharing(sharing, (alone, together))
+    }
+
+    fn edges(&self, late_roots: u64) -> Difference {
+        self.less(
+            "edges",
+            "the paper hashes once a level; nothing hashes into the counters, so edges are one fewer",
+            Operations { hashed_lines: late_roots, ..Operations::default() },
+        )
+    }
+
+    fn verified(&self, edges: u64) -> Difference {
+        self.more(
+            "verified",
+            "counters and nodes that come from memory are hashed, to be compared with their parents",
+            Operations { hashed_lines: edges, ..Operations::default() },
+        )
+    }
+
+    fn tags(&self, drains: u64) -> Difference {
+        self.more(
+            "tags",
+            "a line holds several tags, so it comes before one of them changes",
+            Operations { fetched_lines: drains, ..Operations::default() },
+        )
+    }
+
+    /// What all together differ by from each alone, where sharing spares this.
+    fn of_sharing(&self, sharing: Operations, (alone, together): (Operations, Operations)) -> Vec<Difference> {
         // What makes room depends on the caches' sets: so that alone is no formula, but what is left over.
         let all = [
             self.less("shared", "what one drain has brought, those after it find on the chip", sharing),
@@ -114,7 +169,7 @@ impl Names<'_> {
                 (together + sharing).beyond(alone),
             ),
         ];
-        all.into_iter().filter(|difference| difference.operations != none).collect()
+        all.into_iter().filter(|difference| difference.operations != Operations::default()).collect()
     }
 
     /// What a drain in which groups are renewed differs by from all together.

@@ -63,12 +63,20 @@ pub struct Renewed {
 }
 
 impl Geometry {
-    /// That of a scheme's design over a memory for which the tree has so many levels: the profile's, if it has.
+    /// That of a scheme's design: as [`Geometry::of_design`].
+    ///
+    /// # Errors
+    /// As of that.
+    pub fn of(scheme: Scheme, profile: &Profile, levels: u32) -> Result<Geometry, String> {
+        Geometry::of_design(&design(scheme), profile, levels)
+    }
+
+    /// That of a design over a memory for which the tree has so many levels: the profile's, if it has.
     ///
     /// # Errors
     /// Why there is none: the profile's tree is another than the design's, or the memory too large.
-    pub fn of(scheme: Scheme, profile: &Profile, levels: u32) -> Result<Geometry, String> {
-        let shown = design(scheme).parts.build(LINES_SHOWN, 0)?;
+    pub fn of_design(design: &Design, profile: &Profile, levels: u32) -> Result<Geometry, String> {
+        let shown = design.parts.build(LINES_SHOWN, 0)?;
         let serves = |kind| shown.layout().region(kind).map_or(1, |region| region.serves);
         let (page, arity) = (serves(Kind::Counters), serves(Kind::Nodes));
         let tree = &profile.tree;

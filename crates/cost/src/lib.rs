@@ -6,6 +6,7 @@
 //! Buffers", sections IV to VI.
 
 mod battery;
+pub mod caches;
 pub mod closed_form;
 pub mod counted;
 mod differences;
@@ -19,7 +20,7 @@ mod profile;
 mod scheme;
 pub mod tally;
 
-pub use battery::{Account, Battery, Counted, Question, QuestionError, Row, Size, battery};
+pub use battery::{Account, Battery, Counted, Counting, Question, QuestionError, Row, Size, battery};
 pub use differences::Difference;
 pub use energy::{Energy, Storage, Volume};
 pub use geometry::{Geometry, Shared, design};

@@ -4,7 +4,7 @@ use crate::operations::{Moved, Operations};
 use protection::execution::{Keep, Operation, Piece};
 use protection::verbs::{Purpose, Role, Slot};
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use units::{LINE_BYTES, Time};
 
 const LINE_BITS: u64 = 8 * LINE_BYTES as u64;
@@ -31,27 +31,33 @@ pub fn work(operation: &Operation, moved: Operations) -> Operations {
 /// Counts operations, and keeps nothing else of them.
 pub(crate) struct Tally {
     moved: Operations,
-    /// The slots of the lines that the buffer has, if it does not have all that are written.
-    buffered: RefCell<Option<BTreeSet<Slot>>>,
+    /// What lines of data take along by their slots, if they do not all take the same; all others come from the controller.
+    origins: RefCell<Option<BTreeMap<Slot, Operations>>>,
     counted: Cell<Operations>,
 }
 
 impl Tally {
     /// Nothing so far, where a line of data takes this along from its entry.
     pub fn new(moved: Operations) -> Tally {
-        Tally { moved, buffered: RefCell::default(), counted: Cell::default() }
+        Tally { moved, origins: RefCell::default(), counted: Cell::default() }
     }
 
     /// Only what is written to these slots comes from the buffer; other lines of data come from the controller.
     pub fn buffers(&self, slots: impl Iterator<Item = Slot>) {
-        self.buffered.replace(Some(slots.collect()));
+        self.keeps(slots.map(|slot| (slot, self.moved)));
+    }
+
+    /// What is written to these slots takes this along; other lines of data come from the controller.
+    pub fn keeps(&self, origins: impl Iterator<Item = (Slot, Operations)>) {
+        self.origins.replace(Some(origins.collect()));
     }
 
     /// What a line takes along that is written to this slot.
     fn moved_to(&self, slot: Slot) -> Operations {
-        let from_controller = Moved { from_controller_bits: LINE_BITS, ..Moved::default() };
-        let is_buffered = self.buffered.borrow().as_ref().is_none_or(|slots| slots.contains(&slot));
-        if is_buffered { self.moved } else { Operations { moved: from_controller, ..Operations::default() } }
+        let moved = Moved { from_controller_bits: LINE_BITS, ..Moved::default() };
+        let from_controller = Operations { moved, ..Operations::default() };
+        let origins = self.origins.borrow();
+        origins.as_ref().map_or(self.moved, |origins| *origins.get(&slot).unwrap_or(&from_controller))
     }
 
     /// What was counted; asking forgets it.

@@ -9,7 +9,7 @@ use protection::ownership::Ownership;
 use protection::scheme::Release;
 use protection::tree::Update;
 use pyo3::prelude::*;
-use runner::explain::{Of, OnChip, Row, Start, Until};
+use runner::explain::{Meets, Of, OnChip, Row, Start, Until};
 use runner::sampling::Aim;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ fn of<T: VariantArray + Serialize>() -> Value {
 pub fn words() -> PyResult<String> {
     to_json(&json!({
         "Aim": of::<Aim>(), "Cause": of::<Cause>(), "CipherChoice": of::<CipherChoice>(), "CounterChoice": of::<CounterChoice>(),
-        "Covered": of::<Covered>(), "MacChoice": of::<MacChoice>(), "Of": of::<Of>(), "OnChip": of::<OnChip>(), "Order": of::<Order>(),
+        "Covered": of::<Covered>(), "MacChoice": of::<MacChoice>(), "Meets": of::<Meets>(), "Of": of::<Of>(), "OnChip": of::<OnChip>(), "Order": of::<Order>(),
         "Over": of::<Over>(), "Ownership": of::<Ownership>(), "Place": of::<Place>(), "Release": of::<Release>(), "Row": of::<Row>(),
         "Start": of::<Start>(), "TreeKind": of::<TreeKind>(), "Until": of::<Until>(), "Update": of::<Update>(), "Verb": of::<Verb>(), "Verdict": Verdict::ALL,
     }))

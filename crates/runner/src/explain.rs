@@ -10,22 +10,25 @@
 mod condition;
 mod dependent;
 mod sample;
+mod store;
 mod value;
 mod witness;
 
 pub use self::condition::{OnChip, memory_lines};
 pub use self::dependent::{Dependent, between_fetches, frequent_values};
 pub use self::sample::{Lines, Spread};
+pub use self::store::Meets;
 pub use self::value::Value;
 
 use self::condition::{at_rest, lines_per_group, prepare};
+use self::store::{Arrival, Stores};
 use self::witness::Witness;
 use catalogue::{AesBandwidth, Design, Machine};
 use chip::memory;
 use machine::dram::Wanted;
 use machine::memory::{DeviceConfig, MemoryConfig, MemorySystem};
 use protection::execution::{Explained, Timed};
-use protection::scheme::{Demand, PersistBuffer, Scheme};
+use protection::scheme::{Demand, Scheme};
 use protection::slot::{Kind, Slot};
 use protection::verbs::{Cache, Leg, Role, TransitVerbs};
 use serde::{Deserialize, Serialize};
@@ -34,7 +37,7 @@ use sim::span::{Span, Verb};
 use std::cell::RefCell;
 use std::rc::Rc;
 use strum::VariantArray;
-use units::{Cycles, Duration, LINE_BYTES, LineAddr, Time, Word};
+use units::{Duration, LINE_BYTES, LineAddr, Time, Word};
 
 /// Which access is explained.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
@@ -46,8 +49,8 @@ pub enum Of {
     /// A write of a line that the last-level cache has evicted: from the moment at which the controller takes it until all
     /// its steps are done.
     Write,
-    /// A store into a persist buffer that has no entry of its line: from the moment at which L1D has it until the store queue
-    /// goes on; and behind that, the drain of its entry.
+    /// A store into a persist buffer: from the moment at which L1D has it until the store queue goes on; and behind that, the
+    /// drain of its entry.
     Store,
 }
 
@@ -135,6 +138,9 @@ pub struct Scenario {
     /// Whether counters need no decoding on this machine, as the EMCC paper draws its timelines.
     #[serde(default)]
     pub decoded: bool,
+    /// What a store meets in the persist buffer; nothing of reads and writes, which come to none.
+    #[serde(default)]
+    pub meets: Option<Meets>,
     /// What the line holds: what a read finds in memory, encrypted there; of a write, what is written.
     #[serde(default)]
     pub value: Value,
@@ -197,7 +203,8 @@ pub fn explain(machine: &Machine, design: &Design, scenario: Scenario, lines: Li
     undecoding.engines.counter_decode_ns = None;
     let machine = if scenario.decoded { &undecoding } else { machine };
     let table = value::table_of(&design.parts.speculation);
-    let scenario = Scenario { value: scenario.value.under(&table), ..scenario };
+    let meets = what_meets(scenario)?;
+    let scenario = Scenario { value: scenario.value.under(&table), meets, ..scenario };
     let bench = Bench::new(machine, design, scenario)?;
     let targets = lines.targets(bench.whole_lines)?;
     let mut readings = Vec::with_capacity(targets.len());
@@ -219,6 +226,19 @@ pub fn explain(machine: &Machine, design: &Design, scenario: Scenario, lines: Li
     })
 }
 
+/// What a store meets, a new entry if nothing is said; nothing of other accesses.
+fn what_meets(scenario: Scenario) -> Result<Option<Meets>, String> {
+    match (scenario.of, scenario.meets) {
+        (Of::Store, meets) => Ok(Some(meets.unwrap_or_default())),
+        (_, None) => Ok(None),
+        (_, Some(_)) => {
+            Err("meets is what a store finds in the persist buffer, to which no read or write comes: leave it out, or \
+                             explain a store, with of = \"store\""
+                .to_owned())
+        }
+    }
+}
+
 /// The access to one line.
 struct Reading {
     target: LineAddr,
@@ -237,6 +257,8 @@ struct Bench<'a> {
     memory_lines: u64,
     /// Those of them, from the first, that all have the neighbours which bring their metadata on the chip.
     whole_lines: u64,
+    /// How stores come to the persist buffer, if one is explained.
+    stores: Option<Rc<Stores>>,
 }
 
 impl Bench<'_> {
@@ -244,7 +266,10 @@ impl Bench<'_> {
         let memory_lines = memory_lines(machine);
         let family = 2 * lines_per_group(&design.parts.build(memory_lines, 1)?);
         let whole_lines = memory_lines - memory_lines % family;
-        Ok(Bench { machine, design, scenario, memory_lines, whole_lines })
+        let content = scenario.value.line();
+        let stores = |meets| Stores::new(machine, design, (meets, content), whole_lines).map(Rc::new);
+        let stores = scenario.meets.map(stores).transpose()?;
+        Ok(Bench { machine, design, scenario, memory_lines, whole_lines, stores })
     }
 
     /// Reads or writes one line on a machine that has done nothing else.
@@ -257,7 +282,7 @@ impl Bench<'_> {
             speculation.begin_with(&value::table_of(&design.parts.speculation));
         }
         let config = machine.memory_config();
-        let into_buffer = machine.node.clock_mhz.clock().span(Cycles(design.parts.persistence.latency_cycles));
+        let stores = self.stores.clone();
         let channels = MemorySystem::start(&clock, config.clone());
         let witness = Rc::new(Witness::new(&clock, machine, scenario.value.line()));
         let memory =
@@ -271,7 +296,10 @@ impl Bench<'_> {
                 scheme.write(&Timed::new(&seen), target, &scenario.value.line()).await;
                 scheme.flush(&Timed::new(&seen)).await;
             }
-            prepare(&scheme, &seen, target, scenario.on_chip).await;
+            let store = stores.map(|stores| stores.arrange(&scheme, &seen, target));
+            for line in store.as_ref().map_or(vec![target], Arrival::lines) {
+                prepare(&scheme, &seen, line, scenario.on_chip).await;
+            }
             clock.sleep_until(at_rest(&config.device, clock.now())).await;
             channels.close_rows();
             for slot in fetched(&scheme, target, scenario.of) {
@@ -285,31 +313,27 @@ impl Bench<'_> {
             let start = clock.now();
             witness.forget();
             let explained = Explained::new(Timed::new(&seen));
-            let ended = match (scenario.of, scenario.start) {
-                (Of::Store, _) => {
-                    clock.sleep_until(start + into_buffer).await;
-                    explained.add(Verb::LookUp, "persist buffer".to_owned(), start, clock.now());
-                    let buffer = PersistBuffer::of(&scheme);
-                    buffer.accept(&explained, target, &scenario.value.line()).await;
-                    let accepted = clock.now();
-                    buffer.drain(&explained, target).await;
-                    Some((accepted, Until::Accepted))
+            let (ended, other_spans) = match (store, scenario.of, scenario.start) {
+                (Some(store), ..) => {
+                    let (accepted, spans) = store.carry_out(&scheme, (&clock, &seen), &explained).await;
+                    (Some((accepted, Until::Accepted)), spans)
                 }
-                (Of::Write, _) => {
-                    scheme.write(&explained, target, &scenario.value.line()).await;
-                    Some((clock.now(), Until::Taken))
-                }
-                (Of::Read, Start::Controller) => {
+                (None, Of::Read, Start::Controller) => {
                     scheme.read_at_controller(&explained, target, Word::FIRST).await;
-                    witness.released().map(|end| (end, Until::Released))
+                    (witness.released().map(|end| (end, Until::Released)), Vec::new())
                 }
-                (Of::Read, Start::L2) => {
+                (None, Of::Read, Start::L2) => {
                     read_from_l2(&scheme, &explained, target, scenario.predicted).await;
-                    witness.in_l2(&explained, target).map(|end| (end, Until::InL2))
+                    (witness.in_l2(&explained, target).map(|end| (end, Until::InL2)), Vec::new())
+                }
+                (None, Of::Write | Of::Store, _) => {
+                    scheme.write(&explained, target, &scenario.value.line()).await;
+                    (Some((clock.now(), Until::Taken)), Vec::new())
                 }
             };
+            let spans = [other_spans, explained.take_spans()].concat();
             let rest = witness.whole().filter(|whole| Some(*whole) > witness.released());
-            *outcome.borrow_mut() = ended.map(|ended| (start, ended, rest, explained.take_spans()));
+            *outcome.borrow_mut() = ended.map(|ended| (start, ended, rest, spans));
         });
         executor.run_until(|| result.borrow().is_some());
 

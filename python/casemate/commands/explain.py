@@ -1,5 +1,6 @@
 """`casemate explain`: where the time of one read or write goes, and where metadata lies."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -18,6 +19,8 @@ Examples:
   casemate explain plp-pipelined --of write            a write, until it is durable
   casemate explain secpb-cm --of store
                                                        a store, until the core goes on, and its drain
+  casemate explain secpb-cm --of store --meets full-buffer
+                                                       a store that waits until an entry has drained
   casemate explain sc64-bmt --value 0123456789abcdef   the line that is read holds this, eight times over
   casemate explain fvs-tdes --against ocb-tdes --machine simplescalar-2005 --row hit --on-chip all --value frequent
   casemate explain sc64-bmt --against ctr-mac          both on one scale, and what makes the difference
@@ -73,6 +76,14 @@ class Address(click.ParamType[int]):
     "on, and the drain behind it.",
 )
 @click.option(
+    "--meets",
+    type=click.Choice(["new-entry", "entry", "full-buffer", "overflow"]),
+    help="With --of store, what the store meets in the persist buffer: room for a new entry of its line (`new-entry`); "
+    "the entry of its line, whose counter, pad and root serve again (`entry`); no room, until the entry that leaves "
+    "first has drained (`full-buffer`); or room, and a counter at its end, so that its group is encrypted anew "
+    "(`overflow`).  [default: new-entry]",
+)
+@click.option(
     "--value",
     metavar="HEX",
     help="What the line holds, encrypted in memory; with --of write, what is written. The 128 hexadecimal digits of a "
@@ -123,6 +134,7 @@ def command(
     machine: str | None,
     changes: dict[str, str],
     of: str,
+    meets: str | None,
     value: str | None,
     on_chip: str,
     row: str,
@@ -140,7 +152,7 @@ def command(
     """Show the timeline of one read or write: what was done when, what it waited for, what decided the latency."""
     from casemate import api, asked, timeline
     from casemate.requests import Access, Read, Store, Write
-    from casemate.results.explain import Explanations, OnChip, Row, Start
+    from casemate.results.explain import Explanations, Meets, OnChip, Row, Start
 
     pictures = options.pictures(svg, png)
     names = [design] if against is None else [design, against]
@@ -149,8 +161,8 @@ def command(
             raise click.UsageError("--svg and --png draw timelines: leave --layout out")
         if address is not None:
             raise click.UsageError("--address is for timelines: leave --layout out")
-        if value is not None or of != "read":
-            raise click.UsageError("--value and --of are for timelines: leave --layout out")
+        if value is not None or of != "read" or meets is not None:
+            raise click.UsageError("--value, --of and --meets are for timelines: leave --layout out")
         if changes:
             raise click.UsageError("--with is for timelines: give --layout a file of the changed design")
         layouts = tuple(api.layout(name, machine=machine or api.DEFAULT_MACHINE, memory=memory) for name in names)
@@ -162,10 +174,15 @@ def command(
         raise click.UsageError("--memory is for --layout: a timeline is of the machine's own memory")
     if of != "read" and start == "l2":
         raise click.UsageError(f"--from l2 is for reads: no L2 waits for a {of}, which begins beyond it")
+    if meets is not None and of != "store":
+        raise click.UsageError(
+            f"--meets is what a store finds in a persist buffer, to which no {of} comes: add --of store"
+        )
     if predicted and start != "l2":
         raise click.UsageError("--predicted is what an L2 expects of its misses: add --from l2")
     scenarios: dict[str, OnChip] = {name: name for name in get_args(OnChip)}
     rows: dict[str, Row] = {name: name for name in get_args(Row)}
+    meetings: dict[str, Meets] = {name: name for name in get_args(Meets)}
     starts: dict[str, Start] = {name: name for name in get_args(Start)}
     told: dict[str, Any] = {
         "on_chip": scenarios[on_chip],
@@ -175,8 +192,12 @@ def command(
         "seed": seed,
         "value": value,
     }
-    others: dict[str, type[Access]] = {"write": Write, "store": Store}
-    access = others[of](**told) if of in others else Read(**told, start=starts[start], predicted=predicted)
+    accesses: dict[str, Callable[[], Access]] = {
+        "read": lambda: Read(**told, start=starts[start], predicted=predicted),
+        "write": lambda: Write(**told),
+        "store": lambda: Store(**told, meets=meetings[meets or "new-entry"]),
+    }
+    access = accesses[of]()
     own = {name: asked.changes_under(changes, name, names) for name in names}
     explained = tuple(api.explain(name, access, machine=machine, changes=own[name]) for name in names)
     found = Explanations(explanations=explained)

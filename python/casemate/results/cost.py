@@ -8,6 +8,11 @@ EarlyStep = Literal["counter", "pad", "root", "ciphertext", "tag"]
 """A step of securing a store, in the order in which each needs those before it."""
 
 
+Counting = Literal["nothing", "buffers", "all"]
+"""Which drains are carried out, so that what they do is counted: none; those of full buffers; or those of full caches
+as well."""
+
+
 class Moved(Result):
     """What goes to memory, by where it comes from."""
 
@@ -86,14 +91,16 @@ class DrainAccount(Result):
 
 
 class CountedDrain(Result):
-    """The drain of a full buffer at the worst, and of the store in flight: carried out, and counted."""
+    """The drain of a full buffer at the worst, and of the store in flight, or of caches all of whose lines are dirty:
+    carried out, and counted."""
 
     alone: DrainAccount
-    """Each entry alone, from cold caches of metadata. Its differences are from the closed form."""
+    """Each entry or line alone, from cold caches of metadata. Its differences are from the closed form."""
     together: DrainAccount
-    """All entries, from caches that were cold once. Its differences are from each entry alone."""
-    overflowing: DrainAccount
-    """The same where each counter overflows that the battery moves on. Its differences are from all together."""
+    """All entries or lines, from caches that were cold once. Its differences are from each alone."""
+    overflowing: DrainAccount | None
+    """The same where each counter overflows that the battery moves on. Its differences are from all together. Nothing
+    of caches."""
 
 
 class BatteryRow(Result):
@@ -116,7 +123,7 @@ class BatteryRow(Result):
     remark: str | None
     """Where the paper contradicts itself about it, if it prints anything."""
     counted: CountedDrain | None
-    """What its drain does where that is carried out; nothing if it is no scheme, or if that was not asked for."""
+    """What its drain does where that is carried out; nothing if no design does it, or if that was not asked for."""
     not_counted: str | None
     """Why its drain cannot be carried out, if it was asked for."""
 

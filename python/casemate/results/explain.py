@@ -26,6 +26,11 @@ controller's, or the tag as well."""
 Start = Literal["controller", "l2"]
 """Where the timeline begins and ends: at the memory controller, or at an L2, with its look-up."""
 
+Meets = Literal["new-entry", "entry", "full-buffer", "overflow"]
+"""What a store meets in the persist buffer: room for a new entry of its line; the entry of its line, which an earlier
+store has allocated; no room, until the entry that leaves first has drained; or room for a new entry of a line whose
+counter is at its end, so that the counters of its group are renewed."""
+
 Row = Literal["hit", "closed", "conflict"]
 """How the DRAM rows stand of the line and of the metadata fetched with it: open, closed as after a refresh, or with
 another row of the bank open."""
@@ -54,6 +59,8 @@ class Scenario(Result):
     """Whether the L2 notifies the controller, as its own look-up begins, that it expects the line in memory."""
     decoded: bool
     """Whether counters need no decoding."""
+    meets: Meets | None
+    """What a store meets in the persist buffer; nothing of reads and writes."""
     value: str
     """What the line holds, encrypted in memory; of a write, what is written: 64 bytes in hexadecimal digits."""
 
@@ -161,6 +168,10 @@ class Explanation(Result):
     def latency_ns(self) -> float:
         """From the start to the moment that `until` names, in nanoseconds."""
         return self.latency_fs / FS_PER_NS
+
+    def continues(self) -> bool:
+        """Whether work of the access goes on behind its latency."""
+        return any(span.end > self.latency_fs for span in self.spans)
 
     def critical_path(self) -> list[Span]:
         """The chain of work that decided the latency, from first to last.

@@ -2,7 +2,7 @@
 
 use crate::{battery, papers};
 use cost::counted::{Drains, drains, drains_of};
-use cost::{Difference, Geometry, Operations, Profile, Question, Scheme, Step, System, closed_form};
+use cost::{Counting, Difference, Geometry, Operations, Profile, Question, Scheme, Step, System, closed_form};
 use units::LineAddr;
 
 fn drained(scheme: Scheme, entries: u32, levels: u32) -> Drains {
@@ -151,7 +151,7 @@ fn a_drain_that_no_design_can_have_is_not_counted_and_says_why() {
 
 #[test]
 fn schemes_alone_are_counted_and_only_if_that_is_asked_for() {
-    let question = Question { entries: vec![4], counted: true, ..Question::default() };
+    let question = Question { entries: vec![4], counted: Counting::Buffers, ..Question::default() };
     let mut last = (0, 0);
     let answer = cost::battery(&papers(), &question, &mut |done, of| last = (done, of)).unwrap();
     assert_eq!(last, (2 * 5 * 6, 2 * 5 * 6));
@@ -159,9 +159,9 @@ fn schemes_alone_are_counted_and_only_if_that_is_asked_for() {
         answer.rows.iter().filter(|row| row.counted.is_some()).map(|row| row.system.as_str()).collect();
     assert_eq!(counted, ["cobcm", "obcm", "bcm", "cm", "m", "nogap"]);
     assert!(answer.rows.iter().all(|row| row.not_counted.is_none()));
-    let closed = battery(&papers(), &Question { counted: false, ..question }).unwrap();
+    let closed = battery(&papers(), &Question { counted: Counting::Nothing, ..question }).unwrap();
     assert!(closed.rows.iter().all(|row| row.counted.is_none() && row.not_counted.is_none()));
-    let large = Question { entries: vec![4], counted: true, levels: Some(30), ..Question::default() };
+    let large = Question { entries: vec![4], counted: Counting::Buffers, levels: Some(30), ..Question::default() };
     let refused = battery(&papers(), &large).unwrap();
     assert_eq!(refused.rows.iter().filter(|row| row.not_counted.is_some()).count(), 6);
 }

@@ -1,5 +1,6 @@
 //! Batteries: what the paper prints, what follows from the chain of steps, and what a profile may say.
 
+mod caches;
 mod chain;
 mod counted;
 mod outlasts;

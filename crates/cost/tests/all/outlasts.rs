@@ -1,22 +1,25 @@
 //! A battery of the size that is counted, and one that is an operation smaller.
 
 use crate::papers;
+use catalogue::Design;
 use cost::counted::drains;
 use cost::tally::work;
-use cost::{Energy, Geometry, Scheme, closed_form, design};
+use cost::{Caches, Energy, Geometry, Moved, Operations, Profile, Scheme, caches, closed_form, design};
 use protection::domain::{Domain, Queue, Registers};
 use protection::execution::{Explained, Functional, Operation, run_now};
 use protection::media::Media;
-use protection::scheme::PersistBuffer;
-use units::{Line, LineAddr};
+use protection::scheme::{DurableCaches, PersistBuffer};
+use units::{Bytes, LINE_BYTES, Line, LineAddr};
 
 const ENTRIES: u32 = 12;
 const LEVELS: u32 = 4;
 const SEED: u64 = 1;
 
-/// A full buffer at the worst, when power fails, and what its battery then does.
+/// A full buffer or full caches at the worst, when power fails, and what the battery then does.
 struct Loss {
-    scheme: Scheme,
+    design: Design,
+    /// What a line of data takes along.
+    moved: Operations,
     geometry: Geometry,
     stores: Vec<LineAddr>,
     before: (Media, Registers),
@@ -43,12 +46,29 @@ impl Loss {
         accept(*in_flight);
         run_now(buffer.drain_on_battery(&verbs));
         assert_eq!(verbs.inside().take_fault(), None);
-        Loss { scheme, geometry, stores, before, drain: verbs.take_operations() }
+        let (design, moved) = (design(scheme), closed_form::moved(scheme, &papers().entry));
+        Loss { design, moved, geometry, stores, before, drain: verbs.take_operations() }
+    }
+
+    /// Of a first-level cache full of dirty lines, which is all that there is.
+    fn of_caches() -> Loss {
+        let design = catalogue::design("secure-eadr").unwrap();
+        let geometry = Geometry::of_design(&design, &papers(), LEVELS).unwrap();
+        let mut stores = geometry.far_apart(ENTRIES as usize);
+        stores.sort_unstable();
+        let built = design.parts.build(geometry.lines, SEED).unwrap();
+        let verbs = Explained::new(Functional::new(built.layout().total_lines()));
+        let before = (verbs.inside().media.borrow().clone(), verbs.inside().registers());
+        let dirty = stores.iter().map(|line| (*line, text(*line))).collect();
+        run_now(DurableCaches::of(&built).drain_on_battery(&verbs, dirty));
+        assert_eq!(verbs.inside().take_fault(), None);
+        let from_l1 = Moved { from_l1_bits: 8 * LINE_BYTES as u64, ..Moved::default() };
+        let moved = Operations { moved: from_l1, ..Operations::default() };
+        Loss { design, moved, geometry, stores, before, drain: verbs.take_operations() }
     }
 
     fn price(&self, operation: &Operation) -> Energy {
-        let profile = papers();
-        profile.energy(&work(operation, closed_form::moved(self.scheme, &profile.entry)))
+        papers().energy(&work(operation, self.moved))
     }
 
     /// What a battery leaves that holds this much: it stops where an operation takes more than is left.
@@ -74,7 +94,7 @@ impl Loss {
 
     /// The stores that are not in memory when a fresh chip has recovered from that; all of them if it does not.
     fn lost(&self, (media, registers): (Media, Registers)) -> Vec<LineAddr> {
-        let built = design(self.scheme).parts.build(self.geometry.lines, SEED).unwrap();
+        let built = self.design.parts.build(self.geometry.lines, SEED).unwrap();
         let memory = Functional::new(built.layout().total_lines());
         memory.media.replace(media);
         run_now(built.recover(&memory, &registers));
@@ -102,18 +122,33 @@ fn a_battery_of_the_size_that_is_counted_loses_nothing_and_one_an_operation_smal
         let (alone, together) = (profile.energy(&counted.alone), profile.energy(&counted.together));
         assert_eq!(loss.lost(loss.left_by(together)), [], "{scheme}");
         assert_eq!(loss.lost(loss.left_by(alone)), [], "{scheme}");
-        let mut spent = Energy::default();
-        let mut smaller = Vec::new();
-        for price in loss.drain.iter().map(|operation| loss.price(operation)).filter(|price| *price > Energy::default())
-        {
-            smaller.push(spent);
-            spent += price;
-        }
-        assert_eq!(spent, together, "{scheme}");
-        for battery in smaller.into_iter().rev().take(LAST) {
-            assert_ne!(loss.lost(loss.left_by(battery)), [], "{scheme}, {} nJ", battery.nanojoules());
-        }
+        assert_every_smaller_battery_loses(&loss, together, &scheme.to_string());
     }
+}
+
+fn assert_every_smaller_battery_loses(loss: &Loss, counted: Energy, about: &str) {
+    let mut spent = Energy::default();
+    let mut smaller = Vec::new();
+    for price in loss.drain.iter().map(|operation| loss.price(operation)).filter(|price| *price > Energy::default()) {
+        smaller.push(spent);
+        spent += price;
+    }
+    assert_eq!(spent, counted, "{about}");
+    for battery in smaller.into_iter().rev().take(LAST) {
+        assert_ne!(loss.lost(loss.left_by(battery)), [], "{about}, {} nJ", battery.nanojoules());
+    }
+}
+
+#[test]
+fn a_battery_of_full_caches_that_is_an_operation_smaller_than_counted_loses_all() {
+    let l1 = Bytes(u64::from(ENTRIES) * LINE_BYTES as u64);
+    let profile = Profile { caches: Caches { l1, l2: Bytes(0), l3: Bytes(0) }, ..papers() };
+    let counted = caches::drain(&profile, LEVELS, &mut || ()).unwrap();
+    let loss = Loss::of_caches();
+    let (alone, together) = (profile.energy(&counted.alone), profile.energy(&counted.together));
+    assert_eq!(loss.lost(loss.left_by(together)), []);
+    assert_eq!(loss.lost(loss.left_by(alone)), []);
+    assert_every_smaller_battery_loses(&loss, together, "secure-eadr");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::{battery, papers};
 use cost::counted::{drains_of, worst};
 use cost::overflowing::drain;
-use cost::{Operations, Question, Scheme, Step};
+use cost::{Counting, Operations, Question, Scheme, Step};
 
 /// Lines of a group besides the one for which it is renewed; each comes, is verified and decrypted, and goes.
 const OTHERS: u64 = 63;
@@ -53,11 +53,11 @@ fn lines_of_one_group_overflow_once_and_what_that_spares_is_named() {
 /// COBCM has to be sized for overflows, or to count early.
 #[test]
 fn a_scheme_that_counts_on_battery_takes_ten_times_as_much_if_all_counters_overflow() {
-    let question = Question { entries: vec![32], counted: true, ..Question::default() };
+    let question = Question { entries: vec![32], counted: Counting::Buffers, ..Question::default() };
     let rows = battery(&papers(), &question).unwrap().rows;
     let times = |name: &str| {
         let counted = rows.iter().find(|row| row.system == name).and_then(|row| row.counted.as_ref()).unwrap();
-        counted.overflowing.energy_nj / counted.together.energy_nj
+        counted.overflowing.as_ref().unwrap().energy_nj / counted.together.energy_nj
     };
     assert_eq!(
         ["cobcm", "obcm", "cm", "nogap"].map(|name| format!("{:.1}", times(name))),

@@ -21,6 +21,7 @@ const AT_CONTROLLER: Scenario = Scenario {
     start: Start::Controller,
     predicted: false,
     decoded: true,
+    meets: None,
     value: Value::USUAL,
 };
 /// Counters are found in the last-level cache.

@@ -23,6 +23,7 @@ mod runs;
 mod sampling;
 mod secpb;
 mod speculation;
+mod stores;
 mod threads;
 mod validation;
 mod warm_up;

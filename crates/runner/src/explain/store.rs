@@ -1,0 +1,225 @@
+//! The store that is explained: what it meets in the persist buffer, and what it does there.
+//!
+//! ```text
+//! stores before it ─ caches of metadata emptied ─ chosen metadata read again ─ the store ─ the drain of its entry
+//! ```
+//! The stores before it go through the scheme's own text at once, while the clock stands still: they leave entries and
+//! counters behind, and no metadata on the chip. Which entry a store finds, whether there is room for one and which entry
+//! leaves first is decided by the buffer that simulated cores have ([`machine::persist`]).
+
+use super::condition::lines_per_group;
+use catalogue::{Design, Machine};
+use machine::persist::{self, Finds, PersistBufferConfig};
+use protection::counter::{Age, WRITES_LEFT};
+use protection::execution::{AtOnce, Explained, Functional, Timed, TimedMemory, run_now};
+use protection::scheme::{PersistBuffer, Scheme};
+use protection::verbs::Verbs;
+use serde::{Deserialize, Serialize};
+use sim::span::{Span, Verb};
+use sim::{Clock, join};
+use std::rc::Rc;
+use strum::VariantArray;
+use units::random::Random;
+use units::{Cycles, Duration, Line, LineAddr, Time};
+
+/// Separates the lines that fill a buffer from all other random draws.
+const PURPOSE: u64 = 0x6675_6c6c_6275_6666;
+
+/// What a store meets in the persist buffer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
+#[serde(rename_all = "kebab-case")]
+pub enum Meets {
+    /// No entry of its line, and room for a new one.
+    #[default]
+    NewEntry,
+    /// The entry of its line, which an earlier store has allocated.
+    Entry,
+    /// Entries of other lines in all places. The entry that leaves first begins to drain as the store arrives, and the
+    /// store waits until that has left.
+    FullBuffer,
+    /// Room for a new entry; and its line's counter is at its end, so that counting on renews the counters of the group
+    /// and encrypts all lines of the group anew.
+    Overflow,
+}
+
+/// How stores of a design come to its persist buffer.
+pub(super) struct Stores {
+    buffer: PersistBufferConfig,
+    /// The time that a store takes into it.
+    look_up: Duration,
+    meets: Meets,
+    content: Line,
+    /// Lines that may fill the buffer, from the first.
+    lines: u64,
+    /// Writes of a line in an old group before the one that overflows its counter.
+    writes_left: u64,
+}
+
+impl Stores {
+    /// Stores of this content under a design, whose memory has so many lines that a store may be explained of.
+    ///
+    /// # Errors
+    /// If the design has no persist buffer, no entry that stays, or counters that never overflow; or if the memory cannot fill
+    /// the buffer.
+    pub fn new(
+        machine: &Machine,
+        design: &Design,
+        (meets, content): (Meets, Line),
+        lines: u64,
+    ) -> Result<Stores, String> {
+        let node = machine.with_persistence_of(&design.parts)?.node;
+        let persist = node.persist_buffer.ok_or_else(|| format!("'{}' has no persist buffer", design.name))?;
+        let (buffer, look_up) = (persist.buffer, node.clock_mhz.clock().span(Cycles(persist.latency_cycles)));
+        if meets == Meets::FullBuffer && lines <= 2 * u64::from(buffer.entries) {
+            return Err(format!(
+                "the memory has too few lines to fill a persist buffer of {} entries: make it larger, or set fewer \
+                 persistence.entries",
+                buffer.entries
+            ));
+        }
+        if meets == Meets::Entry && buffer.drain_from == 1 {
+            return Err(
+                "the persist buffer drains from its first entry on, so no entry stays for a second store: set a \
+                        higher persistence.drain_from, or more persistence.entries"
+                    .to_owned(),
+            );
+        }
+        let writes_left = if meets == Meets::Overflow { writes_before_overflow(design, lines, &content)? } else { 0 };
+        Ok(Stores { buffer, look_up, meets, content, lines, writes_left })
+    }
+
+    /// Brings the buffer and the counters into the condition that a store to this line meets. No metadata is on the chip
+    /// afterwards.
+    pub fn arrange(self: Rc<Self>, scheme: &Scheme, memory: &Rc<TimedMemory>, line: LineAddr) -> Arrival {
+        let verbs = AtOnce::new(memory);
+        let buffer = PersistBuffer::of(scheme);
+        let entries = persist::PersistBuffer::new(self.buffer);
+        let mut arrival = Arrival { stores: self.clone(), line, entries, leaving: Vec::new() };
+        match self.meets {
+            Meets::NewEntry => {}
+            Meets::Overflow => {
+                make_old(scheme, &verbs, line, &self.content);
+                (0..self.writes_left).for_each(|_| run_now(scheme.write(&verbs, line, &self.content)));
+            }
+            Meets::Entry | Meets::FullBuffer => {
+                for resident in self.residents(line) {
+                    arrival.allocate(resident);
+                    run_now(buffer.accept(&verbs, resident, &self.content));
+                }
+            }
+        }
+        run_now(scheme.flush(&verbs));
+        arrival
+    }
+
+    /// The lines that have an entry when a store to this line arrives.
+    fn residents(&self, line: LineAddr) -> Vec<LineAddr> {
+        if self.meets == Meets::Entry {
+            return vec![line];
+        }
+        let mut random = Random::for_purpose(line.0, PURPOSE);
+        let mut residents = Vec::new();
+        while residents.len() < self.buffer.entries as usize {
+            let other = LineAddr(random.below(self.lines));
+            if other != line && !residents.contains(&other) {
+                residents.push(other);
+            }
+        }
+        residents
+    }
+}
+
+/// A store that is about to come to the buffer.
+pub(super) struct Arrival {
+    stores: Rc<Stores>,
+    line: LineAddr,
+    /// The entries of lines that were stored to before.
+    entries: persist::PersistBuffer,
+    /// Those of them that were chosen to leave, in that order.
+    leaving: Vec<LineAddr>,
+}
+
+impl Arrival {
+    /// The lines whose metadata the store has to wait for: that of the entry that makes room, if one has to, and its own.
+    pub fn lines(&self) -> Vec<LineAddr> {
+        self.leaving.first().copied().into_iter().chain([self.line]).collect()
+    }
+
+    fn allocate(&mut self, line: LineAddr) {
+        self.entries.store(line);
+        self.leaving.extend(std::iter::from_fn(|| self.entries.next_to_drain()));
+    }
+
+    /// Carries out the store, and the drain of its entry behind it. Returns when the buffer has accepted the store, and the
+    /// spans that `explained` does not have.
+    pub async fn carry_out(
+        mut self,
+        scheme: &Scheme,
+        (clock, memory): (&Clock, &Rc<TimedMemory>),
+        explained: &Explained<Timed>,
+    ) -> (Time, Vec<Span>) {
+        let (buffer, line, start) = (PersistBuffer::of(scheme), self.line, clock.now());
+        let found = self.entries.store(line);
+        let reached = start + self.stores.look_up;
+        let (_, mut spans) = join!(clock.sleep_until(reached), self.make_room(found, scheme, memory));
+        spans.push(Span {
+            verb: Verb::LookUp,
+            what: "persist buffer".to_owned(),
+            start,
+            end: reached,
+            waited_for: None,
+            outcome: Some(match found {
+                Finds::Resident => "entry found",
+                Finds::Allocated => "new entry",
+                Finds::Full | Finds::Leaving => "full",
+            }),
+        });
+        buffer.accept(explained, line, &self.stores.content).await;
+        let accepted = clock.now();
+        buffer.drain(explained, line).await;
+        (accepted, spans)
+    }
+
+    /// Drains the entry that leaves first, if the store has found a full buffer; the spans of that.
+    async fn make_room(&mut self, found: Finds, scheme: &Scheme, memory: &Rc<TimedMemory>) -> Vec<Span> {
+        let Some(oldest) = self.leaving.first().copied().filter(|_| found == Finds::Full) else { return Vec::new() };
+        let explained = Explained::new(Timed::new(memory));
+        PersistBuffer::of(scheme).drain(&explained, oldest).await;
+        self.entries.left(oldest);
+        assert_eq!(self.entries.store(self.line), Finds::Allocated, "an entry has left");
+        let of_oldest = |span: Span| Span { what: format!("oldest's {}", span.what), ..span };
+        explained.take_spans().into_iter().map(of_oldest).collect()
+    }
+}
+
+/// Writes all other lines of a line's group, whose counters a long life has brought near their end.
+fn make_old<V: Verbs>(scheme: &Scheme, verbs: &V, line: LineAddr, content: &Line) {
+    run_now(scheme.age(verbs, line, Age::BeforeRenewal));
+    let group = lines_per_group(scheme);
+    let first = line.0 - line.0 % group;
+    let others = (first..first + group).map(LineAddr).filter(|other| *other != line);
+    others.for_each(|other| run_now(scheme.write(verbs, other, content)));
+}
+
+/// How often a line of an old group is written before the write that overflows its counter, found by trying.
+fn writes_before_overflow(design: &Design, lines: u64, content: &Line) -> Result<u64, String> {
+    let scheme = design.parts.build(lines, 1)?;
+    let verbs = Functional::new(scheme.layout().total_lines());
+    let line = LineAddr(0);
+    let overflows = || {
+        let before = scheme.counted().renewals.groups;
+        run_now(scheme.write(&verbs, line, content));
+        scheme.counted().renewals.groups > before
+    };
+    let found = scheme.lines_per_counter_line().and_then(|_| {
+        make_old(&scheme, &verbs, line, content);
+        (0..2 * WRITES_LEFT).find(|_| overflows())
+    });
+    found.ok_or_else(|| {
+        format!(
+            "'{}' has no counters that overflow and are renewed: take 'secpb-cm', or a store that meets something else, with \
+             meets = \"new-entry\"",
+            design.name
+        )
+    })
+}

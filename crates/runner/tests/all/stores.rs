@@ -1,0 +1,149 @@
+//! What a store meets in the persist buffer decides what an explained store waits for: its own early steps, the drain of
+//! another entry, or the renewal of its group.
+
+use casemate_runner::explain::{Explanation, Lines, Meets, Of, OnChip, Scenario, explain};
+use catalogue::Design;
+use protection::design::Fraction;
+use sim::span::{Span, Verb};
+
+/// The schemes, from the one that does nothing early to the one that leaves nothing to the drain.
+const SCHEMES: [&str; 6] = ["secpb-cobcm", "secpb-obcm", "secpb-bcm", "secpb-cm", "secpb-m", "secpb-nogap"];
+/// Two cycles at 4 GHz: what the buffer's look-up takes.
+const LOOK_UP_FS: u64 = 500_000;
+const LINES_OF_GROUP: usize = 64;
+const LINE: Lines = Lines::At(0x1234_5640);
+
+fn explained(design: &Design, on_chip: OnChip, meets: Meets) -> Result<Explanation, String> {
+    let scenario = Scenario { of: Of::Store, on_chip, meets: Some(meets), ..Scenario::default() };
+    explain(&catalogue::machine("secpb-pcm").unwrap(), design, scenario, LINE)
+}
+
+/// One store to a line all of whose metadata is on the chip.
+fn store(design: &str, meets: Meets) -> Explanation {
+    explained(&catalogue::design(design).unwrap(), OnChip::All, meets).unwrap()
+}
+
+/// The store's own pieces of work of a verb, in the order in which they ended.
+fn own(store: &Explanation, verb: Verb) -> Vec<&Span> {
+    let mut spans: Vec<_> = store.spans.iter().filter(|span| span.verb == verb && !is_oldest(span)).collect();
+    spans.sort_by_key(|span| span.end);
+    spans
+}
+
+fn is_oldest(span: &Span) -> bool {
+    span.what.starts_with("oldest's ")
+}
+
+/// How many of a store's pieces of work it has waited for.
+fn waited_for(store: &Explanation) -> usize {
+    store.spans.iter().filter(|span| span.end.as_fs() <= store.latency_fs).count()
+}
+
+#[test]
+fn a_second_store_to_an_entry_does_less_than_the_first_under_each_scheme_with_early_steps() {
+    for design in SCHEMES {
+        let [first, second] = [Meets::NewEntry, Meets::Entry].map(|meets| store(design, meets));
+        if design == "secpb-cobcm" {
+            assert_eq!((first.latency_fs, second.latency_fs), (LOOK_UP_FS, LOOK_UP_FS));
+            continue;
+        }
+        let latencies = (first.latency_fs, second.latency_fs);
+        assert!(latencies.1 < latencies.0 && waited_for(&second) < waited_for(&first), "{design}: {latencies:?}");
+        // The counter, its pad and the root that knows of it serve for all stores of a residency.
+        let early = |verb| own(&second, verb).iter().filter(|span| span.end.as_fs() <= second.latency_fs).count();
+        assert_eq!([Verb::Pad, Verb::Hash, Verb::Complete].map(early), [0, 0, 0], "{design}");
+        // Of what follows the text, the tag alone takes time.
+        assert_eq!(early(Verb::Mac), usize::from(design == "secpb-nogap"), "{design}");
+        assert_eq!(
+            own(&second, Verb::Persist).len(),
+            own(&first, Verb::Persist).len(),
+            "{design}: an entry drains once"
+        );
+    }
+}
+
+#[test]
+fn a_store_that_meets_a_full_buffer_waits_until_the_oldest_entry_has_left() {
+    for design in SCHEMES {
+        let [alone, held] = [Meets::NewEntry, Meets::FullBuffer].map(|meets| store(design, meets));
+        let oldest: Vec<_> = held.spans.iter().filter(|span| is_oldest(span)).collect();
+        let left = oldest.iter().map(|span| span.end.as_fs()).max().unwrap();
+        assert_eq!(oldest.iter().filter(|span| span.verb == Verb::Persist).count(), 3, "{design}: line, counters, tag");
+        assert!(oldest.iter().any(|span| span.start.as_fs() == 0), "{design}: it begins as the store arrives");
+        // On an idle machine an entry takes as long to drain, whether or not another store waits for that.
+        let drain = alone.spans.iter().map(|span| span.end.as_fs()).max().unwrap() - alone.latency_fs;
+        assert_eq!(left, drain, "{design}");
+        let own_work = held.spans.iter().filter(|span| !is_oldest(span) && span.what != "persist buffer");
+        assert!(own_work.clone().count() > 0 && own_work.clone().all(|span| span.start.as_fs() >= left), "{design}");
+        assert_eq!(held.latency_fs, left.max(LOOK_UP_FS) + alone.latency_fs - LOOK_UP_FS, "{design}");
+    }
+}
+
+#[test]
+fn a_store_whose_counter_overflows_completes_its_tuple_and_then_its_group_is_renewed() {
+    for design in SCHEMES {
+        let [usual, renewing] = [Meets::NewEntry, Meets::Overflow].map(|meets| store(design, meets));
+        let data = |store: &Explanation| {
+            own(store, Verb::Persist).into_iter().filter(|span| span.what == "data").cloned().collect::<Vec<_>>()
+        };
+        assert_eq!((data(&usual).len(), data(&renewing).len()), (1, LINES_OF_GROUP), "{design}");
+        assert_eq!(own(&renewing, Verb::Fetch).iter().filter(|span| span.what == "data").count(), LINES_OF_GROUP - 1);
+        let completed = own(&renewing, Verb::Complete)[0].end;
+        let persisted = data(&renewing);
+        assert!(persisted[0].end <= completed && persisted[1..].iter().all(|span| span.start > completed), "{design}");
+        // Where the store counts, it waits for all of that, and nothing is left to a drain; else it waits for none of that.
+        let last = renewing.spans.iter().map(|span| span.end.as_fs()).max().unwrap();
+        let expected = if design == "secpb-cobcm" { LOOK_UP_FS } else { last };
+        assert_eq!(renewing.latency_fs, expected, "{design}");
+    }
+}
+
+#[test]
+fn the_metadata_of_the_entry_and_of_the_line_is_on_the_chip_exactly_if_that_is_chosen() {
+    let design = catalogue::design("secpb-cobcm").unwrap();
+    for (meets, own_lines, oldest_lines) in
+        [(Meets::NewEntry, 8, 0), (Meets::Entry, 8, 0), (Meets::FullBuffer, 8, 8), (Meets::Overflow, 8, 0)]
+    {
+        let fetched = |on_chip| {
+            let store = explained(&design, on_chip, meets).unwrap();
+            let of_line = |span: &&Span| span.verb == Verb::Fetch && !span.what.ends_with("data");
+            let (of_oldest, own): (Vec<_>, Vec<_>) = store
+                .spans
+                .iter()
+                .filter(of_line)
+                .map(|span| span.what.clone())
+                .partition(|what| what.starts_with("oldest's"));
+            (own.len(), of_oldest.len())
+        };
+        // The other lines of tags of a group that is renewed are on the chip in neither case.
+        let of_group = if meets == Meets::Overflow { LINES_OF_GROUP / 8 - 1 } else { 0 };
+        assert_eq!(fetched(OnChip::Nothing), (own_lines + of_group, oldest_lines), "{meets:?}");
+        assert_eq!(fetched(OnChip::All), (of_group, 0), "{meets:?}");
+    }
+}
+
+#[test]
+fn an_explained_store_is_the_same_each_time() {
+    for meets in [Meets::FullBuffer, Meets::Overflow] {
+        assert_eq!(store("secpb-bcm", meets), store("secpb-bcm", meets));
+    }
+}
+
+#[test]
+fn what_no_access_of_a_design_can_meet_is_refused_with_the_nearest_choice() {
+    let of = |of, design: &str| {
+        let scenario = Scenario { of, meets: Some(Meets::Entry), ..Scenario::default() };
+        let machine = catalogue::machine("secpb-pcm").unwrap();
+        explain(&machine, &catalogue::design(design).unwrap(), scenario, LINE).unwrap_err()
+    };
+    assert!(of(Of::Read, "secpb-cm").contains("explain a store, with of = \"store\""));
+    assert!(of(Of::Write, "sc64-bmt").contains("explain a store, with of = \"store\""));
+    assert!(of(Of::Store, "plp-sp").contains("take 'secpb-cm'"));
+    let refused = |design: &Design, meets| explained(design, OnChip::Nothing, meets).unwrap_err();
+    assert!(refused(&catalogue::design("bbb").unwrap(), Meets::Overflow).contains("take 'secpb-cm'"));
+    let mut leaving = catalogue::design("secpb-cm").unwrap();
+    let persistence = &mut leaving.parts.persistence;
+    (persistence.entries, persistence.drain_from, persistence.drain_to) =
+        (1, Fraction::thousandths(1000), Fraction::thousandths(0));
+    assert!(refused(&leaving, Meets::Entry).contains("no entry stays for a second store"));
+}

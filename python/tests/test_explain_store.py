@@ -1,0 +1,88 @@
+"""`casemate explain --of store --meets`: what a store meets in the persist buffer."""
+
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from casemate import Store, api
+from casemate.results.explain import Explanation, Span
+from casemate.timeline_rows import MOST_ALIKE, rows
+from conftest import Casemate
+
+LINE = 0x12345640
+
+
+def store(design: str, **chosen: Any) -> Explanation:
+    return api.explain(design, Store(address=LINE, on_chip="all", **chosen))
+
+
+def test_a_store_meets_a_new_entry_unless_another_choice_is_made(casemate: Casemate) -> None:
+    ask = ("explain", "secpb-cm", "--of", "store", "--address", hex(LINE), "--json")
+    usual, chosen = casemate(*ask).json(), casemate(*ask, "--meets", "new-entry").json()
+    assert usual == chosen
+    jsonschema.validate(chosen, casemate("schema", "explain").json())
+    assert chosen["explanations"][0]["scenario"]["meets"] == "new-entry"
+    assert casemate("explain", "secpb-cm", "--json").json()["explanations"][0]["scenario"]["meets"] is None
+
+
+@pytest.mark.parametrize("design", ["secpb-obcm", "secpb-bcm", "secpb-cm", "secpb-m", "secpb-nogap"])
+def test_a_second_store_is_accepted_sooner_than_the_first_and_a_full_buffer_holds_it_longer(design: str) -> None:
+    first, second, held = (store(design, meets=meets) for meets in ("new-entry", "entry", "full-buffer"))
+    assert second.latency_fs < first.latency_fs < held.latency_fs
+    drained = max(span.end for span in held.spans if span.what.startswith("oldest's "))
+    assert drained <= held.latency_fs
+
+
+def test_each_condition_is_told_on_the_terminal_and_in_the_picture(casemate: Casemate, tmp_path: Path) -> None:
+    for meets, heading, legend in (
+        ("new-entry", "one store, room for a new entry", "its early steps are done; a drain follows"),
+        ("entry", "one store, its line has an entry", "an earlier store has allocated the entry"),
+        ("full-buffer", "one store, the persist buffer is full", "oldest's: of the entry that leaves first"),
+        ("overflow", "one store, its counter overflows", "the other lines of its group encrypted anew"),
+    ):
+        ask = ("explain", "secpb-cm", "--of", "store", "--address", hex(LINE), "--meets", meets)
+        said = casemate(*ask, "--svg", "store.svg")
+        assert said.code == 0, said.err
+        assert heading in said.out
+        assert legend in said.out
+        assert max(len(line) for line in said.out.splitlines()[1:]) <= 100
+        assert heading.removeprefix("one store, ") in (tmp_path / "store.svg").read_text()
+
+
+def test_the_pieces_of_a_renewed_group_share_rows_and_none_is_left_out() -> None:
+    overflow = store("secpb-cm", meets="overflow")
+    drawn = rows(overflow)
+    assert len(drawn) < 80 < len(overflow.spans)
+    pieces: list[Span] = [span for row in drawn for span in row.spans]
+    assert sorted(map(repr, pieces)) == sorted(map(repr, overflow.spans))
+    by_title = {row.title: row for row in drawn if len(row.spans) > 1}
+    assert by_title["fetch data"].note == "63 times"
+    assert by_title["persist data"].note == "64 times"
+    assert all(len(row.spans) > MOST_ALIKE for row in by_title.values())
+    assert all(len(row.spans) == 1 for row in rows(store("secpb-cm")))
+
+
+def test_a_late_counter_overflows_in_the_drain_and_an_early_one_as_the_store_enters() -> None:
+    late, early = (store(design, meets="overflow") for design in ("secpb-cobcm", "secpb-cm"))
+    assert late.continues()
+    assert late.latency_ns == 0.5
+    assert not early.continues()
+
+
+@pytest.mark.parametrize(
+    ("design", "wrong", "expected"),
+    [
+        ("secpb-cm", ("--meets", "entry"), "to which no read comes: add --of store"),
+        ("sc64-bmt", ("--of", "write", "--meets", "entry"), "to which no write comes: add --of store"),
+        ("plp-sp", ("--of", "store", "--meets", "entry"), "'plp-sp' has no persist buffer"),
+        ("bbb", ("--of", "store", "--meets", "overflow"), "'bbb' has no counters that overflow and are renewed: take"),
+        ("secpb-cm", ("--of", "store", "--meets", "full"), "'full' is not one of 'new-entry', 'entry', 'full-buffer'"),
+        ("secpb-cm", ("--layout", "--meets", "entry"), "--value, --of and --meets are for timelines"),
+    ],
+)
+def test_what_cannot_be_met_is_one_line(casemate: Casemate, design: str, wrong: tuple[str, ...], expected: str) -> None:
+    said = casemate("explain", design, *wrong)
+    assert said.code == 2
+    assert expected in said.err
+    assert said.out == ""
