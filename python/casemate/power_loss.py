@@ -22,13 +22,18 @@ class LossOptions:
 
     at: str = "random"
     """When: after so many instructions of all cores together (`"1.5M"`), at a simulated time (`"20us"`), or `"random"`,
-    at an event of the run that the seed draws. A program that ends before loses it at its end."""
+    at an event of the run that the seed draws, for which it is run as a whole once more. A program that ends before
+    loses it at its end."""
     losses: int = 1
-    """How many losses, each of a machine of its own with the next seed."""
+    """How many losses, each of a machine of its own with the next seed. A program of this computer runs anew for each,
+    without standard input."""
     run: RunOptions = field(default_factory=RunOptions)
     """How the programs are run; all in detail, without a warm-up, and without files beside it."""
     battery: str | None = None
     """What the battery holds, as in `"1.7mJ"`: it dies at the operation that takes more. Nothing if it always lasts."""
+
+    def __post_init__(self) -> None:
+        asked.check(self)
 
     def asked(self) -> dict[str, Any]:
         """The request in the form of the laboratory. Raises `CasemateError` if it makes no sense."""

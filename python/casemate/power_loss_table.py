@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from casemate import amounts
+from casemate import amounts, interruption
 from casemate.results.power_loss import Mismatch, PowerLoss, PowerLosses
 
 TOLD = 10
@@ -18,18 +18,24 @@ def power_loss_table(results: PowerLosses, title: str) -> RenderableType:
     """What losses of power came to."""
     table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="bold")
     table.add_column("design")
-    for column in ("losses", "stores accepted", "lines on battery", "battery", "lines compared", "wrong"):
+    for column in ("losses", "stores accepted", "lines on battery", "battery needed", "lines compared", "losing"):
         table.add_column(column, justify="right")
     for design, machine in dict.fromkeys((loss.design, loss.machine) for loss in results.losses):
         of = [loss for loss in results.losses if (loss.design, loss.machine) == (design, machine)]
         table.add_row(f"{design} on {machine}", *_cells(of))
+    return Group(table, *_mismatches(results.losses), *_verdict(results))
+
+
+def _verdict(results: PowerLosses) -> Iterator[Text]:
     wrong = sum(not loss.passed for loss in results.losses)
-    verdict = (
-        Text(f"{wrong} of {len(results.losses)} losses of power lost something", style="bold red")
-        if wrong
-        else Text("Memory came back with exactly what had been accepted.", style="green")
-    )
-    return Group(table, *_mismatches(results.losses), verdict)
+    if results.idle:
+        yield Text(f"Nothing was compared under {', '.join(results.idle)}: no line was in memory yet.", style="yellow")
+    if results.interrupted:
+        yield Text(f"Stopped by {interruption.cause()}: the losses are those before that.", style="yellow")
+    if wrong:
+        yield Text(f"{wrong} of {len(results.losses)} losses of power lost something", style="bold red")
+    elif not results.idle:
+        yield Text("Memory came back with exactly what had been accepted.", style="green")
 
 
 def _cells(losses: Sequence[PowerLoss]) -> list[str | Text]:
@@ -48,12 +54,18 @@ def _cells(losses: Sequence[PowerLoss]) -> list[str | Text]:
 def _mismatches(losses: Sequence[PowerLoss]) -> Iterator[Text]:
     told = [(loss, mismatch) for loss in losses for mismatch in loss.mismatches]
     for loss, mismatch in told[:TOLD]:
-        yield Text(f"{loss.design}, seed {loss.seed}, {loss.at.time_fs / 1e9:.3f} us: {_words(mismatch)}", style="red")
+        yield Text(f"{loss.design}, seed {loss.seed}, {_when(loss)}: {_words(mismatch)}", style="red")
     if len(told) > TOLD:
         yield Text(f"... and {len(told) - TOLD:,} more (--json has them)", style="red")
     for loss in losses:
         if loss.pad_used_twice:
             yield Text(f"{loss.design}, seed {loss.seed}: a pad hid two texts", style="red")
+
+
+def _when(loss: PowerLoss) -> str:
+    dead = loss.battery.died_after if loss.battery else None
+    died = "" if dead is None else f", battery dead after {amounts.counted(dead, 'operation')}"
+    return f"{loss.at.time_fs / 1e9:.3f} us{died}"
 
 
 def _words(mismatch: Mismatch) -> str:

@@ -361,8 +361,8 @@ impl StoreLog {
         Surviving { held, under_way, from_outside }
     }
 
-    /// The changes from outside before which nothing comes.
+    /// The changes from outside that have not come yet: memory may boot with their content before.
     fn next_from_outside(&self) -> impl Iterator<Item = &Store> {
-        self.waiting.iter().flat_map(|waiting| waiting.iter().take_while(|next| next.from_outside))
+        self.waiting.iter().flatten().filter(|next| next.from_outside)
     }
 }

@@ -269,9 +269,11 @@ def command(
 
     columns = [name if len(on) == 1 else f"{name} on {machine}" for machine in on for name in names]
     title = f"Running {title} on {', '.join(on)} under {', '.join(names)}"
+    # A program runs anew for each loss of power, and could read its input once.
+    stdin: Literal["inherit", "discard"] = "discard" if loss else "inherit"
     stored = [Trace(path, persistent) for path in traces]
     several: list[Repeatable] = [*(BuiltIn(name, settings) for name in workloads), *stored] * copies
-    live = Program(program, skip=skip, region=region, persistent=persistent, stdin="inherit", output=output)
+    live = Program(program, skip=skip, region=region, persistent=persistent, stdin=stdin, output=output)
     asked = RunOptions(
         limit=limit,
         warm_up=warm_up,

@@ -34,6 +34,7 @@ from casemate.results.hardware import Area, CoreCost, EnergyOfLine, Fpga, Hardwa
 from casemate.results.imported import ImportedKey, ImportedMachine
 from casemate.results.intervals import Interval
 from casemate.results.origin import Origin, Recording, Totals, TraceInfo
+from casemate.results.power_loss import Mismatch, PowerLoss, PowerLosses
 from casemate.results.predicted import Predicted, Speculation
 from casemate.results.reproduce import Reproduction
 from casemate.results.run import Configuration, Failure, Record, RunResults
@@ -89,10 +90,13 @@ __all__ = [
     "Listing",
     "Loss",
     "Machine",
+    "Mismatch",
     "OnChip",
     "Operations",
     "Origin",
     "Outcome",
+    "PowerLoss",
+    "PowerLosses",
     "Predicted",
     "ProgramReport",
     "Protection",

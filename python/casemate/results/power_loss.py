@@ -123,7 +123,14 @@ class PowerLosses(Result):
     passed: bool
     """Whether nothing was wrong after any of them."""
 
+    @property
+    def idle(self) -> tuple[str, ...]:
+        """The designs of which no loss had anything to compare."""
+        compared = {loss.design for loss in self.losses if loss.lines_compared}
+        return tuple(dict.fromkeys(loss.design for loss in self.losses if loss.design not in compared))
+
     def brief(self) -> str:
         """How many there were and how many lost something."""
         losing = sum(not loss.passed for loss in self.losses)
-        return f"{len(self.losses)} losses of power, {losing} of which lost something"
+        what = "loss" if len(self.losses) == 1 else "losses"
+        return f"{len(self.losses)} {what} of power, {losing} of which lost something"
