@@ -55,8 +55,9 @@ def options(command: Callable[..., int]) -> Callable[..., int]:
         metavar="AT",
         callback=_is_moment,
         help="Cut the power of the whole machine, after so many instructions of all cores (1.5M), at a simulated time "
-        "(20us) or at a random moment, or when the program ends if that is sooner; let the battery work if the design has one, recover, and compare all of memory with the "
-        "program's accepted stores.  [default designs: plp-sp, secure-eadr]",
+        "(20us) or at a random moment, or when the program ends if that is sooner; let the battery work if the design "
+        "has one, recover, and compare all of memory with the program's accepted stores.  [default designs: plp-sp, "
+        "secure-eadr]",
     )
     @click.option(
         "--losses",
