@@ -12,6 +12,13 @@ class MemoryRefused(Result):
     """What it reported."""
 
 
+class FalseAlarm(Result):
+    """The machine took something for tampering, and nobody had tampered."""
+
+    false_alarm: str = Field(alias="false-alarm")
+    """What it reported."""
+
+
 class WrongByte(Result):
     """A byte of a line that is not what was stored."""
 
@@ -45,9 +52,9 @@ class Mismatch(Result):
     """The address of the instruction that stored."""
     address: int | None
     """The address that it stored to, as the program has it."""
-    wrong: MemoryRefused | ByteDiffers | str
-    """What is wrong: a refused memory or a byte, or one of refused (the line), overtaken (a store is there, and one
-    before it is not), never-accepted and accepted-early."""
+    wrong: MemoryRefused | FalseAlarm | ByteDiffers | str
+    """What is wrong: a refused memory, a false alarm or a byte, or one of refused (the line), overtaken (a store is
+    there, and one before it is not), never-accepted and accepted-early."""
     words: str
     """The same in words."""
 

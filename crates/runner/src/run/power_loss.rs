@@ -174,6 +174,8 @@ pub fn lose_power<S: Source + 'static>(
     let persistent = super::programs::persistent(&sources);
     let mut bench = begin(options, sources)?;
     run_to(&mut bench, loss.at, watch)?;
+    let origins = bench.origins();
+    super::programs::check_mapped(origins.iter().zip(bench.fed()), &options.design)?;
     let clock = bench.executor.clock().clone();
     let at = Moment {
         time_fs: clock.now().as_fs(),
@@ -193,6 +195,7 @@ pub fn lose_power<S: Source + 'static>(
     let Some(log) = shadow.log() else { return Err(RunError::PowerLoss("no account of stores was kept".into())) };
     let recovered = Recovered::of(options, &memory)?;
     let mut judge = Judge::new(&options.design.parts, log, persistent);
+    judge.alarm(meters.chip.fault_reported());
     judge.acceptance(Time::from_fs(at.time_fs));
     judge.first_session(&recovered);
     judge.second_session(options, &recovered)?;
@@ -236,6 +239,7 @@ fn run_to<S: Source + 'static>(
             At::Time(time) => clock.now() >= time,
             At::Events(count) => clock.event_count() >= count,
         };
+        // An alarm is a result.
         stop || is_then || chip.fault_reported().is_some() || ends.is_over()
     });
     if stop {

@@ -21,9 +21,9 @@ impl Fit {
     }
 }
 
-/// The place of a line of which no number fits, if there is one. `cores` is how many there are.
-pub(super) fn first_without(fits: &[Fit], cores: usize) -> Option<usize> {
-    let mut there = vec![0; cores];
+/// The place of a line of which no number fits, if there is one. Of each core so many stores are `there` for certain: the one before
+/// that number is.
+pub(super) fn first_without(fits: &[Fit], mut there: Vec<u64>) -> Option<usize> {
     loop {
         let mut is_stable = true;
         for (place, fit) in fits.iter().enumerate() {

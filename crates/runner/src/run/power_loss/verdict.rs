@@ -5,6 +5,7 @@ use super::recovery::Recovered;
 use crate::run::{RunError, RunOptions};
 use chip::store_log::{Held, Store, StoreLog, Surviving};
 use protection::design::Parts;
+use protection::verbs::Fault;
 use serde::Serialize;
 use std::fmt::{self, Display, Formatter};
 use units::random::Random;
@@ -37,6 +38,8 @@ pub enum Wrong {
     },
     /// A store is there, and one before it in the program of its core is not.
     Overtaken,
+    /// The machine took something for tampering, and nobody has tampered.
+    FalseAlarm(String),
     /// A store had come to where stores are accepted, and never was.
     NeverAccepted,
     /// A store was accepted before one that comes first in its program.
@@ -52,6 +55,7 @@ impl Display for Wrong {
                 write!(f, "byte {offset} is {found:#04x}: expected {expected:#04x}")
             }
             Wrong::Overtaken => f.write_str("it is there, and a store before it is not"),
+            Wrong::FalseAlarm(fault) => write!(f, "the machine alarmed, though nobody tampered: {fault}"),
             Wrong::NeverAccepted => f.write_str("its core went on, and it was never accepted"),
             Wrong::AcceptedEarly => f.write_str("it was accepted before one that comes first"),
         }
@@ -132,6 +136,13 @@ impl<'a> Judge<'a> {
         }
     }
 
+    /// Whether the machine has taken something for tampering.
+    pub fn alarm(&mut self, fault: Option<Fault>) {
+        if let Some(fault) = fault {
+            self.tell(Mismatch::new(1, None, None, Wrong::FalseAlarm(fault.to_string())));
+        }
+    }
+
     /// Whether stores were accepted in order, and all that had come when power failed.
     pub fn acceptance(&mut self, failed: Time) {
         let log = self.log;
@@ -152,13 +163,17 @@ impl<'a> Judge<'a> {
             return;
         }
         let mut fits = Vec::new();
+        let mut there = vec![0; self.log.counts().count()];
         for (line, surviving) in self.log.surviving() {
+            if let Some(last) = surviving.held.last() {
+                there[last.core] = there[last.core].max(last.number + 1);
+            }
             if self.persistent.is_all() || surviving.is_stored_to() {
                 fits.extend(self.line(recovered, line, surviving));
             }
         }
         if self.parts.persistence.takes_each_store()
-            && let Some(place) = first_without(&fits, self.log.counts().count())
+            && let Some(place) = first_without(&fits, there)
         {
             let store = fits[place].stores.last().cloned();
             let line = store.as_ref().map(|store| store.line);
