@@ -106,15 +106,14 @@ fn what_a_battery_took_to_memory_comes_back_loss_after_loss() {
 #[test]
 fn a_machine_that_loses_power_before_it_has_stored_anything_is_not_refused_then_or_later() {
     let parts = in_caches();
-    let (mut now, mut fault) = (Powered::on(&parts), None);
-    for _ in 0..3 {
-        now.loses_power(&[]);
-        (now, fault) = Powered::again(&parts, &now.image(), &now.memory().registers());
+    let again = |before: &Powered, dirty: &[(u64, u8)]| {
+        before.loses_power(dirty);
+        let (after, fault) = Powered::again(&parts, &before.image(), &before.memory().registers());
         assert_eq!(fault, None);
-    }
-    now.loses_power(&[(3, 7)]);
-    (now, fault) = Powered::again(&parts, &now.image(), &now.memory().registers());
-    assert_eq!((fault, now.read(3)), (None, Ok([7; 64])));
+        after
+    };
+    let later = (0..3).fold(Powered::on(&parts), |before, _| again(&before, &[]));
+    assert_eq!(again(&later, &[(3, 7)]).read(3), Ok([7; 64]));
 }
 
 #[test]
