@@ -12,6 +12,7 @@ Examples:
   casemate schema cost engine             what `casemate cost engine --json` prints
   casemate schema reproduce gcm           what a study without runs prints
   casemate schema result > record.json    the form of the files that `casemate run --output` writes
+  casemate schema power loss              what `casemate run --power-loss AT --json` prints
 
 \b
 There are schemas of:
