@@ -35,49 +35,54 @@ pub struct Store {
     order: u64,
 }
 
+/// A line of which some bytes are known.
+#[derive(Clone, Debug)]
+struct Known {
+    bytes: Line,
+    known: u64,
+}
+
+impl Known {
+    fn nothing() -> Known {
+        Known { bytes: ZERO_LINE, known: 0 }
+    }
+
+    fn has(&self, place: usize) -> bool {
+        self.known >> place & 1 == 1
+    }
+
+    fn set(&mut self, place: usize, byte: u8) {
+        self.bytes[place] = byte;
+        self.known |= 1 << place;
+    }
+
+    /// The first byte in which this differs, if one is known to.
+    fn first_other(&self, content: &Line) -> Option<usize> {
+        (0..LINE_BYTES).find(|place| self.has(*place) && self.bytes[*place] != content[*place])
+    }
+}
+
 /// What a line holds for certain, byte by byte.
 #[derive(Clone, Debug)]
 pub struct Held {
-    bytes: Line,
-    known: u64,
+    content: Known,
     /// The store that made each byte, by order from 1; 0 if none has.
     made: Box<[u64; LINE_BYTES]>,
     /// The latest store of a program that it holds.
     last: Option<Store>,
 }
 
-/// What a program has made of a line, as far as that is known.
-struct Executed {
-    bytes: Line,
-    known: u64,
-}
-
-impl Executed {
-    fn take(&mut self, range: &Range<usize>, bytes: &Line) {
-        self.bytes[range.clone()].copy_from_slice(&bytes[range.clone()]);
-        range.clone().for_each(|place| self.known |= 1 << place);
-    }
-
-    /// Takes in what the program sees of it; whether nothing that was known is another.
-    fn see(&mut self, content: &Line) -> bool {
-        let is_as_before =
-            (0..LINE_BYTES).all(|place| self.known >> place & 1 == 0 || self.bytes[place] == content[place]);
-        (self.bytes, self.known) = (*content, u64::MAX);
-        is_as_before
-    }
-}
-
 impl Held {
     fn nothing() -> Held {
-        Held { bytes: ZERO_LINE, known: 0, made: Box::new([0; LINE_BYTES]), last: None }
+        Held { content: Known::nothing(), made: Box::new([0; LINE_BYTES]), last: None }
     }
 
     /// A store takes effect, but where a later one has the last word.
     pub fn take(&mut self, store: &Store) {
         for place in store.range.clone() {
             if self.made[place] < store.order {
-                (self.bytes[place], self.made[place]) = (store.bytes[place], store.order);
-                self.known |= 1 << place;
+                self.made[place] = store.order;
+                self.content.set(place, store.bytes[place]);
             }
         }
         let is_later = self.last.as_ref().is_none_or(|last| last.order < store.order);
@@ -88,20 +93,21 @@ impl Held {
 
     /// The program shows bytes that nothing was known of: they were there all the time.
     fn fill(&mut self, content: &Line) {
-        let unknown = (0..LINE_BYTES).filter(|place| self.known >> place & 1 == 0);
-        unknown.for_each(|place| self.bytes[place] = content[place]);
-        self.known = u64::MAX;
+        for (place, byte) in content.iter().enumerate() {
+            if !self.content.has(place) {
+                self.content.set(place, *byte);
+            }
+        }
     }
 
     /// Whether memory may have returned this.
     pub fn fits(&self, found: &Line) -> bool {
-        (0..LINE_BYTES).all(|place| self.known >> place & 1 == 0 || self.bytes[place] == found[place])
+        self.content.first_other(found).is_none()
     }
 
     /// The first byte that memory should not have returned, if there is one, and what it should have been.
     pub fn first_wrong(&self, found: &Line) -> Option<(usize, u8)> {
-        let is_wrong = |place: &usize| self.known >> place & 1 == 1 && self.bytes[*place] != found[*place];
-        (0..LINE_BYTES).find(is_wrong).map(|place| (place, self.bytes[place]))
+        self.content.first_other(found).map(|place| (place, self.content.bytes[place]))
     }
 
     /// The latest store that it holds, if a program has stored to it.
@@ -165,7 +171,7 @@ pub struct StoreLog {
     /// The pieces of the store that is just noted.
     pieces: Vec<Piece>,
     /// What the programs' stores have made of each line.
-    executed: FxHashMap<LineAddr, Executed>,
+    executed: FxHashMap<LineAddr, Known>,
     durable: FxHashMap<LineAddr, Held>,
     under_way: FxHashMap<LineAddr, UnderWay>,
     guessed: FxHashSet<LineAddr>,
@@ -196,7 +202,8 @@ impl StoreLog {
     /// The program of a core is about to see this content of a line.
     pub(crate) fn told(&mut self, core: usize, line: LineAddr, content: &Line) {
         self.durable.entry(line).or_insert_with(Held::nothing).fill(content);
-        if self.executed_of(line).see(content) {
+        let seen = self.executed.insert(line, Known { bytes: *content, known: u64::MAX });
+        if seen.is_none_or(|executed| executed.first_other(content).is_none()) {
             return;
         }
         self.order += 1;
@@ -214,10 +221,6 @@ impl StoreLog {
             order: self.order,
         };
         self.waiting[core].push_back(change);
-    }
-
-    fn executed_of(&mut self, line: LineAddr) -> &mut Executed {
-        self.executed.entry(line).or_insert(Executed { bytes: ZERO_LINE, known: 0 })
     }
 
     /// Eight bytes or fewer of the store that a core's program makes now, as recorded.
@@ -252,7 +255,8 @@ impl StoreLog {
         let range = if begin < end { begin..end } else { 0..0 };
         let (pc, address) = at;
         let store = Store { core, number, pc, address, line, from_outside: false, range, bytes, order: self.order };
-        self.executed_of(line).take(&store.range, &store.bytes);
+        let executed = self.executed.entry(line).or_insert_with(Known::nothing);
+        store.range.clone().for_each(|place| executed.set(place, store.bytes[place]));
         self.waiting[core].push_back(store);
     }
 

@@ -44,13 +44,22 @@ impl<T> WorkQueue<T> {
 
     /// Takes the first item that no other task has, waiting for one and for its time.
     pub fn next(&self) -> impl Future<Output = T> + '_ {
+        self.take(|_, item| item)
+    }
+
+    /// The same with the time at which it was to begin.
+    pub fn next_with_time(&self) -> impl Future<Output = (Time, T)> + '_ {
+        self.take(|at, item| (at, item))
+    }
+
+    fn take<R>(&self, of: impl Fn(Time, T) -> R) -> impl Future<Output = R> {
         let mut seat = None;
         poll_fn(move |_| {
             let desk = *seat.get_or_insert_with(|| self.sit_down());
             let mut desks = self.desks.borrow_mut();
             match desks[desk] {
                 Some((at, _)) if at <= self.clock.now() => {
-                    desks.remove(desk).map_or(Poll::Pending, |(_, item)| Poll::Ready(item))
+                    desks.remove(desk).map_or(Poll::Pending, |(at, item)| Poll::Ready(of(at, item)))
                 }
                 _ => Poll::Pending,
             }

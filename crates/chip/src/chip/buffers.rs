@@ -29,8 +29,7 @@ pub(crate) enum Work {
 
 /// One core's buffer.
 struct OfCore {
-    /// With the time at which each comes.
-    work: WorkQueue<(Time, Work)>,
+    work: WorkQueue<Work>,
     /// Stores that were not accepted, and entries that have not left.
     under_way: Cell<usize>,
 }
@@ -56,7 +55,7 @@ impl Buffers {
     fn push(&self, core: usize, at: Time, work: Work) {
         let OfCore { work: queue, under_way } = &self.cores[core];
         under_way.set(under_way.get() + 1);
-        queue.push(at, (at, work));
+        queue.push(at, work);
     }
 
     /// Takes up what a core's node asks for.
@@ -163,11 +162,7 @@ impl Chip {
     /// What comes next to a core's buffer; never anything if there are no buffers.
     pub(crate) async fn next_for_buffer(&self, core: usize) -> Work {
         let Some(buffers) = &self.buffers else { return std::future::pending().await };
-        let (at, work) = buffers.cores[core].work.next().await;
-        if self.has_failed_before(at) {
-            return std::future::pending().await;
-        }
-        work
+        self.next_with_power(&buffers.cores[core].work).await
     }
 
     /// Something that came to a core's buffer is done. The core goes on: it may wait for that.
@@ -195,12 +190,15 @@ impl Chip {
     /// A persist buffer takes the next store of its core, which is to this line: what that holds from here on, and memory has to
     /// return.
     pub(crate) fn accept(&self, core: usize, line: LineAddr) -> Line {
-        let mut shadow = self.shadow.borrow_mut();
-        let content = shadow.accept(core, line);
-        shadow.taken(line, &content);
-        drop(shadow);
-        self.note(|log| log.accept(core, line));
+        let content = self.next_store(core, line);
+        self.shadow.borrow_mut().taken(line, &content);
         content
+    }
+
+    /// The next store of a core, which is to this line, has taken effect where it is accepted: what the line holds then.
+    pub(super) fn next_store(&self, core: usize, line: LineAddr) -> Line {
+        self.note(|log| log.accept(core, line));
+        self.shadow.borrow_mut().accept(core, line)
     }
 
     /// The line that changes from outside next in the order of a core's program, after its stores that were accepted.

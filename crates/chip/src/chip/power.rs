@@ -12,14 +12,11 @@ use sim::resource::WorkQueue;
 use std::cell::Cell;
 use units::{Line, LineAddr, Time};
 
-/// The stores that one core's L1D has had, and when each left the store queue.
-type Written = WorkQueue<(Time, LineAddr)>;
-
 /// Whether there is power, and the stores that L1D has had, where a loss of power has to find them.
 pub(super) struct Power {
     failed: Cell<Option<Time>>,
-    /// By core.
-    written: Option<Box<[Written]>>,
+    /// By core: the lines of these stores, each from when it left the store queue.
+    written: Option<Box<[WorkQueue<LineAddr>]>>,
 }
 
 impl Power {
@@ -40,9 +37,13 @@ impl Chip {
         self.power.failed.get().is_none()
     }
 
-    /// Whether power has failed before that time.
-    pub(crate) fn has_failed_before(&self, at: Time) -> bool {
-        self.power.failed.get().is_some_and(|failed| failed < at)
+    /// What comes next to a queue; never anything that comes after power has failed.
+    pub(super) async fn next_with_power<T>(&self, queue: &WorkQueue<T>) -> T {
+        let (at, item) = queue.next_with_time().await;
+        if self.power.failed.get().is_some_and(|failed| failed < at) {
+            return std::future::pending().await;
+        }
+        item
     }
 
     /// Takes up the stores that a core's L1D has had, now that its node was called.
@@ -51,25 +52,20 @@ impl Chip {
         let stores = self.cores.nodes()[core].borrow_mut().take_written_stores();
         for (at, line) in stores {
             self.note(|log| log.came(core, at, true));
-            queues[core].push(at, (at, line));
+            queues[core].push(at, line);
         }
     }
 
     /// The next store that a core's caches have; never any if nobody asked for them.
     pub(crate) async fn next_written(&self, core: usize) -> LineAddr {
         let Some(queues) = &self.power.written else { return std::future::pending().await };
-        let (at, line) = queues[core].next().await;
-        if self.has_failed_before(at) {
-            return std::future::pending().await;
-        }
-        line
+        self.next_with_power(&queues[core]).await
     }
 
     /// The caches of a core have its next store, which is to this line.
     pub(crate) fn accept_in_caches(&self, core: usize, line: LineAddr) {
         self.let_changes_in(core);
-        self.shadow.borrow_mut().accept(core, line);
-        self.note(|log| log.accept(core, line));
+        self.next_store(core, line);
         self.let_changes_in(core);
     }
 

@@ -101,14 +101,6 @@ impl Persisted {
         Some(content)
     }
 
-    /// Lines whose stores were accepted, and that have not left for memory since, in order.
-    fn resident(&self) -> Vec<LineAddr> {
-        let resident = self.lines.iter().filter(|(_, kept)| kept.resident).map(|(line, _)| *line);
-        let mut lines: Vec<LineAddr> = resident.collect();
-        lines.sort_unstable();
-        lines
-    }
-
     /// Memory returned a line.
     pub(super) fn filled(&mut self, line: LineAddr, content: &Line) {
         if let Some(kept) = self.lines.get_mut(&line) {
@@ -241,9 +233,10 @@ pub(super) fn remember_before(shadow: &mut Shadow, line: LineAddr) {
     }
 }
 
-/// Lines whose stores were accepted, and that have not left for memory since, in order.
-pub(crate) fn resident(shadow: &Shadow) -> Vec<LineAddr> {
-    shadow.persisted.as_ref().map_or_else(Vec::new, Persisted::resident)
+/// Lines whose stores were accepted, and that have not left for memory since, in no order.
+pub(crate) fn resident(shadow: &Shadow) -> impl Iterator<Item = LineAddr> {
+    let kept = shadow.persisted.iter().flat_map(|persisted| &persisted.lines);
+    kept.filter(|(_, kept)| kept.resident).map(|(line, _)| *line)
 }
 
 /// Whether stores to a line were accepted that have not left for memory since.
