@@ -1,6 +1,10 @@
 //! What a machine that drains does, counted as its scheme asks for it.
 
+use crate::closed_form::moved;
 use crate::operations::{Moved, Operations};
+use crate::profile::Profile;
+use crate::scheme::Scheme;
+use protection::design::{Parts, Point};
 use protection::execution::{Keep, Operation, Piece};
 use protection::verbs::{Purpose, Role, Slot};
 use std::cell::{Cell, RefCell};
@@ -29,7 +33,7 @@ pub fn work(operation: &Operation, moved: Operations) -> Operations {
 }
 
 /// Counts operations, and keeps nothing else of them.
-pub(crate) struct Tally {
+pub struct Tally {
     moved: Operations,
     /// What lines of data take along by their slots, if they do not all take the same; all others come from the controller.
     origins: RefCell<Option<BTreeMap<Slot, Operations>>>,
@@ -40,6 +44,16 @@ impl Tally {
     /// Nothing so far, where a line of data takes this along from its entry.
     pub fn new(moved: Operations) -> Tally {
         Tally { moved, origins: RefCell::default(), counted: Cell::default() }
+    }
+
+    /// Nothing so far, of a design by a profile. A line of durable caches takes the way from the last-level cache, the longest,
+    /// whichever cache has it.
+    pub fn of(parts: &Parts, profile: &Profile) -> Tally {
+        let from_l3 = Moved { from_l3_bits: LINE_BITS, ..Moved::default() };
+        Tally::new(match parts.persistence.point {
+            Point::Caches => Operations { moved: from_l3, ..Operations::default() },
+            Point::Buffer | Point::Controller => moved(Scheme::of(parts.persistence.early), &profile.entry),
+        })
     }
 
     /// Only what is written to these slots comes from the buffer; other lines of data come from the controller.
@@ -58,6 +72,11 @@ impl Tally {
         let from_controller = Operations { moved, ..Operations::default() };
         let origins = self.origins.borrow();
         origins.as_ref().map_or(self.moved, |origins| *origins.get(&slot).unwrap_or(&from_controller))
+    }
+
+    /// What was counted so far.
+    pub fn counted(&self) -> Operations {
+        self.counted.get()
     }
 
     /// What was counted; asking forgets it.

@@ -3,7 +3,8 @@
 use super::OnBattery;
 use crate::run::RunError;
 use chip::counts::Meters;
-use cost::{Energy, Pricing};
+use cost::tally::Tally;
+use cost::{Energy, Profile};
 use protection::design::{Parts, Point};
 use protection::domain::Registers;
 use protection::execution::{AtOnce, Explained, Keep, Operation, Piece, TimedMemory, run_now};
@@ -12,7 +13,7 @@ use protection::media::Media;
 use protection::scheme::{DurableCaches, PersistBuffer};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use units::Time;
+use units::{LineAddr, Time};
 
 /// The prices that a battery is sized by.
 const PROFILE: &str = "secpb";
@@ -56,37 +57,35 @@ impl Battery<'_> {
     pub fn work(&self) -> Result<Left, RunError> {
         let Meters { chip, scheme, memory, .. } = self.meters;
         let profile = cost::profile(PROFILE).map_err(|error| RunError::PowerLoss(error.to_string()))?;
-        let pricing = Pricing::of(self.parts, profile);
+        let (point, buffer) = (self.parts.persistence.point, PersistBuffer::of(scheme));
+        let dirty = if point == Point::Caches { chip.take_dirty() } else { Vec::new() };
+        let lines: Vec<LineAddr> = match point {
+            Point::Controller | Point::Caches => dirty.iter().map(|(line, _)| *line).collect(),
+            Point::Buffer => buffer.lines(),
+        };
+        let tally = Tally::of(self.parts, &profile);
+        tally.buffers(lines.iter().map(|line| scheme.layout().data_slot(*line).slot()));
         let meter = Meter {
             memory: memory.clone(),
-            pricing,
+            tally,
+            profile,
             holds: self.holds,
-            spent: Cell::default(),
             operations: Cell::default(),
             died: RefCell::default(),
         };
         let verbs = Explained::keeping(AtOnce::new(memory), meter);
-        let lines = match self.parts.persistence.point {
-            Point::Controller => None,
-            Point::Buffer => {
-                let buffer = PersistBuffer::of(scheme);
-                let lines = buffer.lines().len();
-                run_now(buffer.drain_on_battery(&verbs));
-                Some(lines)
-            }
-            Point::Caches => {
-                let dirty = chip.take_dirty();
-                let lines = dirty.len();
-                run_now(DurableCaches::of(scheme).drain_on_battery(&verbs, dirty));
-                Some(lines)
-            }
-        };
+        match point {
+            Point::Controller => {}
+            Point::Buffer => run_now(buffer.drain_on_battery(&verbs)),
+            Point::Caches => run_now(DurableCaches::of(scheme).drain_on_battery(&verbs, dirty)),
+        }
         let meter = verbs.kept();
         let (died_after, memory) = match meter.died.take() {
             Some((after, left)) => (Some(after), left),
             None => (None, Memory::after_loss(memory)),
         };
-        let battery = lines.map(|lines| OnBattery { lines, needed: meter.spent.get(), died_after });
+        let has_battery = self.parts.persistence.has_battery();
+        let battery = has_battery.then(|| OnBattery { lines: lines.len(), needed: meter.spent(), died_after });
         Ok(Left { memory, battery })
     }
 }
@@ -94,19 +93,23 @@ impl Battery<'_> {
 /// Adds up what operations take, and keeps what memory is when the battery has no more.
 struct Meter {
     memory: Rc<TimedMemory>,
-    pricing: Pricing,
+    tally: Tally,
+    profile: Profile,
     holds: Option<Energy>,
-    spent: Cell<Energy>,
     operations: Cell<usize>,
     died: RefCell<Option<(usize, Memory)>>,
 }
 
+impl Meter {
+    fn spent(&self) -> Energy {
+        self.profile.energy(&self.tally.counted())
+    }
+}
+
 impl Keep for Meter {
     fn operation(&self, operation: impl FnOnce() -> Operation) {
-        let mut spent = self.spent.get();
-        spent += self.pricing.price(&operation());
-        self.spent.set(spent);
-        if self.holds.is_some_and(|holds| spent > holds) {
+        self.tally.operation(operation);
+        if self.holds.is_some_and(|holds| self.spent() > holds) {
             self.died.borrow_mut().get_or_insert_with(|| (self.operations.get(), Memory::after_loss(&self.memory)));
         }
         self.operations.set(self.operations.get() + 1);
