@@ -169,8 +169,8 @@ impl RunSpec {
         if !self.programs.iter().all(Program::is_repeatable) {
             return Err(refused("only built-in workloads and traces can run beside others: record the program first"));
         }
-        let open = |program: &Program| Ok(program.clone().open(self.limit, self.seed).map_err(refused)?.source);
-        (0..simulations).map(|_| self.programs.iter().map(open).collect()).collect()
+        let open = |_| Ok(self.open_all(self.seed)?.into_iter().map(|opened| opened.source).collect());
+        (0..simulations).map(open).collect()
     }
 }
 

@@ -9,6 +9,7 @@ import click
 
 from casemate import screen
 from casemate._core import CasemateError
+from casemate.amounts import parse_energy
 from casemate.cli import EXIT_INTERRUPTED, EXIT_NO
 
 if TYPE_CHECKING:
@@ -24,26 +25,27 @@ class Asked:
     battery: str | None
 
 
-def _is_moment(_: click.Context, __: click.Parameter, text: str | None) -> str | None:
-    if text is not None:
-        from casemate.power_loss import moment
+class _Read(click.ParamType[str]):
+    """Text that a function can read."""
 
+    name = "text"
+
+    def __init__(self, read: Callable[[str], object]) -> None:
+        self._read = read
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The text, as it is."""
         try:
-            moment(text)
-        except CasemateError as error:
-            raise click.BadParameter(str(error)) from None
-    return text
+            self._read(str(value))
+        except (ValueError, CasemateError) as error:
+            self.fail(str(error), param, ctx)
+        return str(value)
 
 
-def _is_energy(_: click.Context, __: click.Parameter, text: str | None) -> str | None:
-    if text is not None:
-        from casemate.amounts import parse_energy
+def _moment(text: str) -> object:
+    from casemate.power_loss import moment
 
-        try:
-            parse_energy(text)
-        except ValueError as error:
-            raise click.BadParameter(str(error)) from None
-    return text
+    return moment(text)
 
 
 def options(command: Callable[..., int]) -> Callable[..., int]:
@@ -53,7 +55,7 @@ def options(command: Callable[..., int]) -> Callable[..., int]:
         "--power-loss",
         "power_loss",
         metavar="AT",
-        callback=_is_moment,
+        type=_Read(_moment),
         help="Cut the power of the whole machine, after so many instructions of all cores (1.5M), at a simulated time "
         "(20us) or at a random moment, or when the program ends if that is sooner; let the battery work if the design "
         "has one, recover, and compare all of memory with the program's accepted stores.  [default designs: plp-sp, "
@@ -69,7 +71,7 @@ def options(command: Callable[..., int]) -> Callable[..., int]:
     @click.option(
         "--battery",
         metavar="ENERGY",
-        callback=_is_energy,
+        type=_Read(parse_energy),
         help="With --power-loss: what the battery holds, as in 1.7mJ; it dies at the operation that takes more.",
     )
     @functools.wraps(command)
