@@ -11,7 +11,7 @@ from casemate import amounts, interruption
 from casemate.results.power_loss import Mismatch, PowerLoss, PowerLosses
 
 TOLD = 10
-"""Mismatches that are told one by one."""
+"""Losses of power of which it is told what was wrong."""
 
 
 def power_loss_table(results: PowerLosses, title: str) -> RenderableType:
@@ -52,11 +52,13 @@ def _cells(losses: Sequence[PowerLoss]) -> list[str | Text]:
 
 
 def _mismatches(losses: Sequence[PowerLoss]) -> Iterator[Text]:
-    told = [(loss, mismatch) for loss in losses for mismatch in loss.mismatches]
-    for loss, mismatch in told[:TOLD]:
-        yield Text(f"{loss.design}, seed {loss.seed}, {_when(loss)}: {_words(mismatch)}", style="red")
+    told = [loss for loss in losses if loss.mismatches]
+    for loss in told[:TOLD]:
+        others = "" if loss.wrong == 1 else f"; and {loss.wrong - 1:,} more, of which --json has the first"
+        words = _words(loss.mismatches[0])
+        yield Text(f"{loss.design}, seed {loss.seed}, {_when(loss)}: {words}{others}", style="red")
     if len(told) > TOLD:
-        yield Text(f"... and {len(told) - TOLD:,} more (--json has them)", style="red")
+        yield Text(f"... and {len(told) - TOLD:,} more losses of power (--json has them)", style="red")
     for loss in losses:
         if loss.pad_used_twice:
             yield Text(f"{loss.design}, seed {loss.seed}: a pad hid two texts", style="red")
