@@ -55,32 +55,41 @@ impl<T> WorkQueue<T> {
     fn take<R>(&self, of: impl Fn(Time, T) -> R) -> impl Future<Output = R> {
         let mut seat = None;
         poll_fn(move |_| {
-            let desk = *seat.get_or_insert_with(|| self.sit_down());
-            let mut desks = self.desks.borrow_mut();
-            match desks[desk] {
-                Some((at, _)) if at <= self.clock.now() => {
-                    desks.remove(desk).map_or(Poll::Pending, |(at, item)| Poll::Ready(of(at, item)))
-                }
-                _ => Poll::Pending,
-            }
+            let Some(desk) = seat else {
+                let (desk, may_begin) = self.sit_down();
+                seat = Some(desk);
+                return if may_begin { self.begin(desk, &of) } else { Poll::Pending };
+            };
+            self.begin(desk, &of)
         })
     }
 
-    /// A desk for the present task, with its work on it if there is any.
-    fn sit_down(&self) -> usize {
+    /// What lies on a desk, if it is time.
+    fn begin<R>(&self, desk: usize, of: &impl Fn(Time, T) -> R) -> Poll<R> {
+        let mut desks = self.desks.borrow_mut();
+        match desks[desk] {
+            Some((at, _)) if at <= self.clock.now() => {
+                desks.remove(desk).map_or(Poll::Pending, |(at, item)| Poll::Ready(of(at, item)))
+            }
+            _ => Poll::Pending,
+        }
+    }
+
+    /// A desk for the present task, with its work on it if there is any, and whether that may be begun now. It comes behind what is
+    /// to be begun at this instant by tasks that are not awake yet.
+    fn sit_down(&self) -> (usize, bool) {
         let task = self.clock.current_task();
         let given = self.items.borrow_mut().pop_front();
-        if let Some((at, _)) = given
-            && at > self.clock.now()
-        {
-            self.clock.wake_at(task, at);
-        }
-        let is_idle = given.is_none();
+        let is_due = |given: &Option<(Time, T)>| given.as_ref().is_some_and(|(at, _)| *at <= self.clock.now());
+        let may_begin = is_due(&given) && !self.desks.borrow().iter().any(|(_, given)| is_due(given));
+        let at = given.as_ref().map(|(at, _)| *at);
         let desk = self.desks.borrow_mut().insert(given);
-        if is_idle {
-            self.idle.borrow_mut().push_back((task, desk));
+        match at {
+            None => self.idle.borrow_mut().push_back((task, desk)),
+            Some(at) if !may_begin => self.clock.wake_at(task, at),
+            Some(_) => {}
         }
-        desk
+        (desk, may_begin)
     }
 }
 
@@ -95,6 +104,32 @@ mod tests {
 
     fn at(ns: u64) -> Time {
         Time::ZERO + Duration::from_ns(ns)
+    }
+
+    /// A task ends its work at the instant at which others were given some, and are not awake yet.
+    #[test]
+    fn no_work_overtakes_what_was_given_to_tasks_that_are_about_to_wake() {
+        let mut executor = Executor::new();
+        let queue = Rc::new(WorkQueue::new(executor.clock()));
+        let log = Rc::new(RefCell::new(Vec::new()));
+        let (clock, pushes) = (executor.clock().clone(), queue.clone());
+        executor.clock().spawn(async move {
+            clock.sleep(NS * 10).await;
+            (1..=4).for_each(|item| pushes.push(clock.now(), item));
+        });
+        queue.push(at(0), 0);
+        for _ in 0..3 {
+            let (clock, queue, log) = (executor.clock().clone(), queue.clone(), log.clone());
+            executor.clock().spawn(async move {
+                loop {
+                    let item = queue.next().await;
+                    log.borrow_mut().push(item);
+                    clock.sleep(NS * 10).await;
+                }
+            });
+        }
+        executor.run();
+        assert_eq!(*log.borrow(), [0, 1, 2, 3, 4]);
     }
 
     #[test]
