@@ -55,12 +55,9 @@ impl<T> WorkQueue<T> {
     fn take<R>(&self, of: impl Fn(Time, T) -> R) -> impl Future<Output = R> {
         let mut seat = None;
         poll_fn(move |_| {
-            let Some(desk) = seat else {
-                let (desk, may_begin) = self.sit_down();
-                seat = Some(desk);
-                return if may_begin { self.begin(desk, &of) } else { Poll::Pending };
-            };
-            self.begin(desk, &of)
+            let (desk, may_begin) = seat.map_or_else(|| self.sit_down(), |desk| (desk, true));
+            seat = Some(desk);
+            if may_begin { self.begin(desk, &of) } else { Poll::Pending }
         })
     }
 
