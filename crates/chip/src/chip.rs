@@ -8,6 +8,7 @@ pub(crate) mod buffers;
 mod counters;
 mod direct;
 mod flushes;
+mod left_behind;
 mod look_ahead;
 mod past_caches;
 mod power;
@@ -205,6 +206,7 @@ impl Chip {
     }
 
     fn send_out(&self, line: LineAddr) {
+        self.leaves_caches(line);
         *self.leaving.borrow_mut().entry(line).or_default() += 1;
         self.victims.borrow_mut().push_back(line);
         if let Some(task) = self.writers_waiting.borrow_mut().pop_front() {
@@ -235,6 +237,7 @@ impl Chip {
         if let Some(place) = carried.iter().position(|carried| *carried == line) {
             carried.swap_remove(place);
         }
+        self.goes_to_memory(line);
         self.shadow.borrow_mut().put(line)
     }
 

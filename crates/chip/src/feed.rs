@@ -5,6 +5,7 @@
 //! What the kernel writes behind the program's back shows as a line whose content changed without a store. It is a write
 //! from outside: cached copies are stale, and the new content goes to memory like any other.
 
+mod beside;
 pub mod counters;
 mod flushing;
 mod pages;
@@ -22,9 +23,9 @@ use crate::load_values::WrongLoad;
 use crate::load_values::order::Accessor;
 use crate::shadow::Shadow;
 use crate::shadow::persisted::{about_to_tell, becomes_mapped, is_persistent};
-use flushing::Flushing;
+use beside::Beside;
 use isa::Persist;
-use machine::node::{Feed, Orders, PageTables, Step, Touch};
+use machine::node::{Feed, Step, Touch};
 use machine::paging::{OutOfMemory, PageTable};
 use pages::Receiver;
 use std::cell::{Cell, RefCell};
@@ -32,7 +33,7 @@ use std::rc::Rc;
 use thiserror::Error;
 use translation::Translation;
 use units::{LINE_BYTES, Line, LineAddr, VirtAddr};
-use workload::stream::{Access, AccessKind, Strand};
+use workload::stream::{Access, AccessKind};
 use workload::walker::{Event, Walker};
 use workload::{Stretch, Supplier, WorkloadError};
 
@@ -49,53 +50,6 @@ pub enum FeedError {
 
 /// All page tables.
 pub type Pages = Rc<RefCell<PageTable>>;
-
-/// What the instruction handed out next has beside its accesses: tables of pages that its core gets with it, and how it orders what
-/// becomes durable.
-#[derive(Default)]
-struct Beside {
-    tables: Vec<PageTables>,
-    orders: Orders,
-    /// Whether the instruction behind it is a persist fence: it flushes by itself, as a system call does, and what comes behind
-    /// waits for that.
-    fence_behind: bool,
-    /// The clock or the instructions that a trace of requests states for it.
-    due: u64,
-    flushing: Flushing,
-    /// Whether any of this is there, and whether it was handed out.
-    is_there: bool,
-    is_over: bool,
-}
-
-// Most instructions have nothing of this.
-impl Beside {
-    #[cold]
-    fn flush(&mut self, strand: Strand, line: LineAddr) {
-        self.flushing.told(strand, line);
-        self.orders.flushes.push(line);
-        self.is_there = true;
-    }
-
-    #[cold]
-    fn fence(&mut self) {
-        let own = self.orders.flushes.is_empty();
-        *(if own { &mut self.orders.fence } else { &mut self.fence_behind }) = true;
-        self.is_there = true;
-    }
-
-    #[cold]
-    fn go_on(&mut self) {
-        let fence = self.fence_behind;
-        let flushing = std::mem::take(&mut self.flushing);
-        *self =
-            Beside { orders: Orders { fence, ..Orders::default() }, is_there: fence, flushing, ..Beside::default() };
-    }
-
-    #[cold]
-    fn orders(&self) -> Option<&Orders> {
-        Some(&self.orders).filter(|orders| **orders != Orders::default())
-    }
-}
 
 /// A program, or one core's part of it, on its way into that core.
 pub struct Program<S> {
@@ -264,6 +218,8 @@ impl<S: Supplier> Feed for Program<S> {
             }
         }
         if shadow.persisted.is_some() {
+            let log = shadow.log.as_mut().filter(|_| beside.is_there);
+            log.into_iter().for_each(|log| log.ordered(core, &beside.orders));
             hand_on_stores(&mut shadow, core, touches, counters);
             shadow.log.iter_mut().for_each(|log| log.executed());
         }

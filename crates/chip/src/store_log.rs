@@ -8,113 +8,20 @@
 //!
 //! Where two cores store to the same bytes, the later one by execution has the last word, whichever is accepted first.
 
+mod held;
+mod orders;
+#[cfg(test)]
+mod tests;
+
+pub use held::{Held, Store};
+
+use held::Known;
+use machine::node::Orders as Ordered;
+use orders::{Flush, Orders};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use std::ops::Range;
 use units::{LINE_BYTES, Line, LineAddr, Time, VirtAddr, ZERO_LINE};
-
-/// A store of a program, or a change from outside.
-#[derive(Clone, Debug)]
-pub struct Store {
-    /// The core that executed it.
-    pub core: usize,
-    /// How many stores of its core came before it.
-    pub number: u64,
-    /// The instruction.
-    pub pc: VirtAddr,
-    /// Where it begins.
-    pub address: VirtAddr,
-    /// The line.
-    pub line: LineAddr,
-    /// Whether the kernel made it, and no instruction.
-    pub from_outside: bool,
-    /// Where in the line.
-    range: Range<usize>,
-    bytes: Line,
-    /// How many the feeds have noted before it.
-    order: u64,
-}
-
-/// A line of which some bytes are known.
-#[derive(Clone, Debug)]
-struct Known {
-    bytes: Line,
-    known: u64,
-}
-
-impl Known {
-    fn nothing() -> Known {
-        Known { bytes: ZERO_LINE, known: 0 }
-    }
-
-    fn has(&self, place: usize) -> bool {
-        self.known >> place & 1 == 1
-    }
-
-    fn set(&mut self, place: usize, byte: u8) {
-        self.bytes[place] = byte;
-        self.known |= 1 << place;
-    }
-
-    /// The first byte in which this differs, if one is known to.
-    fn first_other(&self, content: &Line) -> Option<usize> {
-        (0..LINE_BYTES).find(|place| self.has(*place) && self.bytes[*place] != content[*place])
-    }
-}
-
-/// What a line holds for certain, byte by byte.
-#[derive(Clone, Debug)]
-pub struct Held {
-    content: Known,
-    /// The store that made each byte, by order from 1; 0 if none has.
-    made: Box<[u64; LINE_BYTES]>,
-    /// The latest store of a program that it holds.
-    last: Option<Store>,
-}
-
-impl Held {
-    fn nothing() -> Held {
-        Held { content: Known::nothing(), made: Box::new([0; LINE_BYTES]), last: None }
-    }
-
-    /// A store takes effect, but where a later one has the last word.
-    pub fn take(&mut self, store: &Store) {
-        for place in store.range.clone() {
-            if self.made[place] < store.order {
-                self.made[place] = store.order;
-                self.content.set(place, store.bytes[place]);
-            }
-        }
-        let is_later = self.last.as_ref().is_none_or(|last| last.order < store.order);
-        if is_later && !store.from_outside {
-            self.last = Some(store.clone());
-        }
-    }
-
-    /// The program shows bytes that nothing was known of: they were there all the time.
-    fn fill(&mut self, content: &Line) {
-        for (place, byte) in content.iter().enumerate() {
-            if !self.content.has(place) {
-                self.content.set(place, *byte);
-            }
-        }
-    }
-
-    /// Whether memory may have returned this.
-    pub fn fits(&self, found: &Line) -> bool {
-        self.content.first_other(found).is_none()
-    }
-
-    /// The first byte that memory should not have returned, if there is one, and what it should have been.
-    pub fn first_wrong(&self, found: &Line) -> Option<(usize, u8)> {
-        self.content.first_other(found).map(|place| (place, self.content.bytes[place]))
-    }
-
-    /// The latest store that it holds, if a program has stored to it.
-    pub fn last(&self) -> Option<&Store> {
-        self.last.as_ref()
-    }
-}
 
 /// When a store is certain to be durable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -123,6 +30,8 @@ pub enum Certain {
     Accepted,
     /// When its line has arrived in memory after that.
     Arrived,
+    /// The same, or when a store behind a fence is accepted, before which the line was flushed.
+    Fenced,
 }
 
 /// What one line comes to after a loss of power.
@@ -138,7 +47,7 @@ pub struct Surviving {
 impl Surviving {
     /// Whether a program has stored to it, durably for all that is known.
     pub fn is_stored_to(&self) -> bool {
-        self.held.last.is_some() || !self.under_way.is_empty()
+        self.held.last().is_some() || !self.under_way.is_empty()
     }
 }
 
@@ -175,6 +84,8 @@ pub struct StoreLog {
     durable: FxHashMap<LineAddr, Held>,
     under_way: FxHashMap<LineAddr, UnderWay>,
     guessed: FxHashSet<LineAddr>,
+    /// By core.
+    orders: Box<[Orders]>,
     order: u64,
     /// Stores that were accepted before one that comes first.
     overtaking: Vec<Store>,
@@ -194,6 +105,7 @@ impl StoreLog {
             durable: FxHashMap::default(),
             under_way: FxHashMap::default(),
             guessed: FxHashSet::default(),
+            orders: (0..cores).map(|_| Orders::default()).collect(),
             order: 0,
             overtaking: Vec::new(),
         }
@@ -260,6 +172,18 @@ impl StoreLog {
         self.waiting[core].push_back(store);
     }
 
+    /// The program of a core flushes lines or fences, before it stores again.
+    pub(crate) fn ordered(&mut self, core: usize, ordered: &Ordered) {
+        if self.certain != Certain::Fenced {
+            return;
+        }
+        let (orders, stores) = (&mut self.orders[core], self.numbers[core]);
+        if ordered.fence {
+            orders.fenced(stores);
+        }
+        ordered.flushes.iter().for_each(|line| orders.flushed(*line, stores));
+    }
+
     /// The instruction is over.
     pub(crate) fn executed(&mut self) {
         self.pieces.clear();
@@ -281,10 +205,22 @@ impl StoreLog {
         self.came[core].push_back((at, goes_on));
     }
 
-    /// Of each core, how many stores that it had gone on from by then were not accepted.
-    pub fn left_out(&self, until: Time) -> impl Iterator<Item = usize> + '_ {
+    /// Stores that their core had gone on from by then, and that were not accepted.
+    pub fn left_out(&self, until: Time) -> impl Iterator<Item = &Store> {
         let is_left_out = move |(at, goes_on): &&(Time, bool)| *goes_on && *at <= until;
-        self.came.iter().map(move |came| came.iter().filter(is_left_out).count())
+        self.came
+            .iter()
+            .enumerate()
+            .flat_map(move |(core, came)| self.waiting_of(core).take(came.iter().filter(is_left_out).count()))
+    }
+
+    /// Stores that were not accepted.
+    pub fn not_accepted(&self) -> impl Iterator<Item = &Store> {
+        (0..self.waiting.len()).flat_map(|core| self.waiting_of(core))
+    }
+
+    fn waiting_of(&self, core: usize) -> impl Iterator<Item = &Store> {
+        self.waiting[core].iter().filter(|store| !store.from_outside)
     }
 
     /// The next store of a core is accepted, which is to this line.
@@ -297,6 +233,8 @@ impl StoreLog {
         }
         self.accepted[core] += 1;
         self.came[core].pop_front();
+        let over = self.orders[core].accepted(store.number);
+        over.into_iter().for_each(|flush| self.flush_is_over(core, &flush));
         self.goes_on(store);
     }
 
@@ -313,7 +251,7 @@ impl StoreLog {
     fn goes_on(&mut self, store: Store) {
         match self.certain {
             Certain::Accepted => self.take_effect(&store),
-            Certain::Arrived => self.under_way.entry(store.line).or_default().stores.push_back(store),
+            Certain::Arrived | Certain::Fenced => self.under_way.entry(store.line).or_default().stores.push_back(store),
         }
     }
 
@@ -338,9 +276,23 @@ impl StoreLog {
         }
     }
 
+    /// Memory has what a core stored to a line before it flushed that, and all that was accepted before those stores.
+    fn flush_is_over(&mut self, core: usize, flush: &Flush) {
+        let Some(way) = self.under_way.get(&flush.line) else { return };
+        let is_before = |store: &Store| store.core == core && store.number < flush.stores;
+        if let Some(last) = way.stores.iter().rposition(is_before) {
+            self.arrived(flush.line, way.arrived + last as u64 + 1);
+        }
+    }
+
     /// Of each core, how many stores its program has made and how many of them were accepted.
     pub fn counts(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.numbers.iter().copied().zip(self.accepted.iter().copied())
+    }
+
+    /// Whether every store of the programs was accepted.
+    pub fn has_accepted_all(&self) -> bool {
+        self.numbers == self.accepted
     }
 
     /// Stores that were accepted before one that comes first in the order of their program.

@@ -28,7 +28,7 @@ impl Chip {
     fn take_flush(&self, core: usize, line: LineAddr, evicts: bool) {
         self.take_back_everything();
         let in_private = self.cores.clean(line);
-        if self.llc.borrow_mut().clean(line) | in_private | self.has_stores_of(line) {
+        if self.llc.borrow_mut().clean(line) | in_private | self.has_left_behind(line) {
             self.write_back(line);
         }
         // A line that is on its way up is just being asked for again.

@@ -27,6 +27,14 @@ pub struct Port {
     task: Cell<Option<TaskId>>,
 }
 
+impl Port {
+    /// Lines with stores that left the private caches and are not yet taken up.
+    pub(super) fn stored(&self) -> Vec<LineAddr> {
+        let has_stores = |request: &&Request| matches!(request.kind, RequestKind::WriteBack | RequestKind::PastCaches);
+        self.outbox.borrow().iter().filter(has_stores).map(|request| request.line).collect()
+    }
+}
+
 /// What a core asks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Miss {

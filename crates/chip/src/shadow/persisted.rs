@@ -233,17 +233,6 @@ pub(super) fn remember_before(shadow: &mut Shadow, line: LineAddr) {
     }
 }
 
-/// Lines whose stores were accepted, and that have not left for memory since, in no order.
-pub(crate) fn resident(shadow: &Shadow) -> impl Iterator<Item = LineAddr> {
-    let kept = shadow.persisted.iter().flat_map(|persisted| &persisted.lines);
-    kept.filter(|(_, kept)| kept.resident).map(|(line, _)| *line)
-}
-
-/// Whether stores to a line were accepted that have not left for memory since.
-pub(crate) fn is_resident(shadow: &Shadow, line: LineAddr) -> bool {
-    shadow.persisted.as_ref().and_then(|persisted| persisted.lines.get(&line)).is_some_and(|kept| kept.resident)
-}
-
 /// Whether stores to a line wait for a persist buffer, or it has an entry: then changes from outside wait as well.
 pub(crate) fn keeps(shadow: &Shadow, line: LineAddr) -> bool {
     shadow.persisted.as_ref().is_some_and(|persisted| persisted.lines.contains_key(&line))

@@ -27,6 +27,7 @@ use super::{Control, EVENTS_BETWEEN_LOOKS, RunError, RunOptions, check_fits, che
 use crate::excerpt::ExcerptFile;
 use crate::sampling::Detail;
 use battery::{Battery, Left};
+use chip::store_log::StoreLog;
 use cost::Energy;
 use protection::design::Point;
 use recovery::Recovered;
@@ -174,6 +175,11 @@ pub fn lose_power<S: Source + 'static>(
     let persistent = super::programs::persistent(&sources);
     let mut bench = begin(options, sources)?;
     run_to(&mut bench, loss.at, watch)?;
+    let has_ended = bench.ends.is_over();
+    if has_ended {
+        let log = bench.meters.shadow.clone();
+        bench.executor.run_until(|| log.borrow().log().is_none_or(StoreLog::has_accepted_all));
+    }
     let origins = bench.origins();
     super::programs::check_mapped(origins.iter().zip(bench.fed()), &options.design)?;
     let clock = bench.executor.clock().clone();
@@ -196,7 +202,7 @@ pub fn lose_power<S: Source + 'static>(
     let recovered = Recovered::of(options, &memory)?;
     let mut judge = Judge::new(&options.design.parts, log, persistent);
     judge.alarm(meters.chip.fault_reported());
-    judge.acceptance(Time::from_fs(at.time_fs));
+    judge.acceptance(Time::from_fs(at.time_fs), has_ended);
     judge.first_session(&recovered);
     judge.second_session(options, &recovered)?;
     let (executed, accepted) = log.counts().fold((0, 0), |sum, core| (sum.0 + core.0, sum.1 + core.1));

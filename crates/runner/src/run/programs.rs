@@ -59,7 +59,11 @@ pub(super) fn shadow<S: Source>(lines: u64, machine: &Machine, options: &RunOpti
 /// The same content, which keeps what a loss of power has to find: an account of the programs' stores, and what of them caches have
 /// had. `machine` is that of the design.
 pub(super) fn logged(shadow: Shadow, machine: &Machine, parts: &Parts) -> Shadow {
-    let certain = if parts.persistence.has_battery() { Certain::Accepted } else { Certain::Arrived };
+    let certain = match parts.persistence.has_battery() {
+        true => Certain::Accepted,
+        false if machine.node.flushes => Certain::Fenced,
+        false => Certain::Arrived,
+    };
     let shadow = shadow.logged(StoreLog::new(machine.cores, certain));
     if machine.node.reports_stores { shadow.accepted_by_caches(machine.cores) } else { shadow }
 }

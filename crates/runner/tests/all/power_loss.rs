@@ -111,6 +111,21 @@ fn wherever_power_fails_memory_comes_back_with_exactly_what_was_accepted() {
     assert_eq!(nothing_is_lost(chosen.clone(), times, share), times * chosen.len() as u64);
 }
 
+/// What such a program has flushed before a fence is in memory when a store behind the fence is accepted.
+#[test]
+fn a_fence_makes_what_was_flushed_before_it_durable() {
+    let programs = vec![("plp-coalesced", "log"), ("plp-coalesced", "two-logs")];
+    assert_eq!(nothing_is_lost(programs, 20, share_of_tests()), 40);
+}
+
+#[test]
+fn at_the_end_of_its_program_every_store_is_accepted() {
+    for (design, workload) in pairs() {
+        let end = Cuts::of(named(design), workload, 1).cut(At::Time(Time::NEVER), None);
+        assert!(end.passed() && end.stores.accepted == end.stores.executed, "{design}, {workload}: {end:?}");
+    }
+}
+
 #[test]
 #[ignore = "an hour: `make campaign`"]
 fn a_hundred_thousand_losses_lose_nothing() {
@@ -162,8 +177,6 @@ fn power_fails_when_it_is_asked_to() {
     assert!((4_000..4_600).contains(&loss.at.instructions), "{loss:?}");
     let time = Time::from_fs(loss.at.time_fs);
     assert_eq!(cuts.cut(At::Time(time), None).at.time_fs, loss.at.time_fs);
-    let end = cuts.cut(At::Time(Time::NEVER), None);
-    assert!(end.passed() && end.stores.accepted == end.stores.executed, "at its end all stores are accepted: {end:?}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use units::PAGE_BYTES;
 use wire::word::{PageDetail, PageKind};
 use workload::shadow::memory::Memory;
-use workload::stream::Birth;
+use workload::stream::{Birth, Strand};
 use workload::walker::ShownPage;
 
 const CODE: u64 = 0x40_0000;

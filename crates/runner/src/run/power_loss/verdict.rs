@@ -143,16 +143,21 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Whether stores were accepted in order, and all that had come when power failed.
-    pub fn acceptance(&mut self, failed: Time) {
+    /// Whether stores were accepted in order, and all that had come when power failed; of programs that had ended, all.
+    pub fn acceptance(&mut self, failed: Time, has_ended: bool) {
         let log = self.log;
         for store in log.overtaking() {
             self.tell(Mismatch::new(1, Some(store.line), Some(store), Wrong::AcceptedEarly));
         }
-        let left_out: usize = log.left_out(failed).sum();
-        if left_out > 0 && self.parts.persistence.has_battery() {
-            let mismatch = Mismatch::new(1, None, None, Wrong::NeverAccepted);
-            (0..left_out).for_each(|_| self.tell(mismatch.clone()));
+        let never_accepted: Vec<&Store> = if has_ended {
+            log.not_accepted().collect()
+        } else if self.parts.persistence.has_battery() {
+            log.left_out(failed).collect()
+        } else {
+            Vec::new()
+        };
+        for store in never_accepted {
+            self.tell(Mismatch::new(1, Some(store.line), Some(store), Wrong::NeverAccepted));
         }
     }
 

@@ -1,0 +1,109 @@
+//! Stores that a line has left the caches without.
+//!
+//! A core is ahead of the clock: its L1D has had a store, and the line leaves for memory, before that store is taken up on the
+//! clock. What is carried to memory then lacks it, and no cache has the line dirty. Such lines are kept here until they go to
+//! memory once more.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use units::LineAddr;
+
+/// Stores to one line that L1Ds have had, and that were not taken up.
+#[derive(Clone, Copy, Default)]
+struct ToCome {
+    count: u32,
+    /// How many of them, the first, the line has left the caches without.
+    behind: u32,
+}
+
+/// The stores of all lines that may be left behind, and the lines that have been.
+#[derive(Default)]
+pub(super) struct LeftBehind {
+    to_come: FxHashMap<LineAddr, ToCome>,
+    lines: FxHashSet<LineAddr>,
+}
+
+impl LeftBehind {
+    /// An L1D has had a store to a line.
+    pub fn had(&mut self, line: LineAddr) {
+        self.to_come.entry(line).or_default().count += 1;
+    }
+
+    /// The oldest store to a line is taken up.
+    pub fn taken_up(&mut self, line: LineAddr) {
+        let Some(stores) = self.to_come.get_mut(&line) else { return };
+        stores.count -= 1;
+        if stores.behind > 0 {
+            stores.behind -= 1;
+            self.lines.insert(line);
+        }
+        if stores.count == 0 {
+            self.to_come.remove(&line);
+        }
+    }
+
+    /// A line leaves the caches for memory.
+    pub fn leaves(&mut self, line: LineAddr) {
+        if let Some(stores) = self.to_come.get_mut(&line) {
+            stores.behind = stores.count;
+        }
+    }
+
+    /// Memory gets a line, with all stores to it that were taken up.
+    pub fn carried(&mut self, line: LineAddr) {
+        self.lines.remove(&line);
+    }
+
+    /// Whether a line has left without a store that was taken up since.
+    pub fn has(&self, line: LineAddr) -> bool {
+        self.lines.contains(&line)
+    }
+
+    /// All such lines, in no order.
+    pub fn lines(&self) -> impl Iterator<Item = LineAddr> + '_ {
+        self.lines.iter().copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: LineAddr = LineAddr(7);
+
+    fn with_two_stores() -> LeftBehind {
+        let mut behind = LeftBehind::default();
+        behind.had(LINE);
+        behind.had(LINE);
+        behind
+    }
+
+    #[test]
+    fn a_line_is_left_behind_by_the_first_store_that_it_left_without() {
+        let mut behind = with_two_stores();
+        behind.taken_up(LINE);
+        behind.leaves(LINE);
+        assert!(!behind.has(LINE), "the store that it left without was not taken up");
+        behind.taken_up(LINE);
+        assert_eq!(behind.lines().collect::<Vec<_>>(), [LINE]);
+    }
+
+    #[test]
+    fn a_store_that_came_after_its_line_had_left_is_a_caches() {
+        let mut behind = LeftBehind::default();
+        behind.leaves(LINE);
+        behind.had(LINE);
+        behind.taken_up(LINE);
+        assert!(!behind.has(LINE));
+    }
+
+    #[test]
+    fn what_is_carried_to_memory_has_the_stores_that_were_taken_up_on_the_way() {
+        let mut behind = with_two_stores();
+        behind.leaves(LINE);
+        behind.taken_up(LINE);
+        behind.carried(LINE);
+        assert!(!behind.has(LINE));
+        behind.taken_up(LINE);
+        assert!(behind.has(LINE), "the second store came too late for that");
+    }
+}

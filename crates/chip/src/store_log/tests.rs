@@ -1,0 +1,68 @@
+use super::*;
+
+const LINES: [LineAddr; 2] = [LineAddr(3), LineAddr(4)];
+
+fn store(log: &mut StoreLog, line: LineAddr) {
+    log.piece(line, 0..8, 7, (VirtAddr(1), VirtAddr(2)));
+    log.stored(0, line, 0..8);
+    log.executed();
+}
+
+fn flush(line: LineAddr) -> Ordered {
+    Ordered { flushes: vec![line], ..Ordered::default() }
+}
+
+fn fence() -> Ordered {
+    Ordered { fence: true, ..Ordered::default() }
+}
+
+/// Two stores to a line, the first of them flushed, what `between` says, and a store to another line: how many of the two are
+/// certain when all three are accepted.
+fn certain_of_two(between: &[Ordered]) -> u64 {
+    let mut log = StoreLog::new(1, Certain::Fenced);
+    store(&mut log, LINES[0]);
+    log.ordered(0, &flush(LINES[0]));
+    store(&mut log, LINES[0]);
+    between.iter().for_each(|ordered| log.ordered(0, ordered));
+    store(&mut log, LINES[1]);
+    for line in [LINES[0], LINES[0], LINES[1]] {
+        log.accept(0, line);
+    }
+    log.surviving_of(LINES[0]).held.last().map_or(0, |last| last.number + 1)
+}
+
+#[test]
+fn a_store_behind_a_fence_is_accepted_when_memory_has_what_was_flushed_before_it() {
+    assert_eq!(certain_of_two(&[fence()]), 1);
+    assert_eq!(certain_of_two(&[flush(LINES[0]), fence()]), 2);
+}
+
+#[test]
+fn without_a_fence_behind_it_a_flush_promises_nothing() {
+    assert_eq!(certain_of_two(&[]), 0);
+    assert_eq!(certain_of_two(&[flush(LINES[0])]), 0);
+}
+
+#[test]
+fn a_fence_promises_nothing_of_another_cores_flushes() {
+    let mut log = StoreLog::new(2, Certain::Fenced);
+    store(&mut log, LINES[0]);
+    log.ordered(0, &flush(LINES[0]));
+    log.ordered(1, &fence());
+    log.piece(LINES[1], 0..8, 7, (VirtAddr(1), VirtAddr(2)));
+    log.stored(1, LINES[1], 0..8);
+    log.accept(0, LINES[0]);
+    log.accept(1, LINES[1]);
+    assert_eq!(log.surviving_of(LINES[0]).under_way.len(), 1);
+}
+
+#[test]
+fn stores_that_were_not_accepted_are_named() {
+    let mut log = StoreLog::new(1, Certain::Accepted);
+    LINES.into_iter().for_each(|line| store(&mut log, line));
+    log.accept(0, LINES[0]);
+    assert!(!log.has_accepted_all());
+    assert_eq!(log.not_accepted().map(|store| store.number).collect::<Vec<_>>(), [1]);
+    log.accept(0, LINES[1]);
+    assert!(log.has_accepted_all() && log.not_accepted().next().is_none());
+}
