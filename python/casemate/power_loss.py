@@ -22,8 +22,8 @@ class LossOptions:
 
     at: str = "random"
     """When: after so many instructions of all cores together (`"1.5M"`), at a simulated time (`"20us"`), or `"random"`,
-    at an event of the run that the seed draws, for which it is run as a whole once more. A program that ends before
-    loses it at its end."""
+    at an event of the run that the seed draws, for which it is run as a whole once more. Programs that end before
+    lose it when their last store was accepted."""
     losses: int = 1
     """How many losses, each of a machine of its own with the next seed. A program of this computer runs anew for each,
     without standard input."""

@@ -18,7 +18,15 @@ def power_loss_table(results: PowerLosses, title: str) -> RenderableType:
     """What losses of power came to."""
     table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="bold")
     table.add_column("design")
-    for column in ("losses", "stores accepted", "lines on battery", "battery needed", "lines compared", "losing"):
+    for column in (
+        "losses",
+        "failed at",
+        "stores accepted",
+        "lines on battery",
+        "battery needed",
+        "lines compared",
+        "losing",
+    ):
         table.add_column(column, justify="right")
     for design, machine in dict.fromkeys((loss.design, loss.machine) for loss in results.losses):
         of = [loss for loss in results.losses if (loss.design, loss.machine) == (design, machine)]
@@ -30,6 +38,9 @@ def _verdict(results: PowerLosses) -> Iterator[Text]:
     wrong = sum(not loss.passed for loss in results.losses)
     if results.idle:
         yield Text(f"Nothing was compared under {', '.join(results.idle)}: no line was in memory yet.", style="yellow")
+    ended = sum(loss.at.ended for loss in results.losses)
+    if ended:
+        yield Text(f"{amounts.counted(ended, 'loss')} came when the programs had ended.", style="yellow")
     if results.interrupted:
         yield Text(f"Stopped by {interruption.cause()}: the losses are those before that.", style="yellow")
     if wrong:
@@ -43,12 +54,19 @@ def _cells(losses: Sequence[PowerLoss]) -> list[str | Text]:
     batteries = [loss.battery for loss in losses if loss.battery]
     return [
         amounts.count(len(losses)),
+        _moments(losses),
         amounts.count(sum(loss.stores.accepted for loss in losses)),
         f"up to {max(battery.lines for battery in batteries):,}" if batteries else "-",
         f"up to {max(battery.needed_nj for battery in batteries) / 1e6:.4g} mJ" if batteries else "-",
         amounts.count(sum(loss.lines_compared for loss in losses)),
         Text(amounts.count(wrong), style="bold red" if wrong else "green"),
     ]
+
+
+def _moments(losses: Sequence[PowerLoss]) -> str:
+    times = [loss.at.time_fs / 1e9 for loss in losses]
+    first, last = f"{min(times):,.3f}", f"{max(times):,.3f}"
+    return f"{first} us" if first == last else f"{first} to {last} us"
 
 
 def _mismatches(losses: Sequence[PowerLoss]) -> Iterator[Text]:

@@ -41,11 +41,18 @@ def test_the_command_prints_a_table_or_json_and_fails_if_a_store_is_lost(casemat
     said = casemate(*words)
     assert said.code == 0
     assert "exactly what had been accepted" in said.out
+    assert "20.000 us" in said.out
     lossy = casemate(*words, "--design", "bbb-gap", "--machine", "secpb-pcm", "--losses", "2", "--json")
     assert lossy.code == 1
     told = json.loads(lossy.out)
     assert not told["passed"]
     assert [loss["seed"] for loss in told["losses"]] == [1, 2]
+
+
+def test_a_loss_behind_the_end_of_the_program_is_said_to_be_one(casemate: Casemate) -> None:
+    said = casemate("run", "--workload", "log", "--limit", "50K", "--power-loss", "1s")
+    assert said.code == 0
+    assert "2 losses came when the programs had ended" in " ".join(said.out.split())
 
 
 @pytest.mark.parametrize(

@@ -67,16 +67,34 @@ struct UnderWay {
     arrived: u64,
 }
 
+/// The stores of one core's program.
+#[derive(Default)]
+struct OfCore {
+    /// What was not accepted, in the order of the program.
+    waiting: VecDeque<Store>,
+    /// How many stores the program has made.
+    made: u64,
+    accepted: u64,
+    /// Of stores that have come to where they are accepted, and were not: when, and whether the core went on then.
+    came: VecDeque<(Time, bool)>,
+    orders: Orders,
+}
+
+impl OfCore {
+    fn not_accepted(&self) -> impl Iterator<Item = &Store> {
+        self.waiting.iter().filter(|store| !store.from_outside)
+    }
+
+    /// How many it had gone on from by then, that were not accepted.
+    fn left_out(&self, until: Time) -> usize {
+        self.came.iter().filter(|(at, goes_on)| *goes_on && *at <= until).count()
+    }
+}
+
 /// The account.
 pub struct StoreLog {
     certain: Certain,
-    /// By core, what was not accepted, in the order of its program.
-    waiting: Box<[VecDeque<Store>]>,
-    /// How many stores each core's program has made.
-    numbers: Box<[u64]>,
-    accepted: Box<[u64]>,
-    /// Of stores that have come to where they are accepted, and were not, by core: when, and whether the core went on then.
-    came: Box<[VecDeque<(Time, bool)>]>,
+    cores: Box<[OfCore]>,
     /// The pieces of the store that is just noted.
     pieces: Vec<Piece>,
     /// What the programs' stores have made of each line.
@@ -84,8 +102,6 @@ pub struct StoreLog {
     durable: FxHashMap<LineAddr, Held>,
     under_way: FxHashMap<LineAddr, UnderWay>,
     guessed: FxHashSet<LineAddr>,
-    /// By core.
-    orders: Box<[Orders]>,
     order: u64,
     /// Stores that were accepted before one that comes first.
     overtaking: Vec<Store>,
@@ -96,16 +112,12 @@ impl StoreLog {
     pub fn new(cores: usize, certain: Certain) -> StoreLog {
         StoreLog {
             certain,
-            waiting: (0..cores).map(|_| VecDeque::new()).collect(),
-            numbers: vec![0; cores].into(),
-            accepted: vec![0; cores].into(),
-            came: (0..cores).map(|_| VecDeque::new()).collect(),
+            cores: (0..cores).map(|_| OfCore::default()).collect(),
             pieces: Vec::new(),
             executed: FxHashMap::default(),
             durable: FxHashMap::default(),
             under_way: FxHashMap::default(),
             guessed: FxHashSet::default(),
-            orders: (0..cores).map(|_| Orders::default()).collect(),
             order: 0,
             overtaking: Vec::new(),
         }
@@ -119,7 +131,7 @@ impl StoreLog {
             return;
         }
         self.order += 1;
-        let (range, number) = (0..LINE_BYTES, self.numbers[core]);
+        let (range, number) = (0..LINE_BYTES, self.cores[core].made);
         let nowhere = VirtAddr(0);
         let change = Store {
             core,
@@ -132,7 +144,7 @@ impl StoreLog {
             bytes: *content,
             order: self.order,
         };
-        self.waiting[core].push_back(change);
+        self.cores[core].waiting.push_back(change);
     }
 
     /// Eight bytes or fewer of the store that a core's program makes now, as recorded.
@@ -161,15 +173,15 @@ impl StoreLog {
             (begin, end) = (begin.min(start), end.max(stop));
         }
         self.order += 1;
-        let number = self.numbers[core];
-        self.numbers[core] += 1;
+        let number = self.cores[core].made;
+        self.cores[core].made += 1;
         // Of a store without a value nothing happens.
         let range = if begin < end { begin..end } else { 0..0 };
         let (pc, address) = at;
         let store = Store { core, number, pc, address, line, from_outside: false, range, bytes, order: self.order };
         let executed = self.executed.entry(line).or_insert_with(Known::nothing);
         store.range.clone().for_each(|place| executed.set(place, store.bytes[place]));
-        self.waiting[core].push_back(store);
+        self.cores[core].waiting.push_back(store);
     }
 
     /// The program of a core flushes lines or fences, before it stores again.
@@ -177,11 +189,11 @@ impl StoreLog {
         if self.certain != Certain::Fenced {
             return;
         }
-        let (orders, stores) = (&mut self.orders[core], self.numbers[core]);
+        let OfCore { orders, made: stores, .. } = &mut self.cores[core];
         if ordered.fence {
-            orders.fenced(stores);
+            orders.fenced(*stores);
         }
-        ordered.flushes.iter().for_each(|line| orders.flushed(*line, stores));
+        ordered.flushes.iter().for_each(|line| orders.flushed(*line, *stores));
     }
 
     /// The instruction is over.
@@ -202,46 +214,40 @@ impl StoreLog {
 
     /// The next store of a core comes at that time to where it is accepted, and the core `goes_on`, or waits for an answer.
     pub(crate) fn came(&mut self, core: usize, at: Time, goes_on: bool) {
-        self.came[core].push_back((at, goes_on));
+        self.cores[core].came.push_back((at, goes_on));
     }
 
     /// Stores that their core had gone on from by then, and that were not accepted.
     pub fn left_out(&self, until: Time) -> impl Iterator<Item = &Store> {
-        let is_left_out = move |(at, goes_on): &&(Time, bool)| *goes_on && *at <= until;
-        self.came
-            .iter()
-            .enumerate()
-            .flat_map(move |(core, came)| self.waiting_of(core).take(came.iter().filter(is_left_out).count()))
+        self.cores.iter().flat_map(move |core| core.not_accepted().take(core.left_out(until)))
     }
 
     /// Stores that were not accepted.
     pub fn not_accepted(&self) -> impl Iterator<Item = &Store> {
-        (0..self.waiting.len()).flat_map(|core| self.waiting_of(core))
-    }
-
-    fn waiting_of(&self, core: usize) -> impl Iterator<Item = &Store> {
-        self.waiting[core].iter().filter(|store| !store.from_outside)
+        self.cores.iter().flat_map(OfCore::not_accepted)
     }
 
     /// The next store of a core is accepted, which is to this line.
     pub(crate) fn accept(&mut self, core: usize, line: LineAddr) {
         self.let_outside_in(core);
-        let place = self.waiting[core].iter().position(|store| store.line == line && !store.from_outside);
-        let Some(store) = place.and_then(|place| self.waiting[core].remove(place)) else { return };
+        let waiting = &mut self.cores[core].waiting;
+        let place = waiting.iter().position(|store| store.line == line && !store.from_outside);
+        let Some(store) = place.and_then(|place| waiting.remove(place)) else { return };
         if place != Some(0) {
             self.overtaking.push(store.clone());
         }
-        self.accepted[core] += 1;
-        self.came[core].pop_front();
-        let over = self.orders[core].accepted(store.number);
+        let of_core = &mut self.cores[core];
+        of_core.accepted += 1;
+        of_core.came.pop_front();
+        let over = of_core.orders.accepted(store.number);
         over.into_iter().for_each(|flush| self.flush_is_over(core, &flush));
         self.goes_on(store);
     }
 
     /// Changes from outside take effect that come before every store of a core that was not accepted.
     fn let_outside_in(&mut self, core: usize) {
-        while self.waiting[core].front().is_some_and(|next| next.from_outside)
-            && let Some(change) = self.waiting[core].pop_front()
+        while self.cores[core].waiting.front().is_some_and(|next| next.from_outside)
+            && let Some(change) = self.cores[core].waiting.pop_front()
         {
             self.goes_on(change);
         }
@@ -287,12 +293,12 @@ impl StoreLog {
 
     /// Of each core, how many stores its program has made and how many of them were accepted.
     pub fn counts(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.numbers.iter().copied().zip(self.accepted.iter().copied())
+        self.cores.iter().map(|core| (core.made, core.accepted))
     }
 
     /// Whether every store of the programs was accepted.
     pub fn has_accepted_all(&self) -> bool {
-        self.numbers == self.accepted
+        self.counts().all(|(made, accepted)| made == accepted)
     }
 
     /// Stores that were accepted before one that comes first in the order of their program.
@@ -319,6 +325,6 @@ impl StoreLog {
 
     /// The changes from outside that have not come yet: memory may boot with their content before.
     fn next_from_outside(&self) -> impl Iterator<Item = &Store> {
-        self.waiting.iter().flatten().filter(|next| next.from_outside)
+        self.cores.iter().flat_map(|core| &core.waiting).filter(|next| next.from_outside)
     }
 }

@@ -68,6 +68,8 @@ class Moment(Result):
     """How many instructions the cores had been given."""
     events: int
     """How many events of the simulation there had been."""
+    ended: bool
+    """Whether the programs had ended."""
 
 
 class Stores(Result):

@@ -1,3 +1,5 @@
+//! The account by itself: what flushes and fences make certain, and what was not accepted.
+
 use super::*;
 
 const LINES: [LineAddr; 2] = [LineAddr(3), LineAddr(4)];

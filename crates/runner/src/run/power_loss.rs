@@ -51,7 +51,7 @@ pub enum At {
 /// A loss of power.
 #[derive(Clone, Copy, Debug)]
 pub struct LossOptions {
-    /// When it is. A program that ends before loses it at its end.
+    /// When it is. Programs that end before lose it when their last store was accepted.
     pub at: At,
     /// What the battery holds; nothing if it always lasts.
     pub battery: Option<Energy>,
@@ -66,6 +66,8 @@ pub struct Moment {
     pub instructions: u64,
     /// How many events there had been.
     pub events: u64,
+    /// Whether the programs had ended.
+    pub ended: bool,
 }
 
 /// What the programs had stored when power failed.
@@ -175,8 +177,7 @@ pub fn lose_power<S: Source + 'static>(
     let persistent = super::programs::persistent(&sources);
     let mut bench = begin(options, sources)?;
     run_to(&mut bench, loss.at, watch)?;
-    let has_ended = bench.ends.is_over();
-    if has_ended {
+    if bench.ends.is_over() {
         let log = bench.meters.shadow.clone();
         bench.executor.run_until(|| log.borrow().log().is_none_or(StoreLog::has_accepted_all));
     }
@@ -187,6 +188,7 @@ pub fn lose_power<S: Source + 'static>(
         time_fs: clock.now().as_fs(),
         instructions: bench.programs.iter().map(|program| program.borrow().counters().instructions).sum(),
         events: clock.event_count(),
+        ended: bench.ends.is_over(),
     };
     let began = Instant::now();
     let meters = bench.meters.clone();
@@ -202,7 +204,7 @@ pub fn lose_power<S: Source + 'static>(
     let recovered = Recovered::of(options, &memory)?;
     let mut judge = Judge::new(&options.design.parts, log, persistent);
     judge.alarm(meters.chip.fault_reported());
-    judge.acceptance(Time::from_fs(at.time_fs), has_ended);
+    judge.acceptance(at);
     judge.first_session(&recovered);
     judge.second_session(options, &recovered)?;
     let (executed, accepted) = log.counts().fold((0, 0), |sum, core| (sum.0 + core.0, sum.1 + core.1));

@@ -1,5 +1,6 @@
 //! What recovery has brought back, against the account of stores.
 
+use super::Moment;
 use super::prefix::{Fit, first_without};
 use super::recovery::Recovered;
 use crate::run::{RunError, RunOptions};
@@ -144,15 +145,15 @@ impl<'a> Judge<'a> {
     }
 
     /// Whether stores were accepted in order, and all that had come when power failed; of programs that had ended, all.
-    pub fn acceptance(&mut self, failed: Time, has_ended: bool) {
+    pub fn acceptance(&mut self, at: Moment) {
         let log = self.log;
         for store in log.overtaking() {
             self.tell(Mismatch::new(1, Some(store.line), Some(store), Wrong::AcceptedEarly));
         }
-        let never_accepted: Vec<&Store> = if has_ended {
+        let never_accepted: Vec<&Store> = if at.ended {
             log.not_accepted().collect()
         } else if self.parts.persistence.has_battery() {
-            log.left_out(failed).collect()
+            log.left_out(Time::from_fs(at.time_fs)).collect()
         } else {
             Vec::new()
         };
