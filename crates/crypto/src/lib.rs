@@ -9,6 +9,7 @@
 pub mod batch;
 mod blocks;
 mod cipher;
+mod digest;
 mod key;
 mod mac;
 mod nonce;
@@ -19,6 +20,7 @@ mod tests;
 pub use aes::{Aes128, Aes192, Aes256};
 pub use cipher::*;
 pub use des::TdesEde3;
+pub use digest::{SHA1_BYTES, sha1_of_pair, sha1_steps};
 pub use key::Key;
 pub use mac::*;
 pub use nonce::{COUNTER_BITS, Domain, Nonce, PLACE_BITS};

@@ -1,18 +1,21 @@
 //! Cipher block chaining (NIST SP 800-38A, section 6.2), with the encrypted nonce as its initial vector (appendix C).
 //!
 //! Encryption is serial, decryption is parallel, and a flipped bit of ciphertext flips one bit of the next block: what
-//! AEGIS (Suh et al., ICS 2003) used before counter mode. Without a counter in the nonce it is deterministic.
+//! AEGIS (Suh et al., ICS 2003) used before counter mode. Without a counter in the nonce it is deterministic. A text of more
+//! than a line takes an initial vector that its user draws.
 
-use crate::blocks::{blocks_of, blocks_per_line, xor};
+use crate::blocks::{blocks_per_line, xor};
 use crate::cipher::{BlockCipher, Order, Uses};
 use crate::{BLOCK_BYTES, Domain, Key, LineCipher, Nonce};
+use aes::Aes128;
 use aes::cipher::array::ArraySize;
 use aes::cipher::{
-    Block, BlockCipherDecrypt, BlockCipherEncrypt, BlockModeDecrypt, BlockModeEncrypt, InnerIvInit, KeyInit,
+    Array, Block, BlockCipherDecrypt, BlockCipherEncrypt, BlockModeDecrypt, BlockModeEncrypt, BlockSizeUser,
+    InnerIvInit, KeyInit,
 };
 use units::Line;
 
-/// A block cipher in CBC over lines.
+/// A block cipher in CBC.
 pub struct Cbc<C> {
     cipher: C,
 }
@@ -42,14 +45,50 @@ impl<C: BlockCipherEncrypt + BlockCipherDecrypt> Cbc<C> {
 
     fn encrypt(&self, vector: &Block<C>, plaintext: &Line) -> Line {
         let mut line = *plaintext;
-        cbc::Encryptor::inner_iv_init(&self.cipher, vector).encrypt_blocks(blocks_of::<C>(&mut line));
+        self.encrypt_in_place(vector, &mut line);
         line
     }
 
     fn decrypt(&self, vector: &Block<C>, ciphertext: &Line) -> Line {
         let mut line = *ciphertext;
-        cbc::Decryptor::inner_iv_init(&self.cipher, vector).decrypt_blocks(blocks_of::<C>(&mut line));
+        self.decrypt_in_place(vector, &mut line);
         line
+    }
+
+    fn encrypt_in_place(&self, vector: &Block<C>, text: &mut [u8]) {
+        cbc::Encryptor::inner_iv_init(&self.cipher, vector).encrypt_blocks(whole_blocks::<C>(text));
+    }
+
+    fn decrypt_in_place(&self, vector: &Block<C>, text: &mut [u8]) {
+        cbc::Decryptor::inner_iv_init(&self.cipher, vector).decrypt_blocks(whole_blocks::<C>(text));
+    }
+}
+
+/// The blocks of a text.
+///
+/// # Panics
+/// If the last block is not whole: CBC has no padding here.
+fn whole_blocks<C: BlockSizeUser>(text: &mut [u8]) -> &mut [Block<C>] {
+    let (blocks, rest) = Array::slice_as_chunks_mut(text);
+    assert!(rest.is_empty(), "a text of CBC is whole blocks, and {} bytes are left over", rest.len());
+    blocks
+}
+
+impl Cbc<Aes128> {
+    /// Encrypts a text of whole blocks from an initial vector, which no observer may foresee (SP 800-38A, appendix C).
+    ///
+    /// # Panics
+    /// If the last block of the text is not whole.
+    pub fn seal_text(&self, vector: &[u8; BLOCK_BYTES], text: &mut [u8]) {
+        self.encrypt_in_place(vector.into(), text);
+    }
+
+    /// Decrypts a text that [`Cbc::seal_text`] encrypted from the same vector. Nothing is checked.
+    ///
+    /// # Panics
+    /// As [`Cbc::seal_text`].
+    pub fn open_text(&self, vector: &[u8; BLOCK_BYTES], text: &mut [u8]) {
+        self.decrypt_in_place(vector.into(), text);
     }
 }
 
@@ -97,5 +136,17 @@ mod tests {
                 "39f23369a9d9bacfa530e26304231461" "b2eb05e2c39be9fcda6c19078c6a9d1b"
             )
         );
+    }
+
+    #[test]
+    fn a_text_of_two_lines_is_a_line_and_then_one_from_its_last_block() {
+        let aes128 = Cbc::<Aes128>::new(&Key(hex!("2b7e151628aed2a6abf7158809cf4f3c")));
+        let mut text = [SP800_38A_PLAINTEXT, [9; 64]].concat();
+        aes128.seal_text(&VECTOR, &mut text);
+        let last = hex!("3ff1caa1681fac09120eca307586e1a7");
+        assert_eq!(text[48..64], last);
+        assert_eq!(text[64..], aes128.encrypt(&last.into(), &[9; 64]));
+        aes128.open_text(&VECTOR, &mut text);
+        assert_eq!(text, [SP800_38A_PLAINTEXT, [9; 64]].concat());
     }
 }

@@ -1,0 +1,44 @@
+//! SHA-1 without a key (FIPS 180-4), for the nodes of CryptoPage's tree (Duc and Keryell, ACSAC 2006, section 3.1).
+//!
+//! A tree needs that nobody finds another text with a given hash. Collisions, which SHA-1 no longer prevents (Stevens et al.,
+//! CRYPTO 2017), need two texts of the attacker's choice; the texts here are records that the chip encrypts and hashes of them.
+
+use sha1::{Digest, Sha1};
+
+/// Bytes of a hash of SHA-1.
+pub const SHA1_BYTES: usize = 20;
+/// Bytes that one step of SHA-1 takes.
+const BLOCK_BYTES: usize = 64;
+/// What follows a text in its last blocks at least: a one and the text's length.
+const PADDING_BYTES: usize = 9;
+
+/// The hash of a text in two parts.
+pub fn sha1_of_pair(left: &[u8], right: &[u8]) -> [u8; SHA1_BYTES] {
+    Sha1::new().chain_update(left).chain_update(right).finalize().into()
+}
+
+/// Steps of SHA-1 that a text of so many bytes takes, one for each of its padded blocks.
+pub const fn sha1_steps(bytes: usize) -> u32 {
+    (bytes + PADDING_BYTES).div_ceil(BLOCK_BYTES) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hex_literal::hex;
+
+    #[test]
+    fn a_pair_has_the_hash_of_nists_examples_wherever_it_is_cut() {
+        let one_block = hex!("a9993e364706816aba3e25717850c26c9cd0d89d");
+        assert_eq!(sha1_of_pair(b"", b"abc"), one_block);
+        assert_eq!(sha1_of_pair(b"ab", b"c"), one_block);
+        let (left, right) = (b"abcdbcdecdefdefgefgh", b"fghighijhijkijkljklmklmnlmnomnopnopq");
+        assert_eq!(sha1_of_pair(left, right), hex!("84983e441c3bd26ebaae4aa1f95129e5e54670f1"));
+    }
+
+    #[test]
+    fn a_text_takes_another_step_when_its_padding_no_longer_fits() {
+        let steps = |bytes| sha1_steps(bytes);
+        assert_eq!([0, 40, 55, 56, 64, 119, 120, 608].map(steps), [1, 1, 1, 2, 2, 2, 3, 10]);
+    }
+}
