@@ -1,12 +1,15 @@
-//! Where everything lies in memory: data at the bottom, then counters, tags, the tree from its leaves up, owners and bitmaps.
+//! Where everything lies in memory: data at the bottom, then counters, tags, the tree from its leaves up, owners and bitmaps;
+//! or above all that records of chunks with their tree.
 //!
 //! ```text
 //! 0            data_lines
 //! | data       | counters | tags | tree 0 | tree 1 | ... | owners | bitmaps |      the root is on the chip
 //! ```
 
+mod records;
 mod report;
 
+pub use records::with_records;
 pub use report::{LayoutReport, OnChipReport, RegionReport};
 
 use crate::bitmaps;
@@ -32,7 +35,8 @@ pub struct Region {
     pub base: u64,
     /// How many slots it has.
     pub lines: u64,
-    /// What one of them serves: data lines for data, counters, tags, owners and bitmaps; children for nodes.
+    /// What one of them serves: data lines for data, counters, tags, owners and bitmaps, and for a record with its other lines;
+    /// children for nodes.
     pub serves: u64,
 }
 
@@ -57,7 +61,7 @@ impl Region {
 #[derive(Clone, Debug)]
 pub struct Layout {
     placement: Placement,
-    regions: ArrayVec<Region, { LEVELS_MAX + 5 }>,
+    regions: ArrayVec<Region, { LEVELS_MAX + 6 }>,
     /// Which regions are of a kind: the first of them, and how many.
     of: EnumMap<Kind, (u8, u8)>,
     /// What the tree covers.
@@ -75,6 +79,8 @@ pub struct Root {
     pub lines: u64,
     /// Children of each.
     pub serves: u64,
+    /// Bytes of each.
+    pub bytes: u64,
 }
 
 /// What a design keeps besides its data.
@@ -164,7 +170,7 @@ impl Layout {
             self.append(Role::Node(self.levels().len() as u8), below, arity);
             arity = tree.arity(self.levels().len());
         }
-        self.root = Some(Root { lines: tree.root_lines, serves: arity });
+        self.root = Some(Root { lines: tree.root_lines, serves: arity, bytes: LINE_BYTES as u64 });
         Ok(())
     }
 

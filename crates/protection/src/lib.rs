@@ -31,6 +31,7 @@ pub mod persistence;
 pub mod placement;
 pub mod planted;
 pub mod probe;
+pub mod record;
 pub mod scheme;
 pub mod slot;
 pub mod speculation;

@@ -44,6 +44,8 @@ pub enum Role {
     Owner,
     /// Bitmaps of lines whose words were re-ordered.
     Bitmap,
+    /// Records of chunks: where each line of a chunk lies, and what it is encrypted under.
+    Record,
 }
 
 /// What slots are for, whatever their level in the tree.
@@ -62,16 +64,19 @@ pub enum Kind {
     Owners,
     /// Bitmaps of re-ordered lines.
     Bitmaps,
+    /// Records of chunks.
+    Records,
 }
 
 impl Kind {
     /// Caches of metadata, where each kind has its own.
     pub const CACHES: usize = 4;
 
-    /// Which of them lines of this kind go through. Owners are looked up by page, as counters are, and share their cache.
+    /// Which of them lines of this kind go through. Owners are looked up by page, as counters are, and share their cache; data and
+    /// records go through none.
     pub fn cache(self) -> usize {
         match self {
-            Kind::Data | Kind::Counters | Kind::Owners => 0,
+            Kind::Data | Kind::Records | Kind::Counters | Kind::Owners => 0,
             Kind::Tags => 1,
             Kind::Nodes => 2,
             Kind::Bitmaps => 3,
@@ -89,6 +94,7 @@ impl Role {
             Role::Node(_) => Kind::Nodes,
             Role::Owner => Kind::Owners,
             Role::Bitmap => Kind::Bitmaps,
+            Role::Record => Kind::Records,
         }
     }
 }
@@ -102,6 +108,7 @@ impl fmt::Display for Role {
             Role::Node(level) => write!(f, "tree level {level}"),
             Role::Owner => f.write_str("owner"),
             Role::Bitmap => f.write_str("bitmap"),
+            Role::Record => f.write_str("record"),
         }
     }
 }

@@ -230,6 +230,8 @@ class Traffic(Result):
     """Of the table of owners."""
     bitmaps: int
     """Of bitmaps of re-ordered lines."""
+    records: int = 0
+    """Of records of chunks."""
 
 
 class Ahead(Result):

@@ -23,6 +23,8 @@ mod masks;
 mod paused;
 #[cfg(feature = "planted-bugs")]
 mod planted;
+mod record_walks;
+mod records;
 mod recovery;
 mod tree;
 mod unordered;

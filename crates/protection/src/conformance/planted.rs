@@ -3,7 +3,9 @@
 //! With each bug stands the kit's function that must find it with a part of what it must say, and one that the bug must get past.
 
 use super::{Checked, buffered, composition, durable, eager, forest};
-use super::{aged, boot, buffer, cipher, code, copies, counters, design, forests, halts, keys, recovery, tree};
+use super::{
+    aged, boot, buffer, cipher, code, copies, counters, design, forests, halts, keys, records, recovery, tree,
+};
 use crate::design::{CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Parts, TreeDesign, TreeKind};
 use crate::planted::{Bug, Planted};
 
@@ -23,6 +25,7 @@ enum Check {
     Forests,
     Recovery,
     Halts,
+    Records,
 }
 
 /// Parts that every function of the kit has something to check of.
@@ -93,6 +96,7 @@ fn run(check: Check, parts: &Parts, planted: Planted) -> Checked {
         Check::Buffer => buffer::check(parts, planted),
         Check::Recovery => recovery::check(parts, planted),
         Check::Halts => halts::check(parts, planted),
+        Check::Records => records::check(planted),
     }
 }
 
@@ -166,8 +170,21 @@ fn cases() -> Vec<Case> {
         (Bug::FoldKeepsNews, Forests, "before everybody above knew", Design),
         (Bug::RootDropped, Forests, "a fold lost what its root had heard", Design),
     ];
-    cases.extend(after_losses());
+    cases.extend(of_records().into_iter().chain(after_losses()));
     cases
+}
+
+/// The same of bugs in records of chunks.
+fn of_records() -> [Case; 6] {
+    use Check::{Design, Records, Tree};
+    [
+        (Bug::RecordVectorRepeats, Records, "an initial vector serves twice", Design),
+        (Bug::RecordVectorUnhashed, Records, "bit 0 of record is not covered", Tree),
+        (Bug::RecordSpareIgnored, Records, "bit 384 of record is not covered", Tree),
+        (Bug::RecordWalkALevelShort, Records, "an old record is accepted with the nodes of its time", Tree),
+        (Bug::RecordTableKept, Records, "keeps its table", Design),
+        (Bug::PadNumberKept, Records, "a number for pads serves twice", Design),
+    ]
 }
 
 /// The same of bugs that only a loss of power brings to light.

@@ -261,7 +261,7 @@ const AWAITED: [ReadPart; 7] = [
 pub(super) fn part_of(role: Role) -> ReadPart {
     match role.kind() {
         Kind::Data => ReadPart::Data,
-        Kind::Counters => ReadPart::Counter,
+        Kind::Counters | Kind::Records => ReadPart::Counter,
         Kind::Tags => ReadPart::Tag,
         Kind::Nodes => ReadPart::Tree,
         Kind::Owners => ReadPart::Admission,

@@ -62,7 +62,7 @@ impl Layout {
         };
         let root = self.root.map(|root| OnChipReport {
             what: "root of the tree".to_owned(),
-            bytes: root.lines * LINE_BYTES as u64,
+            bytes: root.lines * root.bytes,
             ways: None,
             serves: Some(root.serves),
         });

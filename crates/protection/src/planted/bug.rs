@@ -129,6 +129,20 @@ bugs! {
     /// The table of frequent values goes to memory with the metadata of the chip.
     TableSpilled,
 
+    // In records.
+    /// Every record is encrypted from the same initial vector.
+    RecordVectorRepeats,
+    /// The hash of a pair of records leaves their initial vectors out.
+    RecordVectorUnhashed,
+    /// The bytes that a record or a pair of nodes leaves of its lines are not looked at.
+    RecordSpareIgnored,
+    /// The walk from a record ends below the root.
+    RecordWalkALevelShort,
+    /// A record that is renewed keeps its table.
+    RecordTableKept,
+    /// A record that is renewed keeps the number that pads are made of.
+    PadNumberKept,
+
     // In counters.
     /// A write does not advance the counter.
     CounterStandsStill,

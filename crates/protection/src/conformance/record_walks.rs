@@ -1,0 +1,146 @@
+//! Walks on the clock: what one takes, and that many at once end.
+
+use crate::execution::{CounterTags, Engine, Engines, Receiver, Timed, TimedMemory};
+use crate::layout::{Layout, Needs, with_records};
+use crate::planted::Planted;
+use crate::record::{HashCharge, LEAF_LINES, Records, SLOTS};
+use crate::verbs::{Fault, Plaintext};
+use crypto::Key;
+use machine::channel::Channel;
+use machine::dram::{DramConfig, Organisation, PagePolicy, Timing};
+use sim::Executor;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use units::random::Random;
+use units::{Duration, Frequency, Line, LineAddr, ZERO_LINE};
+
+/// Nothing leaves the checker here.
+struct Nobody;
+
+impl Receiver for Nobody {
+    fn released(&self, line: LineAddr, _: &Plaintext) {
+        panic!("line {line} was released");
+    }
+
+    fn fault(&self, fault: Fault) {
+        panic!("{fault}");
+    }
+
+    fn start_up_content(&self, _: LineAddr) -> Line {
+        ZERO_LINE
+    }
+}
+
+/// CryptoPage's memory (its Table 1): 80 cycles of a core at 1 GHz to the first word, and 5 for each further one.
+fn cryptopage_memory() -> DramConfig {
+    let timing = Timing {
+        cl: 14,
+        cwl: 1,
+        trcd: 1,
+        trp: 1,
+        tras: 1,
+        trc: 2,
+        twr: 1,
+        trtp: 1,
+        tccd_s: 8,
+        tccd_l: 8,
+        trrd_s: 1,
+        trrd_l: 1,
+        twtr_s: 0,
+        twtr_l: 0,
+        tfaw: 0,
+        trfc: 0,
+        trefi: 0,
+        trtrs: 0,
+        burst_clocks: 8,
+    };
+    DramConfig {
+        clock_mhz: Frequency::from_mhz(200),
+        organisation: Organisation { ranks: 1, bank_groups: 1, banks_per_group: 16, rows: 1 << 16, lines_per_row: 128 },
+        timing,
+        page_policy: PagePolicy::OpenWithTimeout { idle_clocks: 1 },
+        ..DramConfig::ddr4_3200()
+    }
+}
+
+/// Records of so many chunks on a clock.
+struct Machine {
+    executor: Executor,
+    memory: Rc<TimedMemory>,
+    records: Rc<Records>,
+}
+
+impl Machine {
+    fn of_chunks(chunks: u64, charge: HashCharge) -> Machine {
+        let engine = |latency_ns, interval_ns| Engine { units: 1, latency_ns, interval_ns };
+        let engines = Engines {
+            aes: engine(11.0, 1.0).into(),
+            tdes: None,
+            mac: engine(11.0, 1.0),
+            hash: engine(80.0, 80.0),
+            metadata_cache: engine(1.0, 1.0),
+            counter_tags: CounterTags::Hash,
+            counter_decode_ns: None,
+            candidates_ns: None,
+        };
+        let nothing_else = Needs { lines_per_counter_line: None, tags: None, tree: None };
+        let layout = Layout::new(chunks * SLOTS as u64, nothing_else).unwrap();
+        let layout = with_records(layout, SLOTS as u64, LEAF_LINES as u64);
+        let executor = Executor::new();
+        let channel = Channel::start(executor.clock(), cryptopage_memory());
+        let memory = TimedMemory::new(executor.clock(), channel, layout.shape(), &engines, false, Rc::new(Nobody));
+        let records = Records::new(&layout, &Key([5; 16]), Random::new(9), charge, Planted::NONE);
+        Machine { executor, memory: Rc::new(memory), records: Rc::new(records) }
+    }
+
+    /// How long one walk takes on an idle machine, in cycles.
+    fn walk(&mut self, chunk: u64) -> u64 {
+        let (records, verbs, clock) = (self.records.clone(), Timed::new(&self.memory), self.executor.clock().clone());
+        let took = Rc::new(Cell::new(None));
+        let taken = took.clone();
+        self.executor.clock().spawn(async move {
+            let began = clock.now();
+            assert_eq!(records.bring(&verbs, chunk).await.map(|_| ()), Ok(()));
+            taken.set(Some(clock.now().since(began)));
+        });
+        self.executor.run_until(|| took.get().is_some());
+        took.get().unwrap().as_fs() / Duration::from_ns(1).as_fs()
+    }
+}
+
+#[test]
+fn rule_6_a_walk_at_depth_19_takes_19_hashes_and_the_first_line_of_64_bytes() {
+    // The first pair is there after 80 + 7 x 5 cycles; from then on the unit for hashes is at work all the time.
+    assert_eq!(Machine::of_chunks(1 << 19, HashCharge::Once).walk(77_777), 115 + 19 * 80);
+    // Eighteen pairs of one block each, and the ten blocks of two records.
+    assert_eq!(Machine::of_chunks(1 << 19, HashCharge::ByBlocks).walk(77_777), 115 + (18 + 10) * 80);
+}
+
+#[test]
+fn walks_and_renewals_of_many_chunks_at_once_end_and_give_what_was_drawn() {
+    const CHUNKS: u64 = 16;
+    let mut machine = Machine::of_chunks(CHUNKS, HashCharge::Once);
+    let (left, clock) = (Rc::new(Cell::new(CHUNKS)), machine.executor.clock().clone());
+    let wrong = Rc::new(RefCell::new(Vec::new()));
+    for chunk in 0..CHUNKS {
+        let (records, verbs, clock) = (machine.records.clone(), Timed::new(&machine.memory), clock.clone());
+        let (left, wrong, mut random) = (left.clone(), wrong.clone(), Random::new(chunk));
+        machine.executor.clock().spawn(async move {
+            let mut current = None;
+            for _ in 0..12 {
+                clock.sleep(Duration::from_ns(random.below(4_000))).await;
+                if random.below(2) == 0 {
+                    current = records.renew(&verbs, chunk, current.as_ref()).await.ok();
+                }
+                let (own, other) = (records.bring(&verbs, chunk).await, random.below(CHUNKS));
+                if own != Ok(current.clone()) || records.bring(&verbs, other).await.is_err() {
+                    wrong.borrow_mut().push(chunk);
+                }
+            }
+            left.set(left.get() - 1);
+        });
+    }
+    let end = clock.now() + Duration::from_ns(10_000_000);
+    machine.executor.run_until(|| left.get() == 0 || clock.now() > end);
+    assert_eq!((left.get(), wrong.take()), (0, vec![]));
+}

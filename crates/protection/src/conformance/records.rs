@@ -1,0 +1,210 @@
+//! What records and the tree over them must do: give what was drawn last, and nothing that is older, elsewhere or changed.
+
+use super::{Checked, LINE_BITS, flipped, hold};
+use crate::execution::{Functional, run_now};
+use crate::layout::{Layout, Needs, with_records};
+use crate::planted::Planted;
+use crate::record::{HashCharge, LEAF_LINES, Record, Records, SLOTS};
+use crate::slot::{Kind, Slot, Untrusted};
+use crypto::Key;
+use std::collections::{BTreeMap, HashSet};
+use units::random::Random;
+use units::{Line, ZERO_LINE};
+
+/// Renewals of each chunk.
+const LIVES: usize = 4;
+
+/// A memory of records.
+struct Memory {
+    verbs: Functional,
+    records: Records,
+    layout: Layout,
+    current: BTreeMap<u64, Record>,
+}
+
+impl Memory {
+    fn of_chunks(chunks: u64, planted: Planted) -> Result<Memory, String> {
+        let none = Needs { lines_per_counter_line: None, tags: None, tree: None };
+        let layout = Layout::new(chunks * SLOTS as u64, none)?;
+        let layout = with_records(layout, SLOTS as u64, LEAF_LINES as u64);
+        let verbs = Functional::new(layout.total_lines());
+        let records = Records::new(&layout, &Key([5; 16]), Random::new(9), HashCharge::default(), planted);
+        Ok(Memory { verbs, records, layout, current: BTreeMap::new() })
+    }
+
+    fn chunks(&self) -> u64 {
+        self.layout.data_lines() / SLOTS as u64
+    }
+
+    fn renew(&mut self, chunk: u64) -> Result<Record, String> {
+        let renewed = run_now(self.records.renew(&self.verbs, chunk, self.current.get(&chunk)));
+        let record = renewed.map_err(|fault| format!("chunk {chunk} is not renewed: {fault}"))?;
+        self.current.insert(chunk, record.clone());
+        Ok(record)
+    }
+
+    /// Whether a walk refuses the record of a chunk.
+    fn is_refused(&self, chunk: u64) -> bool {
+        run_now(self.records.bring(&self.verbs, chunk)).is_err()
+    }
+
+    fn all_read_right(&self) -> Checked {
+        (0..self.chunks()).try_for_each(|chunk| {
+            let brought = run_now(self.records.bring(&self.verbs, chunk));
+            hold(brought.as_ref() == Ok(&self.current.get(&chunk).cloned()), || {
+                format!("the record of chunk {chunk} is not the one that was drawn last")
+            })
+        })
+    }
+
+    fn leaf(&self, chunk: u64) -> Vec<Slot> {
+        let base = self.layout.region(Kind::Records).map_or(0, |region| region.base) + chunk * LEAF_LINES as u64;
+        (base..base + LEAF_LINES as u64).map(Slot).collect()
+    }
+
+    /// The lines of pairs above a record, as the picture of a binary tree has them: a node for each two of the level below.
+    fn above(&self, chunk: u64) -> Vec<Slot> {
+        let mut node = chunk / 2;
+        let mut slots = Vec::new();
+        for level in self.layout.levels() {
+            slots.push(level.slot(node / 2));
+            node /= 2;
+        }
+        slots
+    }
+
+    fn content(&self, slots: &[Slot]) -> Vec<(Slot, Line)> {
+        let media = self.verbs.media.borrow();
+        slots.iter().map(|slot| (*slot, media.read(*slot).examine())).collect()
+    }
+
+    fn put(&self, content: &[(Slot, Line)]) {
+        let mut media = self.verbs.media.borrow_mut();
+        content.iter().for_each(|(slot, line)| media.store(*slot, Untrusted::from(*line)));
+    }
+
+    /// Refused while `forged` is in memory, and right again when it is gone.
+    fn refuses(&self, chunk: u64, forged: &[(Slot, Line)], broken: impl FnOnce() -> String) -> Checked {
+        let slots: Vec<Slot> = forged.iter().map(|(slot, _)| *slot).collect();
+        let honest = self.content(&slots);
+        self.put(forged);
+        let is_refused = self.is_refused(chunk);
+        self.put(&honest);
+        hold(is_refused, broken)?;
+        hold(!self.is_refused(chunk), || format!("chunk {chunk} is refused though nothing is forged"))
+    }
+}
+
+/// Holds records, their encryption and their tree to the contract of all.
+pub fn check(planted: Planted) -> Checked {
+    for chunks in [2, 3, 8] {
+        let mut memory = Memory::of_chunks(chunks, planted)?;
+        memory.all_read_right()?;
+        fresh(&mut memory)?;
+        let chunk = chunks - 1;
+        replayed(&mut memory, chunk)?;
+        elsewhere(&memory, chunk)?;
+        changed(&memory, chunk)?;
+    }
+    Ok(())
+}
+
+/// What is drawn is drawn anew each time, and written under a vector of its own.
+fn fresh(memory: &mut Memory) -> Checked {
+    let (mut numbers, mut vectors) = (HashSet::new(), HashSet::new());
+    for _ in 0..LIVES {
+        for chunk in 0..memory.chunks() {
+            let before = memory.current.get(&chunk).map(Record::lines_by_slot);
+            let record = memory.renew(chunk)?;
+            hold(before != Some(record.lines_by_slot()), || format!("chunk {chunk} keeps its table"))?;
+            hold(numbers.insert((0, record.pad_number())), || "a number for pads serves twice".into())?;
+            hold(numbers.insert((1, record.tag_number())), || "a number for tags serves twice".into())?;
+            let first = memory.content(&memory.leaf(chunk)[..1])[0].1;
+            hold(vectors.insert(first[..16].to_vec()), || "an initial vector serves twice".into())?;
+            memory.all_read_right()?;
+        }
+    }
+    Ok(())
+}
+
+/// An old record is refused, alone, with all that was above it then, and with its sibling.
+fn replayed(memory: &mut Memory, chunk: u64) -> Checked {
+    let (leaf, above, sibling) = (memory.leaf(chunk), memory.above(chunk), memory.leaf(chunk ^ 1));
+    let whole = [leaf.clone(), above.clone(), sibling].concat();
+    let old = [&leaf, &above, &whole].map(|slots| memory.content(slots));
+    memory.renew(chunk)?;
+    let [old_leaf, old_path, all_old] = old;
+    memory.refuses(chunk, &old_leaf, || "an old record is accepted".into())?;
+    if !old_path.is_empty() {
+        memory.refuses(chunk, &old_path, || "old nodes are accepted".into())?;
+    }
+    memory.refuses(chunk, &all_old, || "an old record is accepted with the nodes of its time".into())?;
+    let blank = |slots: &[Slot]| slots.iter().map(|slot| (*slot, ZERO_LINE)).collect::<Vec<_>>();
+    memory.refuses(chunk, &blank(&leaf), || "a record that was written passes for a blank one".into())?;
+    memory.refuses(chunk, &blank(&whole), || "a path that was written passes for a blank one".into())
+}
+
+/// A record is refused in every other chunk's lines, and so is its sibling in its own.
+fn elsewhere(memory: &Memory, chunk: u64) -> Checked {
+    let moved = |from: u64, to: u64| -> Vec<(Slot, Line)> {
+        memory
+            .leaf(to)
+            .into_iter()
+            .zip(memory.content(&memory.leaf(from)))
+            .map(|(slot, (_, line))| (slot, line))
+            .collect()
+    };
+    for other in (0..memory.chunks()).filter(|other| *other != chunk) {
+        memory
+            .refuses(chunk, &moved(other, chunk), || format!("the record of chunk {other} is accepted for {chunk}"))?;
+    }
+    let swapped = [moved(chunk, chunk ^ 1), moved(chunk ^ 1, chunk)].concat();
+    memory.refuses(chunk, &swapped, || "two siblings are accepted when swapped".into())
+}
+
+/// Every bit of the record, of its sibling and of the pairs above them counts, spare ones too.
+fn changed(memory: &Memory, chunk: u64) -> Checked {
+    let slots = [memory.leaf(chunk), memory.leaf(chunk ^ 1), memory.above(chunk)].concat();
+    for (slot, line) in memory.content(&slots) {
+        for bit in 0..LINE_BITS {
+            memory.refuses(chunk, &[(slot, flipped(&line, bit))], || {
+                format!("bit {bit} of {} is not covered", memory.layout.place(slot).0)
+            })?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn records_keep_the_contract_of_records() {
+    assert_eq!(check(Planted::NONE), Ok(()));
+}
+
+/// A naive tree: all nodes anew from all records, by the library's own SHA-1.
+#[test]
+fn the_pairs_in_memory_are_what_a_naive_tree_over_all_records_has() {
+    use sha1::{Digest, Sha1};
+    let mut memory = Memory::of_chunks(16, Planted::NONE).unwrap();
+    for chunk in [3, 0, 9, 3, 15, 8, 12, 9] {
+        memory.renew(chunk).unwrap();
+        let mut below: Vec<Vec<u8>> = (0..16)
+            .map(|chunk| memory.content(&memory.leaf(chunk)).into_iter().flat_map(|(_, line)| line).take(304).collect())
+            .collect();
+        for level in memory.layout.levels() {
+            let nodes: Vec<Vec<u8>> = below
+                .chunks(2)
+                .map(|pair| match pair.concat() {
+                    blank if blank.iter().all(|byte| *byte == 0) => vec![0; 20],
+                    pair => Sha1::digest(&pair).to_vec(),
+                })
+                .collect();
+            for (line, pair) in (0..).zip(nodes.chunks(2)) {
+                let mut expected = pair.concat();
+                expected.resize(64, 0);
+                assert_eq!(memory.content(&[level.slot(line)])[0].1[..], expected, "{} line {line}", level.role);
+            }
+            below = nodes;
+        }
+        assert_eq!(below.len(), 2, "the root on the chip is above the last pair");
+    }
+}

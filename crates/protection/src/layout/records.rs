@@ -1,0 +1,48 @@
+//! Records of chunks and the tree over pairs of them (CryptoPage: Duc and Keryell, ACSAC 2006, figure 3), above everything else.
+//!
+//! ```text
+//! | ... | record 0 | record 1 | ... | pairs of nodes above pairs of records | ... | the topmost pair |
+//! ```
+
+use super::{Layout, Root};
+use crate::slot::{Kind, Role};
+use crypto::SHA1_BYTES;
+
+/// The same with a record of so many lines for each chunk of data, and a tree over pairs of records: a node is one hash of the pair
+/// below it, and a pair of nodes takes a line. Records are as many as the leaves of a binary tree.
+#[must_use]
+pub fn with_records(mut layout: Layout, lines_per_chunk: u64, lines_per_record: u64) -> Layout {
+    let records = layout.data_lines().div_ceil(lines_per_chunk).next_power_of_two().max(2);
+    layout.append(Role::Record, records * lines_per_record, lines_per_chunk);
+    layout.leaves = Some(Kind::Records);
+    let mut pairs = records / 2;
+    while pairs > 1 {
+        pairs /= 2;
+        layout.append(Role::Node(layout.levels().len() as u8), pairs, 2);
+    }
+    layout.root = Some(Root { lines: 1, serves: 2, bytes: SHA1_BYTES as u64 });
+    layout
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::Needs;
+
+    #[test]
+    fn two_to_the_19_pages_have_records_of_five_lines_under_a_tree_of_depth_19() {
+        // 4 GB in lines of 32 bytes, 256 of them to a page of 8 KB. A tree over n records has n / 4 + n / 8 + ... + 1 lines of pairs.
+        let laid_out = |lines| {
+            let nothing_else = Needs { lines_per_counter_line: None, tags: None, tree: None };
+            with_records(Layout::new(lines, nothing_else).unwrap(), 256, 5)
+        };
+        let report = laid_out((4 << 30) / 32).report(&[], 1);
+        let [_, records, nodes @ ..] = &report.regions[..] else { panic!("records and nodes are apart") };
+        assert_eq!((records.role.as_str(), records.lines, records.serves), ("record", 5 << 19, 256));
+        assert_eq!(nodes.iter().map(|level| level.lines).sum::<u64>(), (1 << 18) - 1);
+        // Depths 18 to 1 lie in memory, the records are at depth 19, the root is on the chip.
+        assert_eq!((nodes.len(), nodes.last().unwrap().lines), (18, 1));
+        assert_eq!(report.on_chip.iter().map(|store| store.bytes).collect::<Vec<_>>(), [20]);
+        assert_eq!(laid_out(1).total_lines(), 1 + 2 * 5, "a single chunk has a sibling");
+    }
+}

@@ -1,0 +1,163 @@
+//! What a record says: the slot of each line of its chunk, and the two numbers that the chunk is encrypted and authenticated
+//! under until it is permuted again (Duc and Keryell, ACSAC 2006, section 2.3).
+//!
+//! ```text
+//! byte 0           256                  271                 286   288
+//!     | slot of each | R': pads, 119 bit | R: tags, 120 bit | 0    |
+//! ```
+//! A chunk has 256 lines of 32 bytes, of two blocks each: R' with the number of a slot and of a block fills a block of AES, as R
+//! with the number of a slot does.
+
+use crate::planted::{Bug, Planted};
+use crypto::BLOCK_BYTES;
+use std::array;
+use units::random::Random;
+
+/// Lines of a chunk, and slots for them.
+pub const SLOTS: usize = 256;
+/// Bits of the number that pads are made of: a block without the number of a slot and that of one of two blocks.
+const PAD_NUMBER_BITS: u32 = 8 * BLOCK_BYTES as u32 - SLOTS.ilog2() - 1;
+/// Bits of the number that tags are made of: a block without the number of a slot.
+const TAG_NUMBER_BITS: u32 = 8 * BLOCK_BYTES as u32 - SLOTS.ilog2();
+/// Bytes that either takes.
+const NUMBER_BYTES: usize = TAG_NUMBER_BITS.div_ceil(8) as usize;
+/// Where the second one ends.
+const END: usize = SLOTS + 2 * NUMBER_BYTES;
+/// Bytes of a record in whole blocks.
+pub(super) const TEXT_BYTES: usize = END.next_multiple_of(BLOCK_BYTES);
+
+/// The record of a chunk.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Record {
+    /// By line.
+    slots: [u8; SLOTS],
+    pad_number: u128,
+    tag_number: u128,
+}
+
+impl Record {
+    /// One with any permutation and any numbers, all equally likely.
+    pub fn draw(random: &mut Random) -> Record {
+        let mut slots = array::from_fn(|line| line as u8);
+        random.shuffle(&mut slots);
+        let mut number = |bits| (u128::from(random.word()) << 64 | u128::from(random.word())) >> (u128::BITS - bits);
+        let (pad_number, tag_number) = (number(PAD_NUMBER_BITS), number(TAG_NUMBER_BITS));
+        Record { slots, pad_number, tag_number }
+    }
+
+    /// The slot in its chunk that a line lies in, by the line's position in the chunk.
+    pub fn slot_of(&self, line: u8) -> u8 {
+        self.slots[usize::from(line)]
+    }
+
+    /// The positions of the lines in the chunk, slot after slot.
+    pub fn lines_by_slot(&self) -> [u8; SLOTS] {
+        let mut lines = [0; SLOTS];
+        (0..=u8::MAX).zip(self.slots).for_each(|(line, slot)| lines[usize::from(slot)] = line);
+        lines
+    }
+
+    /// R': what the chunk's pads are made of.
+    pub fn pad_number(&self) -> u128 {
+        self.pad_number
+    }
+
+    /// R: what the chunk's tags are made of.
+    pub fn tag_number(&self) -> u128 {
+        self.tag_number
+    }
+
+    /// The text that is encrypted.
+    pub(super) fn to_bytes(&self) -> [u8; TEXT_BYTES] {
+        let mut text = [0; TEXT_BYTES];
+        text[..SLOTS].copy_from_slice(&self.slots);
+        for (bytes, number) in text[SLOTS..END].chunks_exact_mut(NUMBER_BYTES).zip([self.pad_number, self.tag_number]) {
+            bytes.copy_from_slice(&number.to_le_bytes()[..NUMBER_BYTES]);
+        }
+        text
+    }
+
+    /// The record that a text is of; nothing if it is of none: two lines share a slot, or a number or the end is too long.
+    pub(super) fn from_bytes(text: &[u8; TEXT_BYTES]) -> Option<Record> {
+        let number = |bytes: &[u8]| {
+            let mut wide = [0; 16];
+            wide[..NUMBER_BYTES].copy_from_slice(bytes);
+            u128::from_le_bytes(wide)
+        };
+        let (pad_bytes, tag_bytes) = text[SLOTS..END].split_at(NUMBER_BYTES);
+        let (pad_number, tag_number) = (number(pad_bytes), number(tag_bytes));
+        let slots: [u8; SLOTS] = text[..SLOTS].try_into().ok()?;
+        let mut taken = [false; SLOTS];
+        slots.iter().for_each(|slot| taken[usize::from(*slot)] = true);
+        let is_one =
+            taken == [true; SLOTS] && pad_number >> PAD_NUMBER_BITS == 0 && text[END..] == [0; TEXT_BYTES - END];
+        is_one.then_some(Record { slots, pad_number, tag_number })
+    }
+
+    /// With what a planted bug keeps of the record before.
+    pub(super) fn weakened(mut self, before: &Record, planted: Planted) -> Record {
+        if planted.has(Bug::RecordTableKept) {
+            self.slots = before.slots;
+        }
+        if planted.has(Bug::PadNumberKept) {
+            self.pad_number = before.pad_number;
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn rule_5_a_record_takes_286_bytes_in_18_blocks_with_numbers_of_119_and_120_bits() {
+        assert_eq!((PAD_NUMBER_BITS, TAG_NUMBER_BITS), (119, 120));
+        assert_eq!((8 * SLOTS as u32 + PAD_NUMBER_BITS + TAG_NUMBER_BITS).div_ceil(8), 286);
+        assert_eq!((END, TEXT_BYTES / BLOCK_BYTES), (286, 18));
+        let (mut random, mut bits) = (Random::new(3), (0, 0));
+        for record in (0..64).map(|_| Record::draw(&mut random)) {
+            bits = (bits.0 | record.pad_number, bits.1 | record.tag_number);
+        }
+        assert_eq!(bits, ((1 << 119) - 1, (1 << 120) - 1), "every bit of a number is drawn");
+    }
+
+    proptest! {
+        #[test]
+        fn a_record_reads_back_and_its_slots_are_a_permutation(seed in any::<u64>()) {
+            let record = Record::draw(&mut Random::new(seed));
+            prop_assert_eq!(Record::from_bytes(&record.to_bytes()), Some(record.clone()));
+            for (slot, line) in (0..=u8::MAX).zip(record.lines_by_slot()) {
+                prop_assert_eq!(record.slot_of(line), slot);
+            }
+        }
+
+        #[test]
+        fn two_lines_in_one_slot_and_bits_that_no_number_has_are_refused(seed in any::<u64>(), line in 0..SLOTS, other in 0..SLOTS) {
+            let text = Record::draw(&mut Random::new(seed)).to_bytes();
+            let with = |byte: usize, value| {
+                let mut changed = text;
+                changed[byte] = value;
+                Record::from_bytes(&changed)
+            };
+            prop_assert_eq!(with(line, text[other]).is_some(), line == other);
+            prop_assert_eq!(with(SLOTS + NUMBER_BYTES - 1, text[SLOTS + NUMBER_BYTES - 1] | 0x80), None);
+            for byte in END..TEXT_BYTES {
+                prop_assert_eq!(with(byte, 1), None);
+            }
+        }
+    }
+
+    /// Each line should be in each slot equally often: chi-squared over the slots of one line, 255 degrees of freedom.
+    #[test]
+    fn each_slot_is_as_likely_as_any_other() {
+        let mut random = Random::new(11);
+        let mut found = [0_u32; SLOTS];
+        let draws = 25_600;
+        (0..draws).for_each(|_| found[usize::from(Record::draw(&mut random).slot_of(200))] += 1);
+        let expected = f64::from(draws) / SLOTS as f64;
+        let chi_squared: f64 = found.iter().map(|count| (f64::from(*count) - expected).powi(2) / expected).sum();
+        assert!(chi_squared < 347.65, "{chi_squared} comes once in 10,000 times by chance");
+    }
+}

@@ -1,0 +1,92 @@
+//! Records of chunks: where each line of a chunk lies and under which numbers, kept in memory and brought by walks up a tree
+//! (the page information of CryptoPage, Duc and Keryell, ACSAC 2006, sections 2.3 and 2.4).
+//!
+//! ```text
+//! bring:   fetch the record, its sibling and the pairs of nodes above ─┬ hash each ─ compare from the root down ─ the record
+//!                                                                      └ decrypt the record
+//! renew:   draw everything anew ─ encrypt ─ bring the path ─ hash it again ─ store record and path ─ the root
+//! ```
+//! What a record says is in [`content`], its bytes in memory in [`leaf`], what vouches for it in [`tree`]. No line of data, no
+//! counter and no cache has a name here.
+
+mod content;
+mod leaf;
+mod tree;
+
+pub use content::{Record, SLOTS};
+pub use leaf::LEAF_LINES;
+pub use tree::HashCharge;
+
+use crate::layout::Layout;
+use crate::planted::{Bug, Planted};
+use crate::verbs::{AesUnits, Blocks, Fault, Known, Purpose, Verbs};
+use crypto::{BLOCK_BYTES, BlockCipher, Key};
+use leaf::{Leaf, RecordCipher};
+use std::cell::{Cell, RefCell};
+use tree::PairTree;
+use units::random::Random;
+
+/// All records of a memory, with what vouches for them on the chip.
+pub struct Records {
+    tree: PairTree,
+    cipher: RecordCipher,
+    /// The chip's random numbers.
+    draws: RefCell<Random>,
+    planted: Planted,
+}
+
+impl Records {
+    /// The records that `layout` has room for, none of which was ever written, encrypted under `key`.
+    ///
+    /// # Panics
+    /// If the layout has no records.
+    pub fn new(layout: &Layout, key: &Key, draws: Random, charge: HashCharge, planted: Planted) -> Records {
+        let tree = PairTree::new(layout, charge, planted);
+        Records { tree, cipher: RecordCipher::new(key), draws: RefCell::new(draws), planted }
+    }
+
+    /// Brings the record of a chunk, by its number, and checks it up to the root. Nothing if it was never written.
+    ///
+    /// # Errors
+    /// [`Fault::Tree`] if the record or the path above it is not as it was written.
+    pub async fn bring<V: Verbs>(&self, verbs: &V, chunk: u64) -> Result<Option<Record>, Fault> {
+        let opening = Blocks::parallel(BlockCipher::Aes, Purpose::Opening, RecordCipher::BLOCKS);
+        let opened = Cell::new(None);
+        let begin = |_: &Leaf| opened.set(Some(verbs.pad(AesUnits::Controller, opening, Known::default())));
+        let leaf = self.tree.read(verbs, chunk, begin).await?;
+        if leaf.is_blank() {
+            return Ok(None);
+        }
+        if let Some(passing) = opened.take() {
+            verbs.await_blocks(passing).await;
+        }
+        self.cipher.open(&leaf).map(Some).ok_or(Fault::Tree(self.tree.slot_of(chunk)))
+    }
+
+    /// Draws the record of a chunk anew, all of it, and stores it with the path above it. `before` is the record of the chunk until now.
+    ///
+    /// # Errors
+    /// [`Fault::Tree`] if the path above it is not as it was written; then the record stays.
+    pub async fn renew<V: Verbs>(&self, verbs: &V, chunk: u64, before: Option<&Record>) -> Result<Record, Fault> {
+        let (record, vector) = self.draw(before);
+        let sealing = Blocks::chained(BlockCipher::Aes, Purpose::Sealing, RecordCipher::BLOCKS);
+        verbs.await_blocks(verbs.pad(AesUnits::Controller, sealing, Known::default())).await;
+        self.tree.write(verbs, chunk, self.cipher.seal(&record, &vector)).await?;
+        Ok(record)
+    }
+
+    /// A record and an initial vector that the chip has drawn.
+    fn draw(&self, before: Option<&Record>) -> (Record, [u8; BLOCK_BYTES]) {
+        let mut draws = self.draws.borrow_mut();
+        let mut record = Record::draw(&mut draws);
+        let mut vector = [0; BLOCK_BYTES];
+        vector.chunks_exact_mut(8).for_each(|half| half.copy_from_slice(&draws.word().to_le_bytes()));
+        if self.planted.has(Bug::RecordVectorRepeats) {
+            vector = [7; BLOCK_BYTES];
+        }
+        if let Some(before) = before {
+            record = record.weakened(before, self.planted);
+        }
+        (record, vector)
+    }
+}
