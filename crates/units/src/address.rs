@@ -3,14 +3,14 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Bytes in one memory line, the unit that moves between the chip and memory.
+/// Bytes in one line of a recording, and in a memory line unless a machine has shorter ones ([`LineLength`](crate::LineLength)).
 pub const LINE_BYTES: usize = 64;
 /// Bytes in the smallest page.
 pub const PAGE_BYTES: usize = 4096;
 /// Lines in the smallest page.
 pub const LINES_PER_PAGE: usize = PAGE_BYTES / LINE_BYTES;
 
-/// The content of one memory line.
+/// The content of one memory line; of a shorter one at the beginning, before zeros.
 pub type Line = [u8; LINE_BYTES];
 
 /// A line of zero bytes.
@@ -24,7 +24,7 @@ pub struct VirtAddr(pub u64);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct PhysAddr(pub u64);
 
-/// The number of a line in the machine's memory: a physical byte address divided by [`LINE_BYTES`].
+/// The number of a line in the machine's memory: a physical byte address divided by the length of the machine's memory lines.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct LineAddr(pub u64);
 
@@ -46,7 +46,12 @@ impl VirtAddr {
 }
 
 impl PhysAddr {
-    /// The line that holds this address.
+    /// The number of the 4 KB page of memory that holds this address.
+    pub const fn page(self) -> u64 {
+        self.0 / PAGE_BYTES as u64
+    }
+
+    /// The line that holds this address, where lines have [`LINE_BYTES`].
     pub const fn line(self) -> LineAddr {
         LineAddr(self.0 / LINE_BYTES as u64)
     }

@@ -6,6 +6,7 @@
 
 mod address;
 mod frequency;
+mod line_length;
 mod names;
 pub mod random;
 mod size;
@@ -14,6 +15,7 @@ mod word;
 
 pub use address::{LINE_BYTES, LINES_PER_PAGE, Line, LineAddr, PAGE_BYTES, PhysAddr, VirtAddr, ZERO_LINE};
 pub use frequency::{Frequency, ParseFrequencyError};
+pub use line_length::LineLength;
 pub use names::nearest;
 pub use size::{Bytes, ParseBytesError};
 pub use time::{Clock, Cycles, Duration, Time};

@@ -12,7 +12,7 @@ use crate::{BLOCK_BYTES, CounterMode, Domain, Gmac, Key, LineCipher, LineMac, No
 use aes::cipher::array::ArraySize;
 use aes::cipher::consts::U16;
 use aes::cipher::{BlockCipherEncrypt, BlockSizeUser, KeyInit};
-use units::Line;
+use units::{Line, LineLength};
 
 /// A block cipher in GCM over lines of fixed format: the encryption and the code.
 #[derive(Clone)]
@@ -50,7 +50,7 @@ impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16> + Clone> Gcm<C> {
 
     /// The whole tag of a line of ciphertext.
     pub fn full_tag(&self, nonce: &Nonce, ciphertext: &Line) -> [u8; BLOCK_BYTES] {
-        self.mac.masked(nonce.block(Domain::Pad, 1), &[], ciphertext)
+        self.mac.masked(nonce.block(Domain::Pad, 1), &[], self.mac.in_use(ciphertext))
     }
 }
 
@@ -77,6 +77,10 @@ impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16> + Clone> LineMac for
 
     fn tag(&self, nonce: &Nonce, ciphertext: &Line, bits: u32) -> Tag {
         Tag::first_of(&self.full_tag(nonce, ciphertext), bits)
+    }
+
+    fn shorten(&mut self, length: LineLength) -> bool {
+        self.mac.shorten(length)
     }
 
     fn is_masked(&self) -> bool {
@@ -111,6 +115,21 @@ mod tests {
         let mut sealed = *text;
         let tag = cipher.encrypt_inout_detached(&iv.into(), &[], (&mut sealed[..]).into()).unwrap();
         (sealed, tag.into())
+    }
+
+    #[test]
+    fn a_short_line_is_what_aes_gcm_makes_of_its_32_bytes() {
+        let mut gcm = Gcm::<Aes128>::new(&Key([6; 16]));
+        assert!(gcm.shorten(LineLength::HALF));
+        let (line, text): (u64, Line) = (77, std::array::from_fn(|byte| byte as u8));
+        let sealed = gcm.seal(&nonce(line, 5), &text);
+        let mut iv = [0; 12];
+        (iv[0], iv[5]) = (77, 5);
+        let mut expected: [u8; 32] = text[..32].try_into().unwrap();
+        let cipher = <Aes128Gcm as aes_gcm::KeyInit>::new(&[6; 16].into());
+        let tag = cipher.encrypt_inout_detached(&iv.into(), &[], (&mut expected[..]).into()).unwrap();
+        assert_eq!(sealed[..32], expected);
+        assert_eq!(gcm.tag(&nonce(line, 5), &sealed, 128), Tag::first_of(&tag, 128));
     }
 
     proptest! {

@@ -1,6 +1,6 @@
 //! Codes that are a chain of blocks, each encrypted with the result of the one before: CMAC and CBC-MAC.
 //!
-//! A nonce and a line are whole blocks and always as many, so their chain is one walk with the processor's instructions,
+//! A nonce and a line of one length are whole blocks and always as many, so their chain is one walk with the processor's instructions,
 //! looked up once. The library, which takes any message in parts, looks them up for each block and keeps what is not a
 //! whole one: twice the time. It stays for tags over several lines, and as what the chain is held against.
 
@@ -10,19 +10,21 @@ use crate::cipher::{BlockCipher, Order, Uses};
 use crate::{BLOCK_BYTES, Domain, LineMac, Nonce};
 use ::cmac::Mac;
 use aes::cipher::{Array, Block, BlockCipherEncBackend, BlockCipherEncClosure, BlockCipherEncrypt, BlockSizeUser};
-use units::{LINE_BYTES, Line};
+use units::{LINE_BYTES, Line, LineLength};
 
 /// A chain over nonce and line. Like the library's, it needs no nonce that never repeats.
 pub struct Chained<C: BlockSizeUser, M> {
     cipher: C,
     /// What the last block is masked with.
     mask: Block<C>,
+    /// How much of a line is in use.
+    length: LineLength,
     pub(super) library: MessageMac<M>,
 }
 
 impl<C: BlockCipherEncrypt, M: Mac + Clone> Chained<C, M> {
     pub(crate) fn over(cipher: C, mask: Block<C>, library: M) -> Chained<C, M> {
-        Chained { cipher, mask, library: MessageMac::over(library) }
+        Chained { cipher, mask, length: LineLength::WHOLE, library: MessageMac::over(library) }
     }
 
     /// The beginning of the tag of `text` under `nonce`, as long as `tag` is.
@@ -35,11 +37,13 @@ impl<C: BlockCipherEncrypt, M: Mac + Clone> Chained<C, M> {
 
     fn code(&self, nonce: &Nonce, text: &Line) -> Block<C> {
         let mut message = [0; BLOCK_BYTES + LINE_BYTES];
+        let message = &mut message[..BLOCK_BYTES + self.length.bytes()];
+        let (last, text) = (message.len() - C::block_size(), &text[..self.length.bytes()]);
         message[..BLOCK_BYTES].copy_from_slice(&nonce.block(Domain::TagMask, 0));
         message[BLOCK_BYTES..].copy_from_slice(text);
-        xor(&mut message[BLOCK_BYTES + LINE_BYTES - C::block_size()..], &self.mask);
+        xor(&mut message[last..], &self.mask);
         let mut state = Block::<C>::default();
-        self.cipher.encrypt_with_backend(Walk::<C> { state: &mut state, blocks: Array::slice_as_chunks(&message).0 });
+        self.cipher.encrypt_with_backend(Walk::<C> { state: &mut state, blocks: Array::slice_as_chunks(message).0 });
         state
     }
 }
@@ -71,9 +75,14 @@ impl<C: BlockCipherEncrypt, M: Mac + Clone> LineMac for Chained<C, M> {
 
     fn uses(&self) -> Option<Uses> {
         let blocks = |bytes: usize| (bytes / C::block_size()) as u32;
-        let (of_nonce, of_line) = (blocks(BLOCK_BYTES), blocks(LINE_BYTES));
+        let (of_nonce, of_line) = (blocks(BLOCK_BYTES), blocks(self.length.bytes()));
         let cipher = BlockCipher::of::<C>();
         Some(Uses { cipher, of_nonce, nonce_chained: true, of_line, order: Order::Chained })
+    }
+
+    fn shorten(&mut self, length: LineLength) -> bool {
+        self.length = length;
+        self.library.shorten(length)
     }
 
     fn tag(&self, nonce: &Nonce, text: &Line, bits: u32) -> Tag {
@@ -88,10 +97,11 @@ impl<C: BlockCipherEncrypt, M: Mac + Clone> LineMac for Chained<C, M> {
 #[cfg(test)]
 mod tests {
     use crate::tests::nonce;
-    use crate::{CbcMac, Cmac, Key, LineMac};
+    use crate::{CbcMac, Cmac, Domain, Key, LineMac, Tag};
     use aes::{Aes128, Aes256};
     use des::TdesEde3;
     use proptest::prelude::*;
+    use units::LineLength;
 
     proptest! {
         #[test]
@@ -108,5 +118,17 @@ mod tests {
             prop_assert_eq!(cbc.0.tag(&at, &text, 128), cbc.0.library.tag(&at, &text, 128));
             prop_assert_eq!(cbc.1.tag(&at, &text, 64), cbc.1.library.tag(&at, &text, 64));
         }
+    }
+
+    #[test]
+    fn the_chain_of_a_short_line_is_what_the_library_makes_of_its_32_bytes() {
+        let (at, text) = (nonce(77, 5), std::array::from_fn(|byte| byte as u8));
+        let (mut cmac, mut cbc) = (Cmac::<Aes128>::new(&Key([1; 16])), CbcMac::<Aes128>::new(&Key([1; 16])));
+        assert!(cmac.shorten(LineLength::HALF) && cbc.shorten(LineLength::HALF));
+        let parts: [&[u8]; 2] = [&at.block(Domain::TagMask, 0), &text[..32]];
+        assert_eq!(cmac.tag(&at, &text, 128), Tag::first_of(cmac.library.code(&parts).as_ref(), 128));
+        assert_eq!(cbc.tag(&at, &text, 128), Tag::first_of(cbc.library.code(&parts).as_ref(), 128));
+        assert_eq!(cbc.tag_over(&[(at, text)], 128), Some(cbc.tag(&at, &text, 128)));
+        assert_eq!(cbc.uses().map(|uses| (uses.of_nonce, uses.of_line)), Some((1, 2)));
     }
 }

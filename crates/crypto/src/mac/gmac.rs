@@ -14,7 +14,7 @@ use aes::cipher::{BlockCipherEncrypt, BlockSizeUser, KeyInit};
 use aes::{Aes128, Block};
 use ghash::GHash;
 use ghash::universal_hash::UniversalHash;
-use units::Line;
+use units::{Line, LineLength};
 
 /// The product of two blocks in the field of GHASH (SP 800-38D, section 6.3).
 pub fn ghash_product(left: [u8; BLOCK_BYTES], right: [u8; BLOCK_BYTES]) -> [u8; BLOCK_BYTES] {
@@ -28,6 +28,8 @@ pub fn ghash_product(left: [u8; BLOCK_BYTES], right: [u8; BLOCK_BYTES]) -> [u8; 
 pub struct Gmac<C = Aes128> {
     cipher: C,
     hash: GHash,
+    /// How much of a line is in use.
+    length: LineLength,
 }
 
 impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>> Gmac<C> {
@@ -42,7 +44,7 @@ impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>> Gmac<C> {
     pub(crate) fn over(cipher: C) -> Gmac<C> {
         let mut hash_key = Block::default();
         cipher.encrypt_block(&mut hash_key);
-        Gmac { cipher, hash: GHash::new(&hash_key) }
+        Gmac { cipher, hash: GHash::new(&hash_key), length: LineLength::WHOLE }
     }
 
     /// GHASH of additional data, text and both lengths.
@@ -63,10 +65,15 @@ impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>> Gmac<C> {
         mask_blocks: impl Iterator<Item = [u8; BLOCK_BYTES]>,
         lines: impl Iterator<Item = &'a Line>,
     ) -> [u8; BLOCK_BYTES] {
-        let text: Vec<u8> = lines.flatten().copied().collect();
+        let text: Vec<u8> = lines.flat_map(|line| self.in_use(line)).copied().collect();
         let mut tag = self.hash(&[], &text);
         mask_blocks.for_each(|mask_block| xor(&mut tag, &self.encrypted(mask_block)));
         tag
+    }
+
+    /// The bytes of a line that are in use.
+    pub(crate) fn in_use<'a>(&self, line: &'a Line) -> &'a [u8] {
+        &line[..self.length.bytes()]
     }
 
     /// The whole tag: the hash, masked by the encryption of `mask_block`.
@@ -89,7 +96,12 @@ impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>> LineMac for Gmac<C>
     }
 
     fn tag(&self, nonce: &Nonce, text: &Line, bits: u32) -> Tag {
-        Tag::first_of(&self.masked(nonce.block(Domain::TagMask, 0), &[], text), bits)
+        Tag::first_of(&self.masked(nonce.block(Domain::TagMask, 0), &[], self.in_use(text)), bits)
+    }
+
+    fn shorten(&mut self, length: LineLength) -> bool {
+        self.length = length;
+        true
     }
 
     fn halves(&self) -> Option<&dyn Halves> {
@@ -104,7 +116,7 @@ impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>> LineMac for Gmac<C>
 
 impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>> Halves for Gmac<C> {
     fn product(&self, text: &Line, bits: u32) -> Tag {
-        Tag::first_of(&self.hash(&[], text), bits)
+        Tag::first_of(&self.hash(&[], self.in_use(text)), bits)
     }
 
     fn mask(&self, nonce: &Nonce, bits: u32) -> Tag {
@@ -128,6 +140,17 @@ mod tests {
         let tag = hex!("4d5c2af327cd64a62cf35abd2ba6fab4");
         assert_eq!(gmac.masked(first_counter, &[], &ciphertext), tag);
         assert_eq!(gmac.masked_by_all([first_counter].into_iter(), [&ciphertext].into_iter()), tag);
+    }
+
+    #[test]
+    fn the_tag_of_a_short_line_is_over_its_32_bytes_and_their_length() {
+        let mut gmac = Gmac::<Aes128>::new(&Key([7; 16]));
+        let (nonce, line) = (Nonce::new(9, 1), std::array::from_fn(|byte| byte as u8));
+        assert!(gmac.shorten(LineLength::HALF));
+        let expected = gmac.masked(nonce.block(Domain::TagMask, 0), &[], &line[..32]);
+        assert_eq!(gmac.tag(&nonce, &line, 128), Tag::first_of(&expected, 128));
+        assert_eq!(gmac.product(&line, 128) ^ gmac.mask(&nonce, 128), Tag::first_of(&expected, 128));
+        assert_eq!(gmac.tag_over(&[(nonce, line)], 128), Some(Tag::first_of(&expected, 128)));
     }
 
     #[test]

@@ -6,16 +6,18 @@
 use super::Tag;
 use crate::{Domain, LineMac, Nonce};
 use ::cmac::Mac;
-use units::Line;
+use units::{Line, LineLength};
 
 /// A code over nonce and line. It needs no nonce that never repeats: the nonce is part of what it vouches for.
 pub struct MessageMac<M> {
     keyed: M,
+    /// How much of a line is in use.
+    length: LineLength,
 }
 
 impl<M: Mac + Clone> MessageMac<M> {
     pub(crate) fn over(keyed: M) -> MessageMac<M> {
-        MessageMac { keyed }
+        MessageMac { keyed, length: LineLength::WHOLE }
     }
 
     /// The whole code of a message in parts.
@@ -32,14 +34,20 @@ impl<M: Mac + Clone> LineMac for MessageMac<M> {
     }
 
     fn tag(&self, nonce: &Nonce, text: &Line, bits: u32) -> Tag {
+        let text = &text[..self.length.bytes()];
         Tag::first_of(self.code(&[&nonce.block(Domain::TagMask, 0), text]).as_ref(), bits)
+    }
+
+    fn shorten(&mut self, length: LineLength) -> bool {
+        self.length = length;
+        true
     }
 
     fn tag_over(&self, lines: &[(Nonce, Line)], bits: u32) -> Option<Tag> {
         let mut mac = self.keyed.clone();
         for (nonce, text) in lines {
             mac.update(&nonce.block(Domain::TagMask, 0));
-            mac.update(text);
+            mac.update(&text[..self.length.bytes()]);
         }
         Some(Tag::first_of(&mac.finalize().into_bytes(), bits))
     }

@@ -23,7 +23,7 @@ pub use tag::Tag;
 
 use crate::Nonce;
 use crate::cipher::Uses;
-use units::Line;
+use units::{Line, LineLength};
 
 /// Bits that every code gives, whatever it is: only a design with longer tags need ask for [`LineMac::whole_bits`].
 pub const ALL_GIVE_BITS: u32 = 64;
@@ -38,6 +38,11 @@ pub trait LineMac {
     /// # Panics
     /// If no bits are asked for, or more than [`LineMac::whole_bits`].
     fn tag(&self, nonce: &Nonce, text: &Line, bits: u32) -> Tag;
+
+    /// Makes this the code of lines of this length; whether it can be that. Every code takes lines of 64 bytes.
+    fn shorten(&mut self, length: LineLength) -> bool {
+        length == LineLength::WHOLE
+    }
 
     /// How many chunks of a line have tags of their own, which lie side by side in its tag: the first chunk's at the top.
     fn chunks(&self) -> u32 {

@@ -12,7 +12,7 @@ use super::{Pairs, Tag};
 use crate::{BLOCK_BYTES, Domain, Key, LineMac, Nonce};
 use rscrypto::Sha3_256 as InPairs;
 use sha3::{Digest, Sha3_256};
-use units::{LINE_BYTES, Line};
+use units::{LINE_BYTES, Line, LineLength};
 
 /// What is hashed of one line: key, nonce and text.
 type Message = [u8; 2 * BLOCK_BYTES + LINE_BYTES];
@@ -22,13 +22,15 @@ pub struct Sha3Prefix {
     key: Key,
     keyed: Sha3_256,
     has_vectors: bool,
+    /// How much of a line is in use.
+    length: LineLength,
 }
 
 impl Sha3Prefix {
     /// Absorbs the key once for all lines.
     pub fn new(key: &Key) -> Sha3Prefix {
         let keyed = Sha3_256::new_with_prefix(key.0);
-        Sha3Prefix { key: *key, keyed, has_vectors: has_vectors() }
+        Sha3Prefix { key: *key, keyed, has_vectors: has_vectors(), length: LineLength::WHOLE }
     }
 
     fn code(&self, message: &[&[u8]]) -> [u8; 32] {
@@ -63,8 +65,13 @@ impl LineMac for Sha3Prefix {
         // Alone, a line is hashed twice, side by side: even so the vectors are faster.
         match self.pairs() {
             Some(pairs) => pairs.tags([(nonce, text); 2], bits)[0],
-            None => Tag::first_of(&self.code(&[&nonce.block(Domain::TagMask, 0), text]), bits),
+            None => Tag::first_of(&self.code(&[&nonce.block(Domain::TagMask, 0), &text[..self.length.bytes()]]), bits),
         }
+    }
+
+    fn shorten(&mut self, length: LineLength) -> bool {
+        self.length = length;
+        true
     }
 
     fn pairs(&self) -> Option<&dyn Pairs> {
@@ -75,7 +82,7 @@ impl LineMac for Sha3Prefix {
         let mut hash = self.keyed.clone();
         for (nonce, text) in lines {
             hash.update(nonce.block(Domain::TagMask, 0));
-            hash.update(text);
+            hash.update(&text[..self.length.bytes()]);
         }
         Some(Tag::first_of(&hash.finalize(), bits))
     }
@@ -84,7 +91,8 @@ impl LineMac for Sha3Prefix {
 impl Pairs for Sha3Prefix {
     fn tags(&self, lines: [(&Nonce, &Line); 2], bits: u32) -> [Tag; 2] {
         let [one, other] = lines.map(|(nonce, text)| self.message(nonce, text));
-        let (one, other) = InPairs::digest_pair(&one, &other);
+        let bytes = 2 * BLOCK_BYTES + self.length.bytes();
+        let (one, other) = InPairs::digest_pair(&one[..bytes], &other[..bytes]);
         [one, other].map(|hash| Tag::first_of(&hash, bits))
     }
 }
@@ -118,5 +126,16 @@ mod tests {
             prop_assert_eq!(mac.tags([(&nonces[0], &texts[0]), (&nonces[1], &texts[1])], 256), hashed);
             prop_assert_eq!(mac.tag(&nonces[0], &texts[0], 256), hashed[0]);
         }
+    }
+
+    #[test]
+    fn a_short_line_is_hashed_without_what_is_behind_it_alone_and_in_pairs() {
+        let mut mac = Sha3Prefix::new(&Key([7; 16]));
+        assert!(mac.shorten(LineLength::HALF));
+        let (at, text) = (nonce(3, 1), std::array::from_fn(|byte| byte as u8));
+        let expected = Tag::first_of(&mac.code(&[&at.block(Domain::TagMask, 0), &text[..32]]), 256);
+        assert_eq!(mac.tag(&at, &text, 256), expected);
+        assert_eq!(mac.tags([(&at, &text); 2], 256), [expected; 2]);
+        assert_eq!(mac.tag_over(&[(at, text)], 256), Some(expected));
     }
 }
