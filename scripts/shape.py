@@ -142,6 +142,7 @@ def imports(crate: Path) -> Graph:
 # Names that types of the standard library have for methods too: a call of one says nothing.
 STANDARD = {
     "all",
+    "bytes",
     "clone",
     "compute",
     "drain",

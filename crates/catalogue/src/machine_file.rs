@@ -18,9 +18,10 @@ use machine::noc::{Network, NocConfig};
 use machine::node::NodeConfig;
 use machine::paging::Placement;
 use machine::pcm::PcmConfig;
+use protection::design::DataLines;
 use protection::execution::{Engines, OverflowLimits};
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Cycles, Duration, LINE_BYTES};
+use units::{Bytes, Cycles, Duration, LINE_BYTES, LineLength};
 
 /// The largest last-level cache; its tags take a quarter as much of the host's memory.
 const LLC_MAX: Bytes = Bytes(1 << 30);
@@ -60,18 +61,18 @@ pub struct LlcConfig {
 }
 
 impl LlcConfig {
-    /// How many sets it has.
-    pub fn sets(&self) -> usize {
-        self.size.0 as usize / LINE_BYTES / self.ways.max(1)
+    /// How many sets of lines of this length it has.
+    pub fn sets(&self, line: LineLength) -> usize {
+        self.size.0 as usize / line.bytes() / self.ways.max(1)
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self, line: LineLength) -> Result<(), String> {
         let LlcConfig { size, ways, latency_ns, .. } = *self;
-        let sets = self.sets();
-        let whole = ways > 0 && sets.checked_mul(ways * LINE_BYTES) == Some(size.0 as usize);
+        let (sets, bytes) = (self.sets(line), line.bytes());
+        let whole = ways > 0 && sets.checked_mul(ways * bytes) == Some(size.0 as usize);
         if !whole || !sets.is_power_of_two() || ways > usize::from(u16::MAX) || size > LLC_MAX {
             return Err(format!(
-                "llc: size \"{size}\" in {ways} ways of 64 B lines makes {sets} sets: expected a power of two, nothing left \
+                "llc: size \"{size}\" in {ways} ways of {bytes} B lines makes {sets} sets: expected a power of two, nothing left \
                  over, and at most {LLC_MAX}"
             ));
         }
@@ -96,8 +97,12 @@ impl LlcConfig {
 pub struct Memory {
     /// Memory for programs; metadata comes on top.
     pub size: Bytes,
-    /// Pages that programs get: "4 KB" or "2 MB".
+    /// Pages that programs get: "4 KB", "8 KB" or "2 MB".
     pub page: Bytes,
+    /// How long the lines are that DRAM, the last-level cache and protection move: "64 B", or "32 B" with a DRAM that has
+    /// `bursts = "any"`. A line of metadata has 64 bytes.
+    #[serde(default = "whole_line")]
+    pub line: Bytes,
     /// Where the pages go.
     #[serde(default)]
     pub placement: Placement,
@@ -135,6 +140,10 @@ impl Memory {
         }
         Ok(())
     }
+}
+
+fn whole_line() -> Bytes {
+    Bytes(LineLength::WHOLE.bytes() as u64)
 }
 
 fn one_channel() -> usize {
@@ -184,10 +193,22 @@ impl Machine {
     /// # Errors
     /// The line and the key that are wrong, or the rule that the values break.
     pub fn parse(file: &str, text: &str) -> Result<Machine, ConfigError> {
-        let machine: Machine =
+        let mut machine: Machine =
             toml::from_str(text).map_err(|error| ConfigError::syntax::<Machine>(file, text, &error))?;
+        machine.node.memory_line = machine.line_length();
         machine.check().map_err(|rule| ConfigError::Rule { file: file.to_owned(), rule })?;
         Ok(machine)
+    }
+
+    /// How long its memory lines are; 64 bytes if that is a length that [`Machine::parse`] refuses.
+    pub fn line_length(&self) -> LineLength {
+        LineLength::of(self.memory.line).unwrap_or_default()
+    }
+
+    /// The lines of its memory that programs get.
+    pub fn data_lines(&self) -> DataLines {
+        let length = self.line_length();
+        DataLines { count: length.lines_in(self.memory.size), length }
     }
 
     /// Its memory: all channels.
@@ -197,7 +218,7 @@ impl Machine {
     pub fn memory_config(&self) -> MemoryConfig {
         let device = self.device().unwrap_or_else(|rule| panic!("{rule}"));
         let Memory { channels, interleave, critical_word_first, .. } = self.memory;
-        MemoryConfig { channels, interleave, critical_word_first, device }
+        MemoryConfig { channels, interleave, critical_word_first, device, line: self.line_length() }
     }
 
     /// The ways between its cores and its last-level cache.
@@ -248,6 +269,9 @@ impl Machine {
 
     fn check(&self) -> Result<(), String> {
         name::check(&self.name)?;
+        if LineLength::of(self.memory.line).is_none() {
+            return Err(format!("memory.line is \"{}\": expected \"64 B\" or \"32 B\"", self.memory.line));
+        }
         self.node.check().map_err(|rule| format!("node.{rule}"))?;
         crate::times::check(self)?;
         self.device()?;
@@ -266,7 +290,7 @@ impl Machine {
                 return Err(format!("engines.{name} is {found}: expected 0 to 1000000"));
             }
         }
-        self.llc.check()?;
+        self.llc.check(self.line_length())?;
         self.memory.check_overflows()?;
         if !(1..=CORES_MAX).contains(&self.cores) {
             return Err(format!("cores is {}: expected 1 to {CORES_MAX}", self.cores));
@@ -285,8 +309,12 @@ impl Machine {
                 format!("memory.path_ns is {}: expected 0 to 1000000", self.memory.path_ns),
             ),
             (
-                ![4 << 10, 2 << 20].contains(&self.memory.page.0),
-                format!("memory.page is \"{}\": expected \"4 KB\" or \"2 MB\"", self.memory.page),
+                ![4 << 10, 8 << 10, 2 << 20].contains(&self.memory.page.0),
+                format!("memory.page is \"{}\": expected \"4 KB\", \"8 KB\" or \"2 MB\"", self.memory.page),
+            ),
+            (
+                self.memory.page.0 == 8 << 10 && self.node.walker.is_some(),
+                "memory.page is \"8 KB\": [node.walker] reads tables of pages of 4 KB or 2 MB".to_owned(),
             ),
             (
                 self.memory.size.0 == 0 || !self.memory.size.0.is_multiple_of(2 << 20),

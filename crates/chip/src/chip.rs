@@ -92,7 +92,7 @@ pub struct Chip {
 impl Chip {
     /// A chip at power-on.
     pub fn new(clock: &Clock, machine: &Machine, shadow: Rc<RefCell<Shadow>>) -> Rc<Chip> {
-        let lines = machine.memory.size.0 / units::LINE_BYTES as u64;
+        let lines = machine.data_lines().count;
         let LlcConfig { ways, replacement, inclusion, .. } = machine.llc;
         let cores = Domain::new(&machine.node, machine.cores, lines);
         Rc::new_cyclic(|chip| Chip {
@@ -101,7 +101,7 @@ impl Chip {
             network: machine.network(),
             ports: (0..machine.cores).map(|_| Port::default()).collect(),
             misses: WorkQueue::new(clock),
-            llc: RefCell::new(Llc::new(machine.llc.sets(), ways, replacement, inclusion)),
+            llc: RefCell::new(Llc::new(machine.llc.sets(machine.line_length()), ways, replacement, inclusion)),
             under_way: RefCell::new(UnderWay::new(chip.clone())),
             leaving: RefCell::default(),
             victims: RefCell::default(),

@@ -14,7 +14,6 @@ use protection::scheme::{Scheme, SchemeCounters};
 use protection::slot::Kind;
 use std::cell::RefCell;
 use std::rc::Rc;
-use units::LINE_BYTES;
 
 /// What caches of metadata counted, by what they are for.
 #[derive(Clone, Copy, Debug, Default, AddAssign, Sub)]
@@ -61,7 +60,7 @@ pub struct Counts {
 impl Counts {
     /// All reads and writes of memory, in bytes.
     pub fn dram_bytes(&self) -> u64 {
-        (self.protection.fetched.total() + self.protection.stored.total()) * LINE_BYTES as u64
+        self.protection.bytes_moved
     }
 
     /// The caches of counters, tags, tree nodes and bitmaps.

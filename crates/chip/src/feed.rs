@@ -9,6 +9,7 @@ mod beside;
 pub mod counters;
 mod flushing;
 mod pages;
+mod pieces;
 mod skim;
 #[cfg(test)]
 mod tests;
@@ -32,7 +33,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use thiserror::Error;
 use translation::Translation;
-use units::{LINE_BYTES, Line, LineAddr, VirtAddr};
+use units::{Line, LineAddr, VirtAddr};
 use workload::stream::{Access, AccessKind};
 use workload::walker::{Event, Walker};
 use workload::{Stretch, Supplier, WorkloadError};
@@ -151,8 +152,9 @@ impl<S: Supplier> Feed for Program<S> {
             Event::Line { strand, addr, content, mapped, .. } => match translation.physical(strand, addr) {
                 Ok((_, physical)) => {
                     let by = Accessor { program: translation.spaces.program, strand, stretch: *stretch };
-                    let at = (physical.line(), mapped);
-                    tell((&mut *shadow.borrow_mut(), by, core), at, content, foreign, counters);
+                    for (line, content) in translation.length().parts(translation.length().line_of(physical), content) {
+                        tell((&mut *shadow.borrow_mut(), by, core), (line, mapped), &content, foreign, counters);
+                    }
                 }
                 Err(full) => trouble = Some(full),
             },
@@ -168,7 +170,9 @@ impl<S: Supplier> Feed for Program<S> {
                 }
             }
             Event::Flush { strand, addr } => match translation.physical(strand, addr) {
-                Ok((_, physical)) => beside.flush(strand, physical.line()),
+                Ok((_, physical)) => {
+                    translation.recorded_lines(physical, 0).for_each(|line| beside.flush(strand, line));
+                }
                 Err(full) => trouble = Some(full),
             },
             Event::Fence { .. } => beside.fence(),
@@ -198,12 +202,13 @@ impl<S: Supplier> Feed for Program<S> {
         let is_past_caches = step.instruction.persist == Persist::Store;
         let mut shadow = shadow.borrow_mut();
         for access in step.accesses {
-            for (addr, bytes, shift) in pieces(access) {
+            for (addr, bytes, shift) in pieces::pieces(access, translation.length()) {
                 let (page, physical) = translation.physical(step.strand, addr)?;
+                let (line, offset) = translation.length().split(physical);
                 let touch = Touch {
                     page,
-                    line: physical.line(),
-                    offset: physical.line_offset() as u8,
+                    line,
+                    offset,
                     bytes: bytes as u8,
                     store: access.kind == AccessKind::Store,
                     persistent: false,
@@ -231,8 +236,8 @@ impl<S: Supplier> Feed for Program<S> {
             beside.flushing.executed(&step, touches, !beside.orders.flushes.is_empty(), counters);
         }
         let (page, physical) = translation.physical(step.strand, step.instruction.pc)?;
-        let offset = physical.line_offset() as u8;
-        let code = Touch::of_code(page, physical.line(), offset);
+        let (line, offset) = translation.length().split(physical);
+        let code = Touch::of_code(page, line, offset);
         if translation.has_new_tables {
             translation.take_new_tables(&mut beside.tables);
             beside.is_there = true;
@@ -280,14 +285,6 @@ fn tell(
         foreign.push(line);
         counters.foreign_writes += 1;
     }
-}
-
-/// An access cut at the end of its line: address, bytes, and how many bits of the value went before.
-fn pieces(access: &Access) -> impl Iterator<Item = (VirtAddr, usize, u32)> + use<> {
-    let (addr, bytes) = (access.addr, usize::from(access.bytes));
-    let first = bytes.min(LINE_BYTES - addr.line_offset());
-    let second = (bytes > first).then(|| (VirtAddr(addr.0 + first as u64), bytes - first, 8 * first as u32));
-    std::iter::once((addr, first, 0)).chain(second)
 }
 
 /// The bytes of an access on one line, as recorded.

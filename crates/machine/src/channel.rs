@@ -3,7 +3,7 @@
 //! A memory device is a state machine that wants to be called when something can change. One task of the simulation does that;
 //! the tasks that read and write only see a future that is ready when their data is.
 
-use crate::dram::{Completion, DramCounters, Kind, Wanted};
+use crate::dram::{Burst, Completion, DramCounters, Kind, Wanted};
 use crate::memory::device::{Device, DeviceConfig};
 use sim::{Clock, TaskId};
 use std::cell::RefCell;
@@ -64,10 +64,10 @@ impl Channel {
         channel
     }
 
-    /// Reads a line; ready when what is wanted of it has arrived.
-    pub async fn read(&self, line: LineAddr, wanted: Wanted) -> Completion {
+    /// Reads a line of 64 bytes or another burst; ready when what is wanted of it has arrived.
+    pub async fn read(&self, burst: impl Into<Burst>, wanted: Wanted) -> Completion {
         self.room(Kind::Read).await;
-        let token = self.enter(line, wanted);
+        let token = self.enter(burst.into(), wanted);
         poll_fn(|_| {
             let mut state = self.state.borrow_mut();
             let entry = &mut state.pending[token as usize];
@@ -84,11 +84,11 @@ impl Channel {
         .await
     }
 
-    /// Writes a line; ready when the write queue has taken it. Returns whether the write takes an entry of its own there, and so
+    /// Writes a line of 64 bytes or another burst; ready when the write queue has taken it. Returns whether the write takes an entry of its own there, and so
     /// a burst.
-    pub async fn write(&self, line: LineAddr) -> bool {
+    pub async fn write(&self, burst: impl Into<Burst>) -> bool {
         self.room(Kind::Write).await;
-        self.submit(line, Kind::Write, 0)
+        self.submit(burst.into(), Kind::Write, 0)
     }
 
     /// Waits until no write of a line is in the queue.
@@ -140,7 +140,7 @@ impl Channel {
         })
     }
 
-    fn enter(&self, line: LineAddr, wanted: Wanted) -> u32 {
+    fn enter(&self, burst: Burst, wanted: Wanted) -> u32 {
         let mut state = self.state.borrow_mut();
         let pending = Pending { task: self.clock.current_task(), wanted, answer: None };
         let token = match state.free.pop() {
@@ -152,18 +152,18 @@ impl Channel {
         };
         state.pending[token as usize] = Some(pending);
         drop(state);
-        self.submit(line, Kind::Read, token);
+        self.submit(burst, Kind::Read, token);
         token
     }
 
-    fn submit(&self, line: LineAddr, kind: Kind, token: u32) -> bool {
+    fn submit(&self, burst: Burst, kind: Kind, token: u32) -> bool {
         let now = self.clock.now();
         let mut state = self.state.borrow_mut();
-        let burst = state.device.submit(now, line, kind, token);
+        let moves = state.device.submit(now, burst, kind, token);
         if state.due > now {
             self.advance(&mut state);
         }
-        burst
+        moves
     }
 
     /// Called by the driver's task: when it is due, or once at the start.

@@ -12,6 +12,7 @@
 //! For a core that walks page tables, a page gets its tables together with its frame, from the same memory.
 
 mod dirty;
+mod divided;
 mod frames;
 mod level;
 mod mapping;
@@ -21,6 +22,7 @@ mod tests;
 mod walked;
 
 pub use dirty::DirtyLines;
+pub use divided::Divided;
 pub use frames::ObjectPage;
 
 use crate::node::{PageTables, WalkerConfig};
@@ -32,7 +34,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::rc::Rc;
 use thiserror::Error;
-use units::{Bytes, LineAddr, PAGE_BYTES, PhysAddr, VirtAddr};
+use units::{Bytes, LineAddr, LineLength, PAGE_BYTES, PhysAddr, VirtAddr};
 use walked::WalkedTables;
 
 /// A page that gets no frame.
@@ -97,6 +99,7 @@ pub struct PagingNews {
     changes: Cell<u64>,
     tracks_stores: Cell<bool>,
     maps_small: Cell<bool>,
+    line_length: LineLength,
 }
 
 impl PagingNews {
@@ -118,6 +121,12 @@ impl PagingNews {
         self.maps_small.get()
     }
 
+    /// How long memory lines are.
+    #[inline]
+    pub fn line_length(&self) -> LineLength {
+        self.line_length
+    }
+
     fn track_stores(&self, tracked: bool) {
         self.tracks_stores.set(tracked);
     }
@@ -137,8 +146,9 @@ pub fn page_key(process: u32, addr: VirtAddr, page_bytes: u64) -> u64 {
 
 impl PageTable {
     /// A memory of `size`, a multiple of 2 MB, in pages of `page`, all free.
-    pub fn new(size: Bytes, page: Bytes, placement: Placement, seed: u64) -> PageTable {
-        let news = Rc::<PagingNews>::default();
+    pub fn new(size: Bytes, page: impl Into<Divided>, placement: Placement, seed: u64) -> PageTable {
+        let Divided { page, line } = page.into();
+        let news = Rc::new(PagingNews { line_length: line, ..PagingNews::default() });
         PageTable {
             page_bytes: page.0,
             pages: Level::new(Frames::new(size, page, placement, seed)),

@@ -29,7 +29,7 @@ pub(crate) use candidates::OfferedCandidates;
 use crypto::Tag;
 pub(crate) use order::{Brought, Order};
 use sim::join;
-use units::{LINE_BYTES, Line, WORD_BYTES, Word, Words, ZERO_LINE};
+use units::{Line, LineLength, WORD_BYTES, Word, Words, ZERO_LINE};
 
 /// A line with its version, with the bitmap that it lies by, and with what of it the tag is over.
 type Named<'a> = (DataSlot, Counter, Bitmap, &'a Line);
@@ -78,9 +78,9 @@ impl Arrived<'_> {
         self.order.so_far().place_of(self.word)
     }
 
-    /// The pieces of so many bytes, in the order in which they come.
-    fn pieces(&self, bytes: usize) -> impl Iterator<Item = Words> + use<> {
-        let (count, first) = (LINE_BYTES / bytes, self.likely_place().index() * WORD_BYTES / bytes);
+    /// The pieces of so many bytes of a line of this length, in the order in which they come.
+    fn pieces(&self, length: LineLength, bytes: usize) -> impl Iterator<Item = Words> + use<> {
+        let (count, first) = (length.bytes().div_ceil(bytes), self.likely_place().index() * WORD_BYTES / bytes);
         (0..count).map(move |turn| Words::with_bytes((turn ^ first) * bytes, bytes))
     }
 }

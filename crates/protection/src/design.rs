@@ -7,6 +7,7 @@ mod caches;
 mod ciphers;
 mod counters;
 mod keys;
+mod line_lengths;
 mod macs;
 mod persistence;
 mod speculation;
@@ -27,6 +28,7 @@ use crate::bitmaps::BitmapCipher;
 use crate::cipher::Told;
 use crate::codec::LineCodec;
 use crate::counter::{Counters, StartingAge, Steady};
+pub use crate::layout::DataLines;
 use crate::layout::{Layout, LayoutReport, Needs};
 use crate::mac::{Mac, Place};
 use crate::metadata::Metadata;
@@ -192,23 +194,26 @@ impl Parts {
         broken.map_or(Ok(()), |(_, rule)| Err(rule.to_owned()))
     }
 
-    /// Builds the scheme over `data_lines` lines, with keys drawn from `seed`.
+    /// Builds the scheme over these lines of data, with keys drawn from `seed`.
     ///
     /// # Errors
     /// As [`Parts::check`].
-    pub fn build(&self, data_lines: u64, seed: u64) -> Result<Scheme, String> {
-        self.build_with(data_lines, seed, Planted::NONE)
+    pub fn build(&self, data: impl Into<DataLines>, seed: u64) -> Result<Scheme, String> {
+        self.build_with(data, seed, Planted::NONE)
     }
 
     /// As [`Parts::build`], with a weakness built in.
     ///
     /// # Errors
     /// As [`Parts::check`].
-    pub fn build_with(&self, data_lines: u64, seed: u64, planted: Planted) -> Result<Scheme, String> {
+    pub fn build_with(&self, data: impl Into<DataLines>, seed: u64, planted: Planted) -> Result<Scheme, String> {
+        let data = data.into();
         self.check()?;
+        line_lengths::rule(self, data.length).map_or(Ok(()), Err)?;
         let keys = Keys::new(seed, planted);
         let counters = Counters::new(self.counters.organisation(), planted);
-        let mac = self.mac.build(self.cipher, self.speculation.binds_bitmaps(), keys, planted);
+        let about_lines = (data.length, self.speculation.binds_bitmaps());
+        let mac = self.mac.build(self.cipher, about_lines, keys, planted);
         let tree = self.tree.build(&keys.key(Purpose::Tree), counters, planted);
         let needs = Needs {
             lines_per_counter_line: counters.exist().then(|| counters.lines_per_group()),
@@ -216,7 +221,7 @@ impl Parts {
             tree: tree.as_ref().map(|tree| self.tree.needs(tree)),
         };
         let caches = &self.caches;
-        let mut layout = Layout::new(data_lines, needs)?;
+        let mut layout = Layout::new(data, needs)?;
         layout.counters = self.counters.organisation();
         let layout = if self.ownership == Ownership::None { layout } else { layout.with_owners() };
         let layout = Rc::new(if self.speculation.reorders() { layout.with_bitmaps() } else { layout });
@@ -224,7 +229,8 @@ impl Parts {
         let mut chip =
             OnChip::new(caches.geometries()?, caches.goes_on(), self.tree.root_lines as usize, forest, planted);
         chip.copies = caches.copies()?;
-        let cipher = self.cipher.build(keys, planted);
+        let cipher = self.cipher.build(keys, planted).for_lines_of(data.length);
+        let cipher = cipher.ok_or_else(|| line_lengths::refusal("cipher, whose blocks hang together,", data.length))?;
         let bitmaps = self
             .speculation
             .reorders()
@@ -242,7 +248,7 @@ impl Parts {
             counted: Cell::default(),
             persistence: self.persistence,
             draws: RefCell::new(keys.draws()),
-            spilled: self.cipher.spilled(keys, planted, data_lines),
+            spilled: self.cipher.spilled(keys, planted, data.count),
             release: self.release,
             planted,
         })
@@ -253,8 +259,8 @@ impl Parts {
     ///
     /// # Errors
     /// As [`Parts::check`].
-    pub fn build_aged(&self, data_lines: u64, seed: u64, age: StartingAge) -> Result<Scheme, String> {
-        let mut scheme = self.build(data_lines, seed)?;
+    pub fn build_aged(&self, data: impl Into<DataLines>, seed: u64, age: StartingAge) -> Result<Scheme, String> {
+        let mut scheme = self.build(data, seed)?;
         if age == StartingAge::Steady {
             let steady = Steady::new(&scheme.counters, Keys::new(seed, Planted::NONE).ages());
             scheme.metadata.begin_with(steady.map(Rc::new));
@@ -262,12 +268,12 @@ impl Parts {
         Ok(scheme)
     }
 
-    /// Where everything lies in and above a memory of `data_lines` lines, and what is on the chip.
+    /// Where everything lies in and above a memory of these lines, and what is on the chip.
     ///
     /// # Errors
     /// As [`Parts::build`].
-    pub fn layout_report(&self, data_lines: u64) -> Result<LayoutReport, String> {
-        let scheme = self.build(data_lines, 0)?;
+    pub fn layout_report(&self, data: impl Into<DataLines>) -> Result<LayoutReport, String> {
+        let scheme = self.build(data, 0)?;
         Ok(scheme.layout.report(&self.caches.used(&scheme.layout), self.caches.ways))
     }
 

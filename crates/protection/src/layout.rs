@@ -21,7 +21,7 @@ use crate::placement::{DataSlot, Placement};
 use crate::slot::{Kind, Role, Slot};
 use arrayvec::ArrayVec;
 use enum_map::EnumMap;
-use units::{LINE_BYTES, LineAddr};
+use units::{LINE_BYTES, LineAddr, LineLength};
 
 /// Levels of tree that a layout can hold: as many as binary trees over 1 PB need.
 pub const LEVELS_MAX: usize = 40;
@@ -57,10 +57,27 @@ impl Region {
     }
 }
 
+/// The lines of data of a memory: how many, and how long each is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DataLines {
+    /// How many.
+    pub count: u64,
+    /// How long each is. A line of metadata has 64 bytes.
+    pub length: LineLength,
+}
+
+impl From<u64> for DataLines {
+    /// So many lines of 64 bytes.
+    fn from(count: u64) -> DataLines {
+        DataLines { count, length: LineLength::WHOLE }
+    }
+}
+
 /// The map of one protected memory.
 #[derive(Clone, Debug)]
 pub struct Layout {
     placement: Placement,
+    length: LineLength,
     regions: ArrayVec<Region, { LEVELS_MAX + 6 }>,
     /// Which regions are of a kind: the first of them, and how many.
     of: EnumMap<Kind, (u8, u8)>,
@@ -112,13 +129,15 @@ impl TreeNeeds {
 }
 
 impl Layout {
-    /// Lays out `data_lines` and what the design needs for them.
+    /// Lays out `data` and what the design needs for them.
     ///
     /// # Errors
     /// If the tree would have more than [`LEVELS_MAX`] levels.
-    pub fn new(data_lines: u64, needs: Needs) -> Result<Layout, String> {
+    pub fn new(data: impl Into<DataLines>, needs: Needs) -> Result<Layout, String> {
+        let DataLines { count: data_lines, length } = data.into();
         let mut layout = Layout {
             placement: Placement::default(),
+            length,
             regions: ArrayVec::new(),
             of: EnumMap::default(),
             leaves: None,
@@ -204,12 +223,12 @@ impl Layout {
     pub fn shape(&self) -> Shape {
         let behind = self.tags.filter(|tags| tags.place == Place::Beside);
         let behind = behind.map_or(0, |tags| tags.bytes as u64);
-        Shape { slots: self.total_lines(), data: self.data_lines(), behind }
+        Shape { slots: self.total_lines(), data: self.data_lines(), behind, length: self.length }
     }
 
     /// Metadata in ordinary memory in percent of the data it protects.
     pub fn overhead_percent(&self) -> f64 {
-        let data = self.data_lines() * LINE_BYTES as u64;
+        let data = self.shape().data_bytes();
         (self.shape().byte(Slot(self.total_lines())) - data) as f64 * 100.0 / data as f64
     }
 

@@ -11,8 +11,9 @@
 
 use crate::probe::Content;
 use crate::slot::{Slot, Untrusted};
+use machine::dram::Burst;
 use machine::sparse::{Cells, Sparse};
-use units::{LINE_BYTES, Line, LineAddr, ZERO_LINE};
+use units::{LINE_BYTES, Line, LineAddr, LineLength, PhysAddr, WORD_BYTES, ZERO_LINE};
 
 /// How slots lie on the lines that the memory's channels move.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,29 +24,51 @@ pub struct Shape {
     pub data: u64,
     /// Bytes that lie behind each of these in ordinary memory.
     pub behind: u64,
+    /// How long lines of data are, by which the channels number lines; those above have 64 bytes each.
+    pub length: LineLength,
 }
 
 impl From<u64> for Shape {
     /// So many slots, each on a line of its own.
     fn from(slots: u64) -> Shape {
-        Shape { slots, data: slots, behind: 0 }
+        Shape { slots, data: slots, behind: 0, length: LineLength::WHOLE }
     }
 }
 
 impl Shape {
+    /// Bytes of data, without what lies behind lines.
+    pub fn data_bytes(&self) -> u64 {
+        self.data * self.length.bytes() as u64
+    }
+
     /// The first byte of a slot.
     pub fn byte(&self, slot: Slot) -> u64 {
         let line = LINE_BYTES as u64;
         let data = slot.0.min(self.data);
-        let below = data * (line + self.behind);
+        let below = data * (self.length.bytes() as u64 + self.behind);
         if data == slot.0 && slot.0 < self.data {
             return below;
         }
         below.next_multiple_of(line) + (slot.0 - data) * line
     }
 
-    /// The lines that the channels move for a slot: one, and another if it does not lie on one.
+    /// What the channels move for a slot: a burst, and another for what of a line of 64 bytes does not lie on the first. Short lines
+    /// are moved as one burst each, and so are lines of metadata next to them.
+    pub fn bursts(&self, slot: Slot) -> (Burst, Option<Burst>) {
+        if self.length == LineLength::WHOLE {
+            let (first, second) = self.lines(slot);
+            return (first.into(), second.map(Burst::from));
+        }
+        let bytes = if slot.0 < self.data { self.length.bytes() } else { LINE_BYTES };
+        let line = self.length.line_of(PhysAddr(self.byte(slot)));
+        (Burst { line, words: (bytes / WORD_BYTES) as u8 }, None)
+    }
+
+    /// The lines that the channels move for a slot: the first of each burst.
     pub fn lines(&self, slot: Slot) -> (LineAddr, Option<LineAddr>) {
+        if self.length != LineLength::WHOLE {
+            return (self.bursts(slot).0.line, None);
+        }
         let line = LINE_BYTES as u64;
         let first = self.byte(slot);
         let behind = if slot.0 < self.data { self.behind } else { 0 };
@@ -55,7 +78,7 @@ impl Shape {
 
     /// What a line of the channels holds, all slots on it together; nothing if nothing was ever written to any of them.
     pub fn content(&self, line: LineAddr, read: impl Fn(Slot) -> Untrusted) -> Option<Content> {
-        let (start, width) = (line.0 * LINE_BYTES as u64, LINE_BYTES as u64);
+        let (start, width) = (self.length.start_of(line).0, LINE_BYTES as u64);
         let (first, last) = (self.slot_over(start), self.slot_over(start + width - 1));
         if self.behind == 0 || first.0 >= self.data {
             let found = read(first);
@@ -82,10 +105,11 @@ impl Shape {
     /// The slot in which a byte of memory lies; of the bytes between data and metadata, the last one of data.
     fn slot_over(&self, byte: u64) -> Slot {
         let line = LINE_BYTES as u64;
-        let end_of_data = self.data * (line + self.behind);
+        let cell = self.length.bytes() as u64 + self.behind;
+        let end_of_data = self.data * cell;
         match byte.checked_sub(end_of_data.next_multiple_of(line)) {
             Some(above) => Slot(self.data + above / line),
-            None => Slot((byte / (line + self.behind)).min(self.data.saturating_sub(1))),
+            None => Slot((byte / cell).min(self.data.saturating_sub(1))),
         }
     }
 }
@@ -197,7 +221,7 @@ mod tests {
         #[test]
         fn slots_lie_side_by_side_without_gap_or_overlap(data in 1u64..1000, above in 1u64..50, tag in 0u64..=2) {
             let (with_tags, behind) = (tag > 0, 8 * tag);
-            let shape = Shape { slots: data + above, data, behind };
+            let shape = Shape { slots: data + above, data, behind, length: LineLength::WHOLE };
             let mut next = 0_u64;
             for slot in 0..shape.slots {
                 let (first, last) = (shape.byte(Slot(slot)), shape.lines(Slot(slot)));
@@ -214,7 +238,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_line_of_the_channels_holds_the_bytes_of_all_slots_on_it(data in 1u64..40, above in 1u64..9, tag in 0u64..=2) {
-            let shape = Shape { slots: data + above, data, behind: 8 * tag };
+            let shape = Shape { slots: data + above, data, behind: 8 * tag, length: LineLength::WHOLE };
             // Every slot but each third was written to, byte by byte in the order of their addresses.
             let written = |slot: Slot| slot.0 % 3 != 1;
             let value = |byte: u64| (byte.wrapping_mul(0x9e37_79b9) >> 8) as u8;

@@ -3,7 +3,7 @@
 use crate::changes::Changes;
 use crate::{from_json, refused, to_json};
 use catalogue::{Attack, Design, Loss, Verdict};
-use protection::layout::LayoutReport;
+use protection::layout::{DataLines, LayoutReport};
 use pyo3::prelude::*;
 use serde::Serialize;
 use serde_json::json;
@@ -110,10 +110,11 @@ pub fn layout(machine: &str, design: &str, memory: Option<&str>) -> PyResult<Str
     let machine = catalogue::machine(machine).map_err(refused)?;
     let design = catalogue::design(design).map_err(refused)?;
     let size = memory.map_or(Ok(machine.memory.size), str::parse).map_err(refused)?;
+    let length = machine.line_length();
     if size.0 == 0 || !size.0.is_multiple_of(LINE_BYTES as u64) || size > MEMORY_MAX {
         let most = MEMORY_MAX;
         return Err(refused(format!("a memory of {size}: expected whole lines of 64 bytes, at most {most}")));
     }
-    let report = design.parts.layout_report(size.0 / LINE_BYTES as u64).map_err(refused)?;
+    let report = design.parts.layout_report(DataLines { count: length.lines_in(size), length }).map_err(refused)?;
     to_json(&Laid { design: design.name, report })
 }

@@ -70,7 +70,7 @@ struct HeaderShape {
 }
 
 impl From<Shape> for HeaderShape {
-    fn from(Shape { slots, data, behind }: Shape) -> HeaderShape {
+    fn from(Shape { slots, data, behind, .. }: Shape) -> HeaderShape {
         HeaderShape { slots, data, behind }
     }
 }

@@ -27,6 +27,7 @@ use catalogue::{AesBandwidth, Design, Machine};
 use chip::memory;
 use machine::dram::Wanted;
 use machine::memory::{DeviceConfig, MemoryConfig, MemorySystem};
+use protection::design::DataLines;
 use protection::execution::{Explained, Timed};
 use protection::scheme::{Demand, Scheme};
 use protection::slot::{Kind, Slot};
@@ -37,7 +38,7 @@ use sim::span::{Span, Verb};
 use std::cell::RefCell;
 use std::rc::Rc;
 use strum::VariantArray;
-use units::{Duration, LINE_BYTES, LineAddr, Time, Word};
+use units::{Duration, LineAddr, Time, Word};
 
 /// Which access is explained.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
@@ -206,7 +207,8 @@ pub fn explain(machine: &Machine, design: &Design, scenario: Scenario, lines: Li
     let meets = what_meets(scenario)?;
     let scenario = Scenario { value: scenario.value.under(&table), meets, ..scenario };
     let bench = Bench::new(machine, design, scenario)?;
-    let targets = lines.targets(bench.whole_lines)?;
+    let whole = DataLines { count: bench.whole_lines, ..bench.memory };
+    let targets = lines.targets(whole)?;
     let mut readings = Vec::with_capacity(targets.len());
     for target in targets {
         readings.push(bench.measure(target)?);
@@ -216,7 +218,7 @@ pub fn explain(machine: &Machine, design: &Design, scenario: Scenario, lines: Li
         design: design.name.clone(),
         machine: machine.name.clone(),
         scenario,
-        address: target.0 * LINE_BYTES as u64,
+        address: machine.line_length().start_of(target).0,
         spread,
         aes: machine.aes_bandwidth(&design.parts),
         latency_fs: latency.as_fs(),
@@ -254,8 +256,8 @@ struct Bench<'a> {
     machine: &'a Machine,
     design: &'a Design,
     scenario: Scenario,
-    memory_lines: u64,
-    /// Those of them, from the first, that all have the neighbours which bring their metadata on the chip.
+    memory: DataLines,
+    /// Those of its lines, from the first, that all have the neighbours which bring their metadata on the chip.
     whole_lines: u64,
     /// How stores come to the persist buffer, if one is explained.
     stores: Option<Rc<Stores>>,
@@ -263,13 +265,13 @@ struct Bench<'a> {
 
 impl Bench<'_> {
     fn new<'a>(machine: &'a Machine, design: &'a Design, scenario: Scenario) -> Result<Bench<'a>, String> {
-        let memory_lines = memory_lines(machine);
-        let family = 2 * lines_per_group(&design.parts.build(memory_lines, 1)?);
-        let whole_lines = memory_lines - memory_lines % family;
+        let memory = machine.data_lines();
+        let family = 2 * lines_per_group(&design.parts.build(memory, 1)?);
+        let whole_lines = memory.count - memory.count % family;
         let content = scenario.value.line();
         let stores = |meets| Stores::new(machine, design, (meets, content), whole_lines).map(Rc::new);
         let stores = scenario.meets.map(stores).transpose()?;
-        Ok(Bench { machine, design, scenario, memory_lines, whole_lines, stores })
+        Ok(Bench { machine, design, scenario, memory, whole_lines, stores })
     }
 
     /// Reads or writes one line on a machine that has done nothing else.
@@ -277,7 +279,7 @@ impl Bench<'_> {
         let Bench { machine, design, scenario, .. } = *self;
         let mut executor = Executor::new();
         let clock = executor.clock().clone();
-        let scheme = Rc::new(design.parts.build(self.memory_lines, 1)?);
+        let scheme = Rc::new(design.parts.build(self.memory, 1)?);
         if let Some(speculation) = scheme.cryptography().speculation() {
             speculation.begin_with(&value::table_of(&design.parts.speculation));
         }

@@ -216,7 +216,7 @@ class Llc(Hits):
 
 
 class Traffic(Result):
-    """Lines of 64 bytes moved."""
+    """Lines moved: of data as long as the machine's memory lines, of metadata 64 bytes each."""
 
     data: int
     """Of data."""

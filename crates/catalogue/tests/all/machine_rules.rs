@@ -196,7 +196,9 @@ fn an_impossible_last_level_cache_is_refused() {
 fn an_impossible_memory_is_refused() {
     each_is_refused(&[
         ("memory.path_ns", "-0.5", "memory.path_ns is -0.5: expected 0 to 1000000"),
-        ("memory.page", "'8 KB'", "memory.page is \"8 KB\": expected \"4 KB\" or \"2 MB\""),
+        ("memory.page", "'16 KB'", "memory.page is \"16 KB\": expected \"4 KB\", \"8 KB\" or \"2 MB\""),
+        ("memory.line", "'48 B'", "memory.line is \"48 B\": expected \"64 B\" or \"32 B\""),
+        ("memory.line", "'32 B'", "l2.line is 64 B: expected 32 B or 64 B, and no more than the 32 B of memory.line"),
         ("memory.size", "'3 MB'", "memory.size is \"3 MB\": expected a multiple of 2 MB"),
         ("memory.size", "'0'", "memory.size is \"0 B\": expected a multiple of 2 MB"),
         ("memory.size", "'16 GB'", "memory.size is \"16 GB\", more than the 8 GB that its channels have"),
@@ -206,6 +208,16 @@ fn an_impossible_memory_is_refused() {
     ]);
     let xor = changed("memory.interleave.deal", "'xor'").replace("channels = 1", "channels = 3");
     assert!(refusal(&xor).contains("memory.interleave.deal is \"xor\", which needs a power of two of channels"));
+}
+
+#[test]
+fn lines_of_32_bytes_are_refused_with_what_is_of_64() {
+    let cryptopage = include_str!("../../../../machines/cryptopage-2006.toml");
+    let with = |from: &str, to: &str| refusal(&cryptopage.replace(from, to));
+    assert!(with("bursts = \"any\"", "bursts = \"fixed\"").contains("all bursts of this memory are of 64 bytes"));
+    let prefetcher = "latency_cycles = 1\nmshrs = 64\nprefetcher = { next-line = { degree = 1 } }";
+    assert!(with("latency_cycles = 1\nmshrs = 64", prefetcher).contains("l1d.prefetcher works by lines of 64 bytes"));
+    assert!(with("burst_clocks = 8", "burst_clocks = 7").contains("burst_clocks must be a multiple of 8"));
 }
 
 #[test]

@@ -56,7 +56,7 @@ impl Receiver<'_> {
             Event::ObjectLine { strand, object, line, content } => {
                 let index = line / LINES_PER_PAGE as u64;
                 for (_, frame) in self.object_frames(object, index..index + 1) {
-                    self.tell(strand, LineAddr(frame.line().0 + line % LINES_PER_PAGE as u64), &content);
+                    self.tell(strand, (frame, line % LINES_PER_PAGE as u64), &content);
                 }
             }
             Event::ObjectCut { strand, object, end } => self.cut(strand, object, end),
@@ -97,7 +97,7 @@ impl Receiver<'_> {
         self.shadow.knows_pages = true;
         self.place(strand, frame, page);
         for (number, content) in kept {
-            self.tell(strand, LineAddr(frame.line().0 + number), &content);
+            self.tell(strand, (frame, number), &content);
             if page.sent >> number & 1 != 0 {
                 self.translation.keep(strand.process, VirtAddr(addr.0 + number * LINE_BYTES as u64));
             }
@@ -108,7 +108,17 @@ impl Receiver<'_> {
     /// Lines of a page that a copy takes over, as far as their content is on the chip.
     fn kept_lines(&self, page: PhysAddr, kept: u64) -> Vec<(u64, Line)> {
         let lines = (0..LINES_PER_PAGE as u64).filter(|number| kept >> number & 1 != 0);
-        lines.filter_map(|number| Some((number, self.shadow.content(LineAddr(page.line().0 + number))?))).collect()
+        lines.filter_map(|number| Some((number, self.recorded(page, number)?))).collect()
+    }
+
+    /// The content of a recorded line of a frame, as far as all of it is on the chip.
+    fn recorded(&self, frame: PhysAddr, number: u64) -> Option<Line> {
+        let mut content = ZERO_LINE;
+        let parts = content.chunks_mut(self.translation.length().bytes());
+        for (bytes, line) in parts.zip(self.translation.recorded_lines(frame, number)) {
+            bytes.copy_from_slice(&self.shadow.content(line)?[..bytes.len()]);
+        }
+        Some(content)
     }
 
     /// A page of a process has another frame from now on than this one. What strands that are ahead or behind find in either is as if
@@ -116,7 +126,8 @@ impl Receiver<'_> {
     fn leave(&mut self, strand: Strand, frame: PhysAddr) {
         let by = self.accessor(strand);
         if let Some(loads) = &mut self.shadow.loads {
-            (0..LINES_PER_PAGE as u64).for_each(|line| loads.leave(LineAddr(frame.line().0 + line), by));
+            let lines = (0..LINES_PER_PAGE as u64).flat_map(|line| self.translation.recorded_lines(frame, line));
+            lines.for_each(|line| loads.leave(line, by));
         }
     }
 
@@ -126,15 +137,16 @@ impl Receiver<'_> {
 
     /// A page that is shown is in this frame.
     fn place(&mut self, strand: Strand, frame: PhysAddr, page: &ShownPage) {
-        let lines = (0..LINES_PER_PAGE as u64).map(|line| (line, LineAddr(frame.line().0 + line)));
-        for (number, line) in lines {
-            let (persistent, ahead) = set_persistent(self.shadow, line, page.detail);
-            self.counters.mapped_lines += u64::from(persistent);
-            if ahead {
-                self.write(line);
+        for number in 0..LINES_PER_PAGE as u64 {
+            for line in self.translation.recorded_lines(frame, number) {
+                let (persistent, ahead) = set_persistent(self.shadow, line, page.detail);
+                self.counters.mapped_lines += u64::from(persistent);
+                if ahead {
+                    self.write(line);
+                }
             }
             if page.sent >> number & 1 == 0 {
-                self.tell(strand, line, &ZERO_LINE);
+                self.tell(strand, (frame, number), &ZERO_LINE);
             }
         }
     }
@@ -148,7 +160,7 @@ impl Receiver<'_> {
             let start = index * PAGE_BYTES as u64;
             let kept = end.saturating_sub(start).div_ceil(LINE_BYTES as u64).min(LINES_PER_PAGE as u64);
             let cut = kept..LINES_PER_PAGE as u64;
-            cut.for_each(|line| self.tell(strand, LineAddr(frame.line().0 + line), &ZERO_LINE));
+            cut.for_each(|line| self.tell(strand, (frame, line), &ZERO_LINE));
         }
     }
 
@@ -159,9 +171,14 @@ impl Receiver<'_> {
         self.translation.refresh();
     }
 
-    fn tell(&mut self, strand: Strand, line: LineAddr, content: &Line) {
+    /// The recorded line with this number in a frame has this content.
+    fn tell(&mut self, strand: Strand, (frame, number): (PhysAddr, u64), content: &Line) {
         let by = self.accessor(strand);
-        tell((self.shadow, by, self.core), (line, false), content, self.foreign, self.counters);
+        let length = self.translation.length();
+        let first = LineAddr(length.line_of(frame).0 + number * length.per_recorded_line());
+        for (line, content) in length.parts(first, content) {
+            tell((self.shadow, by, self.core), (line, false), &content, self.foreign, self.counters);
+        }
     }
 
     fn write(&mut self, line: LineAddr) {

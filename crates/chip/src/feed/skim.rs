@@ -214,7 +214,8 @@ impl<F: FnMut(&mut Vec<Request>)> Skimmer for Sink<'_, F> {
                 if self.code_page.replace(page) != Some(page) {
                     self.node.get().warm_code_page(page, &mut self.requests);
                 }
-                self.node.get().warm_code(physical.line(), physical.line_offset() as u8, &mut self.requests);
+                let (line, offset) = self.translation.length().split(physical);
+                self.node.get().warm_code(line, offset, &mut self.requests);
                 self.send();
             }
             addr = VirtAddr(line.0 + self.code_line_bytes);
@@ -224,9 +225,9 @@ impl<F: FnMut(&mut Vec<Request>)> Skimmer for Sink<'_, F> {
     #[inline]
     fn access(&mut self, strand: Strand, block: &Block, index: usize, nth: usize, access: &Access) {
         let store = access.kind == AccessKind::Store;
-        for (addr, bytes, shift) in pieces(access) {
+        for (addr, bytes, shift) in pieces::pieces(access, self.translation.length()) {
             let Some((page, physical)) = self.physical(strand, addr) else { return };
-            let (line, offset) = (physical.line(), physical.line_offset() as u8);
+            let (line, offset) = self.translation.length().split(physical);
             let mut touch = [Touch { bytes: bytes as u8, store, ..Touch::of_code(page, line, offset) }];
             let mut shadow = self.shadow.borrow_mut();
             if let Some(value) = access.value {
@@ -271,9 +272,11 @@ impl<F: FnMut(&mut Vec<Request>)> Skimmer for Sink<'_, F> {
             Event::Line { strand, addr, content, mapped, .. } => {
                 if let Some((_, physical)) = self.physical(strand, addr) {
                     let mut shadow = self.shadow.borrow_mut();
-                    let at = (physical.line(), mapped);
                     let by = Accessor { program: self.translation.spaces.program, strand, stretch: *self.stretch };
-                    tell((&mut *shadow, by, self.core), at, content, self.foreign, self.counters);
+                    let length = self.translation.length();
+                    for (line, content) in length.parts(length.line_of(physical), content) {
+                        tell((&mut *shadow, by, self.core), (line, mapped), &content, self.foreign, self.counters);
+                    }
                 }
             }
             // Between two windows what is durable by when has no time.

@@ -8,7 +8,7 @@ use isa::Instruction;
 use machine::paging::Placement;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use units::Bytes;
+use units::{Bytes, LINE_BYTES};
 use wire::word::{self, Control};
 use workload::Supply;
 use workload::stream::{Block, BlockId, Chunk};

@@ -6,7 +6,7 @@ use machine::paging::{OutOfMemory, PageTable, PagingNews, page_key};
 use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
-use units::{LINES_PER_PAGE, LineAddr, PAGE_BYTES, PhysAddr, VirtAddr};
+use units::{LineAddr, LineLength, PAGE_BYTES, PhysAddr, VirtAddr};
 use workload::stream::Strand;
 
 /// Translations remembered besides the page table.
@@ -88,9 +88,15 @@ impl Translation {
         self.recent[key as usize % RECENT] = (key, found.0 - (addr.0 & (self.grain_bytes - 1)));
         self.has_new_tables |= pages.tables().len() > self.told;
         if is_unshown {
-            self.unshown.push(PhysAddr(found.0 & !(PAGE_BYTES as u64 - 1)).line());
+            self.unshown.push(self.length().line_of(PhysAddr(found.0 & !(PAGE_BYTES as u64 - 1))));
         }
         Ok(())
+    }
+
+    /// How long memory lines are.
+    #[inline(always)]
+    pub fn length(&self) -> LineLength {
+        self.news.line_length()
     }
 
     /// Forgets the last translations, if another core or this one has changed page tables.
@@ -114,7 +120,14 @@ impl Translation {
         let mut pages = self.pages.borrow_mut();
         let process = self.process(strand.process);
         let found = if pages.is_mapped(process, addr) { pages.locate(process, addr).ok() } else { None };
-        found.map(PhysAddr::line)
+        found.map(|found| self.length().line_of(found))
+    }
+
+    /// The memory lines of the recorded line with this number in the frame.
+    pub fn recorded_lines(&self, frame: PhysAddr, number: u64) -> impl Iterator<Item = LineAddr> + use<> {
+        let parts = self.length().per_recorded_line();
+        let first = self.length().line_of(frame).0 + number * parts;
+        (first..first + parts).map(LineAddr)
     }
 
     /// The number of a process over all programs.
@@ -164,9 +177,10 @@ impl Translation {
     /// Pages that several strands reach in another order than recorded may hold anything.
     #[cold]
     pub fn disorder_unshown(&mut self, shadow: &mut Shadow) {
+        let lines = self.length().per_page();
         for first in self.unshown.drain(..) {
             if let Some(loads) = &mut shadow.loads {
-                (first.0..first.0 + LINES_PER_PAGE as u64).for_each(|line| loads.disorder(LineAddr(line)));
+                (first.0..first.0 + lines).for_each(|line| loads.disorder(LineAddr(line)));
             }
         }
     }

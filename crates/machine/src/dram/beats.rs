@@ -31,14 +31,20 @@ impl Wanted {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Beats {
     from: Word,
+    words: u8,
     first: Time,
     last: Time,
 }
 
 impl Beats {
-    /// Those of a burst that begins with this word, whose first and last words arrive then.
+    /// Those of a line of 64 bytes whose burst begins with this word, and whose first and last words arrive then.
     pub fn new(from: Word, first: Time, last: Time) -> Beats {
-        Beats { from, first, last }
+        Beats::of_burst((from, WORDS_PER_LINE as u8), first, last)
+    }
+
+    /// Those of a burst of so many words, likewise.
+    pub fn of_burst((from, words): (Word, u8), first: Time, last: Time) -> Beats {
+        Beats { from, words, first, last }
     }
 
     /// Of a line that is there all at once.
@@ -58,7 +64,7 @@ impl Beats {
         }
         let turn = words.iter().map(|word| word.index() ^ self.from.index()).max().unwrap_or(0);
         let all = u128::from(self.last.since(self.first).as_fs());
-        let part = (all * turn as u128).div_ceil(WORDS_PER_LINE as u128 - 1);
+        let part = (all * turn as u128).div_ceil(u128::from(self.words).max(2) - 1);
         self.first + Duration::from_fs(part as u64)
     }
 }
@@ -105,5 +111,15 @@ mod tests {
         let beats = Beats::new(Word::FIRST, Time::from_fs(0), Time::from_fs(10));
         let times: Vec<u64> = Words::ALL.iter().map(|word| beats.when(Words::of(word)).as_fs()).collect();
         assert_eq!(times, [0, 2, 3, 5, 6, 8, 9, 10]);
+    }
+
+    #[test]
+    fn a_short_line_is_there_with_its_last_word_as_early_as_its_burst_ends() {
+        let at = |ns| Time::ZERO + Duration::from_ns(ns);
+        let beats = Beats::of_burst((Word::at(16), 4), at(80), at(95));
+        let order: Vec<u64> =
+            (0..4).map(|word| beats.when(Words::of(Word::at(8 * word))).as_fs() / 1_000_000).collect();
+        assert_eq!((order, beats.when(Words::ALL)), (vec![90, 95, 80, 85], at(95)));
+        assert_eq!(Beats::of_burst((Word::FIRST, 1), at(80), at(80)).when(Words::of(Word::FIRST)), at(80));
     }
 }

@@ -3,10 +3,11 @@
 //!
 //! A configuration is checked once, as a whole, before a channel is made of it; afterwards everything may rely on it.
 
+use super::burst::BurstLength;
 use super::timing::Timing;
 use crate::rule::rule;
 use serde::{Deserialize, Serialize};
-use units::{Frequency, LINE_BYTES};
+use units::{Frequency, LineLength, WORDS_PER_LINE};
 
 /// The most banks one channel may have: eight ranks of sixteen, as DDR4 allows.
 const BANKS_MAX: u64 = 128;
@@ -40,6 +41,9 @@ pub struct DramConfig {
     pub address_map: AddressMap,
     /// Which of the waiting requests goes first.
     pub scheduler: Scheduler,
+    /// How long bursts can be.
+    #[serde(default)]
+    pub bursts: BurstLength,
 }
 
 /// How the channel's storage is divided. Every count is a power of two.
@@ -54,7 +58,7 @@ pub struct Organisation {
     pub banks_per_group: u64,
     /// Rows in a bank.
     pub rows: u64,
-    /// 64-byte lines in a row.
+    /// Memory lines in a row.
     pub lines_per_row: u64,
 }
 
@@ -133,6 +137,7 @@ impl DramConfig {
             page_policy: PagePolicy::Open,
             address_map: AddressMap::RowBankGroupColumn,
             scheduler: Scheduler::FrFcfs,
+            bursts: BurstLength::Fixed,
         }
     }
 
@@ -156,9 +161,9 @@ impl DramConfig {
         }
     }
 
-    /// Bytes on the channel.
-    pub fn capacity(&self) -> u64 {
-        self.organisation.lines() * LINE_BYTES as u64
+    /// Bytes on the channel, where its lines are so long.
+    pub fn capacity(&self, line: LineLength) -> u64 {
+        self.organisation.lines() * line.bytes() as u64
     }
 
     /// Checks that the values can describe a machine.
@@ -179,10 +184,22 @@ impl DramConfig {
             format!("drain_start must not exceed write_queue, but {start} > {}", self.write_queue)
         })?;
         rule(stop < start, || format!("drain_stop must be below drain_start, but {stop} >= {start}"))?;
+        self.check_bursts()?;
         rule(self.page_policy != PagePolicy::OpenWithTimeout { idle_clocks: 0 }, || {
             "idle_clocks must be positive, but is 0".to_owned()
         })?;
         rule(self.scheduler != Scheduler::FrFcfsCapped { cap: 0 }, || "cap must be positive, but is 0".to_owned())
+    }
+}
+
+impl DramConfig {
+    fn check_bursts(&self) -> Result<(), String> {
+        let (clocks, words) = (self.timing.burst_clocks, WORDS_PER_LINE as u64);
+        rule(self.bursts == BurstLength::Fixed || clocks.is_multiple_of(words), || {
+            format!(
+                "burst_clocks must be a multiple of {words} with bursts = \"any\", so much for each word, but is {clocks}"
+            )
+        })
     }
 }
 
@@ -234,7 +251,7 @@ mod tests {
     #[test]
     fn the_shipped_configuration_keeps_its_own_rules() {
         assert_eq!(DramConfig::ddr4_3200().check(), Ok(()));
-        assert_eq!(DramConfig::ddr4_3200().capacity(), 8 << 30);
+        assert_eq!(DramConfig::ddr4_3200().capacity(LineLength::WHOLE), 8 << 30);
     }
 
     #[test]
@@ -250,7 +267,8 @@ mod tests {
     #[test]
     fn impossible_values_are_refused() {
         type Change = fn(&mut DramConfig);
-        let changes: [Change; 16] = [
+        let changes: [Change; 17] = [
+            |c| c.bursts = BurstLength::Any,
             |c| c.clock_mhz = Frequency::from_mhz(0),
             |c| c.organisation.ranks = 0,
             |c| c.organisation.ranks = 16,

@@ -152,8 +152,8 @@ impl Controller {
             || self.opening.iter().any(|opened| opened.place == place && opened.kind == Kind::Write)
     }
 
-    /// Puts a request into its queue at the clock `now`; everything before `now` must have been done.
-    pub fn enqueue(&mut self, now: u64, place: Place, kind: Kind, token: u32, arrived: Time) {
+    /// Puts a request, of a cell and so many words from there on, into its queue at the clock `now`; everything before `now` must have been done.
+    pub fn enqueue(&mut self, now: u64, (place, words): (Place, u8), kind: Kind, token: u32, arrived: Time) {
         self.floor = self.floor.max(now);
         let number = usize::from(place.bank);
         let bank = &self.device.banks[number];
@@ -164,7 +164,7 @@ impl Controller {
         };
         let refresh = self.refreshes[bank.rank].clock(now);
         let waits = Waits { seen: now, refresh, drain: self.drain_clock.at(now), bank_free };
-        let ticket = self.pool.insert(Request { token, arrived, outcome: None, waits });
+        let ticket = self.pool.insert(Request { token, arrived, words, outcome: None, waits });
         self.queues[kind as usize].push(Waiting { age: self.arrivals, place, kind, ticket });
         self.arrivals += 1;
         let changed = self.reconsider(number, kind);

@@ -160,13 +160,15 @@ impl Device {
         self.rank(rank).iter().map(|bank| bank.activate_ready).max().unwrap_or(0)
     }
 
-    /// Reads or writes a line of the open row.
-    pub fn column(&mut self, bank: usize, kind: Kind, at: u64) {
+    /// Reads or writes a line of the open row, or as much from there on as occupies the data bus for `on_bus` clocks.
+    pub fn column(&mut self, bank: usize, kind: Kind, at: u64, on_bus: u64) {
         debug_assert!(self.banks[bank].open_row != CLOSED, "{kind:?} of a closed bank");
         debug_assert!(at >= self.column_at(bank, kind), "{kind:?} at {at} is too early");
         #[cfg(test)]
-        self.log.push(super::oracle::Issued::column(at, bank, kind));
+        self.log.push(super::oracle::Issued::column(at, bank, kind, on_bus));
         let t = &self.timing;
+        // A shorter burst lets everything after it come as much earlier.
+        let shorter = t.burst_clocks - on_bus;
         let Bank { group, rank, .. } = self.banks[bank];
         let spacing = &self.spacing.0[kind as usize];
         let groups_of_rank = rank * self.groups_per_rank..(rank + 1) * self.groups_per_rank;
@@ -176,12 +178,14 @@ impl Device {
                 _ if groups_of_rank.contains(&number) => SAME_RANK,
                 _ => OTHER_RANK,
             };
-            push(&mut gates[Gate::Read as usize], at + spacing[Kind::Read as usize][near]);
-            push(&mut gates[Gate::Write as usize], at + spacing[Kind::Write as usize][near]);
+            for next in [Kind::Read, Kind::Write] {
+                let distance = spacing[next as usize][near].saturating_sub(shorter);
+                push(&mut gates[Gate::of_column(next) as usize], at + distance);
+            }
         }
         let recovery = match kind {
             Kind::Read => t.trtp,
-            Kind::Write => t.cwl + t.burst_clocks + t.twr,
+            Kind::Write => t.cwl + on_bus + t.twr,
         };
         let bank = &mut self.banks[bank];
         push(&mut bank.precharge_ready, at + recovery);

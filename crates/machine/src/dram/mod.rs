@@ -15,6 +15,7 @@
 //! |---|---|
 //! | `config`, `timing` | the values of a channel and the rules they keep |
 //! | `address_map` | which cell a line is |
+//! | `burst`, `beats` | how many words move at once, and when each is there |
 //! | `device` | the earliest legal clock of every command |
 //! | `scheduler` | which request goes next |
 //! | `drain`, `refresh` | when writes and refreshes have their turn |
@@ -24,6 +25,7 @@
 
 mod address_map;
 mod beats;
+mod burst;
 mod config;
 mod controller;
 mod counters;
@@ -40,6 +42,7 @@ mod timing;
 pub(crate) mod wait;
 
 pub use beats::{Beats, Wanted};
+pub use burst::{Burst, BurstLength};
 pub use config::{AddressMap, DramConfig, Organisation, PagePolicy, Scheduler, Turns};
 pub use counters::{DramCounters, QueueCounters};
 pub use timing::Timing;
@@ -100,6 +103,8 @@ pub struct Completion {
     pub waited_for: WaitCause,
     /// How much longer it took than a lone read that finds its bank so.
     pub waited: Duration,
+    /// How many words it brings.
+    pub words: u8,
     /// Whether its data came from the memory. The controller itself answers a read of a line whose write still waits.
     pub burst: bool,
 }
@@ -107,7 +112,7 @@ pub struct Completion {
 impl Completion {
     /// When each word of the line arrives, if that one comes first.
     pub fn beats(&self, from: Word) -> Beats {
-        Beats::new(from, self.first_at, self.at)
+        Beats::of_burst((from, self.words), self.first_at, self.at)
     }
 
     /// When what is wanted of the line has arrived.
@@ -121,8 +126,7 @@ impl Completion {
 pub struct Dram {
     clock: Clock,
     mapper: Mapper,
-    read_latency: u64,
-    after_first_word: Duration,
+    timing: Timing,
     controller: Controller,
     answered: Vec<Completion>,
 }
@@ -137,12 +141,10 @@ impl Dram {
             panic!("the DRAM configuration is impossible: {broken}");
         }
         let clock = config.clock_mhz.clock();
-        let eighths = config.timing.eighths_after_first_word();
         Dram {
             clock,
-            after_first_word: Duration::from_fs(clock.span(Cycles(eighths)).as_fs() / 8),
             mapper: Mapper::new(config.address_map, &config.organisation),
-            read_latency: config.timing.read_latency(),
+            timing: config.timing,
             controller: Controller::new(&config),
             answered: Vec::new(),
         }
@@ -159,14 +161,16 @@ impl Dram {
         self.controller.holds_write(self.mapper.place(line))
     }
 
-    /// Accepts a request at `now`; it is seen at the next clock edge. Lines beyond the capacity wrap.
+    /// Accepts a request at `now`, of a line of 64 bytes or of another burst; it is seen at the next clock edge. Lines beyond the
+    /// capacity wrap.
     ///
     /// A read of a line whose write still waits is answered from the write queue one clock later, and a write of such
     /// a line replaces the waiting one: neither reaches the devices. Returns whether this one does.
     ///
     /// # Panics
     /// If there is no room for it.
-    pub fn submit(&mut self, now: Time, line: LineAddr, kind: Kind, token: u32) -> bool {
+    pub fn submit(&mut self, now: Time, burst: impl Into<Burst>, kind: Kind, token: u32) -> bool {
+        let Burst { line, words } = burst.into();
         let edge = self.clock.cycle_at_or_after(now).0;
         self.controller.run_before(edge);
         let place = self.mapper.place(line);
@@ -184,13 +188,14 @@ impl Dram {
                 let (outcome, waited_for) = (RowOutcome::Hit, WaitCause::Nothing);
                 let burst = false;
                 let waited = Duration::ZERO;
-                let times = Completion { token, first_at: at, at, arrived: now, outcome, waited_for, waited, burst };
+                let times =
+                    Completion { token, first_at: at, at, arrived: now, outcome, waited_for, waited, words, burst };
                 self.answered.push(times);
             }
             (Kind::Write, true) => counters.merged += 1,
             (_, false) => {
                 assert!(self.has_room(kind), "a {kind:?} was submitted to a full queue");
-                self.controller.enqueue(edge, place, kind, token, now);
+                self.controller.enqueue(edge, (place, words), kind, token, now);
             }
         }
         !held
@@ -202,16 +207,19 @@ impl Dram {
         self.controller.run_before(now.as_fs() / self.clock.period().as_fs() + 1);
         completions.append(&mut self.answered);
         for Served { issued, request, waited_for, waited } in self.controller.served.drain(..) {
-            let at = self.clock.start_of(Cycles(issued + self.read_latency));
+            let words = request.words;
+            let at = self.clock.start_of(Cycles(issued + self.timing.read_latency(words)));
+            let after_first_word = self.clock.span(Cycles(self.timing.eighths_after_first_word(words))).as_fs() / 8;
             self.controller.counters.read_latency += at.since(request.arrived);
             completions.push(Completion {
                 token: request.token,
-                first_at: Time::from_fs(at.as_fs() - self.after_first_word.as_fs()),
+                first_at: Time::from_fs(at.as_fs() - after_first_word),
                 at,
                 arrived: request.arrived,
                 outcome: request.outcome.unwrap_or(RowOutcome::Hit),
                 waited_for,
                 waited: self.clock.span(Cycles(waited)),
+                words,
                 burst: true,
             });
         }

@@ -4,7 +4,7 @@
 //! with all recent ones, and shares no state with the devices it judges.
 
 use super::config::DramConfig;
-use super::{Dram, Kind};
+use super::{Burst, BurstLength, Dram, Kind};
 use proptest::prelude::*;
 use units::{Cycles, LineAddr, Time};
 
@@ -23,23 +23,25 @@ pub(super) struct Issued {
     at: u64,
     target: usize,
     command: Command,
+    /// Of a column command, how long its burst is on the bus.
+    on_bus: u64,
 }
 
 impl Issued {
     pub fn activate(at: u64, target: usize) -> Issued {
-        Issued { at, target, command: Command::Activate }
+        Issued { at, target, command: Command::Activate, on_bus: 0 }
     }
 
     pub fn precharge(at: u64, target: usize) -> Issued {
-        Issued { at, target, command: Command::Precharge }
+        Issued { at, target, command: Command::Precharge, on_bus: 0 }
     }
 
-    pub fn column(at: u64, target: usize, kind: Kind) -> Issued {
-        Issued { at, target, command: Command::Column(kind) }
+    pub fn column(at: u64, target: usize, kind: Kind, on_bus: u64) -> Issued {
+        Issued { at, target, command: Command::Column(kind), on_bus }
     }
 
     pub fn refresh(at: u64, target: usize) -> Issued {
-        Issued { at, target, command: Command::Refresh }
+        Issued { at, target, command: Command::Refresh, on_bus: 0 }
     }
 }
 
@@ -59,7 +61,9 @@ fn distance(config: &DramConfig, first: Issued, second: Issued) -> u64 {
         (false, true) => short,
         (false, false) => far,
     };
-    let written = t.cwl + t.burst_clocks;
+    let written = t.cwl + first.on_bus;
+    // What a device rests between two bursts, however long they are.
+    let (rest_l, rest_s) = (t.tccd_l - t.burst_clocks, t.tccd_s - t.burst_clocks);
     match (first.command, second.command) {
         (Activate, Activate) if same_bank => t.trc,
         (Activate, Activate) if same_rank => near(t.trrd_l, t.trrd_s, 0),
@@ -70,10 +74,8 @@ fn distance(config: &DramConfig, first: Issued, second: Issued) -> u64 {
         (Precharge, Refresh) if same_rank => t.trp,
         (Column(Read), Precharge) if same_bank => t.trtp,
         (Column(Write), Precharge) if same_bank => written + t.twr,
-        (Column(Read), Column(Read)) | (Column(Write), Column(Write)) => {
-            near(t.tccd_l, t.tccd_s, t.burst_clocks + t.trtrs)
-        }
-        (Column(Read), Column(Write)) => t.cl + t.burst_clocks + t.trtrs - t.cwl,
+        (Column(Read), Column(Read)) | (Column(Write), Column(Write)) => first.on_bus + near(rest_l, rest_s, t.trtrs),
+        (Column(Read), Column(Write)) => (t.cl + first.on_bus + t.trtrs).saturating_sub(t.cwl),
         (Column(Write), Column(Read)) => {
             near(written + t.twtr_l, written + t.twtr_s, (written + t.trtrs).saturating_sub(t.cl))
         }
@@ -108,13 +110,13 @@ fn judge(config: &DramConfig, log: &[Issued]) {
     }
 }
 
-/// A request of a generated test: clocks since the one before, line, read or write.
-type Asked = (u64, u64, bool);
+/// A request of a generated test: clocks since the one before, line, words, read or write.
+type Asked = (u64, u64, u8, bool);
 
 fn requests() -> impl Strategy<Value = Vec<Asked>> {
     let gap = prop_oneof![4 => 0..6u64, 2 => 0..200u64, 1 => 0..30_000u64];
     let line = prop_oneof![3 => 0..64u64, 3 => (0..64u64).prop_map(|row| row << 9), 2 => 0..(1u64 << 28)];
-    proptest::collection::vec((gap, line, any::<bool>()), 1..400)
+    proptest::collection::vec((gap, line, 1..=8u8, any::<bool>()), 1..400)
 }
 
 fn configs() -> impl Strategy<Value = DramConfig> {
@@ -127,6 +129,10 @@ fn configs() -> impl Strategy<Value = DramConfig> {
     (map, scheduler, page, 0..2u32, 1..40usize).prop_map(|(address_map, scheduler, page_policy, ranks, queue)| {
         let mut config = DramConfig { address_map, scheduler, page_policy, ..DramConfig::ddr4_3200() };
         config.organisation.ranks = 1 << ranks;
+        if queue % 3 == 0 {
+            config.bursts = BurstLength::Any;
+            (config.timing.burst_clocks, config.timing.tccd_s, config.timing.tccd_l) = (8, 8, 9);
+        }
         (config.read_queue, config.write_queue) = (queue, queue);
         (config.drain_start, config.drain_stop) = (queue.div_ceil(2), queue.div_ceil(2) / 2);
         config
@@ -139,13 +145,14 @@ fn run(config: &DramConfig, asked: &[Asked]) -> (Dram, Vec<(u32, u64)>) {
     let mut dram = Dram::new(config.clone());
     let mut completions = Vec::new();
     let mut now = Time::ZERO;
-    for (token, &(gap, line, write)) in asked.iter().enumerate() {
+    for (token, &(gap, line, words, write)) in asked.iter().enumerate() {
         let kind = if write { Kind::Write } else { Kind::Read };
         now += clock.span(Cycles(gap));
         while !dram.has_room(kind) {
             now = dram.advance(now, &mut completions).unwrap_or(now).max(now);
         }
-        dram.submit(now, LineAddr(line), kind, token as u32);
+        let words = if config.bursts == BurstLength::Any { words } else { 8 };
+        dram.submit(now, Burst { line: LineAddr(line), words }, kind, token as u32);
     }
     while let Some(next) = dram.advance(now, &mut completions) {
         now = next;
@@ -171,7 +178,7 @@ proptest! {
     #[test]
     fn every_read_completes_exactly_once_and_nothing_starves(config in configs(), asked in requests()) {
         let (_, answers) = run(&config, &asked);
-        for (answer, &(_, _, write)) in answers.iter().zip(&asked) {
+        for (answer, &(.., write)) in answers.iter().zip(&asked) {
             prop_assert_eq!(answer.0, u32::from(!write));
             prop_assert!(answer.1 < 4 * config.timing.trefi, "a read took {} clocks", answer.1);
         }
@@ -188,5 +195,5 @@ proptest! {
 #[test]
 #[should_panic(expected = "is less than 22 clocks after")]
 fn the_judge_itself_finds_an_illegal_command() {
-    judge(&DramConfig::ddr4_3200(), &[Issued::activate(100, 3), Issued::column(121, 3, Kind::Read)]);
+    judge(&DramConfig::ddr4_3200(), &[Issued::activate(100, 3), Issued::column(121, 3, Kind::Read, 4)]);
 }

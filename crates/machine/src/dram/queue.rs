@@ -85,6 +85,8 @@ pub(super) struct Request {
     pub token: u32,
     /// When it was submitted.
     pub arrived: Time,
+    /// How many words move.
+    pub words: u8,
     /// How it found its bank; nothing before its first command.
     pub outcome: Option<RowOutcome>,
     /// What it saw when it arrived, from which the cause of its wait follows.

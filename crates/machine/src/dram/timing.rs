@@ -5,6 +5,7 @@
 
 use crate::rule::rule;
 use serde::{Deserialize, Serialize};
+use units::WORDS_PER_LINE;
 
 /// Timing constraints in clocks, under the names of the DDR4 standard.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -46,7 +47,7 @@ pub struct Timing {
     pub trefi: u64,
     /// The data bus's rest when it changes rank, or from reading to writing.
     pub trtrs: u64,
-    /// How long one line occupies the data bus.
+    /// How long a line of 64 bytes occupies the data bus.
     pub burst_clocks: u64,
 }
 
@@ -98,15 +99,20 @@ impl Timing {
         burst_clocks: 8,
     };
 
-    /// The last beat of a line's first eight bytes to the last beat of its last, in eighths of a clock: the eight words
-    /// of a line come evenly over its burst.
-    pub(super) fn eighths_after_first_word(&self) -> u64 {
-        7 * self.burst_clocks
+    /// The last beat of the first eight bytes to the last beat of the last, in eighths of a clock: words come evenly over
+    /// their burst.
+    pub(super) fn eighths_after_first_word(&self, words: u8) -> u64 {
+        (u64::from(words) - 1) * self.burst_clocks
+    }
+
+    /// How long a burst of so many words occupies the data bus.
+    pub(super) fn clocks_of(&self, words: u8) -> u64 {
+        (self.burst_clocks * u64::from(words)).div_ceil(WORDS_PER_LINE as u64)
     }
 
     /// Read command to the last of its data.
-    pub(super) fn read_latency(&self) -> u64 {
-        self.cl + self.burst_clocks
+    pub(super) fn read_latency(&self, words: u8) -> u64 {
+        self.cl + self.clocks_of(words)
     }
 
     /// Checks that the times can hold together.

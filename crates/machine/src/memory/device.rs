@@ -3,9 +3,9 @@
 //! Both are state machines with one shape: they have room or not, take requests, and are called again when they asked to
 //! be. An enum rather than a trait object: there are two, and every access passes here.
 
-use crate::dram::{Completion, Dram, DramConfig, DramCounters, Kind};
+use crate::dram::{Burst, BurstLength, Completion, Dram, DramConfig, DramCounters, Kind};
 use crate::pcm::{Pcm, PcmConfig};
-use units::{Clock, Cycles, Duration, LineAddr, Time};
+use units::{Clock, Cycles, Duration, LineAddr, LineLength, Time};
 
 /// One channel's memory, as data.
 #[derive(Clone, PartialEq, Debug)]
@@ -36,7 +36,12 @@ impl DeviceConfig {
         }
     }
 
-    /// From a read that finds its bank at rest, with no row open, to the end of its line.
+    /// Whether bursts can be shorter than 64 bytes.
+    pub fn has_short_bursts(&self) -> bool {
+        matches!(self, DeviceConfig::Dram(DramConfig { bursts: BurstLength::Any, .. }))
+    }
+
+    /// From a read that finds its bank at rest, with no row open, to the end of its line of 64 bytes.
     pub fn closed_read(&self) -> Duration {
         match self {
             DeviceConfig::Dram(dram) => {
@@ -47,10 +52,10 @@ impl DeviceConfig {
         }
     }
 
-    /// Bytes on one channel.
-    pub fn capacity(&self) -> u64 {
+    /// Bytes on one channel, where its lines are so long.
+    pub fn capacity(&self, line: LineLength) -> u64 {
         match self {
-            DeviceConfig::Dram(dram) => dram.capacity(),
+            DeviceConfig::Dram(dram) => dram.capacity(line),
             DeviceConfig::Pcm(pcm) => pcm.capacity.0,
         }
     }
@@ -103,11 +108,12 @@ impl Device {
         }
     }
 
-    /// Accepts a request at `now`; there must be room for it. Returns whether it moves a line between controller and memory.
-    pub fn submit(&mut self, now: Time, line: LineAddr, kind: Kind, token: u32) -> bool {
+    /// Accepts a request at `now`; there must be room for it. Returns whether anything moves between controller and memory. Bursts
+    /// of phase-change memory have one length.
+    pub fn submit(&mut self, now: Time, burst: Burst, kind: Kind, token: u32) -> bool {
         match self {
-            Device::Dram(dram) => dram.submit(now, line, kind, token),
-            Device::Pcm(pcm) => pcm.submit(now, line, kind, token),
+            Device::Dram(dram) => dram.submit(now, burst, kind, token),
+            Device::Pcm(pcm) => pcm.submit(now, burst.line, kind, token),
         }
     }
 

@@ -26,7 +26,7 @@ pub enum Deal {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Interleave {
-    /// 64-byte lines in a granule.
+    /// Memory lines in a granule.
     pub lines: u64,
     /// Whose turn it is.
     #[serde(default)]

@@ -10,11 +10,12 @@ pub use device::DeviceConfig;
 pub use interleave::{Deal, Interleave};
 
 use crate::channel::Channel;
-use crate::dram::{Beats, Completion, DramCounters, Wanted};
+use crate::dram::{Beats, Burst, Completion, DramCounters, Wanted};
+use crate::rule::rule;
 use sim::Clock;
 use std::future::Future;
 use std::rc::Rc;
-use units::{LineAddr, Word};
+use units::{LineAddr, LineLength, Word};
 
 /// A memory as data.
 #[derive(Clone, PartialEq, Debug)]
@@ -27,12 +28,14 @@ pub struct MemoryConfig {
     pub critical_word_first: bool,
     /// What is on each.
     pub device: DeviceConfig,
+    /// How long memory lines are.
+    pub line: LineLength,
 }
 
 impl MemoryConfig {
     /// Bytes on all channels.
     pub fn capacity(&self) -> u64 {
-        self.channels as u64 * self.device.capacity()
+        self.channels as u64 * self.device.capacity(self.line)
     }
 
     /// Checks that the values can describe a memory.
@@ -41,7 +44,13 @@ impl MemoryConfig {
     /// The first rule that is broken, with the values that break it.
     pub fn check(&self) -> Result<(), String> {
         self.interleave.check(self.channels).map_err(|rule| format!("memory.{rule}"))?;
-        self.device.check()
+        self.device.check()?;
+        rule(self.line == LineLength::WHOLE || self.device.has_short_bursts(), || {
+            format!(
+                "memory.line is \"{} B\", and all bursts of this memory are of 64 bytes: set dram.bursts = \"any\" or memory.line = \"64 B\"",
+                self.line.bytes()
+            )
+        })
     }
 
     /// The channel of a line, and the line's number on it.
@@ -104,10 +113,10 @@ impl MemorySystem {
         MemorySystem { critical_word_first: true, ..self }
     }
 
-    /// Reads a line; ready when what is wanted of it has arrived. Unless the critical word comes first, lines are handed on
+    /// Reads a line of 64 bytes or another burst; ready when what is wanted of it has arrived. Unless the critical word comes first, lines are handed on
     /// whole.
-    pub fn read(&self, line: LineAddr, wanted: Wanted) -> impl Future<Output = Completion> + '_ {
-        let (channel, local) = self.interleave.place(self.channels.len(), line);
+    pub fn read(&self, burst: impl Into<Burst>, wanted: Wanted) -> impl Future<Output = Completion> + '_ {
+        let (channel, local) = self.place(burst.into());
         let wanted = if self.critical_word_first { wanted } else { Wanted::LINE };
         self.channels[channel].read(local, wanted)
     }
@@ -117,12 +126,18 @@ impl MemorySystem {
         if self.critical_word_first { answer.beats(from) } else { Beats::at_once(answer.at) }
     }
 
-    /// Writes a line; ready when the channel's controller has taken it. A controller of phase-change memory takes it into
+    /// Writes a line of 64 bytes or another burst; ready when the channel's controller has taken it. A controller of phase-change memory takes it into
     /// the persistence domain: from then on the write is durable. Returns whether it takes a burst of its own, which it does
     /// unless it replaces a write of the line that waits.
-    pub async fn write(&self, line: LineAddr) -> bool {
-        let (channel, local) = self.interleave.place(self.channels.len(), line);
+    pub async fn write(&self, burst: impl Into<Burst>) -> bool {
+        let (channel, local) = self.place(burst.into());
         self.channels[channel].write(local).await
+    }
+
+    /// The channel of a burst, and the burst there.
+    fn place(&self, Burst { line, words }: Burst) -> (usize, Burst) {
+        let (channel, line) = self.interleave.place(self.channels.len(), line);
+        (channel, Burst { line, words })
     }
 
     /// Waits until no write of a line is in its controller's queue.

@@ -1,14 +1,21 @@
 //! Several channels look like one memory.
 
 use super::*;
-use crate::dram::DramConfig;
+use crate::dram::{BurstLength, DramConfig};
 use crate::pcm::PcmConfig;
 use crate::testing::clocks_of_reads;
 use sim::Executor;
 use std::cell::RefCell;
+use units::Time;
 
 fn memory(channels: usize, interleave: Interleave) -> MemoryConfig {
-    MemoryConfig { channels, interleave, critical_word_first: false, device: DramConfig::ddr4_3200().into() }
+    MemoryConfig {
+        channels,
+        interleave,
+        critical_word_first: false,
+        device: DramConfig::ddr4_3200().into(),
+        line: LineLength::WHOLE,
+    }
 }
 
 /// When the reads of these lines, all asked for at once, are answered, in memory clocks, and what was counted.
@@ -65,7 +72,13 @@ fn writes_are_durable_at_once_while_the_write_pending_queue_has_room_and_then_at
     let device = PcmConfig::secpb().into();
     let memory = MemorySystem::start(
         executor.clock(),
-        MemoryConfig { channels: 1, interleave: Interleave::default(), critical_word_first: false, device },
+        MemoryConfig {
+            channels: 1,
+            interleave: Interleave::default(),
+            critical_word_first: false,
+            device,
+            line: LineLength::WHOLE,
+        },
     );
     let durable = Rc::new(RefCell::new(Vec::new()));
     for line in 0..36 {
@@ -81,4 +94,40 @@ fn writes_are_durable_at_once_while_the_write_pending_queue_has_room_and_then_at
     // One has left for the bus, 32 are pending; each of the others waits for one more transfer.
     assert_eq!(durable[..33], [0; 33]);
     assert_eq!(durable[33..], [burst, 2 * burst, 3 * burst]);
+}
+
+#[test]
+fn memory_moves_lines_of_32_bytes_if_its_bursts_can_be_short_and_only_then() {
+    let short = |bursts| {
+        let mut dram = DramConfig { bursts, ..DramConfig::ddr4_3200() };
+        (dram.timing.burst_clocks, dram.timing.tccd_s) = (8, 8);
+        MemoryConfig { device: dram.into(), line: LineLength::HALF, ..memory(1, Interleave::default()) }
+    };
+    assert_eq!((short(BurstLength::Any).check(), short(BurstLength::Any).capacity()), (Ok(()), 4 << 30));
+    assert!(short(BurstLength::Fixed).check().unwrap_err().contains("dram.bursts"));
+    let pcm = MemoryConfig { device: PcmConfig::secpb().into(), ..short(BurstLength::Any) };
+    assert!(pcm.check().unwrap_err().contains("memory.line is \"32 B\""));
+}
+
+#[test]
+fn a_burst_of_four_words_ends_after_half_the_time_and_leaves_the_bus_to_the_next() {
+    let mut config = DramConfig { bursts: BurstLength::Any, ..DramConfig::ddr4_3200() };
+    (config.timing.burst_clocks, config.timing.tccd_s, config.timing.tccd_l) = (8, 8, 8);
+    let ends = |words: [u8; 3]| {
+        let mut dram = crate::dram::Dram::new(config.clone());
+        for (token, words) in (0..).zip(words) {
+            let burst = Burst { line: LineAddr(token), words };
+            dram.submit(Time::ZERO, burst, crate::dram::Kind::Read, token as u32);
+        }
+        let mut answers = Vec::new();
+        let mut now = Time::ZERO;
+        while let Some(next) = dram.advance(now, &mut answers) {
+            now = next;
+        }
+        let clock = config.clock_mhz.clock().period().as_fs();
+        answers.iter().map(|answer| answer.at.as_fs() / clock).collect::<Vec<_>>()
+    };
+    // tRCD + CL, then a clock for each word.
+    assert_eq!(ends([8, 8, 8]), [52, 60, 68]);
+    assert_eq!(ends([4, 8, 6]), [48, 56, 62]);
 }

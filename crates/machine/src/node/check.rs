@@ -5,7 +5,7 @@ use crate::node::config::NodeConfig;
 use crate::node::interface::WALK_LEVELS_MAX;
 use crate::node::lines::SHORT_LINE_BYTES;
 use isa::Reg;
-use units::{Bytes, LINE_BYTES};
+use units::{Bytes, LINE_BYTES, LineLength};
 
 /// The most entries of a queue.
 const QUEUE_MAX: u64 = 1 << 16;
@@ -63,15 +63,17 @@ pub enum NodeConfigError {
     },
     /// A cache with lines that there cannot be.
     #[error(
-        "{key}.line is {found}: expected {SHORT_LINE_BYTES} B or {LINE_BYTES} B, and no more than the {longest} of l2.line"
+        "{key}.line is {found}: expected {SHORT_LINE_BYTES} B or {LINE_BYTES} B, and no more than the {longest} of {of}"
     )]
     LineSize {
         /// The key in the machine file.
         key: &'static str,
         /// What it says.
         found: Bytes,
-        /// The length of the lines of L2.
+        /// The length of the lines of what is behind it.
         longest: Bytes,
+        /// The key of that in the machine file.
+        of: &'static str,
     },
     /// A limit of look-ups that there cannot be.
     #[error("{0}")]
@@ -79,6 +81,9 @@ pub enum NodeConfigError {
     /// A persist buffer that there cannot be.
     #[error("persist_buffer: {0}")]
     PersistBuffer(String),
+    /// What names lines of 64 bytes, over shorter ones.
+    #[error("{0} works by lines of 64 bytes: leave it out, or set memory.line = \"64 B\"")]
+    ShortLines(&'static str),
     /// A prefetcher where there can be none.
     #[error("l1i.prefetcher: only l1d and l2 can have one")]
     CodePrefetcher,
@@ -114,10 +119,11 @@ impl NodeConfig {
         self.check_options()?;
         self.check_units()?;
         self.check_prefetchers()?;
+        self.check_memory_line()?;
         for (key, cache) in [("l1i", &self.l1i), ("l1d", &self.l1d), ("l2", &self.l2)] {
             let (line, longest) = (cache.line, self.l2.line);
             if ![SHORT_LINE_BYTES, LINE_BYTES as u64].contains(&line.0) || line > longest {
-                return Err(NodeConfigError::LineSize { key, found: line, longest });
+                return Err(NodeConfigError::LineSize { key, found: line, longest, of: "l2.line" });
             }
             if !cache.size.0.is_multiple_of(line.0) {
                 return Err(NodeConfigError::Lines { key, found: cache.size, line });
@@ -175,6 +181,22 @@ impl NodeConfig {
             at_least_one(found, || key.to_owned())?;
         }
         Ok(())
+    }
+
+    /// Whether L2 and what names lines fit memory's lines.
+    fn check_memory_line(&self) -> Result<(), NodeConfigError> {
+        let (found, longest) = (self.l2.line, Bytes(self.memory_line.bytes() as u64));
+        if found > longest {
+            return Err(NodeConfigError::LineSize { key: "l2", found, longest, of: "memory.line" });
+        }
+        let by_whole_lines = [
+            ("l1d.prefetcher", self.l1d.prefetcher.is_some()),
+            ("l2.prefetcher", self.l2.prefetcher.is_some()),
+            ("walker", self.walker.is_some()),
+            ("persist_buffer", self.persist_buffer.is_some()),
+        ];
+        let named = by_whole_lines.into_iter().find(|(_, is_there)| *is_there && self.memory_line != LineLength::WHOLE);
+        named.map_or(Ok(()), |(key, _)| Err(NodeConfigError::ShortLines(key)))
     }
 
     fn check_prefetchers(&self) -> Result<(), NodeConfigError> {

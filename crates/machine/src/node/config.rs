@@ -5,7 +5,7 @@ use crate::lookups::LookUpLimit;
 use crate::node::caches::prefetch::PrefetcherConfig;
 use crate::persist::PersistBufferConfig;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Frequency, LINE_BYTES};
+use units::{Bytes, Frequency, LINE_BYTES, LineLength};
 
 /// A number of alike functional units.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -81,7 +81,7 @@ pub struct CacheConfig {
     pub latency_cycles: u64,
     /// Lines that may be under way into it at once (for the L1I, whose fetch is in order, one is all it uses).
     pub mshrs: usize,
-    /// Bytes of its lines: 32 or 64, and in L1 no more than in L2. Beyond L2 all lines have 64.
+    /// Bytes of its lines: 32 or 64, in L1 no more than in L2, and in L2 no more than in memory.
     #[serde(default = "memory_line")]
     pub line: Bytes,
     /// Which line has to leave.
@@ -226,6 +226,9 @@ pub struct NodeConfig {
     /// Whether the owner asks which stores L1D has had, as one does that cuts the power. No key of a machine.
     #[serde(skip)]
     pub reports_stores: bool,
+    /// How long memory lines are, beyond L2. No key here: memory says it.
+    #[serde(skip)]
+    pub memory_line: LineLength,
     /// The functional units.
     pub units: FunctionalUnits,
     /// Instructions of all classes that start per cycle; nothing if only their units limit them.
@@ -315,6 +318,7 @@ impl NodeConfig {
             persist_buffer: None,
             flushes: false,
             reports_stores: false,
+            memory_line: LineLength::WHOLE,
             units: FunctionalUnits {
                 int_alu: pipelined(4, 1),
                 int_mul: pipelined(1, 3),

@@ -1,13 +1,14 @@
 //! Words of lines, and how a private cache divides memory.
 //!
-//! Memory, its protection and everything beyond L2 know lines of 64 bytes only, of which the word that a core asked for may
+//! Memory, its protection and everything beyond L2 know memory lines only, of which the word that a core asked for may
 //! come before the rest. A cache near the core may have shorter lines, as those of 2005 had. So inside a node an access
 //! names a *word*, and each cache takes from its number as much as it distinguishes: its tags are keyed by `word >> shift`,
-//! where the shift is 3 for whole lines. A miss asks the next level for whatever contains the word and fills only what the
+//! where the shift is 3 for whole
+//! lines: each memory line has the numbers of eight words, of which a short one uses the first. A miss asks the next level for whatever contains the word and fills only what the
 //! cache above has room for.
 
 use crate::node::interface::{Step, Touch};
-use units::{Bytes, LINE_BYTES, LineAddr, WORD_BYTES, WORDS_PER_LINE, Word, Words};
+use units::{Bytes, LINE_BYTES, LineAddr, LineLength, WORD_BYTES, WORDS_PER_LINE, Word, Words};
 
 /// Bytes of the shortest line that a cache may have.
 pub(super) const SHORT_LINE_BYTES: u64 = LINE_BYTES as u64 / 2;
@@ -51,12 +52,14 @@ impl WordAddr {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LineSize {
     shift: u32,
+    memory: LineLength,
 }
 
 impl LineSize {
-    /// Of a size that `NodeConfig::check` accepts: 32 or 64 bytes.
-    pub(super) fn new(bytes: Bytes) -> LineSize {
-        LineSize { shift: (bytes.0 / WORD_BYTES as u64).trailing_zeros() }
+    /// Of a size that `NodeConfig::check` accepts, 32 or 64 bytes, over memory lines of this length.
+    pub(super) fn new(bytes: Bytes, memory: LineLength) -> LineSize {
+        let within_line = bytes.0 * memory.per_recorded_line();
+        LineSize { shift: (within_line / WORD_BYTES as u64).trailing_zeros(), memory }
     }
 
     /// The key of the cache's line with `word`.
@@ -70,9 +73,14 @@ impl LineSize {
         WordAddr(key << self.shift)
     }
 
-    /// Bytes of a line.
+    /// Bytes that the numbers of a line's words span: 64 of one that is as long as memory's.
     pub(super) fn bytes(self) -> u64 {
         (WORD_BYTES as u64) << self.shift
+    }
+
+    /// Bytes that a line stores.
+    pub(super) fn stored_bytes(self) -> u64 {
+        self.bytes() / self.memory.per_recorded_line()
     }
 
     /// The words that the cache's line with `word` has.

@@ -95,7 +95,7 @@ impl Node {
         Node {
             clock: config.clock_mhz.clock(),
             core: Core::new(config),
-            cutter: Cutter::new(LineSize::new(config.l1d.line)),
+            cutter: Cutter::new(LineSize::new(config.l1d.line, config.memory_line)),
             held: None,
             stalls: Stalls::default(),
         }

@@ -72,7 +72,7 @@ impl Node {
 
     /// Bytes of a line of the instruction cache.
     pub fn code_line_bytes(&self) -> u64 {
-        self.core.caches.l1i_lines.bytes()
+        self.core.caches.l1i_lines.stored_bytes()
     }
 
     /// Execution comes to a line of code. What leaves L2 is appended to `out`; what it asks for counts as filled.

@@ -6,13 +6,11 @@ use super::PagingNews;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 use std::rc::Rc;
-use units::{LINE_BYTES, LineAddr, PAGE_BYTES, PhysAddr};
-
-const LINES: u64 = (PAGE_BYTES / LINE_BYTES) as u64;
+use units::{LineAddr, PhysAddr};
 
 /// The dirty lines of each page of 4 KB whose stores are tracked, a bit each.
 pub struct DirtyLines {
-    lines: FxHashMap<u64, u64>,
+    lines: FxHashMap<u64, u128>,
     news: Rc<PagingNews>,
 }
 
@@ -23,7 +21,7 @@ impl DirtyLines {
 
     /// From now on stores to a page of 4 KB are tracked, since it is of a file that a program maps; or no longer.
     pub fn track(&mut self, page: PhysAddr, tracked: bool) {
-        let page = page.line().0 / LINES;
+        let page = page.page();
         if tracked {
             self.lines.entry(page).or_default();
         } else {
@@ -34,24 +32,27 @@ impl DirtyLines {
 
     /// Whether stores to a page of 4 KB are tracked.
     pub fn tracks(&self, page: PhysAddr) -> bool {
-        self.lines.contains_key(&(page.line().0 / LINES))
+        self.lines.contains_key(&page.page())
     }
 
     /// A line is stored to: if it is of a page whose stores are tracked, it is dirty.
     pub fn store(&mut self, line: LineAddr) {
-        if let Some(dirty) = self.lines.get_mut(&(line.0 / LINES)) {
-            *dirty |= 1 << (line.0 % LINES);
+        let lines = self.news.line_length().per_page();
+        if let Some(dirty) = self.lines.get_mut(&(line.0 / lines)) {
+            *dirty |= 1 << (line.0 % lines);
         }
     }
 
     /// Of a page that begins at `start` of its object, the dirty lines in this part of the object; they are clean from now on.
     /// Nothing if its stores are not tracked.
     pub(super) fn take(&mut self, start: u64, page: u64, part: &Range<u64>) -> Option<Vec<LineAddr>> {
+        let length = self.news.line_length();
         let dirty = self.lines.get_mut(&page)?;
-        let offset_of = |line: u64| start + line * LINE_BYTES as u64;
+        let lines = length.per_page();
+        let offset_of = |line: u64| start + line * length.bytes() as u64;
         let is_in_part = |line: &u64| offset_of(*line) < part.end && offset_of(line + 1) > part.start;
-        let taken: Vec<_> = (0..LINES).filter(|line| *dirty >> line & 1 != 0).filter(is_in_part).collect();
+        let taken: Vec<_> = (0..lines).filter(|line| *dirty >> line & 1 != 0).filter(is_in_part).collect();
         taken.iter().for_each(|line| *dirty &= !(1 << line));
-        Some(taken.into_iter().map(|line| LineAddr(page * LINES + line)).collect())
+        Some(taken.into_iter().map(|line| LineAddr(page * lines + line)).collect())
     }
 }

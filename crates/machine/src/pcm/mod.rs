@@ -22,7 +22,7 @@ use crate::dram::drain::Drain;
 use crate::dram::wait::{Stopwatch, Waits};
 use crate::dram::{Completion, DramCounters, Kind, RowOutcome};
 use std::collections::VecDeque;
-use units::{Clock, Cycles, Duration, LineAddr, Time};
+use units::{Clock, Cycles, Duration, LineAddr, Time, WORDS_PER_LINE};
 
 /// A read on its way.
 #[derive(Clone, Copy, Debug)]
@@ -306,6 +306,7 @@ impl Pcm {
             outcome: if needed > Duration::ZERO { RowOutcome::Closed } else { RowOutcome::Hit },
             waited_for: waits.cause(begins.as_fs(), needed.as_fs(), 0, drain),
             waited: Duration::from_fs(waits.beyond(begins.as_fs(), needed.as_fs())),
+            words: WORDS_PER_LINE as u8,
             burst,
         });
     }

@@ -11,7 +11,7 @@ use crate::planted::{Bug, Planted};
 use crypto::{LineCipher, Nonce, Order, Uses};
 use std::cell::Cell;
 use std::rc::Rc;
-use units::Line;
+use units::{Line, LineLength};
 
 /// Lines that addresses of 32 bits reach.
 const LINES_OF_4_GB: u64 = (1 << 32) / units::LINE_BYTES as u64;
@@ -33,6 +33,7 @@ pub struct Cipher {
     mode: Option<Rc<dyn LineCipher>>,
     uses: Option<Uses>,
     told: Told,
+    length: LineLength,
     planted: Planted,
     computed: Rc<Cell<u64>>,
     memo: Rc<Memo<Line>>,
@@ -45,6 +46,7 @@ impl Cipher {
             mode: None,
             uses: None,
             told: Told::Place,
+            length: LineLength::WHOLE,
             planted: Planted::NONE,
             computed: Rc::default(),
             memo: Rc::default(),
@@ -57,10 +59,24 @@ impl Cipher {
             uses: Some(mode.uses()),
             mode: Some(planted.weakened(mode).into()),
             told,
+            length: LineLength::WHOLE,
             planted,
             computed: Rc::default(),
             memo: Rc::default(),
         }
+    }
+
+    /// The same over lines of this length, if its blocks stand alone: then those behind the end of a line are left out.
+    pub fn for_lines_of(self, length: LineLength) -> Option<Cipher> {
+        let shorter = |uses: Uses| Uses { of_line: uses.of_line / length.per_recorded_line() as u32, ..uses };
+        let stands_alone = self.uses.is_none_or(|uses| uses.order != Order::Chained);
+        let uses = self.uses.map(shorter);
+        (length == LineLength::WHOLE || stands_alone).then_some(Cipher { length, uses, ..self })
+    }
+
+    /// How long lines are.
+    pub fn length(&self) -> LineLength {
+        self.length
     }
 
     /// Whether each word can be decrypted without the others.
@@ -94,7 +110,7 @@ impl Cipher {
         crate::work_done::blocks(self.uses.map_or(0, |uses| uses.blocks()));
         let Some(mode) = &self.mode else { return *plaintext };
         self.count();
-        mode.seal(&self.what_is_told(at, counter), plaintext)
+        self.length.cut(mode.seal(&self.what_is_told(at, counter), plaintext))
     }
 
     /// Encrypts candidates for the chunks of a line, whose offsets are there.
@@ -122,7 +138,7 @@ impl Cipher {
         let message = Message { place: at.bound(), version: counter.0, bitmap: 0, text: *ciphertext };
         self.memo.known(&message).unwrap_or_else(|| {
             self.count();
-            mode.open(&self.what_is_told(at, counter), ciphertext)
+            self.length.cut(mode.open(&self.what_is_told(at, counter), ciphertext))
         })
     }
 

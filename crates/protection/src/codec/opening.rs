@@ -152,7 +152,10 @@ impl<'a, V: Verbs, F: FnOnce(Plaintext, Words)> Opening<'a, V, F> {
         let plaintext = Cell::new(Plaintext { bytes, verified: codec.mac.is_some() });
         let release_first = Cell::new(Some(release_first));
         let speculating = Speculating::new(codec, verbs, arrived, candidates);
-        let (padded, tag_begun, decrypted) = Default::default();
+        let (padded, tag_begun) = Default::default();
+        let decrypted: [Once<()>; WORDS_PER_LINE] = Default::default();
+        // A short line has no words behind its end.
+        decrypted[codec.cipher.length().bytes() / WORD_BYTES..].iter().for_each(|word| word.set(()));
         let opening =
             Opening { codec, verbs, arrived, plaintext, speculating, padded, tag_begun, decrypted, release_first };
         (ahead, opening)
@@ -197,7 +200,7 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> Opening<'_, V, F> {
     }
 
     async fn decrypt_all(&self) {
-        let pieces = self.arrived.pieces(self.codec.piece_bytes);
+        let pieces = self.arrived.pieces(self.codec.cipher.length(), self.codec.piece_bytes);
         join_all(pieces.map(|piece| self.decrypt(piece))).await;
     }
 
@@ -344,7 +347,9 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> Opening<'_, V, F> {
             fits
         };
         let unchecked = if self.codec.planted.has(Bug::TrailingChunksUnchecked) { 1 } else { usize::MAX };
-        let verdicts = join_all(self.arrived.pieces(uses.block_bytes()).take(unchecked).map(check)).await;
+        let verdicts =
+            join_all(self.arrived.pieces(self.codec.cipher.length(), uses.block_bytes()).take(unchecked).map(check))
+                .await;
         if verdicts.into_iter().all(|fits| fits) { Ok(()) } else { Err(Fault::Tag(self.arrived.at.line())) }
     }
 

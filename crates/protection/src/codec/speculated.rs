@@ -7,7 +7,7 @@ use crate::verbs::{Fault, Plaintext, Verbs};
 use sim::{Once, join, join_all, race};
 use std::cell::Cell;
 use std::future::{Future, pending};
-use units::{Line, WORD_BYTES, WORDS_PER_LINE, Word, Words};
+use units::{Line, LineLength, WORD_BYTES, WORDS_PER_LINE, Word, Words};
 
 /// A line that is speculated on while it is opened: its candidates were offered before it came, or are when its bitmap is there.
 pub(super) struct Speculating<'a, V> {
@@ -73,7 +73,7 @@ impl<'a, V: Verbs> Speculating<'a, V> {
             };
             let compare_all = async {
                 if self.targets().ciphertext {
-                    join_all(self.arrived.pieces(speculated.chunk_bytes()).map(compare)).await;
+                    join_all(self.arrived.pieces(LineLength::WHOLE, speculated.chunk_bytes()).map(compare)).await;
                 }
             };
             join!(count, compare_all);

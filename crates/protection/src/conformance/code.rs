@@ -10,8 +10,8 @@ use crate::speculation::Bitmap;
 use crypto::Tag;
 use std::collections::HashSet;
 use strum::VariantArray;
-use units::Line;
 use units::random::Random;
+use units::{Line, LineLength};
 
 /// A line in its place and version, with its tag.
 struct Tagged {
@@ -23,7 +23,9 @@ struct Tagged {
 
 /// Holds an authentication with a cipher to the contract of all.
 pub fn check(design: &MacDesign, cipher: CipherChoice, planted: Planted) -> Checked {
-    let part = |boot| design.build(cipher, false, Keys::new(boot, planted), planted).ok_or("there is no code");
+    let part = |boot| {
+        design.build(cipher, (LineLength::WHOLE, false), Keys::new(boot, planted), planted).ok_or("there is no code")
+    };
     let (mac, other_boot) = (part(1)?, part(2)?);
     let bits = design.line_bits(cipher);
     let mut random = Random::new(1);

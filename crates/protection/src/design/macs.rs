@@ -10,6 +10,7 @@ use crypto::{
 };
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
+use units::LineLength;
 
 /// Of the 64 spare bits of a line in ECC modules, those that single errors take to be corrected and double ones to be found.
 const SEC_DED_BITS: u32 = 8;
@@ -218,10 +219,24 @@ impl MacDesign {
         rules.into_iter().find(|(broken, _)| *broken).map(|(_, rule)| rule)
     }
 
-    /// Builds the part, if there is one, with tags that vouch for the bitmaps of their lines or not.
-    pub(crate) fn build(&self, cipher: CipherChoice, bitmap: bool, keys: Keys, planted: Planted) -> Option<Mac> {
+    /// Whether there is no code, or one that can do lines of this length.
+    pub(super) fn can_do(&self, cipher: CipherChoice, length: LineLength) -> bool {
+        self.code(cipher, Keys::new(0, Planted::NONE)).is_none_or(|mut code| code.shorten(length))
+    }
+
+    /// Builds the part, if there is one, over lines of a length that it can do, with tags that vouch for the bitmaps of their lines or
+    /// not.
+    pub(crate) fn build(
+        &self,
+        cipher: CipherChoice,
+        (length, bitmap): (LineLength, bool),
+        keys: Keys,
+        planted: Planted,
+    ) -> Option<Mac> {
         let keys = if planted.has(Bug::OneTagKey) { Keys::new(0, planted) } else { keys };
-        let code = planted.weakened_code(self.code(cipher, keys)?);
+        let mut code = self.code(cipher, keys)?;
+        code.shorten(length);
+        let code = planted.weakened_code(code);
         let coverage = Coverage {
             address: self.has_nonce() || self.covers.contains(&Covered::Address),
             counter: self.has_nonce() || self.covers.contains(&Covered::Counter),

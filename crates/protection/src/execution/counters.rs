@@ -51,6 +51,9 @@ pub struct TimedCounters {
     pub fetched: Traffic,
     /// Lines stored to memory.
     pub stored: Traffic,
+    /// Bytes of both: a record has it by itself.
+    #[serde(skip)]
+    pub bytes_moved: u64,
     /// AES blocks, the masks of tags among them.
     pub aes_blocks: u64,
     /// Those of them that went through the units of an L2.

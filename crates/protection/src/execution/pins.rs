@@ -5,7 +5,7 @@
 use crate::media::{Media, Shape};
 use crate::planted::Planted;
 use crate::probe::{Crossing, Probe};
-use machine::dram::{Completion, Kind, Wanted};
+use machine::dram::{Burst, Completion, Kind, Wanted};
 use machine::memory::MemorySystem;
 use sim::{Clock, join};
 use std::cell::{OnceCell, RefCell};
@@ -61,21 +61,21 @@ impl Pins {
 
     /// Reads two lines that are wanted whole. The second is asked for last and arrives last, but for a refresh or another
     /// channel's queue.
-    pub async fn read_both(&self, first: LineAddr, second: LineAddr) -> (Completion, Completion) {
-        let read = async |line| {
-            let answer = self.channels.read(line, Wanted::LINE).await;
-            self.was_read(line, &answer);
+    pub async fn read_both(&self, first: Burst, second: Burst) -> (Completion, Completion) {
+        let read = async |burst: Burst| {
+            let answer = self.channels.read(burst, Wanted::LINE).await;
+            self.was_read(burst.line, &answer);
             answer
         };
         join!(read(first), read(second))
     }
 
-    /// Writes a line, whose bytes the chips hold already; ready when memory's controller has taken it.
+    /// Writes a burst, whose bytes the chips hold already; ready when memory's controller has taken it.
     #[inline]
-    pub async fn write(&self, line: LineAddr) {
-        let burst = self.channels.write(line).await;
+    pub async fn write(&self, burst: Burst) {
+        let moves = self.channels.write(burst).await;
         if let Some(probe) = self.probe.get() {
-            self.report(probe, self.clock.now(), (line, Kind::Write, burst));
+            self.report(probe, self.clock.now(), (burst.line, Kind::Write, moves));
         }
     }
 
@@ -96,7 +96,7 @@ mod tests {
     use machine::memory::{Interleave, MemoryConfig};
     use sim::Executor;
     use std::cell::Cell;
-    use units::Word;
+    use units::{LineLength, Word};
 
     /// One clock of DDR4-3200.
     const CLOCK_FS: u64 = 625_000;
@@ -105,7 +105,13 @@ mod tests {
     fn seen(accesses: &'static [(Kind, u64)]) -> (Time, Vec<(u64, Crossing)>) {
         let mut executor = Executor::new();
         let device = DramConfig::ddr4_3200().into();
-        let config = MemoryConfig { channels: 1, interleave: Interleave::default(), critical_word_first: true, device };
+        let config = MemoryConfig {
+            channels: 1,
+            interleave: Interleave::default(),
+            critical_word_first: true,
+            device,
+            line: LineLength::WHOLE,
+        };
         let clock = executor.clock().clone();
         let media = Rc::new(RefCell::new(Media::new(16)));
         let pins = Rc::new(Pins::new(MemorySystem::start(&clock, config), &clock, 16.into(), &media));
@@ -123,7 +129,7 @@ mod tests {
                     }
                     Kind::Write => {
                         media.borrow_mut().write(crate::slot::Slot::of_metadata(line), &[7; 64]);
-                        accessed.write(line).await;
+                        accessed.write(line.into()).await;
                     }
                 }
             }

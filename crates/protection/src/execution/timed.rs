@@ -23,6 +23,7 @@ use crate::placement::DataSlot;
 use crate::planted::{Bug, Planted};
 use crate::probe::Probe;
 use crate::verbs::{AesUnits, Arriving, Beats, LockName, Offered, Role, Slot, Untrusted, Wanted};
+use machine::dram::Burst;
 use machine::memory::MemorySystem;
 use sim::lock::LockTable;
 use sim::pipe::{IdleBatch, Pipe};
@@ -33,7 +34,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
-use units::{Duration, Line, LineAddr, Time};
+use units::{Duration, Line, LineAddr, Time, WORD_BYTES};
 
 /// The memory and the units that all accesses of one machine share.
 pub struct TimedMemory {
@@ -272,6 +273,11 @@ impl Timed {
         self.working(None, (now, now + stretch), Duration::ZERO)
     }
 
+    fn count_moved(&self, (first, second): (Burst, Option<Burst>)) {
+        let words = u64::from(first.words) + second.map_or(0, |second| u64::from(second.words));
+        self.memory.counters.borrow_mut().bytes_moved += words * WORD_BYTES as u64;
+    }
+
     fn note_unit(&self, end: Time, waited: Duration) {
         let waited_for = (waited > Duration::ZERO).then_some(Cause::Unit);
         self.account.set(Account { waited_for, done: Some(end), waited, ..Account::default() });
@@ -287,8 +293,10 @@ impl Timed {
         }
         let asked = self.memory.clock.now();
         let channels = &self.memory.channels;
-        match self.memory.shape.lines(slot) {
-            (line, None) => channels.write(line).await,
+        let bursts = self.memory.shape.bursts(slot);
+        self.count_moved(bursts);
+        match bursts {
+            (burst, None) => channels.write(burst).await,
             (first, Some(second)) => {
                 // The bytes of others on these lines are masked out, so nothing has to be read for it.
                 self.memory.counters.borrow_mut().stored.count(Role::Tag);
@@ -304,14 +312,15 @@ impl Timed {
 
     async fn read(&self, slot: Slot, role: Role, wanted: Wanted) -> Arriving {
         let channels = &self.memory.channels;
-        let (first, second) = self.memory.shape.lines(slot);
+        let (first, second) = self.memory.shape.bursts(slot);
+        self.count_moved((first, second));
         self.memory.counters.borrow_mut().fetched.count(role);
         let began = self.memory.clock.now();
         // How the line's own queue and bank were, when all of it is there, and which burst the picture shows: the last one's.
         let (answer, beats, burst) = match second {
             None => {
                 let answer = channels.memory().read(first, wanted).await;
-                channels.was_read(first, &answer);
+                channels.was_read(first.line, &answer);
                 let beats = channels.memory().beats(&answer, wanted.from);
                 (answer, beats, answer.burst.then_some(answer.at))
             }

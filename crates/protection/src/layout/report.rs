@@ -4,7 +4,7 @@ use super::{Layout, Region};
 use crate::mac::Place;
 use crate::verbs::{Role, Slot};
 use serde::Serialize;
-use units::{Bytes, LINE_BYTES};
+use units::Bytes;
 
 /// A run of memory with one purpose.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -67,7 +67,7 @@ impl Layout {
             serves: Some(root.serves),
         });
         LayoutReport {
-            memory: self.data_lines() * LINE_BYTES as u64,
+            memory: self.shape().data_bytes(),
             regions: self.regions.iter().map(|region| self.region_report(region)).collect(),
             on_chip: caches.iter().map(cache).chain(root).collect(),
             overhead_percent: self.overhead_percent(),
@@ -90,7 +90,7 @@ impl Layout {
             lines: region.lines,
             bytes,
             serves: region.serves,
-            percent: bytes as f64 * 100.0 / (self.data_lines() * LINE_BYTES as u64) as f64,
+            percent: bytes as f64 * 100.0 / shape.data_bytes() as f64,
         }
     }
 }

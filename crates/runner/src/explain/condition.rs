@@ -7,7 +7,7 @@ use protection::scheme::Scheme;
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 use strum::VariantArray;
-use units::{Cycles, Duration, LINE_BYTES, LINES_PER_PAGE, LineAddr, Time, Word};
+use units::{Cycles, Duration, LINES_PER_PAGE, LineAddr, Time, Word};
 
 /// Which metadata of the line is on the chip when the access begins.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize, VariantArray)]
@@ -28,7 +28,7 @@ pub enum OnChip {
 
 /// Lines of data in the memory of a machine.
 pub fn memory_lines(machine: &Machine) -> u64 {
-    machine.memory.size.0 / LINE_BYTES as u64
+    machine.data_lines().count
 }
 
 /// How many lines share a line of counters, or as many as share a page if there are no counters.

@@ -52,7 +52,7 @@ pub fn between_fetches(
     }
     let mut executor = Executor::new();
     let clock = executor.clock().clone();
-    let scheme = Rc::new(parts.build_with(memory_lines(machine), 1, planted)?);
+    let scheme = Rc::new(parts.build_with(machine.data_lines(), 1, planted)?);
     let config = machine.memory_config();
     let channels = MemorySystem::start(&clock, config.clone());
     let witness = Rc::new(Witness::new(&clock, machine, content));

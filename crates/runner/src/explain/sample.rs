@@ -3,9 +3,10 @@
 //! The lines are drawn evenly from all of the memory. The seed and the memory alone decide which, so designs are explained
 //! by the same ones, unless their lines of counters serve so many lines that the memory's last ones are left out.
 
+use protection::design::DataLines;
 use serde::{Deserialize, Serialize};
 use units::random::Random;
-use units::{Duration, LINE_BYTES, LineAddr};
+use units::{Duration, LineAddr, PhysAddr};
 
 /// Sets the draws apart from everything else that a seed decides.
 const PURPOSE: u64 = 0x6578_706c_6169_6e73;
@@ -51,17 +52,18 @@ pub struct Spread {
 
 impl Lines {
     /// The lines to read, of a memory whose first so many have what it takes.
-    pub(super) fn targets(self, memory_lines: u64) -> Result<Vec<LineAddr>, String> {
+    pub(super) fn targets(self, memory: impl Into<DataLines>) -> Result<Vec<LineAddr>, String> {
+        let DataLines { count: memory_lines, length } = memory.into();
         match self {
             _ if memory_lines == 0 => {
                 Err("the memory is too small to explain a read: it has not two lines of counters".to_owned())
             }
-            Lines::At(address) => match address / LINE_BYTES as u64 {
-                line if line < memory_lines => Ok(vec![LineAddr(line)]),
+            Lines::At(address) => match length.line_of(PhysAddr(address)) {
+                line if line.0 < memory_lines => Ok(vec![line]),
                 _ => Err(format!(
                     "address {address:#x} is not one that can be explained: expected one below {:#x}, the end of the \
                      memory's data",
-                    memory_lines * LINE_BYTES as u64
+                    length.start_of(LineAddr(memory_lines)).0
                 )),
             },
             Lines::Sample { lines: 0, .. } => {

@@ -31,6 +31,7 @@ impl Witness {
         let (way, look_up) = machine.mean_way();
         let (clock, distances) = (clock.clone(), Distances::of(machine));
         let (released, whole) = (Cell::new(None), Cell::new(None));
+        let content = machine.line_length().cut(content);
         Witness { clock, content, distances, way, look_up, released, whole }
     }
 

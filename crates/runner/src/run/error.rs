@@ -31,6 +31,16 @@ pub enum RunError {
         /// The rule that it breaks.
         rule: String,
     },
+    /// What is of lines of 64 bytes, asked for of a machine with shorter ones.
+    #[error(
+        "{what} is of lines of 64 bytes, and memory has lines of {bytes}: leave it out, or set memory.line = \"64 B\""
+    )]
+    ShortLines {
+        /// What.
+        what: &'static str,
+        /// Bytes of a line of the machine's memory.
+        bytes: usize,
+    },
     /// More programs than cores.
     #[error("{programs} programs need {programs} cores, and machine '{machine}' has {cores}")]
     TooManyPrograms {

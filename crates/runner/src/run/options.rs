@@ -9,7 +9,7 @@ use catalogue::{Design, Machine};
 use protection::counter::StartingAge;
 use protection::scheme::Scheme;
 use protection::speculation::COMPUTED_ONE_IN;
-use units::LINE_BYTES;
+use units::LineLength;
 use workload::Origin;
 
 /// What to run.
@@ -59,11 +59,26 @@ impl RunOptions {
         self.compose().map(drop)
     }
 
+    /// Whether what is written of the run and watches it can do the machine's lines.
+    fn check_lines(&self) -> Result<(), RunError> {
+        let asked_for = [
+            (self.bus.is_some(), "the file of what crosses the pins"),
+            (self.excerpt.is_some(), "the trace of a window"),
+            (!self.tables.is_empty(), "the table of frequent values"),
+        ];
+        let what = asked_for.into_iter().find(|(is_there, _)| *is_there).map(|(_, what)| what);
+        match (what, self.machine.line_length()) {
+            (None, _) | (_, LineLength::WHOLE) => Ok(()),
+            (Some(what), length) => Err(RunError::ShortLines { what, bytes: length.bytes() }),
+        }
+    }
+
     /// Builds the design over the machine's memory.
     pub(super) fn compose(&self) -> Result<Scheme, RunError> {
+        self.check_lines()?;
         let RunOptions { machine, design, seed, age, .. } = self;
-        let lines = machine.memory.size.0 / LINE_BYTES as u64;
-        let built = machine.admits(&design.parts).and_then(|()| design.parts.build_aged(lines, *seed, *age));
+        let built =
+            machine.admits(&design.parts).and_then(|()| design.parts.build_aged(machine.data_lines(), *seed, *age));
         let scheme = built.map_err(|rule| RunError::Design { design: design.name.clone(), rule })?;
         if let Some(speculation) = scheme.cryptography().speculation() {
             speculation.compute_one_in(COMPUTED_ONE_IN);

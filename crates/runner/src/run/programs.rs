@@ -6,9 +6,9 @@ use catalogue::{Design, Machine};
 use chip::feed::FeedCounters;
 use chip::shadow::Shadow;
 use chip::store_log::{Certain, StoreLog};
-use machine::paging::PageTable;
+use machine::paging::{Divided, PageTable};
 use protection::design::Parts;
-use units::Bytes;
+use units::{Bytes, LineLength};
 use workload::{Origin, Pace, Persistent, Source};
 
 /// Whether there is a core for each program, and whether they fit the machine's memory together, as far as it is known before
@@ -71,7 +71,8 @@ pub(super) fn logged(shadow: Shadow, machine: &Machine, parts: &Parts) -> Shadow
 /// The pages of a machine, for programs or for requests: these have physical addresses, or virtual ones that no core
 /// walks tables for.
 pub(super) fn pages(machine: &Machine, seed: u64, requests: Option<Pace>) -> PageTable {
-    let pages = PageTable::new(machine.memory.size, machine.memory.page, machine.memory.placement, seed);
+    let divided = Divided { page: machine.memory.page, line: machine.line_length() };
+    let pages = PageTable::new(machine.memory.size, divided, machine.memory.placement, seed);
     match requests {
         None => pages.walked_by(machine.node.walker.as_ref()),
         Some(Pace::AfterInstructions) => pages,
@@ -90,6 +91,9 @@ pub fn check_requests<S: Source>(programs: &[S], options: &RunOptions) -> Result
         "runs alone, since it has no core".to_owned()
     } else if *warm_up > 0 || interval.is_some() || !matches!(detail, Detail::All) {
         "has no instructions to warm up, to sample or to count by interval: leave these options out".to_owned()
+    } else if options.machine.line_length() != LineLength::WHOLE {
+        "asks for lines of 64 bytes, of which the machine's memory has none: take a machine without memory.line"
+            .to_owned()
     } else if design.parts.persistence.exists() {
         let design = &design.name;
         format!(

@@ -22,6 +22,7 @@ mod requests;
 mod runs;
 mod sampling;
 mod secpb;
+mod short_lines;
 mod speculation;
 mod stores;
 mod threads;

@@ -109,15 +109,16 @@ impl Controller {
         }
     }
 
-    /// Moves a line and ends its request.
+    /// Moves a burst and ends its request.
     fn column(&mut self, waiting: Waiting, at: u64) {
         let (number, kind) = (waiting.bank(), waiting.kind);
         let request = self.pool.remove(waiting.ticket);
-        self.device.column(number, kind, at);
+        let on_bus = self.timing.clocks_of(request.words);
+        self.device.column(number, kind, at, on_bus);
         self.resting.iter_mut().for_each(|resting| resting.used(number));
         let latency = if kind == Kind::Read { self.timing.cl } else { self.timing.cwl };
-        self.moved[kind as usize] = at + latency + self.timing.burst_clocks;
-        self.counters.data_bus_busy_clocks += self.timing.burst_clocks;
+        self.moved[kind as usize] = at + latency + on_bus;
+        self.counters.data_bus_busy_clocks += on_bus;
         if kind == Kind::Write {
             return;
         }

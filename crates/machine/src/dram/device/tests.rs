@@ -47,9 +47,9 @@ fn a_bank_opens_again_after_trp_and_after_trc() {
 #[test]
 fn a_row_is_closed_trtp_after_a_read_and_twr_after_the_last_written_data() {
     let (mut device, now) = open(1, &[BANK, OTHER]);
-    device.column(BANK, Kind::Read, now);
+    device.column(BANK, Kind::Read, now, T().burst_clocks);
     assert_eq!(device.banks[BANK].precharge_ready, now + T().trtp);
-    device.column(OTHER, Kind::Write, now + 100);
+    device.column(OTHER, Kind::Write, now + 100, T().burst_clocks);
     assert_eq!(device.banks[OTHER].precharge_ready, now + 100 + T().cwl + T().burst_clocks + T().twr);
 }
 
@@ -57,7 +57,7 @@ fn a_row_is_closed_trtp_after_a_read_and_twr_after_the_last_written_data() {
 fn columns_of_one_kind_keep_tccd_long_in_a_group_and_short_between_groups() {
     for kind in [Kind::Read, Kind::Write] {
         let (mut device, now) = open(1, &[BANK, SAME, OTHER]);
-        device.column(BANK, kind, now);
+        device.column(BANK, kind, now, T().burst_clocks);
         assert_eq!(device.column_at(BANK, kind), now + T().tccd_l);
         assert_eq!(device.column_at(SAME, kind), now + T().tccd_l);
         assert_eq!(device.column_at(OTHER, kind), now + T().tccd_s);
@@ -67,7 +67,7 @@ fn columns_of_one_kind_keep_tccd_long_in_a_group_and_short_between_groups() {
 #[test]
 fn a_read_waits_twtr_after_the_last_written_data() {
     let (mut device, now) = open(1, &[BANK, SAME, OTHER]);
-    device.column(BANK, Kind::Write, now);
+    device.column(BANK, Kind::Write, now, T().burst_clocks);
     assert_eq!(device.column_at(SAME, Kind::Read), now + 16 + 4 + T().twtr_l);
     assert_eq!(device.column_at(OTHER, Kind::Read), now + 16 + 4 + T().twtr_s);
 }
@@ -75,7 +75,7 @@ fn a_read_waits_twtr_after_the_last_written_data() {
 #[test]
 fn a_write_waits_until_the_data_bus_has_turned_around() {
     let (mut device, now) = open(1, &[BANK, OTHER]);
-    device.column(BANK, Kind::Read, now);
+    device.column(BANK, Kind::Read, now, T().burst_clocks);
     assert_eq!(device.column_at(BANK, Kind::Write), now + 12);
     assert_eq!(device.column_at(OTHER, Kind::Write), now + 12);
 }
@@ -112,10 +112,10 @@ fn a_refresh_waits_for_closed_banks_and_holds_them_for_trfc() {
 #[test]
 fn ranks_share_only_the_data_bus() {
     let (mut device, now) = open(2, &[BANK, FAR]);
-    device.column(BANK, Kind::Read, now);
+    device.column(BANK, Kind::Read, now, T().burst_clocks);
     assert_eq!(device.column_at(FAR, Kind::Read), now + 4 + 2);
     assert_eq!(device.column_at(FAR, Kind::Write), now + 12);
-    device.column(BANK, Kind::Write, now + 100);
+    device.column(BANK, Kind::Write, now + 100, T().burst_clocks);
     assert_eq!(device.column_at(FAR, Kind::Read), now + 100 + 16 + 4 + 2 - 22);
     assert_eq!(device.column_at(FAR, Kind::Write), now + 100 + 4 + 2);
     device.precharge(BANK, now + 200);
@@ -129,5 +129,5 @@ fn ranks_share_only_the_data_bus() {
 fn a_command_one_clock_too_early_is_refused() {
     let (mut device, now) = open(1, &[]);
     device.activate(BANK, 7, now);
-    device.column(BANK, Kind::Read, now + T().trcd - 1);
+    device.column(BANK, Kind::Read, now + T().trcd - 1, T().burst_clocks);
 }

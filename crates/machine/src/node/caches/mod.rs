@@ -100,17 +100,17 @@ pub(in crate::node) struct Caches {
 impl Caches {
     pub(in crate::node) fn new(config: &NodeConfig) -> Caches {
         let timed = |cache: &CacheConfig| TimedTags::new(cache.sets(), cache.ways, cache.replacement);
-        let prefetcher =
-            |cache: &CacheConfig| cache.prefetcher.map(|config| Prefetcher::new(config, LineSize::new(cache.line)));
+        let line_size = |cache: &CacheConfig| LineSize::new(cache.line, config.memory_line);
+        let prefetcher = |cache: &CacheConfig| cache.prefetcher.map(|config| Prefetcher::new(config, line_size(cache)));
         let unused = |cache: &CacheConfig| Unused::new(cache.lines(), cache.prefetcher);
         Caches {
             clock: config.clock_mhz.clock(),
             l1i: timed(&config.l1i),
             l1d: timed(&config.l1d),
             l2: TagArray::with_replacement(config.l2.sets(), config.l2.ways, config.l2.replacement),
-            l1i_lines: LineSize::new(config.l1i.line),
-            l1d_lines: LineSize::new(config.l1d.line),
-            l2_lines: LineSize::new(config.l2.line),
+            l1i_lines: line_size(&config.l1i),
+            l1d_lines: line_size(&config.l1d),
+            l2_lines: line_size(&config.l2),
             l1i_latency: config.l1i.latency_cycles,
             l1d_latency: config.l1d.latency_cycles,
             l2_latency: config.l2.latency_cycles,

@@ -14,7 +14,7 @@ use crate::node::interface::{Request, RequestKind};
 use crate::node::lines::WordAddr;
 use crate::node::pipeline::Core;
 use std::collections::VecDeque;
-use units::LineAddr;
+use units::{LineAddr, LineLength};
 
 /// As many as Intel's cores have line fill buffers, from Nehalem to Skylake: those put stores together there.
 const BUFFERS: usize = 10;
@@ -48,9 +48,16 @@ pub(in crate::node) struct Combining {
     merging: Vec<LineAddr>,
     /// Stores that wait for a buffer.
     waiting: VecDeque<Combined>,
+    /// A bit for each byte of a line.
+    whole: u64,
 }
 
 impl Combining {
+    /// Empty buffers for lines of this length.
+    pub(in crate::node) fn new(length: LineLength) -> Combining {
+        Combining { whole: length.byte_mask(), ..Combining::default() }
+    }
+
     /// The lines that are being put together.
     pub(in crate::node) fn lines(&self) -> Vec<LineAddr> {
         self.open.iter().map(|open| open.word.line()).collect()
@@ -119,7 +126,7 @@ impl Core {
             place = self.combining.add(word, bytes);
         }
         let Some(place) = place else { return false };
-        if self.combining.open[place].bytes == u64::MAX {
+        if self.combining.open[place].bytes == self.combining.whole {
             self.close(place, cycle, out);
         }
         self.stores.written(store, cycle + 1);
@@ -129,7 +136,7 @@ impl Core {
     /// The line of the buffer at `place` leaves it at `cycle`.
     fn close(&mut self, place: usize, cycle: u64, out: &mut Vec<Request>) {
         let Some(Open { word, bytes }) = self.combining.open.remove(place) else { return };
-        if bytes == u64::MAX {
+        if bytes == self.combining.whole {
             self.combining.sent += 1;
             self.caches.send(WordAddr::of(word.line(), 0), cycle, RequestKind::PastCaches, out);
         } else {

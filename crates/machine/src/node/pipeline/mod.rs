@@ -196,7 +196,7 @@ impl Core {
             read_queue: config.read_queue_ports.map(ReadQueue::new),
             stores: StoreQueue::new(config),
             epochs: Epochs::new(config),
-            combining: Combining::default(),
+            combining: Combining::new(config.memory_line),
             next_flush: UNKNOWN,
             flushes_wait: false,
             units: Units::new(config),

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::node::lines::{Cutter, LineSize, WordAddr};
-use ::units::Bytes;
+use ::units::{Bytes, LineLength};
 
 const MISS: u64 = 5 + 10 + MEMORY;
 const SHORT: Bytes = Bytes(32);
@@ -29,7 +29,7 @@ fn short_everywhere() -> NodeConfig {
 fn a_cache_tells_apart_what_its_lines_tell_apart() {
     let (lower, upper) = (WordAddr::of(LineAddr(5), 0), WordAddr::of(LineAddr(5), 32));
     let end_of_lower = WordAddr::of(LineAddr(5), 31);
-    let (short, whole) = (LineSize::new(SHORT), LineSize::new(WHOLE));
+    let (short, whole) = (LineSize::new(SHORT, LineLength::WHOLE), LineSize::new(WHOLE, LineLength::WHOLE));
     assert_eq!((short.key(lower), short.key(end_of_lower), short.key(upper)), (10, 10, 11));
     assert_eq!((whole.key(lower), whole.key(upper)), (5, 5));
     assert_eq!(short.within(LineAddr(5)).collect::<Vec<_>>(), [lower, upper]);
@@ -46,7 +46,7 @@ fn touches_are_cut_at_the_ends_of_short_lines_and_nowhere_else() {
     let cut = |size, touch: Touch| {
         let mut op = alu(&[], &[]);
         op.touches.push(touch);
-        Cutter::new(LineSize::new(size)).cut(step(&op)).touches.to_vec()
+        Cutter::new(LineSize::new(size, LineLength::WHOLE)).cut(step(&op)).touches.to_vec()
     };
     for (offset, bytes) in [(0, 32), (24, 8), (32, 8), (63, 1), (31, 1)] {
         assert_eq!(cut(SHORT, touch(offset, bytes)), [touch(offset, bytes)]);

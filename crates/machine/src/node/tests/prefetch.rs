@@ -3,7 +3,7 @@
 use super::*;
 use crate::node::caches::prefetch::{Prefetcher, Seen};
 use crate::node::lines::LineSize;
-use ::units::Bytes;
+use ::units::{Bytes, LineLength};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ const STREAM: Option<PrefetcherConfig> = Some(PrefetcherConfig::Stream { degree:
 const STRIDE: Option<PrefetcherConfig> = Some(PrefetcherConfig::Stride { degree: 2, entries: 64 });
 
 fn expected(config: PrefetcherConfig, line: u64, seen: &[(u64, u64)]) -> Vec<Vec<u64>> {
-    let mut prefetcher = Prefetcher::new(config, LineSize::new(Bytes(line)));
+    let mut prefetcher = Prefetcher::new(config, LineSize::new(Bytes(line), LineLength::WHOLE));
     seen.iter().map(|&(origin, address)| prefetcher.expect(Seen { origin, address }).collect()).collect()
 }
 

@@ -1,0 +1,30 @@
+//! Memory lines that are shorter than 64 bytes, and what of a design can have such.
+
+use super::{Ownership, Parts};
+use crate::mac::Place;
+use units::LineLength;
+
+/// The rule that a design breaks over lines of this length, if any. Whether the cipher can do them it says when it is built.
+pub(super) fn rule(parts: &Parts, length: LineLength) -> Option<String> {
+    if length == LineLength::WHOLE {
+        return None;
+    }
+    let by_whole_lines = [
+        (parts.mac.place != Place::Region, "mac.place, with spare bits of whole lines,"),
+        (parts.ownership != Ownership::None, "ownership"),
+        (!parts.speculation.is_left_out(), "speculation"),
+        (parts.persistence.exists(), "persistence"),
+        (parts.caches.counters_in_llc, "caches.counters_in_llc"),
+        (!parts.mac.can_do(parts.cipher, length), "mac.code"),
+    ];
+    let named = by_whole_lines.into_iter().find(|(is_there, _)| *is_there).map(|(_, key)| key);
+    named.map(|key| refusal(key, length))
+}
+
+/// What of a design works by lines of 64 bytes alone.
+pub(super) fn refusal(key: &str, length: LineLength) -> String {
+    format!(
+        "{key} works by lines of 64 bytes, and memory has lines of {}: leave it out, or set memory.line = \"64 B\"",
+        length.bytes()
+    )
+}

@@ -1,0 +1,104 @@
+//! Memory lines of 32 bytes: does a whole run move them, check them and get them back?
+
+use crate::common::kernel;
+use casemate_runner::{Control, Record, RunOptions, run};
+use catalogue::Machine;
+use protection::design::{CipherChoice, MacChoice, MacPlace, Parts};
+use protection::slot::Kind;
+use units::Bytes;
+
+fn cryptopage() -> Machine {
+    catalogue::machine("cryptopage-2006").unwrap()
+}
+
+fn options(design: &str, instructions: u64) -> RunOptions {
+    let design = catalogue::design(design).unwrap();
+    RunOptions { seed: 7, ledger: true, ..RunOptions::new(cryptopage(), design, instructions) }
+}
+
+fn ran(options: &RunOptions, workload: &str, settings: &[(&str, &str)]) -> Record {
+    run(options, kernel(workload, settings, 1), |_| Control::GoOn).unwrap()
+}
+
+/// Every fetch and store is of a line, of 32 bytes if it is of data.
+fn bytes_of(record: &Record) -> u64 {
+    let lines = |kind: fn(&Record, Kind) -> u64| -> u64 {
+        let all = [Kind::Data, Kind::Counters, Kind::Tags, Kind::Nodes];
+        all.into_iter().map(|of| kind(record, of) * if of == Kind::Data { 32 } else { 64 }).sum()
+    };
+    lines(|record, kind| record.protection.fetched[kind]) + lines(|record, kind| record.protection.stored[kind])
+}
+
+#[test]
+fn every_design_that_can_do_short_lines_returns_what_was_written_in_them() {
+    let mut able = Vec::new();
+    for design in catalogue::designs() {
+        let options = options(&design.name, 60_000);
+        match options.check_design() {
+            Ok(()) => able.push(design.name.clone()),
+            Err(refused) => {
+                let refused = refused.to_string();
+                let of_units = refused.contains("engines") || refused.contains("machine") || refused.contains("at_l2");
+                assert!(of_units || refused.contains("lines of 64 bytes"), "{}: {refused}", design.name);
+                continue;
+            }
+        }
+        let record = ran(&options, "gups", &[("footprint", "8MB"), ("load_values", "yes")]);
+        let checks = &record.checks;
+        assert!(checks.passed && checks.lines.lines_checked > 2_000, "{}: {checks:?}", design.name);
+        assert_eq!((record.feed.load_values_wrong, record.feed.load_values_checked > 1_000), (0, true));
+        assert_eq!(record.dram_bytes, bytes_of(&record), "{}", design.name);
+    }
+    assert!(
+        ["none", "ctr-only", "cryptopage-fixed", "sc64-bmt"].iter().all(|name| able.iter().any(|able| able == name)),
+        "{able:?}"
+    );
+}
+
+#[test]
+fn all_kinds_of_accesses_go_through_short_lines_and_larger_pages() {
+    // Sums along rows, pointers, a tree with inserts, and stores past the caches of memory.
+    for workload in ["stream", "chase", "btree", "bfs"] {
+        let record = ran(&options("cryptopage-fixed", 80_000), workload, &[]);
+        assert!(record.checks.passed, "{workload}: {:?}", record.checks);
+        assert!(record.checks.lines.lines_checked > 500, "{workload}");
+    }
+}
+
+#[test]
+fn a_stream_of_short_lines_asks_for_twice_as_many_as_one_of_whole_lines() {
+    let misses = |line: u64| {
+        let mut options = options("none", 150_000);
+        let machine = &mut options.machine;
+        (machine.memory.line, machine.node.memory_line) = (Bytes(line), units::LineLength::of(Bytes(line)).unwrap());
+        for cache in [&mut machine.node.l1i, &mut machine.node.l1d, &mut machine.node.l2] {
+            cache.line = Bytes(line);
+        }
+        machine.node.l2.size = Bytes(line);
+        let record = ran(&options, "stream", &[]);
+        (record.protection.fetched[Kind::Data] as f64, record.dram_bytes as f64)
+    };
+    let (short, whole) = (misses(32), misses(64));
+    assert!((1.9..2.1).contains(&(short.0 / whole.0)), "{short:?} {whole:?}");
+    assert!((0.95..1.05).contains(&(short.1 / whole.1)), "{short:?} {whole:?}");
+}
+
+#[test]
+fn what_is_of_whole_lines_is_refused_on_a_machine_with_short_ones() {
+    let refused = |change: fn(&mut Parts)| {
+        let mut options = options("sc64-bmt", 1_000);
+        change(&mut options.design.parts);
+        options.check_design().unwrap_err().to_string()
+    };
+    assert!(refused(|parts| parts.mac.code = MacChoice::SgxCw).contains("mac.code works by lines of 64 bytes"));
+    assert!(refused(|parts| parts.cipher = CipherChoice::Aes128Cbc).contains("whose blocks hang together, works by"));
+    assert!(refused(|parts| parts.mac.place = MacPlace::Ecc).contains("with spare bits of whole lines, works by"));
+    let watched = RunOptions { tables: vec![128], ..options("none", 1_000) };
+    assert!(
+        watched
+            .check_design()
+            .unwrap_err()
+            .to_string()
+            .contains("the table of frequent values is of lines of 64 bytes")
+    );
+}
