@@ -12,7 +12,7 @@ use machine::coherence::directory::CORES_MAX;
 use machine::dram::DramConfig;
 use machine::llc::Inclusion;
 use machine::lookups::LookUpLimit;
-use machine::memory::{DeviceConfig, Interleave, MemoryConfig};
+use machine::memory::{DeviceConfig, Interleave, MemoryConfig, WordOrder};
 use machine::miss_prediction::MissPrediction;
 use machine::noc::{Network, NocConfig};
 use machine::node::NodeConfig;
@@ -115,9 +115,10 @@ pub struct Memory {
     #[serde(default)]
     pub interleave: Interleave,
     /// Whether lines are handed on word by word as they come, the asked-for word first, to be used before the rest where
-    /// nothing needs the line as a whole; else lines are handed on whole.
+    /// nothing needs the line as a whole; else lines are handed on whole. "from-first": as they come, from the first on, and the
+    /// core gets its line whole.
     #[serde(default)]
-    pub critical_word_first: bool,
+    pub critical_word_first: WordOrder,
     /// How much re-encryption goes on at once after overflows of counters; if nothing is said, as much as comes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overflows: Option<OverflowLimits>,
@@ -217,8 +218,8 @@ impl Machine {
     /// If it has not exactly one of `dram` and `pcm`, which [`Machine::parse`] refuses.
     pub fn memory_config(&self) -> MemoryConfig {
         let device = self.device().unwrap_or_else(|rule| panic!("{rule}"));
-        let Memory { channels, interleave, critical_word_first, .. } = self.memory;
-        MemoryConfig { channels, interleave, critical_word_first, device, line: self.line_length() }
+        let Memory { channels, interleave, critical_word_first: words, .. } = self.memory;
+        MemoryConfig { channels, interleave, words, device, line: self.line_length() }
     }
 
     /// The ways between its cores and its last-level cache.

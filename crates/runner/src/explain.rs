@@ -211,7 +211,7 @@ pub fn explain(machine: &Machine, design: &Design, scenario: Scenario, lines: Li
     let targets = lines.targets(whole)?;
     let mut readings = Vec::with_capacity(targets.len());
     for target in targets {
-        readings.push(bench.measure(target)?);
+        readings.push(bench.measure(target, lines.word(machine.line_length()))?);
     }
     let (Reading { target, latency, rest, until, spans }, spread) = lines.median(readings, |reading| reading.latency);
     Ok(Explanation {
@@ -275,7 +275,7 @@ impl Bench<'_> {
     }
 
     /// Reads or writes one line on a machine that has done nothing else.
-    fn measure(&self, target: LineAddr) -> Result<Reading, String> {
+    fn measure(&self, target: LineAddr, word: Word) -> Result<Reading, String> {
         let Bench { machine, design, scenario, .. } = *self;
         let mut executor = Executor::new();
         let clock = executor.clock().clone();
@@ -321,7 +321,7 @@ impl Bench<'_> {
                     (Some((accepted, Until::Accepted)), spans)
                 }
                 (None, Of::Read, Start::Controller) => {
-                    scheme.read_at_controller(&explained, target, Word::FIRST).await;
+                    scheme.read_at_controller(&explained, target, word).await;
                     (witness.released().map(|end| (end, Until::Released)), Vec::new())
                 }
                 (None, Of::Read, Start::L2) => {

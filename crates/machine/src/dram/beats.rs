@@ -4,7 +4,7 @@
 //! the n-th word to come is the one whose number differs from the first's in the bits of n. So any piece of a line that
 //! is a power of two long and has the asked-for word comes before the rest, whichever of its words that is.
 
-use units::{Duration, LINE_BYTES, Time, WORDS_PER_LINE, Word, Words};
+use units::{Duration, LINE_BYTES, Time, WORD_BYTES, WORDS_PER_LINE, Word, Words};
 
 /// How much of a line must be there before its reader goes on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,6 +24,12 @@ impl Wanted {
     pub fn piece(word: Word, bytes: usize) -> Wanted {
         let words = if bytes == LINE_BYTES { Words::ALL } else { Words::of_piece(word, bytes) };
         Wanted { from: word, words }
+    }
+
+    /// As many words, from the first on.
+    pub fn at_the_beginning(self) -> Wanted {
+        let bytes = self.words.iter().count() * WORD_BYTES;
+        Wanted::piece(Word::FIRST, bytes.next_power_of_two())
     }
 }
 
@@ -104,6 +110,16 @@ mod tests {
         }
         assert_eq!(when(0, Words::of_piece(Word::at(16), 16)), 115, "the second piece of 16 bytes");
         assert_eq!((when(5, Words::ALL), when(5, Words::NONE)), (135, 100));
+    }
+
+    #[test]
+    fn a_piece_at_the_beginning_is_as_long_and_has_the_first_word() {
+        for word in 0..8 {
+            for bytes in [8, 16, 32, 64] {
+                let wanted = Wanted::piece(Word::at(8 * word), bytes).at_the_beginning();
+                assert_eq!(wanted, Wanted::piece(Word::FIRST, bytes));
+            }
+        }
     }
 
     #[test]

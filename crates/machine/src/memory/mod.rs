@@ -5,9 +5,11 @@
 
 pub(crate) mod device;
 mod interleave;
+mod words;
 
 pub use device::DeviceConfig;
 pub use interleave::{Deal, Interleave};
+pub use words::WordOrder;
 
 use crate::channel::Channel;
 use crate::dram::{Beats, Burst, Completion, DramCounters, Wanted};
@@ -24,8 +26,8 @@ pub struct MemoryConfig {
     pub channels: usize,
     /// How lines are spread over them.
     pub interleave: Interleave,
-    /// Whether words are handed on as they come, the asked-for one first; else lines are handed on whole.
-    pub critical_word_first: bool,
+    /// In which order the words of a line are handed on.
+    pub words: WordOrder,
     /// What is on each.
     pub device: DeviceConfig,
     /// How long memory lines are.
@@ -90,7 +92,7 @@ impl Row {
 pub struct MemorySystem {
     channels: Rc<[Rc<Channel>]>,
     interleave: Interleave,
-    critical_word_first: bool,
+    words: WordOrder,
 }
 
 impl MemorySystem {
@@ -103,27 +105,30 @@ impl MemorySystem {
             panic!("the memory's configuration is impossible: {broken}");
         }
         let channels = (0..config.channels).map(|_| Channel::start(clock, config.device.clone())).collect();
-        let MemoryConfig { interleave, critical_word_first, .. } = config;
-        MemorySystem { channels, interleave, critical_word_first }
+        let MemoryConfig { interleave, words, .. } = config;
+        MemorySystem { channels, interleave, words }
     }
 
     /// The same, handing on words as they come.
     #[must_use]
     pub fn word_by_word(self) -> MemorySystem {
-        MemorySystem { critical_word_first: true, ..self }
+        MemorySystem { words: WordOrder::CriticalFirst, ..self }
     }
 
-    /// Reads a line of 64 bytes or another burst; ready when what is wanted of it has arrived. Unless the critical word comes first, lines are handed on
-    /// whole.
+    /// In which order it hands the words of a line on.
+    pub fn words(&self) -> WordOrder {
+        self.words
+    }
+
+    /// Reads a line of 64 bytes or another burst; ready when what is wanted of it has arrived.
     pub fn read(&self, burst: impl Into<Burst>, wanted: Wanted) -> impl Future<Output = Completion> + '_ {
         let (channel, local) = self.place(burst.into());
-        let wanted = if self.critical_word_first { wanted } else { Wanted::LINE };
-        self.channels[channel].read(local, wanted)
+        self.channels[channel].read(local, self.words.wanted(wanted))
     }
 
     /// When each word of a line that was read can be used, if that one came first.
     pub fn beats(&self, answer: &Completion, from: Word) -> Beats {
-        if self.critical_word_first { answer.beats(from) } else { Beats::at_once(answer.at) }
+        self.words.beats(answer, from)
     }
 
     /// Writes a line of 64 bytes or another burst; ready when the channel's controller has taken it. A controller of phase-change memory takes it into
@@ -166,7 +171,7 @@ impl MemorySystem {
 impl From<Rc<Channel>> for MemorySystem {
     /// A single channel is a memory too.
     fn from(channel: Rc<Channel>) -> MemorySystem {
-        MemorySystem { channels: Rc::new([channel]), interleave: Interleave::default(), critical_word_first: false }
+        MemorySystem { channels: Rc::new([channel]), interleave: Interleave::default(), words: WordOrder::Whole }
     }
 }
 

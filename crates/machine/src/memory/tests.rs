@@ -12,7 +12,7 @@ fn memory(channels: usize, interleave: Interleave) -> MemoryConfig {
     MemoryConfig {
         channels,
         interleave,
-        critical_word_first: false,
+        words: WordOrder::Whole,
         device: DramConfig::ddr4_3200().into(),
         line: LineLength::WHOLE,
     }
@@ -75,7 +75,7 @@ fn writes_are_durable_at_once_while_the_write_pending_queue_has_room_and_then_at
         MemoryConfig {
             channels: 1,
             interleave: Interleave::default(),
-            critical_word_first: false,
+            words: WordOrder::Whole,
             device,
             line: LineLength::WHOLE,
         },

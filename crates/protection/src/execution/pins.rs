@@ -93,7 +93,7 @@ impl Pins {
 mod tests {
     use super::*;
     use machine::dram::DramConfig;
-    use machine::memory::{Interleave, MemoryConfig};
+    use machine::memory::{Interleave, MemoryConfig, WordOrder};
     use sim::Executor;
     use std::cell::Cell;
     use units::{LineLength, Word};
@@ -108,7 +108,7 @@ mod tests {
         let config = MemoryConfig {
             channels: 1,
             interleave: Interleave::default(),
-            critical_word_first: true,
+            words: WordOrder::CriticalFirst,
             device,
             line: LineLength::WHOLE,
         };

@@ -87,9 +87,9 @@ fn a_run_writes_what_its_memory_counts_with_its_time_and_the_same_each_time() {
 #[test]
 fn reads_whose_first_word_comes_first_are_in_the_order_of_their_last() {
     let folder = Folder::new("first-word");
-    let options = |name: &str, critical_word_first| {
+    let options = |name: &str, critical_word_first: bool| {
         let mut options = options(&folder.0.join(name), false);
-        options.machine.memory.critical_word_first = critical_word_first;
+        options.machine.memory.critical_word_first = critical_word_first.into();
         RunOptions { design: catalogue::design("none").unwrap(), ..options }
     };
     for critical_word_first in [false, true] {

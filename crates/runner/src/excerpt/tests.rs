@@ -192,7 +192,7 @@ fn a_burst_whose_reader_went_on_with_its_first_word_is_in_the_windows_that_it_me
     let (whole, part) = (folder.0.join("whole"), folder.0.join("part"));
     let from = |path: &Path, from: u64, length: u64| {
         let mut options = options("none", path, from, length);
-        options.machine.memory.critical_word_first = true;
+        options.machine.memory.critical_word_first = true.into();
         run(&options, gups(), |_| Control::GoOn).unwrap();
         let found = found(path);
         of(&found, "channel 0 data bus: reads").map(|(_, _, start, length, _)| (*start, start + length)).collect()

@@ -6,7 +6,7 @@
 use protection::design::DataLines;
 use serde::{Deserialize, Serialize};
 use units::random::Random;
-use units::{Duration, LineAddr, PhysAddr};
+use units::{Duration, LineAddr, LineLength, PhysAddr, Word};
 
 /// Sets the draws apart from everything else that a seed decides.
 const PURPOSE: u64 = 0x6578_706c_6169_6e73;
@@ -51,6 +51,14 @@ pub struct Spread {
 }
 
 impl Lines {
+    /// The word that a reader asks for first, in lines of this length: that with the named byte.
+    pub(super) fn word(self, length: LineLength) -> Word {
+        match self {
+            Lines::At(byte) => Word::at(length.offset(byte)),
+            Lines::Sample { .. } => Word::FIRST,
+        }
+    }
+
     /// The lines to read, of a memory whose first so many have what it takes.
     pub(super) fn targets(self, memory: impl Into<DataLines>) -> Result<Vec<LineAddr>, String> {
         let DataLines { count: memory_lines, length } = memory.into();

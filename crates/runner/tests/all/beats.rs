@@ -172,7 +172,7 @@ fn the_mask_of_a_tag_goes_through_aes_and_no_block_of_triple_des_waits_for_it() 
     let scenario = Scenario { on_chip: OnChip::All, row: Row::Hit, ..Scenario::default() };
     let late = LOOK_UP + 300;
     for in_beats in [true, false] {
-        machine.memory.critical_word_first = in_beats;
+        machine.memory.critical_word_first = in_beats.into();
         let read = explain(&machine, &masked, scenario, ONE_LINE).unwrap();
         assert_eq!(steps(&read), (late, late), "{in_beats}");
         assert!(last(&read, Verb::Decrypt) < late * 1_000_000, "{in_beats}");
@@ -190,7 +190,7 @@ fn what_needs_no_nonce_does_not_wait_for_the_mask_of_its_tag() {
     let mut masked = design(CipherChoice::TdesEcb, Some(Over::Ciphertext));
     masked.parts.mac = MacDesign { code: MacChoice::Gmac, ..MacDesign::default() };
     for in_beats in [true, false] {
-        machine.memory.critical_word_first = in_beats;
+        machine.memory.critical_word_first = in_beats.into();
         let scenario = Scenario { on_chip: OnChip::All, row: Row::Hit, ..Scenario::default() };
         let read = explain(&machine, &masked, scenario, ONE_LINE).unwrap();
         assert_eq!(last(&read, Verb::Decrypt), (135 + 96) * 1_000_000, "{in_beats}");

@@ -102,7 +102,7 @@ fn the_critical_word_comes_first_unless_something_needs_the_whole_line() {
     // Eight words come evenly over a burst of four clocks of 0.625 ns; the pad is there long before.
     let saved = |design| {
         let with = |critical_word_first| {
-            read_on(design, OnChip::All, |machine| machine.memory.critical_word_first = critical_word_first)
+            read_on(design, OnChip::All, |machine| machine.memory.critical_word_first = bool::into(critical_word_first))
         };
         with(false) - with(true)
     };

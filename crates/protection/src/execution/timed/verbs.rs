@@ -190,6 +190,9 @@ impl LockVerbs for Timed {
 
 impl ExitVerbs for Timed {
     fn release_first(&self, line: LineAddr, plaintext: Plaintext, words: Words) {
+        if !self.memory.channels.memory().words().lets_words_go_first() {
+            return;
+        }
         self.count_read(line, false);
         self.memory.receiver.released_first(line, &plaintext, words);
     }
