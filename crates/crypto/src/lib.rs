@@ -8,6 +8,7 @@
 
 pub mod batch;
 mod blocks;
+mod chunk;
 mod cipher;
 mod digest;
 mod key;
@@ -18,6 +19,7 @@ mod seed;
 mod tests;
 
 pub use aes::{Aes128, Aes192, Aes256};
+pub use chunk::{CHUNK_LINE_BLOCKS, CHUNK_LINE_BYTES, ChunkCipher};
 pub use cipher::*;
 pub use des::TdesEde3;
 pub use digest::{SHA1_BYTES, sha1_of_pair, sha1_steps};
