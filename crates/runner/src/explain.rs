@@ -204,7 +204,7 @@ pub fn explain(machine: &Machine, design: &Design, scenario: Scenario, lines: Li
     undecoding.engines.counter_decode_ns = None;
     let machine = if scenario.decoded { &undecoding } else { machine };
     let table = value::table_of(&design.parts.speculation);
-    let meets = what_meets(scenario)?;
+    let meets = Meets::of(scenario.of == Of::Store, scenario.meets)?;
     let scenario = Scenario { value: scenario.value.under(&table), meets, ..scenario };
     let bench = Bench::new(machine, design, scenario)?;
     let whole = DataLines { count: bench.whole_lines, ..bench.memory };
@@ -226,19 +226,6 @@ pub fn explain(machine: &Machine, design: &Design, scenario: Scenario, lines: Li
         until,
         spans,
     })
-}
-
-/// What a store meets, a new entry if nothing is said; nothing of other accesses.
-fn what_meets(scenario: Scenario) -> Result<Option<Meets>, String> {
-    match (scenario.of, scenario.meets) {
-        (Of::Store, meets) => Ok(Some(meets.unwrap_or_default())),
-        (_, None) => Ok(None),
-        (_, Some(_)) => {
-            Err("meets is what a store finds in the persist buffer, to which no read or write comes: leave it out, or \
-                             explain a store, with of = \"store\""
-                .to_owned())
-        }
-    }
 }
 
 /// The access to one line.

@@ -42,6 +42,24 @@ pub enum Meets {
     Overflow,
 }
 
+impl Meets {
+    /// What an access meets if that is asked for: a store a new entry if nothing is said, others nothing.
+    ///
+    /// # Errors
+    /// The rule, if it is no store and meets something.
+    pub(super) fn of(is_store: bool, asked: Option<Meets>) -> Result<Option<Meets>, String> {
+        match (is_store, asked) {
+            (true, meets) => Ok(Some(meets.unwrap_or_default())),
+            (false, None) => Ok(None),
+            (false, Some(_)) => {
+                Err("meets is what a store finds in the persist buffer, to which no read or write comes: leave \
+                                 it out, or explain a store, with of = \"store\""
+                    .to_owned())
+            }
+        }
+    }
+}
+
 /// How stores of a design come to its persist buffer.
 pub(super) struct Stores {
     buffer: PersistBufferConfig,
