@@ -50,7 +50,7 @@ impl Finding {
     /// The finding that keystream served twice.
     pub(crate) fn of(reuse: Reuse) -> Finding {
         match reuse {
-            Reuse::Pad(_) => Finding::PadReuse,
+            Reuse::Pad(_) | Reuse::OfChunk(_) => Finding::PadReuse,
             Reuse::Mask(_) => Finding::MaskReuse,
         }
     }

@@ -21,6 +21,16 @@ pub enum Reuse {
     Pad(Nonce),
     /// The mask of this nonce, with those of others under the same tag or alone, hid two hashes.
     Mask(Nonce),
+    /// The number of a chunk's pads was drawn twice, or a pad under it hid two plaintexts.
+    OfChunk(u128),
+}
+
+/// What the pads of a chunk hide under the number that they are made of now, by slot. Of a number that is over, nothing is kept
+/// but itself.
+#[derive(Clone)]
+struct ChunkPads {
+    number: u128,
+    hidden: FxHashMap<u8, Line>,
 }
 
 /// All keystream used so far under one key.
@@ -29,6 +39,9 @@ pub struct Ledger {
     padded: FxHashMap<Nonce, Line>,
     masked: FxHashSet<Nonce>,
     tagged: FxHashMap<ArrayVec<Nonce, GROUP_MAX>, ArrayVec<Line, GROUP_MAX>>,
+    chunks: FxHashMap<u64, ChunkPads>,
+    /// All numbers that pads of chunks were made of.
+    numbers: FxHashSet<u128>,
     reuse: Option<Reuse>,
 }
 
@@ -38,6 +51,7 @@ impl Ledger {
         let reuse = match keystream {
             Keystream::Pad(nonce, plaintext) => self.pad(&nonce, &plaintext),
             Keystream::Masks(lines) => self.masks(&lines),
+            Keystream::OfChunk { chunk, number, slot, text } => self.of_chunk(chunk, number, (slot, &text)),
         };
         self.reuse = self.reuse.or(reuse);
     }
@@ -45,6 +59,18 @@ impl Ledger {
     fn pad(&mut self, nonce: &Nonce, plaintext: &Line) -> Option<Reuse> {
         let before = self.padded.insert(*nonce, *plaintext);
         before.filter(|before| before != plaintext).map(|_| Reuse::Pad(*nonce))
+    }
+
+    fn of_chunk(&mut self, chunk: u64, number: u128, (slot, text): (u8, &Line)) -> Option<Reuse> {
+        let is_current = self.chunks.get(&chunk).is_some_and(|pads| pads.number == number);
+        if !is_current {
+            self.chunks.insert(chunk, ChunkPads { number, hidden: FxHashMap::default() });
+            if !self.numbers.insert(number) {
+                return Some(Reuse::OfChunk(number));
+            }
+        }
+        let before = self.chunks.get_mut(&chunk)?.hidden.insert(slot, *text);
+        before.filter(|before| before != text).map(|_| Reuse::OfChunk(number))
     }
 
     fn masks(&mut self, lines: &[(Nonce, Line)]) -> Option<Reuse> {
@@ -93,6 +119,22 @@ mod tests {
             ledger.note(Keystream::Masks(lines));
         }
         ledger.reuse()
+    }
+
+    #[test]
+    fn a_number_of_a_chunks_pads_serves_until_the_next_one_and_each_pad_for_one_text() {
+        let reuse = |notes: &[(u64, u128, u8, u8)]| {
+            let mut ledger = Ledger::default();
+            for (chunk, number, slot, text) in notes.iter().copied() {
+                ledger.note(Keystream::OfChunk { chunk, number, slot, text: [text; 64] });
+            }
+            ledger.reuse()
+        };
+        assert_eq!(reuse(&[(1, 5, 0, 1), (1, 5, 1, 2), (1, 5, 0, 1), (1, 6, 0, 9), (2, 7, 0, 1)]), None);
+        let twice = Some(Reuse::OfChunk(5));
+        assert_eq!(reuse(&[(1, 5, 0, 1), (1, 5, 0, 2)]), twice, "two texts in one slot");
+        assert_eq!(reuse(&[(1, 5, 0, 1), (1, 6, 0, 2), (1, 5, 0, 1)]), twice, "a number that was over");
+        assert_eq!(reuse(&[(1, 5, 0, 1), (2, 5, 9, 1)]), twice, "another chunk's number");
     }
 
     #[test]

@@ -53,13 +53,13 @@ impl Shape {
     }
 
     /// What the channels move for a slot: a burst, and another for what of a line of 64 bytes does not lie on the first. Short lines
-    /// are moved as one burst each, and so are lines of metadata next to them.
+    /// are moved as one burst each, with what lies behind them, and so are lines of metadata next to them.
     pub fn bursts(&self, slot: Slot) -> (Burst, Option<Burst>) {
         if self.length == LineLength::WHOLE {
             let (first, second) = self.lines(slot);
             return (first.into(), second.map(Burst::from));
         }
-        let bytes = if slot.0 < self.data { self.length.bytes() } else { LINE_BYTES };
+        let bytes = if slot.0 < self.data { self.length.bytes() + self.behind as usize } else { LINE_BYTES };
         let line = self.length.line_of(PhysAddr(self.byte(slot)));
         (Burst { line, words: (bytes / WORD_BYTES) as u8 }, None)
     }
@@ -80,8 +80,9 @@ impl Shape {
     pub fn content(&self, line: LineAddr, read: impl Fn(Slot) -> Untrusted) -> Option<Content> {
         let (start, width) = (self.length.start_of(line).0, LINE_BYTES as u64);
         let (first, last) = (self.slot_over(start), self.slot_over(start + width - 1));
-        if self.behind == 0 || first.0 >= self.data {
-            let found = read(first);
+        if self.behind == 0 || first.0 >= self.data || self.length != LineLength::WHOLE {
+            // The first slot that begins there: a burst is of one.
+            let found = read(if self.byte(first) < start { Slot(first.0 + 1) } else { first });
             return (!found.is_blank()).then(|| Content { line: found.examine(), spare: found.beside() as u64 });
         }
         let mut content = None;
@@ -160,9 +161,10 @@ impl Media {
         self.lines.entry(slot.0).0 = *content;
     }
 
-    /// Puts into a slot what another held, all of it; a blank stays blank.
+    /// Puts into a slot what another held, all of it: of a blank one, nothing.
     pub fn store(&mut self, slot: Slot, content: Untrusted) {
         if content.is_blank() {
+            *self.written.entry(slot.0 / WORD) &= !(1 << (slot.0 % WORD));
             return;
         }
         self.write(slot, &content.examine());
@@ -174,14 +176,6 @@ impl Media {
         if upper != 0 || self.upper.is_some() {
             *self.upper.get_or_insert_with(|| Sparse::new(self.slots)).entry(slot.0) = upper;
         }
-    }
-
-    /// Puts back into a slot what it held before, which may have been nothing.
-    pub fn put_back(&mut self, slot: Slot, before: Untrusted) {
-        if before.is_blank() {
-            *self.written.entry(slot.0 / WORD) &= !(1 << (slot.0 % WORD));
-        }
-        self.store(slot, before);
     }
 
     /// Whether nothing was ever written to a slot.
@@ -232,6 +226,18 @@ mod tests {
                 // A line and its tag never fit one line; anything else never needs two.
                 prop_assert_eq!(last.1.is_some(), with_tags && slot < data);
             }
+        }
+    }
+
+    #[test]
+    fn short_lines_move_with_their_tags_in_bursts_of_six_words_side_by_side() {
+        let shape = Shape { slots: 20, data: 12, behind: 16, length: LineLength::HALF };
+        let read = |slot: Slot| Untrusted::from([slot.0 as u8; LINE_BYTES]);
+        for slot in 0..shape.slots {
+            let (Burst { line, words }, second) = shape.bursts(Slot(slot));
+            let byte = if slot < 12 { 48 * slot } else { 576 + 64 * (slot - 12) };
+            assert_eq!((line.0, words, second), (byte / 32, if slot < 12 { 6 } else { 8 }, None));
+            assert_eq!(shape.content(line, read).map(|content| content.line[0]), Some(slot as u8), "of slot {slot}");
         }
     }
 

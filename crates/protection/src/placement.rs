@@ -39,6 +39,11 @@ impl Placement {
 }
 
 impl DataSlot {
+    /// A line in a slot that the record of its chunk gives it.
+    pub(crate) fn by_record(line: LineAddr, slot: Slot) -> DataSlot {
+        DataSlot { line, slot }
+    }
+
     /// The line, as the core knows it.
     pub fn line(self) -> LineAddr {
         self.line

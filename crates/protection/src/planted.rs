@@ -4,13 +4,39 @@
 //! a scheme can be built with exactly one of these; the test of the tests is that each is caught. Without the feature
 //! they do not exist in the program.
 
+/// An enumeration of weaknesses, and all of them in order; those of an enumeration within it at the end.
+macro_rules! bugs {
+    ($(#[doc = $about:literal])+ $all:ident $(($within:ident($inner:ident)))?: $($(#[doc = $doc:literal])+ $name:ident),* $(,)?) => {
+        $(#[doc = $about])+
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub enum $all {
+            $($(#[doc = $doc])+ $name,)*
+            $(
+                /// One of these.
+                $within($inner),
+            )?
+        }
+
+        impl $all {
+            /// Every planted bug of these.
+            pub fn all() -> impl Iterator<Item = $all> {
+                let own = [$($all::$name),*].into_iter();
+                $(let own = own.chain($inner::all().map($all::$within));)?
+                own
+            }
+        }
+    };
+}
+
 mod bug;
 mod caught;
+mod chunk_bug;
 mod first_for_all;
 mod last_block;
 mod short_pad;
 
 pub use bug::Bug;
+pub use chunk_bug::ChunkBug;
 use crypto::{LineCipher, LineMac};
 use first_for_all::{FirstBlockForAll, FirstChunkForAll};
 pub(crate) use last_block::without_last_block;
@@ -31,8 +57,8 @@ impl Planted {
     }
 
     /// Whether this weakness is built in. Without the feature, the compiler knows that it is not.
-    pub fn has(self, bug: Bug) -> bool {
-        cfg!(feature = "planted-bugs") && self.0 == Some(bug)
+    pub fn has(self, bug: impl Into<Bug>) -> bool {
+        cfg!(feature = "planted-bugs") && self.0 == Some(bug.into())
     }
 
     /// A mode of encryption, with the weakness that it may have.

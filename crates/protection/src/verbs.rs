@@ -4,10 +4,10 @@
 //! says whether anything vouches for it; a [`Fault`] is a result, not an error.
 
 use crate::domain::Completion;
+pub use crate::keystream::Keystream;
 use crate::placement::DataSlot;
 pub use crate::slot::{Part, Role, Slot, Untrusted};
 pub use crypto::BlockCipher;
-use crypto::Nonce;
 pub use machine::dram::{Beats, Wanted};
 use serde::Serialize;
 use sim::lock::Mode;
@@ -119,15 +119,6 @@ impl fmt::Display for Leg {
 /// needs no decoding is known at once.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Known(pub(crate) Time);
-
-/// Keystream, and what it hides. No keystream may hide two different things.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Keystream {
-    /// The pad of a nonce hides a plaintext.
-    Pad(Nonce, Line),
-    /// The masks of these nonces together hide the hash of these lines: one tag.
-    Masks(Box<[(Nonce, Line)]>),
-}
 
 /// What is locked. Locks are always taken upward (a line, its group, then metadata from the leaf to the root; of durable
 /// writes, the first stage together with the line and each later one before the nodes of its level), so no two accesses

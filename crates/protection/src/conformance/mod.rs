@@ -20,6 +20,7 @@ mod forests;
 mod halts;
 mod keys;
 mod masks;
+mod moving;
 mod paused;
 #[cfg(feature = "planted-bugs")]
 mod planted;

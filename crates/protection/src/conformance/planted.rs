@@ -4,10 +4,10 @@
 
 use super::{Checked, buffered, composition, durable, eager, forest};
 use super::{
-    aged, boot, buffer, cipher, code, copies, counters, design, forests, halts, keys, records, recovery, tree,
+    aged, boot, buffer, cipher, code, copies, counters, design, forests, halts, keys, moving, records, recovery, tree,
 };
 use crate::design::{CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Parts, TreeDesign, TreeKind};
-use crate::planted::{Bug, Planted};
+use crate::planted::{Bug, ChunkBug, Planted};
 
 /// A function of the kit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,6 +26,7 @@ enum Check {
     Recovery,
     Halts,
     Records,
+    Moving,
 }
 
 /// Parts that every function of the kit has something to check of.
@@ -97,6 +98,7 @@ fn run(check: Check, parts: &Parts, planted: Planted) -> Checked {
         Check::Recovery => recovery::check(parts, planted),
         Check::Halts => halts::check(parts, planted),
         Check::Records => records::check(planted),
+        Check::Moving => moving::check(planted),
     }
 }
 
@@ -175,15 +177,28 @@ fn cases() -> Vec<Case> {
 }
 
 /// The same of bugs in records of chunks.
-fn of_records() -> [Case; 6] {
-    use Check::{Design, Records, Tree};
+fn of_records() -> [Case; 14] {
+    use Check::{Design, Moving, Records, Tree};
     [
-        (Bug::RecordVectorRepeats, Records, "an initial vector serves twice", Design),
-        (Bug::RecordVectorUnhashed, Records, "bit 0 of record is not covered", Tree),
-        (Bug::RecordSpareIgnored, Records, "bit 384 of record is not covered", Tree),
-        (Bug::RecordWalkALevelShort, Records, "an old record is accepted with the nodes of its time", Tree),
-        (Bug::RecordTableKept, Records, "keeps its table", Design),
-        (Bug::PadNumberKept, Records, "a number for pads serves twice", Design),
+        (Bug::OfChunks(ChunkBug::RecordVectorRepeats), Records, "an initial vector serves twice", Design),
+        (Bug::OfChunks(ChunkBug::RecordVectorUnhashed), Records, "bit 0 of record is not covered", Tree),
+        (Bug::OfChunks(ChunkBug::RecordSpareIgnored), Records, "bit 384 of record is not covered", Tree),
+        (
+            Bug::OfChunks(ChunkBug::RecordWalkALevelShort),
+            Records,
+            "an old record is accepted with the nodes of its time",
+            Tree,
+        ),
+        (Bug::OfChunks(ChunkBug::RecordTableKept), Records, "keeps its table", Design),
+        (Bug::OfChunks(ChunkBug::PadNumberKept), Records, "a number for pads serves twice", Design),
+        (Bug::OfChunks(ChunkBug::CodeWithoutRecord), Moving, "a line of an earlier permutation is accepted", Records),
+        (Bug::OfChunks(ChunkBug::CodeWithoutSlot), Moving, "is accepted for line", Records),
+        (Bug::OfChunks(ChunkBug::PermutationTrustsMemory), Moving, "a permutation takes a forged line", Records),
+        (Bug::OfChunks(ChunkBug::StoreLeavesUnlocked), Moving, "does not read as it was stored", Records),
+        (Bug::OfChunks(ChunkBug::FillLeavesUnlocked), Moving, "crosses the bus twice", Records),
+        (Bug::OfChunks(ChunkBug::PermutationIgnoresCache), Moving, "does not read as it was stored", Records),
+        (Bug::OfChunks(ChunkBug::CachedSlotsNotRead), Moving, "is written before the last read", Records),
+        (Bug::OfChunks(ChunkBug::HaltIgnored), Moving, "a chip that has given a permutation up goes on", Records),
     ]
 }
 

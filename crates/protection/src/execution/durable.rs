@@ -152,7 +152,7 @@ impl OpenTuple {
         let open = self.0.borrow();
         let Some(open) = &*open else { panic!("nobody has said that power may fail") };
         let mut media = media.clone();
-        open.before.iter().for_each(|(slot, before)| media.put_back(*slot, *before));
+        open.before.iter().for_each(|(slot, before)| media.store(*slot, *before));
         media
     }
 }

@@ -1,19 +1,10 @@
 //! The weaknesses, by the part that has them.
 
-macro_rules! bugs {
-    ($($(#[doc = $doc:literal])+ $name:ident),* $(,)?) => {
-        /// One deliberate weakness.
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-        pub enum Bug { $($(#[doc = $doc])+ $name),* }
-
-        impl Bug {
-            /// Every planted bug.
-            pub const ALL: &'static [Bug] = &[$(Bug::$name),*];
-        }
-    };
-}
+use super::chunk_bug::ChunkBug;
 
 bugs! {
+    /// One deliberate weakness.
+    Bug(OfChunks(ChunkBug)):
     // In ciphers.
     /// The pad of a line does not depend on where the line is.
     PadWithoutAddress,
@@ -128,20 +119,6 @@ bugs! {
     FirstWordsUnplaced,
     /// The table of frequent values goes to memory with the metadata of the chip.
     TableSpilled,
-
-    // In records.
-    /// Every record is encrypted from the same initial vector.
-    RecordVectorRepeats,
-    /// The hash of a pair of records leaves their initial vectors out.
-    RecordVectorUnhashed,
-    /// The bytes that a record or a pair of nodes leaves of its lines are not looked at.
-    RecordSpareIgnored,
-    /// The walk from a record ends below the root.
-    RecordWalkALevelShort,
-    /// A record that is renewed keeps its table.
-    RecordTableKept,
-    /// A record that is renewed keeps the number that pads are made of.
-    PadNumberKept,
 
     // In counters.
     /// A write does not advance the counter.

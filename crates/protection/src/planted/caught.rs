@@ -1,6 +1,6 @@
 //! Which check catches what, where it is not any campaign.
 
-use super::Bug;
+use super::{Bug, ChunkBug};
 
 impl Bug {
     /// Bugs that only a loss of power brings to light.
@@ -83,12 +83,20 @@ impl Bug {
         // Campaigns begin with new counters, which are zeros.
         Bug::BlankChildStaysZeros,
         // Records of chunks have no design yet.
-        Bug::RecordVectorRepeats,
-        Bug::RecordVectorUnhashed,
-        Bug::RecordSpareIgnored,
-        Bug::RecordWalkALevelShort,
-        Bug::RecordTableKept,
-        Bug::PadNumberKept,
+        Bug::OfChunks(ChunkBug::RecordVectorRepeats),
+        Bug::OfChunks(ChunkBug::RecordVectorUnhashed),
+        Bug::OfChunks(ChunkBug::RecordSpareIgnored),
+        Bug::OfChunks(ChunkBug::RecordWalkALevelShort),
+        Bug::OfChunks(ChunkBug::RecordTableKept),
+        Bug::OfChunks(ChunkBug::PadNumberKept),
+        Bug::OfChunks(ChunkBug::CodeWithoutRecord),
+        Bug::OfChunks(ChunkBug::CodeWithoutSlot),
+        Bug::OfChunks(ChunkBug::PermutationTrustsMemory),
+        Bug::OfChunks(ChunkBug::StoreLeavesUnlocked),
+        Bug::OfChunks(ChunkBug::FillLeavesUnlocked),
+        Bug::OfChunks(ChunkBug::PermutationIgnoresCache),
+        Bug::OfChunks(ChunkBug::CachedSlotsNotRead),
+        Bug::OfChunks(ChunkBug::HaltIgnored),
         // Nodes of lines that were never written; a later write of them raises an alarm.
         Bug::RecoveryKeepsUnknownNodes,
     ];

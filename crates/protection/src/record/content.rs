@@ -8,7 +8,7 @@
 //! A chunk has 256 lines of 32 bytes, of two blocks each: R' with the number of a slot and of a block fills a block of AES, as R
 //! with the number of a slot does.
 
-use crate::planted::{Bug, Planted};
+use crate::planted::{ChunkBug, Planted};
 use crypto::BLOCK_BYTES;
 use std::array;
 use units::random::Random;
@@ -96,10 +96,10 @@ impl Record {
 
     /// With what a planted bug keeps of the record before.
     pub(super) fn weakened(mut self, before: &Record, planted: Planted) -> Record {
-        if planted.has(Bug::RecordTableKept) {
+        if planted.has(ChunkBug::RecordTableKept) {
             self.slots = before.slots;
         }
-        if planted.has(Bug::PadNumberKept) {
+        if planted.has(ChunkBug::PadNumberKept) {
             self.pad_number = before.pad_number;
         }
         self

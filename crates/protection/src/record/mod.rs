@@ -18,7 +18,7 @@ pub use leaf::LEAF_LINES;
 pub use tree::HashCharge;
 
 use crate::layout::Layout;
-use crate::planted::{Bug, Planted};
+use crate::planted::{ChunkBug, Planted};
 use crate::verbs::{AesUnits, Blocks, Fault, Known, Purpose, Verbs};
 use crypto::{BLOCK_BYTES, BlockCipher, Key};
 use leaf::{Leaf, RecordCipher};
@@ -32,7 +32,16 @@ pub struct Records {
     cipher: RecordCipher,
     /// The chip's random numbers.
     draws: RefCell<Random>,
+    /// What first records are drawn from.
+    first: u64,
     planted: Planted,
+}
+
+/// A record that is drawn and not stored.
+pub struct Drawn {
+    /// What it says.
+    pub record: Record,
+    vector: [u8; BLOCK_BYTES],
 }
 
 impl Records {
@@ -42,7 +51,8 @@ impl Records {
     /// If the layout has no records.
     pub fn new(layout: &Layout, key: &Key, draws: Random, charge: HashCharge, planted: Planted) -> Records {
         let tree = PairTree::new(layout, charge, planted);
-        Records { tree, cipher: RecordCipher::new(key), draws: RefCell::new(draws), planted }
+        let first = u128::from_le_bytes(key.0) as u64;
+        Records { tree, cipher: RecordCipher::new(key), draws: RefCell::new(draws), first, planted }
     }
 
     /// Brings the record of a chunk, by its number, and checks it up to the root. Nothing if it was never written.
@@ -63,30 +73,43 @@ impl Records {
         self.cipher.open(&leaf).map(Some).ok_or(Fault::Tree(self.tree.slot_of(chunk)))
     }
 
+    /// The record of a chunk that was never written, which the chip derives from its key.
+    pub fn first(&self, chunk: u64) -> Record {
+        Record::draw(&mut Random::for_purpose(self.first, chunk))
+    }
+
     /// Draws the record of a chunk anew, all of it, and stores it with the path above it. `before` is the record of the chunk until now.
     ///
     /// # Errors
-    /// [`Fault::Tree`] if the path above it is not as it was written; then the record stays.
+    /// As [`Records::store`].
     pub async fn renew<V: Verbs>(&self, verbs: &V, chunk: u64, before: Option<&Record>) -> Result<Record, Fault> {
-        let (record, vector) = self.draw(before);
-        let sealing = Blocks::chained(BlockCipher::Aes, Purpose::Sealing, RecordCipher::BLOCKS);
-        verbs.await_blocks(verbs.pad(AesUnits::Controller, sealing, Known::default())).await;
-        self.tree.write(verbs, chunk, self.cipher.seal(&record, &vector)).await?;
-        Ok(record)
+        let drawn = self.draw(before);
+        self.store(verbs, chunk, &drawn).await?;
+        Ok(drawn.record)
     }
 
-    /// A record and an initial vector that the chip has drawn.
-    fn draw(&self, before: Option<&Record>) -> (Record, [u8; BLOCK_BYTES]) {
+    /// Stores the record of a chunk with the path above it.
+    ///
+    /// # Errors
+    /// [`Fault::Tree`] if the path above it is not as it was written; then the record stays.
+    pub async fn store<V: Verbs>(&self, verbs: &V, chunk: u64, drawn: &Drawn) -> Result<(), Fault> {
+        let sealing = Blocks::chained(BlockCipher::Aes, Purpose::Sealing, RecordCipher::BLOCKS);
+        verbs.await_blocks(verbs.pad(AesUnits::Controller, sealing, Known::default())).await;
+        self.tree.write(verbs, chunk, self.cipher.seal(&drawn.record, &drawn.vector)).await
+    }
+
+    /// A record and an initial vector that the chip draws. `before` is the record of the chunk until now.
+    pub fn draw(&self, before: Option<&Record>) -> Drawn {
         let mut draws = self.draws.borrow_mut();
         let mut record = Record::draw(&mut draws);
         let mut vector = [0; BLOCK_BYTES];
         vector.chunks_exact_mut(8).for_each(|half| half.copy_from_slice(&draws.word().to_le_bytes()));
-        if self.planted.has(Bug::RecordVectorRepeats) {
+        if self.planted.has(ChunkBug::RecordVectorRepeats) {
             vector = [7; BLOCK_BYTES];
         }
         if let Some(before) = before {
             record = record.weakened(before, self.planted);
         }
-        (record, vector)
+        Drawn { record, vector }
     }
 }

@@ -14,7 +14,7 @@
 
 use super::leaf::{LEAF_LINES, Leaf, SEALED_BYTES};
 use crate::layout::{Layout, Region};
-use crate::planted::{Bug, Planted};
+use crate::planted::{ChunkBug, Planted};
 use crate::slot::{Kind, Role, Slot};
 use crate::verbs::{Fault, LockName, Verbs, Wanted};
 use crypto::{BLOCK_BYTES, SHA1_BYTES, sha1_of_pair, sha1_steps};
@@ -172,7 +172,7 @@ impl PairTree {
     }
 
     fn unless_spare_is_used(&self, slot: Slot, is_zero: bool) -> Result<(), Fault> {
-        if is_zero || self.planted.has(Bug::RecordSpareIgnored) { Ok(()) } else { Err(Fault::Tree(slot)) }
+        if is_zero || self.planted.has(ChunkBug::RecordSpareIgnored) { Ok(()) } else { Err(Fault::Tree(slot)) }
     }
 
     /// Compares each pair with the node above it, from the root down.
@@ -181,7 +181,7 @@ impl PairTree {
         let slots: Vec<_> = self.slots_above(record).collect();
         for (level, pair) in path.pairs.iter().enumerate().rev() {
             let is_top = level + 1 == path.pairs.len();
-            let skipped = is_top && self.planted.has(Bug::RecordWalkALevelShort);
+            let skipped = is_top && self.planted.has(ChunkBug::RecordWalkALevelShort);
             if pair.node() != expected && !skipped {
                 return Err(Fault::Tree(slots[level].0));
             }
@@ -204,7 +204,7 @@ impl PairTree {
     }
 
     fn node_of_leaves(&self, [left, right]: &[Leaf; 2]) -> Node {
-        let start = if self.planted.has(Bug::RecordVectorUnhashed) { BLOCK_BYTES } else { 0 };
+        let start = if self.planted.has(ChunkBug::RecordVectorUnhashed) { BLOCK_BYTES } else { 0 };
         node_of(&left.sealed()[start..], &right.sealed()[start..])
     }
 

@@ -1,0 +1,391 @@
+//! What lines that move must do: read as they were stored last, cross the bus once between two permutations, and refuse whatever a
+//! forger puts in their place.
+
+use super::{Checked, hold};
+use crate::execution::{Explained, Functional, Operation, run_now};
+use crate::layout::{Layout, Needs, with_records};
+use crate::moving::{LockingCache, MovingCounters, MovingLines, SmallCache};
+use crate::planted::Planted;
+use crate::record::{HashCharge, LEAF_LINES, Records, SLOTS};
+use crate::scheme::Release;
+use crate::slot::{Kind, Role, Slot, Untrusted};
+use crate::verbs::Fault;
+use crypto::{CHUNK_LINE_BYTES, Key};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use units::random::Random;
+use units::{Line, LineAddr, ZERO_LINE};
+
+const CHUNKS: u64 = 4;
+const LINES: u64 = CHUNKS * SLOTS as u64;
+const KEYS: [Key; 3] = [Key([1; 16]), Key([2; 16]), Key([3; 16])];
+
+/// A memory of a few chunks, on a machine that starts with a content.
+struct Moving {
+    lines: MovingLines,
+    verbs: Functional,
+    layout: Layout,
+}
+
+/// A line of 32 bytes.
+fn text(random: &mut Random) -> Line {
+    let mut line = random.line();
+    line[CHUNK_LINE_BYTES..].fill(0);
+    line
+}
+
+impl Moving {
+    fn behind(cache: Rc<dyn LockingCache>, release: Release, planted: Planted) -> Moving {
+        let nothing_else = Needs { lines_per_counter_line: None, tags: None, tree: None };
+        let layout = Layout::new(LINES, nothing_else).unwrap_or_else(|rule| panic!("{rule}"));
+        let layout = with_records(layout, SLOTS as u64, LEAF_LINES as u64);
+        let records = Records::new(&layout, &KEYS[0], Random::new(9), HashCharge::default(), planted);
+        let lines = MovingLines::new(records, (&KEYS[1], &KEYS[2]), (cache, 2), release, planted);
+        let verbs = Functional::booting(layout.total_lines(), 5);
+        lines.boot(&verbs, CHUNKS);
+        Moving { lines, verbs, layout }
+    }
+
+    fn new(planted: Planted) -> Moving {
+        Moving::behind(Rc::new(SmallCache::new(64, 2).with_planted(planted)), Release::Verified, planted)
+    }
+
+    fn read(&self, line: u64) -> Result<Line, Fault> {
+        run_now(self.lines.read(&self.verbs, LineAddr(line)));
+        let released = self.verbs.take_released();
+        match (self.verbs.take_fault(), released) {
+            (None, Some((_, plaintext))) => Ok(plaintext.bytes),
+            (fault, _) => Err(fault.unwrap_or(Fault::Root)),
+        }
+    }
+
+    /// Stores to a line; the fault that was reported, if one was.
+    fn write(&self, line: u64, text: &Line) -> Option<Fault> {
+        run_now(self.lines.write(&self.verbs, LineAddr(line), text));
+        self.verbs.take_fault()
+    }
+
+    fn flush(&self) -> Option<Fault> {
+        run_now(self.lines.flush(&self.verbs));
+        self.verbs.take_fault()
+    }
+
+    /// Lines of another chunk take all ways, after this one's stores are in memory; its record leaves the chip.
+    fn push_out(&self, chunk: u64) {
+        self.flush();
+        for line in (0..LINES).filter(|line| line / SLOTS as u64 != chunk) {
+            // What is refused is for others to find.
+            let _ = self.read(line);
+        }
+        self.lines.forget_records();
+    }
+
+    fn slot_of(&self, line: u64) -> Result<Slot, String> {
+        run_now(self.lines.slot_of(&self.verbs, LineAddr(line))).map_err(|fault| format!("no record: {fault}"))
+    }
+
+    fn slots(&self, kind: Kind, of_chunk: u64) -> Vec<Slot> {
+        let per_chunk = if kind == Kind::Records { LEAF_LINES } else { SLOTS } as u64;
+        let base = self.layout.region(kind).map_or(0, |region| region.base) + of_chunk * per_chunk;
+        (base..base + per_chunk).map(Slot).collect()
+    }
+
+    fn content(&self, slots: &[Slot]) -> Vec<(Slot, Untrusted)> {
+        let media = self.verbs.media.borrow();
+        slots.iter().map(|slot| (*slot, media.read(*slot))).collect()
+    }
+
+    fn put(&self, content: &[(Slot, Untrusted)]) {
+        let mut media = self.verbs.media.borrow_mut();
+        content.iter().for_each(|(slot, content)| media.store(*slot, *content));
+    }
+
+    /// A line is refused while this is in memory, and read again when it is gone. Its chunk is not on the chip, before and after.
+    fn refuses(&self, line: u64, forged: &[(Slot, Untrusted)], broken: impl FnOnce() -> String) -> Checked {
+        let slots: Vec<Slot> = forged.iter().map(|(slot, _)| *slot).collect();
+        let honest = self.content(&slots);
+        self.lines.forget_records();
+        self.put(forged);
+        let is_refused = self.read(line).is_err();
+        self.put(&honest);
+        self.lines.forget_records();
+        hold(is_refused, broken)
+    }
+}
+
+/// Holds lines that move to what they must do.
+pub fn check(planted: Planted) -> Checked {
+    crossed(planted)?;
+    for release in [Release::Verified, Release::Speculative] {
+        let memory = Moving::behind(Rc::new(SmallCache::new(64, 3).with_planted(planted)), release, planted);
+        read_right(&memory)?;
+    }
+    stored_again(planted)?;
+    forged(planted)?;
+    forged_for_a_permutation(planted)?;
+    given_up(planted)
+}
+
+/// Every line reads as it was stored last, or as the machine started with it, and no pad hides two texts.
+fn read_right(memory: &Moving) -> Checked {
+    let (mut expected, mut random) = (BTreeMap::new(), Random::new(3));
+    for _ in 0..3_000 {
+        let line = random.below(LINES);
+        if random.below(3) == 0 {
+            let stored = text(&mut random);
+            let fault = memory.write(line, &stored);
+            hold(fault.is_none(), || format!("line {line} is not stored: {fault:?}"))?;
+            expected.insert(line, stored);
+            continue;
+        }
+        let found = memory.read(line);
+        let known = expected.get(&line).copied().or_else(|| {
+            let mut content = memory.verbs.start_up_content(LineAddr(line))?;
+            content[CHUNK_LINE_BYTES..].fill(0);
+            Some(content)
+        });
+        hold(found.ok() == known, || format!("line {line} does not read as it was stored: {found:?}"))?;
+    }
+    let MovingCounters { fills, permutations, twice, incomplete, .. } = memory.lines.counted();
+    hold(permutations > 50 && fills > 500, || format!("{permutations} permutations and {fills} fills"))?;
+    hold((twice, incomplete) == (0, 0), || format!("{twice} slots crossed twice, {incomplete} epochs are not whole"))?;
+    hold(memory.verbs.ledger().reuse().is_none(), || "keystream hid two things".into())
+}
+
+/// A line that stayed in the cache over a permutation and is stored to is kept there again.
+fn stored_again(planted: Planted) -> Checked {
+    let (memory, stored) = (Moving::new(planted), text(&mut Random::new(6)));
+    memory.write(0, &ZERO_LINE);
+    memory.flush();
+    memory.write(0, &stored);
+    for other in 1..CHUNKS {
+        // What is refused is for others to find.
+        let _ = memory.read(other * SLOTS as u64);
+    }
+    let found = memory.read(0);
+    hold(found == Ok(stored), || format!("line 0 does not read as it was stored: {found:?}"))
+}
+
+/// Who listens on the bus sees each slot of a chunk read once and then all of them written in order, again and again (rule 5).
+fn crossed(planted: Planted) -> Checked {
+    let (Moving { lines, verbs, .. }, mut random) = (Moving::new(planted), Random::new(4));
+    let verbs = Explained::new(verbs);
+    for _ in 0..400 {
+        let line = LineAddr(random.below(LINES));
+        match random.below(2) {
+            0 => run_now(lines.write(&verbs, line, &text(&mut random))),
+            _ => run_now(lines.read(&verbs, line)),
+        }
+    }
+    let mut epochs: BTreeMap<u64, (Vec<u64>, Vec<u64>)> = BTreeMap::new();
+    for operation in verbs.take_operations() {
+        let (slot, is_read) = match operation {
+            Operation::Fetch(Role::Data, slot) => (slot, true),
+            Operation::Store(Role::Data, slot, _) => (slot, false),
+            _ => continue,
+        };
+        let (read, written) = epochs.entry(slot.0 / SLOTS as u64).or_default();
+        if is_read {
+            hold(written.is_empty() && !read.contains(&slot.0), || format!("slot {slot} crosses the bus twice"))?;
+            read.push(slot.0);
+            continue;
+        }
+        hold(read.len() == SLOTS, || format!("slot {slot} is written before the last read"))?;
+        hold(slot.0 % SLOTS as u64 == written.len() as u64, || format!("slot {slot} is written out of order"))?;
+        written.push(slot.0);
+        if written.len() == SLOTS {
+            read.clear();
+            written.clear();
+        }
+    }
+    Ok(())
+}
+
+/// Lines and records of an earlier permutation, of other slots and with bits flipped.
+fn forged(planted: Planted) -> Checked {
+    let (memory, mut random) = (Moving::new(planted), Random::new(2));
+    for line in 0..LINES {
+        memory.write(line, &text(&mut random));
+    }
+    memory.push_out(0);
+    let [lines, record] = [Kind::Data, Kind::Records].map(|kind| memory.content(&memory.slots(kind, 0)));
+    memory.write(7, &ZERO_LINE);
+    memory.push_out(0);
+    let target = 9;
+    memory.refuses(target, &lines, || "a line of an earlier permutation is accepted".into())?;
+    memory.refuses(target, &record, || "a record of an earlier permutation is accepted".into())?;
+    memory.refuses(target, &[lines, record].concat(), || "an earlier image of a chunk is accepted".into())?;
+    let at = memory.slot_of(target)?;
+    for other in [1, 2, 128, 256].map(|distance| Slot(at.0 ^ distance)) {
+        let content = memory.content(&[other])[0].1;
+        memory
+            .refuses(target, &[(at, content)], || format!("what is in slot {other} is accepted for line {target}"))?;
+    }
+    let honest = memory.content(&[at])[0].1;
+    let (line, tag) = (honest.examine(), honest.beside());
+    for bit in 0..8 * CHUNK_LINE_BYTES {
+        let mut flipped = line;
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        memory.refuses(target, &[(at, Untrusted::with(flipped, tag))], || {
+            format!("bit {bit} of a line is not covered")
+        })?;
+    }
+    for bit in 0..u128::BITS {
+        let flipped = Untrusted::with(line, tag ^ 1 << bit);
+        memory.refuses(target, &[(at, flipped)], || format!("bit {bit} of a tag is not compared"))?;
+    }
+    memory.refuses(target, &[(at, Untrusted::BLANK)], || "a blank slot is accepted".into())?;
+    hold(memory.read(target).is_ok(), || format!("line {target} is refused though nothing is forged"))
+}
+
+/// A permutation checks what it reads before it writes anything.
+fn forged_for_a_permutation(planted: Planted) -> Checked {
+    let memory = Moving::new(planted);
+    memory.push_out(0);
+    let (data, at) = (memory.slots(Kind::Data, 0), memory.slot_of(30)?);
+    memory.put(&[(at, Untrusted::from(ZERO_LINE))]);
+    let before = memory.content(&data);
+    let fault = memory.write(31, &ZERO_LINE).or(memory.flush());
+    hold(fault == Some(Fault::Tag(LineAddr(30))), || format!("a permutation takes a forged line: {fault:?}"))?;
+    hold(memory.content(&data) == before, || "a permutation writes before it has checked what it read".into())
+}
+
+/// A chip whose permutation fails after its lines are written serves nothing more.
+fn given_up(planted: Planted) -> Checked {
+    let memory = Moving::new(planted);
+    memory.push_out(1);
+    memory.slot_of(0)?;
+    // The record of the chunk is on the chip; that beside it is not, and the path up is not as it was.
+    let sibling = memory.slots(Kind::Records, 1);
+    let honest = memory.content(&sibling);
+    memory.put(&[(sibling[0], Untrusted::from([1; 64]))]);
+    let fault = memory.write(0, &ZERO_LINE).or(memory.flush());
+    hold(matches!(fault, Some(Fault::Tree(_))), || format!("a permutation writes over a forged path: {fault:?}"))?;
+    memory.put(&honest);
+    let target = SLOTS as u64 / 2;
+    let is_halted = memory.read(target) == Err(Fault::Halted(LineAddr(target)));
+    hold(is_halted, || "a chip that has given a permutation up goes on".into())
+}
+
+#[test]
+fn lines_that_move_keep_their_contract() {
+    assert_eq!(check(Planted::NONE), Ok(()));
+}
+
+/// The rules for locks and permutations once more, line by line.
+struct Naive {
+    sets: Vec<Vec<(u64, bool, u64)>>,
+    ways: usize,
+    now: u64,
+    permuted: Vec<u64>,
+}
+
+impl Naive {
+    fn choose(&self, set: usize) -> u64 {
+        let locked_of = |chunk: u64| self.sets.iter().flatten().filter(|way| way.1 && way.0 / 256 == chunk).count();
+        let mut best: Option<(usize, u64, u64)> = None;
+        for (line, locked, used) in &self.sets[set] {
+            let found = (locked_of(line / 256), *used, line / 256);
+            if *locked && best.is_none_or(|best| found.0 > best.0 || found.0 == best.0 && found.1 < best.1) {
+                best = Some(found);
+            }
+        }
+        best.unwrap().2
+    }
+
+    fn permute(&mut self, chunk: u64) {
+        self.permuted.push(chunk);
+        self.sets.iter_mut().flatten().filter(|way| way.0 / 256 == chunk).for_each(|way| way.1 = false);
+    }
+
+    fn access(&mut self, line: u64, stores: bool) {
+        self.now += 1;
+        let set = (line % self.sets.len() as u64) as usize;
+        if let Some(way) = self.sets[set].iter_mut().find(|way| way.0 == line) {
+            (way.1, way.2) = (way.1 || stores, self.now);
+            return;
+        }
+        while self.sets[set].len() == self.ways {
+            let oldest = self.sets[set].iter().filter(|way| !way.1).min_by_key(|way| way.2).map(|way| way.0);
+            match oldest {
+                Some(oldest) => self.sets[set].retain(|way| way.0 != oldest),
+                None => self.permute(self.choose(set)),
+            }
+        }
+        self.sets[set].push((line, true, self.now));
+        if self.ways - self.sets[set].iter().filter(|way| way.1).count() <= 1 {
+            self.permute(self.choose(set));
+        }
+    }
+}
+
+/// A cache that writes down which chunks are permuted.
+struct Watched(SmallCache, std::cell::RefCell<Vec<u64>>);
+
+impl LockingCache for Watched {
+    fn look_up(&self, line: LineAddr) -> Option<Line> {
+        self.0.look_up(line)
+    }
+
+    fn was_read(&self, line: LineAddr) -> bool {
+        self.0.was_read(line)
+    }
+
+    fn reserve(&self, line: LineAddr) -> bool {
+        self.0.reserve(line)
+    }
+
+    fn give_back(&self, line: LineAddr) {
+        self.0.give_back(line);
+    }
+
+    fn filled(&self, line: LineAddr, text: &Line) {
+        self.0.filled(line, text);
+    }
+
+    fn enter_stored(&self, line: LineAddr, text: &Line) {
+        self.0.enter_stored(line, text);
+    }
+
+    fn stored(&self, line: LineAddr, text: &Line) -> bool {
+        self.0.stored(line, text)
+    }
+
+    fn unlocked_ways(&self, line: LineAddr) -> usize {
+        self.0.unlocked_ways(line)
+    }
+
+    fn chunk_to_permute(&self, line: LineAddr) -> Option<u64> {
+        self.0.chunk_to_permute(line)
+    }
+
+    fn unlock(&self, chunk: u64) -> Vec<(LineAddr, Line)> {
+        self.1.borrow_mut().push(chunk);
+        self.0.unlock(chunk)
+    }
+
+    fn chunks_with_stores(&self) -> Vec<u64> {
+        self.0.chunks_with_stores()
+    }
+}
+
+#[test]
+fn rules_4_and_5_a_naive_model_permutes_the_same_chunks_at_the_same_accesses() {
+    for (sets, ways, seed) in [(64, 4, 1), (16, 2, 2), (256, 3, 3), (32, 8, 4)] {
+        let cache = Rc::new(Watched(SmallCache::new(sets, ways), std::cell::RefCell::default()));
+        let memory = Moving::behind(cache.clone(), Release::Verified, Planted::NONE);
+        let mut naive = Naive { sets: vec![Vec::new(); sets], ways, now: 0, permuted: Vec::new() };
+        let mut random = Random::new(seed);
+        for access in 0..2_000 {
+            let (line, stores) = (random.below(LINES), random.below(3) == 0);
+            if stores {
+                assert_eq!(memory.write(line, &ZERO_LINE), None);
+            } else {
+                assert!(memory.read(line).is_ok());
+            }
+            naive.access(line, stores);
+            assert_eq!(*cache.1.borrow(), naive.permuted, "{sets} sets of {ways} ways, access {access}");
+        }
+        assert!(naive.permuted.len() > 8, "{}", naive.permuted.len());
+    }
+}

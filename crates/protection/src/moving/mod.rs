@@ -1,0 +1,216 @@
+//! Lines that move: each chunk of memory is permuted before an address in it recurs on the bus (HIDE: Zhuang, Zhang and Pande,
+//! ASPLOS 2004), and every slot is encrypted, authenticated and kept fresh once for each permutation (CryptoPage: Duc and Keryell,
+//! ACSAC 2006).
+//!
+//! ```text
+//! read:    reserve a way ─ record of the chunk ─ slot ─ fetch ─┬─ pad ─ line ─┬─ into the cache, locked
+//!                                                              └─ code ───────┘
+//! write:   into the cache, locked
+//! no way:  permute the chunk that has most lines locked: read what was not read, draw the record anew, write all slots
+//! ```
+//! A line is locked in the cache from when it is read or stored to until its chunk is permuted; no line is written back alone. So
+//! between two permutations a slot is written once and read once, and its pad serves once.
+//!
+//! Which lines are locked is known to the last-level cache ([`LockingCache`]). Where everything lies in a chunk is in its
+//! [record](crate::record), which is on the chip while it is in use ([`held`]); how a line is opened and sealed is in [`lines`], and how
+//! a chunk is permuted in [`permutation`]. A chunk that was never permuted lies as the chip derives from its key.
+
+mod chunk;
+mod counted;
+mod held;
+mod lines;
+mod locks;
+mod permutation;
+
+pub use counted::MovingCounters;
+pub use locks::{LockingCache, SmallCache};
+
+use crate::planted::{ChunkBug, Planted};
+use crate::record::{Record, Records};
+use crate::scheme::Release;
+use crate::slot::Slot;
+use crate::verbs::{Exit, Fault, LockName, Plaintext, Verbs};
+use chunk::{chunk_of, lines_of, placed};
+use counted::Counted;
+use crypto::Key;
+use held::HeldRecords;
+use lines::ChunkLines;
+use sim::lock::Mode;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use units::{Line, LineAddr};
+
+/// A memory whose lines move, with its state on the chip.
+pub struct MovingLines {
+    records: Records,
+    held: RefCell<HeldRecords>,
+    lines: ChunkLines,
+    cache: Rc<dyn LockingCache>,
+    counted: RefCell<Counted>,
+    release: Release,
+    /// Whether a permutation was given up after its first write.
+    halted: Cell<bool>,
+    planted: Planted,
+}
+
+impl MovingLines {
+    /// Lines under these records, none of which was ever written, with the keys Ke and Km. The chip holds at most so many records of
+    /// chunks, at least one.
+    pub fn new(
+        records: Records,
+        (pads, codes): (&Key, &Key),
+        (cache, held): (Rc<dyn LockingCache>, usize),
+        release: Release,
+        planted: Planted,
+    ) -> MovingLines {
+        MovingLines {
+            records,
+            held: RefCell::new(HeldRecords::new(held)),
+            lines: ChunkLines::new(pads, codes, planted),
+            cache,
+            counted: RefCell::default(),
+            release,
+            halted: Cell::new(false),
+            planted,
+        }
+    }
+
+    /// The slot that a line lies in now.
+    ///
+    /// # Errors
+    /// As of a read, if the record of its chunk is refused.
+    pub async fn slot_of<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<Slot, Fault> {
+        Ok(placed(&*self.record(verbs, chunk_of(line)).await?, line).slot())
+    }
+
+    /// What was counted so far.
+    pub fn counted(&self) -> MovingCounters {
+        self.counted.borrow().sum()
+    }
+
+    /// Reads a line: from the cache, or from memory into the cache.
+    pub async fn read<V: Verbs>(&self, verbs: &V, line: LineAddr) {
+        if let Some(text) = self.cache.look_up(line) {
+            return verbs.release(line, Plaintext { bytes: text, verified: true }, Exit::Controller);
+        }
+        let outcome = self.bring(verbs, line).await;
+        self.finish(verbs, outcome);
+    }
+
+    /// Stores a whole line, in the cache.
+    pub async fn write<V: Verbs>(&self, verbs: &V, line: LineAddr, text: &Line) {
+        let outcome = self.store(verbs, line, text).await;
+        self.finish(verbs, outcome);
+    }
+
+    /// Permutes every chunk of which memory lacks a store.
+    pub async fn flush<V: Verbs>(&self, verbs: &V) {
+        for chunk in self.cache.chunks_with_stores() {
+            let outcome = self.permute(verbs, chunk).await;
+            self.finish(verbs, outcome);
+        }
+    }
+
+    /// Puts all that the machine started with into memory, as booting does: it takes no time.
+    pub fn boot<V: Verbs>(&self, verbs: &V, chunks: u64) {
+        for chunk in 0..chunks {
+            let record = self.records.first(chunk);
+            for line in lines_of(chunk) {
+                self.lines.boot(verbs, placed(&record, line), &record);
+            }
+        }
+    }
+
+    fn finish<V: Verbs>(&self, verbs: &V, outcome: Result<(), Fault>) {
+        if let Err(fault) = outcome {
+            verbs.fault(fault);
+        }
+    }
+
+    async fn store<V: Verbs>(&self, verbs: &V, line: LineAddr, text: &Line) -> Result<(), Fault> {
+        if self.cache.stored(line, text) {
+            return Ok(());
+        }
+        self.make_room(verbs, line).await?;
+        self.cache.enter_stored(line, text);
+        self.permute_ahead(verbs, line).await
+    }
+
+    async fn bring<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<(), Fault> {
+        self.make_room(verbs, line).await?;
+        match self.fetch(verbs, line).await {
+            Ok(text) => self.cache.filled(line, &text),
+            Err(fault) => {
+                self.cache.give_back(line);
+                return Err(fault);
+            }
+        }
+        self.permute_ahead(verbs, line).await
+    }
+
+    /// Brings a line from its slot, and releases it.
+    async fn fetch<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<Line, Fault> {
+        let chunk = chunk_of(line);
+        let _shared = verbs.lock(LockName::Group(chunk), Mode::Shared).await;
+        self.refuse_if_halted(line)?;
+        let record = self.record(verbs, chunk).await?;
+        let at = placed(&record, line);
+        self.counted.borrow_mut().filled(at.slot());
+        let ahead = Cell::new(false);
+        let decrypted = |text: &Line| {
+            if self.release == Release::Speculative {
+                ahead.set(true);
+                verbs.release(line, Plaintext { bytes: *text, verified: false }, Exit::AheadOfVerdict);
+            }
+        };
+        let opened = self.lines.open_or_boot(verbs, at, &record, decrypted).await;
+        if ahead.get() {
+            verbs.settle(line, opened.is_ok());
+        }
+        let text = opened?;
+        if !ahead.get() {
+            verbs.release(line, Plaintext { bytes: text, verified: true }, Exit::Controller);
+        }
+        Ok(text)
+    }
+
+    /// Reserves a way for a line, for which a chunk may have to be permuted.
+    async fn make_room<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<(), Fault> {
+        while !self.cache.reserve(line) {
+            let chunk = self.cache.chunk_to_permute(line).ok_or(Fault::Halted(line))?;
+            self.permute(verbs, chunk).await?;
+        }
+        Ok(())
+    }
+
+    /// Permutes a chunk before a line of the same set needs the last way.
+    async fn permute_ahead<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<(), Fault> {
+        if self.cache.unlocked_ways(line) > 1 {
+            return Ok(());
+        }
+        match self.cache.chunk_to_permute(line) {
+            Some(chunk) => self.permute(verbs, chunk).await,
+            None => Ok(()),
+        }
+    }
+
+    /// The record of a chunk, from the chip or by a walk.
+    async fn record<V: Verbs>(&self, verbs: &V, chunk: u64) -> Result<Rc<Record>, Fault> {
+        if let Some(record) = self.held.borrow_mut().get(chunk) {
+            return Ok(record);
+        }
+        let brought = self.records.bring(verbs, chunk).await?;
+        let record = Rc::new(brought.unwrap_or_else(|| self.records.first(chunk)));
+        self.held.borrow_mut().put(chunk, &record);
+        Ok(record)
+    }
+
+    /// The chip gives up all records, as if other pages had needed their entries.
+    pub fn forget_records(&self) {
+        self.held.borrow_mut().clear();
+    }
+
+    fn refuse_if_halted(&self, line: LineAddr) -> Result<(), Fault> {
+        if self.halted.get() && !self.planted.has(ChunkBug::HaltIgnored) { Err(Fault::Halted(line)) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,111 @@
+//! A permutation of a chunk.
+//!
+//! ```text
+//! read every slot that no fill has read ─ check all ─ verdicts ─ unlock ─ draw anew ─ write all slots ─ record and path
+//! ```
+//! Slots are read and written in their order, and the first is written when the last is read and checked: a buffer of one chunk is
+//! between them. What the cache has of a line is what goes to memory; lines stay there, as memory has them.
+
+use super::MovingLines;
+use super::chunk::{lines_of, placed};
+use crate::placement::DataSlot;
+use crate::planted::ChunkBug;
+use crate::record::{Record, SLOTS};
+use crate::verbs::{Fault, LockName, Verbs};
+use sim::join_all;
+use sim::lock::Mode;
+use std::rc::Rc;
+use units::{Line, LineAddr};
+
+/// The lines of a chunk between reading and writing, by position; nothing of those that are not in memory yet.
+struct Buffer {
+    first: u64,
+    texts: Box<[Option<Line>]>,
+}
+
+impl Buffer {
+    fn of(chunk: u64) -> Buffer {
+        Buffer { first: chunk * SLOTS as u64, texts: vec![None; SLOTS].into() }
+    }
+
+    fn put(&mut self, line: LineAddr, text: Option<Line>) {
+        self.texts[(line.0 - self.first) as usize] = text;
+    }
+
+    fn get(&self, line: LineAddr) -> Option<&Line> {
+        self.texts[(line.0 - self.first) as usize].as_ref()
+    }
+}
+
+/// The lines of a chunk with their slots under a record, in order of slots.
+fn by_slot(chunk: u64, record: &Record) -> Vec<DataSlot> {
+    let mut places: Vec<DataSlot> = lines_of(chunk).map(|line| placed(record, line)).collect();
+    places.sort_unstable_by_key(|at| at.slot());
+    places
+}
+
+impl MovingLines {
+    /// Permutes a chunk.
+    pub(super) async fn permute<V: Verbs>(&self, verbs: &V, chunk: u64) -> Result<(), Fault> {
+        verbs.renewing(self.permute_with_permit(verbs, chunk)).await
+    }
+
+    async fn permute_with_permit<V: Verbs>(&self, verbs: &V, chunk: u64) -> Result<(), Fault> {
+        let _alone = verbs.lock(LockName::Group(chunk), Mode::Exclusive).await;
+        let first = LineAddr(chunk * SLOTS as u64);
+        self.refuse_if_halted(first)?;
+        let before = self.record(verbs, chunk).await?;
+        let mut buffer = self.read_rest(verbs, chunk, &before).await?;
+        if !verbs.await_verdicts().await {
+            return Err(Fault::Tainted(first));
+        }
+        // From here on a store locks its line again.
+        for (line, text) in self.cache.unlock(chunk) {
+            if !self.planted.has(ChunkBug::PermutationIgnoresCache) || buffer.get(line).is_none() {
+                buffer.put(line, Some(text));
+            }
+        }
+        let drawn = self.records.draw(Some(&before));
+        self.write_all(verbs, chunk, &drawn.record, &buffer).await;
+        let record = Rc::new(drawn.record.clone());
+        if let Err(fault) = self.records.store(verbs, chunk, &drawn).await {
+            // Memory has lines whose record it has not.
+            self.halted.set(true);
+            return Err(fault);
+        }
+        self.held.borrow_mut().put(chunk, &record);
+        self.counted.borrow_mut().permuted(chunk);
+        Ok(())
+    }
+
+    /// Reads the slots of a chunk that no fill has read since it was permuted last, and checks them.
+    async fn read_rest<V: Verbs>(&self, verbs: &V, chunk: u64, record: &Record) -> Result<Buffer, Fault> {
+        let by_cache = self.planted.has(ChunkBug::CachedSlotsNotRead);
+        let is_left = |at: &DataSlot| match by_cache {
+            true => self.cache.look_up(at.line()).is_none(),
+            false => !self.cache.was_read(at.line()),
+        };
+        let left = by_slot(chunk, record).into_iter().filter(is_left);
+        let read = async |at: DataSlot| {
+            self.counted.borrow_mut().read(at.slot());
+            let open = self.lines.open(verbs, at, record);
+            (at.line(), verbs.in_places(&[at.slot()], open).await)
+        };
+        let mut buffer = Buffer::of(chunk);
+        for (line, text) in join_all(left.map(read)).await {
+            let text = if self.planted.has(ChunkBug::PermutationTrustsMemory) { text.unwrap_or(None) } else { text? };
+            buffer.put(line, text);
+        }
+        Ok(buffer)
+    }
+
+    /// Writes all slots of a chunk, in order.
+    async fn write_all<V: Verbs>(&self, verbs: &V, chunk: u64, record: &Record, buffer: &Buffer) {
+        let write = async |at: DataSlot| {
+            self.counted.borrow_mut().written(at.slot());
+            let text = buffer.get(at.line());
+            verbs.in_places(&[at.slot()], self.lines.store(verbs, at, record, text)).await;
+        };
+        join_all(by_slot(chunk, record).into_iter().map(write)).await;
+    }
+}

@@ -1,0 +1,43 @@
+//! The weaknesses of chunks that are permuted: in their records, and in lines that move.
+
+bugs! {
+    /// One deliberate weakness of chunks.
+    ChunkBug:
+    // In records.
+    /// Every record is encrypted from the same initial vector.
+    RecordVectorRepeats,
+    /// The hash of a pair of records leaves their initial vectors out.
+    RecordVectorUnhashed,
+    /// The bytes that a record or a pair of nodes leaves of its lines are not looked at.
+    RecordSpareIgnored,
+    /// The walk from a record ends below the root.
+    RecordWalkALevelShort,
+    /// A record that is renewed keeps its table.
+    RecordTableKept,
+    /// A record that is renewed keeps the number that pads are made of.
+    PadNumberKept,
+
+    // In lines that move.
+    /// The code of a line is made without the number that is drawn for it.
+    CodeWithoutRecord,
+    /// It is made without the slot.
+    CodeWithoutSlot,
+    /// A permutation takes what memory returns, whatever its code says.
+    PermutationTrustsMemory,
+    /// A store to a line that is in the cache does not lock it.
+    StoreLeavesUnlocked,
+    /// A line that is read from memory is not locked.
+    FillLeavesUnlocked,
+    /// A permutation writes to memory what it read there, whatever the cache has.
+    PermutationIgnoresCache,
+    /// A permutation reads no slot of a line that is in the cache.
+    CachedSlotsNotRead,
+    /// A chip that gave up a permutation half-way goes on.
+    HaltIgnored,
+}
+
+impl From<ChunkBug> for super::Bug {
+    fn from(bug: ChunkBug) -> super::Bug {
+        super::Bug::OfChunks(bug)
+    }
+}
