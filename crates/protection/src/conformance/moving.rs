@@ -6,7 +6,7 @@ use crate::execution::{Explained, Functional, Operation, run_now};
 use crate::layout::{Layout, Needs, with_records};
 use crate::moving::{LockingCache, MovingCounters, MovingLines, SmallCache};
 use crate::planted::Planted;
-use crate::record::{HashCharge, LEAF_LINES, Records, SLOTS};
+use crate::record::{LEAF_LINES, Records, SLOTS, WalkDesign};
 use crate::scheme::Release;
 use crate::slot::{Kind, Role, Slot, Untrusted};
 use crate::verbs::Fault;
@@ -39,7 +39,7 @@ impl Moving {
         let nothing_else = Needs { lines_per_counter_line: None, tags: None, tree: None };
         let layout = Layout::new(LINES, nothing_else).unwrap_or_else(|rule| panic!("{rule}"));
         let layout = with_records(layout, SLOTS as u64, LEAF_LINES as u64);
-        let records = Records::new(&layout, &KEYS[0], Random::new(9), HashCharge::default(), planted);
+        let records = Records::new(&layout, &KEYS[0], Random::new(9), WalkDesign::default(), planted);
         let lines = MovingLines::new(records, (&KEYS[1], &KEYS[2]), (cache, 2), release, planted);
         let verbs = Functional::booting(layout.total_lines(), 5);
         lines.boot(&verbs, CHUNKS);

@@ -177,7 +177,7 @@ fn cases() -> Vec<Case> {
 }
 
 /// The same of bugs in records of chunks.
-fn of_records() -> [Case; 14] {
+fn of_records() -> [Case; 16] {
     use Check::{Design, Moving, Records, Tree};
     [
         (Bug::OfChunks(ChunkBug::RecordVectorRepeats), Records, "an initial vector serves twice", Design),
@@ -191,6 +191,8 @@ fn of_records() -> [Case; 14] {
         ),
         (Bug::OfChunks(ChunkBug::RecordTableKept), Records, "keeps its table", Design),
         (Bug::OfChunks(ChunkBug::PadNumberKept), Records, "a number for pads serves twice", Design),
+        (Bug::OfChunks(ChunkBug::MerkleCacheUnverified), Records, "is refused though nothing is forged", Moving),
+        (Bug::OfChunks(ChunkBug::MerkleCacheStale), Records, "is not the one that was drawn last", Moving),
         (Bug::OfChunks(ChunkBug::CodeWithoutRecord), Moving, "a line of an earlier permutation is accepted", Records),
         (Bug::OfChunks(ChunkBug::CodeWithoutSlot), Moving, "is accepted for line", Records),
         (Bug::OfChunks(ChunkBug::PermutationTrustsMemory), Moving, "a permutation takes a forged line", Records),

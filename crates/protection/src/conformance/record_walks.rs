@@ -3,7 +3,7 @@
 use crate::execution::{CounterTags, Engine, Engines, Receiver, Timed, TimedMemory};
 use crate::layout::{Layout, Needs, with_records};
 use crate::planted::Planted;
-use crate::record::{HashCharge, LEAF_LINES, Records, SLOTS};
+use crate::record::{HashCharge, LEAF_LINES, MerkleCacheDesign, Records, SLOTS, WalkDesign};
 use crate::verbs::{Fault, Plaintext};
 use crypto::Key;
 use machine::channel::Channel;
@@ -71,7 +71,7 @@ struct Machine {
 }
 
 impl Machine {
-    fn of_chunks(chunks: u64, charge: HashCharge) -> Machine {
+    fn of_chunks(chunks: u64, walks: WalkDesign) -> Machine {
         let engine = |latency_ns, interval_ns| Engine { units: 1, latency_ns, interval_ns };
         let engines = Engines {
             aes: engine(11.0, 1.0).into(),
@@ -89,7 +89,7 @@ impl Machine {
         let executor = Executor::new();
         let channel = Channel::start(executor.clock(), cryptopage_memory());
         let memory = TimedMemory::new(executor.clock(), channel, layout.shape(), &engines, false, Rc::new(Nobody));
-        let records = Records::new(&layout, &Key([5; 16]), Random::new(9), charge, Planted::NONE);
+        let records = Records::new(&layout, &Key([5; 16]), Random::new(9), walks, Planted::NONE);
         Machine { executor, memory: Rc::new(memory), records: Rc::new(records) }
     }
 
@@ -108,18 +108,23 @@ impl Machine {
     }
 }
 
+fn with_cache(entries: usize, in_pairs: bool) -> WalkDesign {
+    WalkDesign { merkle_cache: MerkleCacheDesign { entries, in_pairs }, ..WalkDesign::default() }
+}
+
 #[test]
 fn rule_6_a_walk_at_depth_19_takes_19_hashes_and_the_first_line_of_64_bytes() {
     // The first pair is there after 80 + 7 x 5 cycles; from then on the unit for hashes is at work all the time.
-    assert_eq!(Machine::of_chunks(1 << 19, HashCharge::Once).walk(77_777), 115 + 19 * 80);
+    assert_eq!(Machine::of_chunks(1 << 19, WalkDesign::default()).walk(77_777), 115 + 19 * 80);
+    let by_blocks = WalkDesign { hash_charge: HashCharge::ByBlocks, ..WalkDesign::default() };
     // Eighteen pairs of one block each, and the ten blocks of two records.
-    assert_eq!(Machine::of_chunks(1 << 19, HashCharge::ByBlocks).walk(77_777), 115 + (18 + 10) * 80);
+    assert_eq!(Machine::of_chunks(1 << 19, by_blocks).walk(77_777), 115 + (18 + 10) * 80);
 }
 
 #[test]
 fn walks_and_renewals_of_many_chunks_at_once_end_and_give_what_was_drawn() {
     const CHUNKS: u64 = 16;
-    let mut machine = Machine::of_chunks(CHUNKS, HashCharge::Once);
+    let mut machine = Machine::of_chunks(CHUNKS, with_cache(8, false));
     let (left, clock) = (Rc::new(Cell::new(CHUNKS)), machine.executor.clock().clone());
     let wrong = Rc::new(RefCell::new(Vec::new()));
     for chunk in 0..CHUNKS {
@@ -143,4 +148,17 @@ fn walks_and_renewals_of_many_chunks_at_once_end_and_give_what_was_drawn() {
     let end = clock.now() + Duration::from_ns(10_000_000);
     machine.executor.run_until(|| left.get() == 0 || clock.now() > end);
     assert_eq!((left.get(), wrong.take()), (0, vec![]));
+}
+
+#[test]
+fn rule_6_a_walk_stops_at_the_first_ancestor_that_the_cache_has() {
+    let mut machine = Machine::of_chunks(1 << 19, with_cache(512, false));
+    assert_eq!(machine.walk(77_777), 115 + 19 * 80, "it is empty");
+    // Twice five lines of 64 bytes, one behind the other, and the one hash of a pair of records.
+    let again = machine.walk(77_777);
+    assert_eq!(again, 80 + 80 * 5 - 5 + 80);
+    assert_eq!(machine.walk(77_776), again, "the record beside it has the same node above");
+    let with_one_pair = machine.walk(77_778);
+    assert!((again..=again + 80).contains(&with_one_pair), "one node more: {with_one_pair}");
+    assert_eq!(machine.walk(1 << 18), 115 + 18 * 80, "only the two nodes below the root are common");
 }

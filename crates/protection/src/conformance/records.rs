@@ -4,7 +4,7 @@ use super::{Checked, LINE_BITS, flipped, hold};
 use crate::execution::{Functional, run_now};
 use crate::layout::{Layout, Needs, with_records};
 use crate::planted::Planted;
-use crate::record::{HashCharge, LEAF_LINES, Record, Records, SLOTS};
+use crate::record::{LEAF_LINES, MerkleCacheDesign, Record, Records, SLOTS, WalkDesign};
 use crate::slot::{Kind, Slot, Untrusted};
 use crypto::Key;
 use std::collections::{BTreeMap, HashSet};
@@ -23,12 +23,12 @@ struct Memory {
 }
 
 impl Memory {
-    fn of_chunks(chunks: u64, planted: Planted) -> Result<Memory, String> {
+    fn of_chunks(chunks: u64, walks: WalkDesign, planted: Planted) -> Result<Memory, String> {
         let none = Needs { lines_per_counter_line: None, tags: None, tree: None };
         let layout = Layout::new(chunks * SLOTS as u64, none)?;
         let layout = with_records(layout, SLOTS as u64, LEAF_LINES as u64);
         let verbs = Functional::new(layout.total_lines());
-        let records = Records::new(&layout, &Key([5; 16]), Random::new(9), HashCharge::default(), planted);
+        let records = Records::new(&layout, &Key([5; 16]), Random::new(9), walks, planted);
         Ok(Memory { verbs, records, layout, current: BTreeMap::new() })
     }
 
@@ -87,6 +87,8 @@ impl Memory {
     fn refuses(&self, chunk: u64, forged: &[(Slot, Line)], broken: impl FnOnce() -> String) -> Checked {
         let slots: Vec<Slot> = forged.iter().map(|(slot, _)| *slot).collect();
         let honest = self.content(&slots);
+        // What the chip keeps of it is not read from memory.
+        self.records.forget_nodes();
         self.put(forged);
         let is_refused = self.is_refused(chunk);
         self.put(&honest);
@@ -97,8 +99,9 @@ impl Memory {
 
 /// Holds records, their encryption and their tree to the contract of all.
 pub fn check(planted: Planted) -> Checked {
-    for chunks in [2, 3, 8] {
-        let mut memory = Memory::of_chunks(chunks, planted)?;
+    for (chunks, entries, in_pairs) in [(2, 0, false), (3, 4, false), (8, 0, false), (8, 4, true), (8, 16, false)] {
+        let walks = WalkDesign { merkle_cache: MerkleCacheDesign { entries, in_pairs }, ..WalkDesign::default() };
+        let mut memory = Memory::of_chunks(chunks, walks, planted)?;
         memory.all_read_right()?;
         fresh(&mut memory)?;
         let chunk = chunks - 1;
@@ -184,7 +187,7 @@ fn records_keep_the_contract_of_records() {
 #[test]
 fn the_pairs_in_memory_are_what_a_naive_tree_over_all_records_has() {
     use sha1::{Digest, Sha1};
-    let mut memory = Memory::of_chunks(16, Planted::NONE).unwrap();
+    let mut memory = Memory::of_chunks(16, WalkDesign::default(), Planted::NONE).unwrap();
     for chunk in [3, 0, 9, 3, 15, 8, 12, 9] {
         memory.renew(chunk).unwrap();
         let mut below: Vec<Vec<u8>> = (0..16)
@@ -206,5 +209,58 @@ fn the_pairs_in_memory_are_what_a_naive_tree_over_all_records_has() {
             below = nodes;
         }
         assert_eq!(below.len(), 2, "the root on the chip is above the last pair");
+    }
+}
+
+/// A cache of nodes, in the order in which they were used.
+struct NaiveCache {
+    entries: usize,
+    in_pairs: bool,
+    nodes: Vec<(usize, u64)>,
+}
+
+impl NaiveCache {
+    fn name(&self, level: usize, node: u64) -> (usize, u64) {
+        (level, if self.in_pairs { node / 2 } else { node })
+    }
+
+    fn use_now(&mut self, name: (usize, u64)) {
+        self.nodes.retain(|other| *other != name);
+        self.nodes.push(name);
+    }
+
+    /// The hashes of a walk from a record below so many levels of nodes.
+    fn walk(&mut self, record: u64, levels: usize) -> usize {
+        let known = (0..levels).find(|level| self.nodes.contains(&self.name(*level, record >> (level + 1))));
+        if let Some(level) = known {
+            self.use_now(self.name(level, record >> (level + 1)));
+        }
+        let fetched = known.unwrap_or(levels);
+        for level in (0..fetched).rev() {
+            let node = record >> (level + 1);
+            self.use_now(self.name(level, node ^ 1));
+            self.use_now(self.name(level, node));
+            self.nodes.drain(..self.nodes.len().saturating_sub(self.entries));
+        }
+        1 + fetched
+    }
+}
+
+#[test]
+fn rule_6_walks_take_as_many_hashes_as_beside_a_naive_cache_of_nodes() {
+    use crate::execution::{Explained, Operation};
+    for (entries, in_pairs, seed) in [(0, false, 1), (2, false, 2), (7, false, 3), (16, true, 4), (64, false, 5)] {
+        let walks = WalkDesign { merkle_cache: MerkleCacheDesign { entries, in_pairs }, ..WalkDesign::default() };
+        let Memory { verbs, records, layout, .. } = Memory::of_chunks(256, walks, Planted::NONE).unwrap();
+        let verbs = Explained::new(verbs);
+        let mut naive = NaiveCache { entries, in_pairs, nodes: Vec::new() };
+        let mut random = Random::new(seed);
+        for walk in 0..500 {
+            // Near the one before, more often than not.
+            let record = if random.below(3) > 0 { random.below(16) } else { random.below(256) };
+            assert_eq!(run_now(records.bring(&verbs, record)), Ok(None));
+            let hashes = verbs.take_operations().into_iter().filter(|done| *done == Operation::Hash).count();
+            assert_eq!(hashes, naive.walk(record, layout.levels().len()), "walk {walk} of {entries} entries");
+        }
     }
 }

@@ -89,6 +89,8 @@ impl Bug {
         Bug::OfChunks(ChunkBug::RecordWalkALevelShort),
         Bug::OfChunks(ChunkBug::RecordTableKept),
         Bug::OfChunks(ChunkBug::PadNumberKept),
+        Bug::OfChunks(ChunkBug::MerkleCacheUnverified),
+        Bug::OfChunks(ChunkBug::MerkleCacheStale),
         Bug::OfChunks(ChunkBug::CodeWithoutRecord),
         Bug::OfChunks(ChunkBug::CodeWithoutSlot),
         Bug::OfChunks(ChunkBug::PermutationTrustsMemory),

@@ -17,6 +17,11 @@ bugs! {
     /// A record that is renewed keeps the number that pads are made of.
     PadNumberKept,
 
+    /// A node enters the cache of nodes before it is compared.
+    MerkleCacheUnverified,
+    /// The cache of nodes keeps what a write changes.
+    MerkleCacheStale,
+
     // In lines that move.
     /// The code of a line is made without the number that is drawn for it.
     CodeWithoutRecord,

@@ -11,11 +11,14 @@
 
 mod content;
 mod leaf;
+mod merkle_cache;
+mod node;
 mod tree;
 
 pub use content::{Record, SLOTS};
 pub use leaf::LEAF_LINES;
-pub use tree::HashCharge;
+pub use merkle_cache::MerkleCacheDesign;
+pub use tree::{HashCharge, WalkDesign};
 
 use crate::layout::Layout;
 use crate::planted::{ChunkBug, Planted};
@@ -49,8 +52,8 @@ impl Records {
     ///
     /// # Panics
     /// If the layout has no records.
-    pub fn new(layout: &Layout, key: &Key, draws: Random, charge: HashCharge, planted: Planted) -> Records {
-        let tree = PairTree::new(layout, charge, planted);
+    pub fn new(layout: &Layout, key: &Key, draws: Random, walks: WalkDesign, planted: Planted) -> Records {
+        let tree = PairTree::new(layout, walks, planted);
         let first = u128::from_le_bytes(key.0) as u64;
         Records { tree, cipher: RecordCipher::new(key), draws: RefCell::new(draws), first, planted }
     }
@@ -71,6 +74,11 @@ impl Records {
             verbs.await_blocks(passing).await;
         }
         self.cipher.open(&leaf).map(Some).ok_or(Fault::Tree(self.tree.slot_of(chunk)))
+    }
+
+    /// The cache of nodes gives all up, as for another process.
+    pub fn forget_nodes(&self) {
+        self.tree.forget_nodes();
     }
 
     /// The record of a chunk that was never written, which the chip derives from its key.

@@ -13,16 +13,18 @@
 //! All walks share one lock, which a write has alone: a write changes the root, and so what every walk compares with.
 
 use super::leaf::{LEAF_LINES, Leaf, SEALED_BYTES};
+use super::merkle_cache::{MerkleCache, MerkleCacheDesign};
+use super::node::{BLANK_NODE, Node, PAIR_BYTES, Pair, node_of};
 use crate::layout::{Layout, Region};
 use crate::planted::{ChunkBug, Planted};
 use crate::slot::{Kind, Role, Slot};
 use crate::verbs::{Fault, LockName, Verbs, Wanted};
-use crypto::{BLOCK_BYTES, SHA1_BYTES, sha1_of_pair, sha1_steps};
+use crypto::{BLOCK_BYTES, sha1_steps};
 use serde::{Deserialize, Serialize};
 use sim::lock::Mode;
 use sim::{join, join_all};
-use std::cell::Cell;
-use units::{Line, ZERO_LINE};
+use std::cell::{Cell, RefCell};
+use units::Line;
 
 /// The time that a hash takes of the unit for hashes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -35,59 +37,33 @@ pub enum HashCharge {
     ByBlocks,
 }
 
-/// The hash of a pair.
-type Node = [u8; SHA1_BYTES];
-/// That of a pair that was never written.
-const BLANK_NODE: Node = [0; SHA1_BYTES];
-/// Bytes of a pair of nodes.
-const PAIR_BYTES: usize = 2 * SHA1_BYTES;
-
-/// The node above a pair.
-fn node_of(left: &[u8], right: &[u8]) -> Node {
-    if left.iter().chain(right).all(|byte| *byte == 0) {
-        return BLANK_NODE;
-    }
-    let mut node = sha1_of_pair(left, right);
-    if node == BLANK_NODE {
-        node[0] = 1;
-    }
-    node
-}
-
-/// Two nodes with one parent, which share a line.
-#[derive(Clone, Copy, Debug)]
-struct Pair([Node; 2]);
-
-impl Pair {
-    /// The pair in a line, and whether the rest of the line is zeros.
-    fn read(line: &Line) -> (Pair, bool) {
-        let node = |position: usize| std::array::from_fn(|byte| line[position * SHA1_BYTES + byte]);
-        (Pair([node(0), node(1)]), line[PAIR_BYTES..].iter().all(|byte| *byte == 0))
-    }
-
-    fn to_line(self) -> Line {
-        let mut line = ZERO_LINE;
-        line[..PAIR_BYTES].copy_from_slice(self.0.as_flattened());
-        line
-    }
-
-    fn node(&self) -> Node {
-        node_of(&self.0[0], &self.0[1])
-    }
-}
-
-/// A record with its sibling, and the pairs of nodes above, from the lowest up.
+/// A record with its sibling, and the pairs of nodes above, from the lowest up to where the chip vouches for the rest.
 struct Path {
     leaves: [Leaf; 2],
-    pairs: Vec<Pair>,
+    /// Each with whether the cache has it.
+    pairs: Vec<(Pair, bool)>,
+    /// The node above the last.
+    above: Node,
 }
 
-/// The tree, with its root.
+/// How walks are done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct WalkDesign {
+    /// What a hash takes.
+    #[serde(default)]
+    pub hash_charge: HashCharge,
+    /// Where a walk may stop.
+    #[serde(default)]
+    pub merkle_cache: MerkleCacheDesign,
+}
+
+/// The tree, with its root and the nodes that the chip keeps.
 pub(super) struct PairTree {
     records: Region,
     /// Lines of pairs, from the lowest level up.
     levels: Box<[Region]>,
     root: Cell<Node>,
+    cache: RefCell<MerkleCache>,
     charge: HashCharge,
     planted: Planted,
 }
@@ -97,9 +73,15 @@ impl PairTree {
     ///
     /// # Panics
     /// If the layout has no records.
-    pub fn new(layout: &Layout, charge: HashCharge, planted: Planted) -> PairTree {
+    pub fn new(layout: &Layout, WalkDesign { hash_charge, merkle_cache }: WalkDesign, planted: Planted) -> PairTree {
         let records = layout.region(Kind::Records).expect("a layout with records");
-        PairTree { records, levels: layout.levels().into(), root: Cell::new(BLANK_NODE), charge, planted }
+        let (root, cache) = (Cell::new(BLANK_NODE), RefCell::new(MerkleCache::new(merkle_cache)));
+        PairTree { records, levels: layout.levels().into(), root, cache, charge: hash_charge, planted }
+    }
+
+    /// The cache of nodes gives all up.
+    pub fn forget_nodes(&self) {
+        self.cache.borrow_mut().clear();
     }
 
     /// The first slot of a record.
@@ -113,7 +95,10 @@ impl PairTree {
     /// The slot of the pair that does not fit what vouches for it, or of a line whose spare bytes are not zeros.
     pub async fn read<V: Verbs>(&self, verbs: &V, record: u64, start: impl Fn(&Leaf)) -> Result<Leaf, Fault> {
         let _shared = verbs.lock(self.lock(), Mode::Shared).await;
-        let path = self.bring(verbs, record, start).await?;
+        let (known, above) = self.nearest(record);
+        let sought = vec![None; known];
+        let path = self.bring(verbs, record, (sought, above), start).await?;
+        self.keep(record, &path.pairs);
         Ok(path.leaves[position(record, 0)])
     }
 
@@ -123,23 +108,60 @@ impl PairTree {
     /// As [`PairTree::read`]; then nothing changes.
     pub async fn write<V: Verbs>(&self, verbs: &V, record: u64, leaf: Leaf) -> Result<(), Fault> {
         let _alone = verbs.lock(self.lock(), Mode::Exclusive).await;
-        let mut path = self.bring(verbs, record, |_| ()).await?;
+        let mut path = self.bring(verbs, record, (self.cached(record), self.root.get()), |_| ()).await?;
         path.leaves[position(record, 0)] = leaf;
         let root = self.hash_again(verbs, record, &mut path).await;
         let of_record = self.leaf_slots(record).zip(leaf.lines()).map(|(slot, line)| (slot, Role::Record, line));
-        let of_pairs = self.slots_above(record).zip(path.pairs.iter().map(|pair| pair.to_line()));
+        let of_pairs = self.slots_above(record).zip(path.pairs.iter().map(|(pair, _)| pair.to_line()));
         let of_pairs = of_pairs.map(|((slot, role), line)| (slot, role, line));
         join_all(of_record.chain(of_pairs).map(|(slot, role, line)| verbs.store(slot, role, line.into()))).await;
         self.root.set(root);
+        if !self.planted.has(ChunkBug::MerkleCacheStale) {
+            self.keep(record, &path.pairs);
+        }
         Ok(())
     }
 
-    /// Brings a path and compares it from the root down. The pairs are asked for first: they are hashed while the longer records
-    /// come.
-    async fn bring<V: Verbs>(&self, verbs: &V, record: u64, start: impl Fn(&Leaf)) -> Result<Path, Fault> {
-        let pairs = self.slots_above(record).map(|(slot, role)| self.bring_pair(verbs, slot, role));
+    /// The lowest node above a record that the chip has, and its level: that of the root if the cache has none.
+    fn nearest(&self, record: u64) -> (usize, Node) {
+        let mut cache = self.cache.borrow_mut();
+        let mut found = (0..self.levels.len()).map(|level| (level, cache.node(level, node_above(record, level))));
+        let found = found.find_map(|(level, node)| node.map(|node| (level, node)));
+        found.unwrap_or((self.levels.len(), self.root.get()))
+    }
+
+    /// The pairs above a record that the cache has, from the lowest up.
+    fn cached(&self, record: u64) -> Vec<Option<Pair>> {
+        let mut cache = self.cache.borrow_mut();
+        (0..self.levels.len()).map(|level| cache.pair(level, node_above(record, level))).collect()
+    }
+
+    /// Keeps verified pairs above a record, from the highest down.
+    fn keep(&self, record: u64, pairs: &[(Pair, bool)]) {
+        let mut cache = self.cache.borrow_mut();
+        for (level, (pair, _)) in pairs.iter().enumerate().rev() {
+            cache.put(level, node_above(record, level), *pair);
+        }
+    }
+
+    /// Brings as many pairs as are told, and compares them from the topmost down, which is below `above`: those that the cache has are
+    /// given. Pairs are asked for first: they are hashed while the longer records come.
+    async fn bring<V: Verbs>(
+        &self,
+        verbs: &V,
+        record: u64,
+        (cached, above): (Vec<Option<Pair>>, Node),
+        start: impl Fn(&Leaf),
+    ) -> Result<Path, Fault> {
+        let pairs = cached.into_iter().zip(self.slots_above(record)).map(async |(cached, (slot, role))| match cached {
+            Some(pair) => Ok((pair, true)),
+            None => Ok((self.bring_pair(verbs, slot, role).await?, false)),
+        });
         let (pairs, leaves) = join!(join_all(pairs), self.bring_leaves(verbs, record, start));
-        let path = Path { leaves: leaves?, pairs: pairs.into_iter().collect::<Result<_, _>>()? };
+        let path = Path { leaves: leaves?, pairs: pairs.into_iter().collect::<Result<_, _>>()?, above };
+        if self.planted.has(ChunkBug::MerkleCacheUnverified) {
+            self.keep(record, &path.pairs);
+        }
         self.compare(record, &path)?;
         Ok(path)
     }
@@ -175,14 +197,14 @@ impl PairTree {
         if is_zero || self.planted.has(ChunkBug::RecordSpareIgnored) { Ok(()) } else { Err(Fault::Tree(slot)) }
     }
 
-    /// Compares each pair with the node above it, from the root down.
+    /// Compares each pair that was brought with the node above it, from the topmost down.
     fn compare(&self, record: u64, path: &Path) -> Result<(), Fault> {
-        let mut expected = self.root.get();
+        let mut expected = path.above;
         let slots: Vec<_> = self.slots_above(record).collect();
-        for (level, pair) in path.pairs.iter().enumerate().rev() {
-            let is_top = level + 1 == path.pairs.len();
-            let skipped = is_top && self.planted.has(ChunkBug::RecordWalkALevelShort);
-            if pair.node() != expected && !skipped {
+        for (level, (pair, is_cached)) in path.pairs.iter().enumerate().rev() {
+            let is_top = level + 1 == self.levels.len();
+            let skipped = *is_cached || is_top && self.planted.has(ChunkBug::RecordWalkALevelShort);
+            if !skipped && pair.node() != expected {
                 return Err(Fault::Tree(slots[level].0));
             }
             expected = pair.0[position(record, level + 1)];
@@ -195,7 +217,7 @@ impl PairTree {
     async fn hash_again<V: Verbs>(&self, verbs: &V, record: u64, path: &mut Path) -> Node {
         self.hash(verbs, 2 * SEALED_BYTES).await;
         let mut node = self.node_of_leaves(&path.leaves);
-        for (level, pair) in path.pairs.iter_mut().enumerate() {
+        for (level, (pair, _)) in path.pairs.iter_mut().enumerate() {
             pair.0[position(record, level + 1)] = node;
             self.hash(verbs, PAIR_BYTES).await;
             node = pair.node();
@@ -233,6 +255,11 @@ impl PairTree {
     fn lock(&self) -> LockName {
         LockName::Metadata(self.levels.last().unwrap_or(&self.records).slot(0))
     }
+}
+
+/// The number of the node above a record at a level of pairs, from the lowest up.
+fn node_above(record: u64, level: usize) -> u64 {
+    record >> (level + 1)
 }
 
 /// Where a record is in its pair, or, at each level above, the node of its pair in the next.

@@ -1,0 +1,47 @@
+//! Nodes of the tree over records, and their pairs in memory.
+
+use crypto::{SHA1_BYTES, sha1_of_pair};
+use units::{Line, ZERO_LINE};
+
+/// The hash of a pair.
+pub(super) type Node = [u8; SHA1_BYTES];
+/// That of a pair that was never written.
+pub(super) const BLANK_NODE: Node = [0; SHA1_BYTES];
+/// Bytes of a pair of nodes.
+pub(super) const PAIR_BYTES: usize = 2 * SHA1_BYTES;
+
+/// The node above a pair.
+pub(super) fn node_of(left: &[u8], right: &[u8]) -> Node {
+    if left.iter().chain(right).all(|byte| *byte == 0) {
+        return BLANK_NODE;
+    }
+    let mut node = sha1_of_pair(left, right);
+    if node == BLANK_NODE {
+        node[0] = 1;
+    }
+    node
+}
+
+/// Two nodes with one parent, which share a line.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pair(pub [Node; 2]);
+
+impl Pair {
+    /// The pair in a line, and whether the rest of the line is zeros.
+    pub fn read(line: &Line) -> (Pair, bool) {
+        let node = |position: usize| std::array::from_fn(|byte| line[position * SHA1_BYTES + byte]);
+        (Pair([node(0), node(1)]), line[PAIR_BYTES..].iter().all(|byte| *byte == 0))
+    }
+
+    /// The line of the pair.
+    pub fn to_line(self) -> Line {
+        let mut line = ZERO_LINE;
+        line[..PAIR_BYTES].copy_from_slice(self.0.as_flattened());
+        line
+    }
+
+    /// The node above it.
+    pub fn node(&self) -> Node {
+        node_of(&self.0[0], &self.0[1])
+    }
+}
