@@ -109,10 +109,10 @@ impl MemorySystem {
         MemorySystem { channels, interleave, words }
     }
 
-    /// The same, handing on words as they come.
+    /// The same, handing on words in this order.
     #[must_use]
-    pub fn word_by_word(self) -> MemorySystem {
-        MemorySystem { words: WordOrder::CriticalFirst, ..self }
+    pub fn handing_on(self, words: WordOrder) -> MemorySystem {
+        MemorySystem { words, ..self }
     }
 
     /// In which order it hands the words of a line on.

@@ -21,6 +21,7 @@ mod halts;
 mod keys;
 mod masks;
 mod moving;
+mod moving_in_time;
 mod paused;
 #[cfg(feature = "planted-bugs")]
 mod planted;

@@ -4,7 +4,7 @@
 use super::{Checked, hold};
 use crate::execution::{Explained, Functional, Operation, run_now};
 use crate::layout::{Layout, Needs, with_records};
-use crate::moving::{LockingCache, MovingCounters, MovingLines, SmallCache};
+use crate::moving::{LockingCache, MovingCounters, MovingLines, Room, SmallCache};
 use crate::planted::Planted;
 use crate::record::{LEAF_LINES, Records, SLOTS, WalkDesign};
 use crate::scheme::Release;
@@ -331,7 +331,7 @@ impl LockingCache for Watched {
         self.0.was_read(line)
     }
 
-    fn reserve(&self, line: LineAddr) -> bool {
+    fn reserve(&self, line: LineAddr) -> Room {
         self.0.reserve(line)
     }
 

@@ -7,7 +7,7 @@ use crate::record::{HashCharge, LEAF_LINES, MerkleCacheDesign, Records, SLOTS, W
 use crate::verbs::{Fault, Plaintext};
 use crypto::Key;
 use machine::channel::Channel;
-use machine::dram::{DramConfig, Organisation, PagePolicy, Timing};
+use machine::dram::{BurstLength, DramConfig, Organisation, PagePolicy, Timing};
 use sim::Executor;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -32,7 +32,7 @@ impl Receiver for Nobody {
 }
 
 /// CryptoPage's memory (its Table 1): 80 cycles of a core at 1 GHz to the first word, and 5 for each further one.
-fn cryptopage_memory() -> DramConfig {
+pub(super) fn cryptopage_memory() -> DramConfig {
     let timing = Timing {
         cl: 14,
         cwl: 1,
@@ -59,7 +59,23 @@ fn cryptopage_memory() -> DramConfig {
         organisation: Organisation { ranks: 1, bank_groups: 1, banks_per_group: 16, rows: 1 << 16, lines_per_row: 128 },
         timing,
         page_policy: PagePolicy::OpenWithTimeout { idle_clocks: 1 },
+        bursts: BurstLength::Any,
         ..DramConfig::ddr4_3200()
+    }
+}
+
+/// CryptoPage's units (its section 3): AES takes 11 cycles in a pipeline, SHA-1 takes 80.
+pub(super) fn cryptopage_engines() -> Engines {
+    let engine = |latency_ns, interval_ns| Engine { units: 1, latency_ns, interval_ns };
+    Engines {
+        aes: engine(11.0, 1.0).into(),
+        tdes: None,
+        mac: engine(11.0, 1.0),
+        hash: engine(80.0, 80.0),
+        metadata_cache: engine(1.0, 1.0),
+        counter_tags: CounterTags::Hash,
+        counter_decode_ns: None,
+        candidates_ns: None,
     }
 }
 
@@ -72,23 +88,13 @@ struct Machine {
 
 impl Machine {
     fn of_chunks(chunks: u64, walks: WalkDesign) -> Machine {
-        let engine = |latency_ns, interval_ns| Engine { units: 1, latency_ns, interval_ns };
-        let engines = Engines {
-            aes: engine(11.0, 1.0).into(),
-            tdes: None,
-            mac: engine(11.0, 1.0),
-            hash: engine(80.0, 80.0),
-            metadata_cache: engine(1.0, 1.0),
-            counter_tags: CounterTags::Hash,
-            counter_decode_ns: None,
-            candidates_ns: None,
-        };
         let nothing_else = Needs { lines_per_counter_line: None, tags: None, tree: None };
         let layout = Layout::new(chunks * SLOTS as u64, nothing_else).unwrap();
         let layout = with_records(layout, SLOTS as u64, LEAF_LINES as u64);
         let executor = Executor::new();
         let channel = Channel::start(executor.clock(), cryptopage_memory());
-        let memory = TimedMemory::new(executor.clock(), channel, layout.shape(), &engines, false, Rc::new(Nobody));
+        let memory =
+            TimedMemory::new(executor.clock(), channel, layout.shape(), &cryptopage_engines(), false, Rc::new(Nobody));
         let records = Records::new(&layout, &Key([5; 16]), Random::new(9), walks, Planted::NONE);
         Machine { executor, memory: Rc::new(memory), records: Rc::new(records) }
     }

@@ -34,11 +34,18 @@ struct Epoch {
 pub(super) struct Counted {
     sum: MovingCounters,
     epochs: FxHashMap<u64, Epoch>,
+    /// By chunk.
+    permutations: FxHashMap<u64, u64>,
 }
 
 impl Counted {
     pub fn sum(&self) -> MovingCounters {
         self.sum
+    }
+
+    /// How often a chunk was permuted.
+    pub fn permutations_of(&self, chunk: u64) -> u64 {
+        self.permutations.get(&chunk).copied().unwrap_or(0)
     }
 
     fn epoch(&mut self, slot: Slot) -> (&mut Epoch, usize, &mut MovingCounters) {
@@ -74,6 +81,7 @@ impl Counted {
     /// A permutation of a chunk is over.
     pub fn permuted(&mut self, chunk: u64) {
         self.sum.permutations += 1;
+        *self.permutations.entry(chunk).or_default() += 1;
         let Some(Epoch { read, written }) = self.epochs.remove(&chunk) else { return };
         self.sum.incomplete += u64::from(read != [true; SLOTS] || written != [true; SLOTS]);
     }

@@ -10,14 +10,26 @@ use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use units::{Line, LineAddr};
 
+/// Whether a way is reserved for a line, or what has to come before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Room {
+    /// One is reserved.
+    Reserved,
+    /// This line enters the way that is reserved for it.
+    After(LineAddr),
+    /// This chunk is permuted.
+    Permute(u64),
+}
+
 /// The last-level cache, as far as lines are locked in it. Reserved ways count as locked.
 pub trait LockingCache {
     /// What it has of a line; that is a use of it.
     fn look_up(&self, line: LineAddr) -> Option<Line>;
     /// Whether it has a line that was read from memory since its chunk was permuted last.
     fn was_read(&self, line: LineAddr) -> bool;
-    /// Reserves a way for a line, for which an unlocked line may leave. Whether there is one.
-    fn reserve(&self, line: LineAddr) -> bool;
+    /// Reserves a way for a line that it does not have, for which an unlocked line may leave. Where all are locked, a chunk of them is
+    /// permuted; where all are reserved, or one is for this line, another line comes first.
+    fn reserve(&self, line: LineAddr) -> Room;
     /// Gives the way back that was reserved for a line.
     fn give_back(&self, line: LineAddr);
     /// A line that was read enters its reserved way.
@@ -149,20 +161,30 @@ impl LockingCache for SmallCache {
         matches!(self.inside.borrow_mut().find(line), Some(Way::Line { lock: Lock::Read, .. }))
     }
 
-    fn reserve(&self, line: LineAddr) -> bool {
+    fn reserve(&self, line: LineAddr) -> Room {
+        let blocked = || match self.chunk_to_permute(line) {
+            Some(chunk) => Room::Permute(chunk),
+            None => Room::After(self.inside.borrow_mut().set(line)[0].line()),
+        };
         let (mut inside, ways) = (self.inside.borrow_mut(), self.ways);
         let set = inside.set(line);
+        if set.iter().any(|way| way.line() == line) {
+            return Room::After(line);
+        }
         if set.len() == ways {
             let used = |way: &Way| match way {
                 Way::Line { lock: Lock::Unlocked, used, .. } => Some(*used),
                 _ => None,
             };
             let oldest = set.iter().enumerate().filter_map(|(place, way)| Some((used(way)?, place))).min();
-            let Some((_, place)) = oldest else { return false };
+            let Some((_, place)) = oldest else {
+                drop(inside);
+                return blocked();
+            };
             set.swap_remove(place);
         }
         set.push(Way::Reserved(line));
-        true
+        Room::Reserved
     }
 
     fn give_back(&self, line: LineAddr) {
@@ -238,19 +260,19 @@ mod tests {
     fn rule_5_the_chunk_with_most_locked_lines_is_permuted_and_of_two_the_one_used_least_recently() {
         let cache = SmallCache::new(4, 2);
         let enter = |line| {
-            assert!(cache.reserve(LineAddr(line)));
+            assert_eq!(cache.reserve(LineAddr(line)), Room::Reserved);
             cache.filled(LineAddr(line), &ZERO_LINE);
         };
         enter(0);
         enter(256);
-        assert!(!cache.reserve(LineAddr(512)), "both are locked");
+        assert_eq!(cache.reserve(LineAddr(512)), Room::Permute(0), "both are locked");
         assert_eq!((cache.unlocked_ways(LineAddr(512)), cache.chunk_to_permute(LineAddr(512))), (0, Some(0)));
         assert_eq!(cache.look_up(LineAddr(0)), Some(ZERO_LINE));
         assert_eq!(cache.chunk_to_permute(LineAddr(512)), Some(1), "line 0 was used since");
         enter(1);
         assert_eq!(cache.chunk_to_permute(LineAddr(512)), Some(0), "it has two lines");
         assert_eq!(cache.unlock(0).iter().map(|(line, _)| line.0).collect::<Vec<_>>(), [0, 1]);
-        assert!(cache.reserve(LineAddr(512)));
+        assert_eq!(cache.reserve(LineAddr(512)), Room::Reserved);
         assert_eq!(cache.look_up(LineAddr(0)), None, "it has left");
         assert_eq!(cache.chunk_to_permute(LineAddr(512)), Some(1), "a reserved way is no chunk's");
     }
@@ -259,18 +281,26 @@ mod tests {
     fn rule_4_a_locked_line_does_not_leave_and_one_that_is_stored_to_is_locked() {
         let cache = SmallCache::new(1, 2);
         for line in [0, 1] {
-            assert!(cache.reserve(LineAddr(line)));
+            assert_eq!(cache.reserve(LineAddr(line)), Room::Reserved);
             cache.filled(LineAddr(line), &ZERO_LINE);
         }
-        assert!(!cache.reserve(LineAddr(2)));
+        assert_eq!(cache.reserve(LineAddr(2)), Room::Permute(0));
         cache.unlock(0);
         assert!(!cache.was_read(LineAddr(1)) && cache.chunks_with_stores().is_empty());
         assert!(cache.stored(LineAddr(0), &[1; 64]));
         assert_eq!((cache.unlocked_ways(LineAddr(0)), cache.chunks_with_stores()), (1, vec![0]));
-        assert!(cache.reserve(LineAddr(2)), "line 1 leaves, though it was used later");
+        assert_eq!(cache.reserve(LineAddr(2)), Room::Reserved, "line 1 leaves, though it was used later");
         assert_eq!((cache.look_up(LineAddr(1)), cache.look_up(LineAddr(0))), (None, Some([1; 64])));
-        assert!(!cache.reserve(LineAddr(3)), "a reserved way is locked");
+        assert_eq!(cache.reserve(LineAddr(3)), Room::Permute(0), "a reserved way is locked");
+        assert_eq!(cache.reserve(LineAddr(2)), Room::After(LineAddr(2)));
         cache.give_back(LineAddr(2));
-        assert!(cache.reserve(LineAddr(3)));
+        assert_eq!(cache.reserve(LineAddr(3)), Room::Reserved);
+    }
+
+    #[test]
+    fn where_all_ways_are_reserved_a_line_waits_for_one_of_them() {
+        let cache = SmallCache::new(1, 2);
+        assert_eq!([0, 1].map(|line| cache.reserve(LineAddr(line))), [Room::Reserved; 2]);
+        assert_eq!(cache.reserve(LineAddr(2)), Room::After(LineAddr(0)));
     }
 }

@@ -23,7 +23,7 @@ mod locks;
 mod permutation;
 
 pub use counted::MovingCounters;
-pub use locks::{LockingCache, SmallCache};
+pub use locks::{LockingCache, Room, SmallCache};
 
 use crate::planted::{ChunkBug, Planted};
 use crate::record::{Record, Records};
@@ -90,9 +90,6 @@ impl MovingLines {
 
     /// Reads a line: from the cache, or from memory into the cache.
     pub async fn read<V: Verbs>(&self, verbs: &V, line: LineAddr) {
-        if let Some(text) = self.cache.look_up(line) {
-            return verbs.release(line, Plaintext { bytes: text, verified: true }, Exit::Controller);
-        }
         let outcome = self.bring(verbs, line).await;
         self.finish(verbs, outcome);
     }
@@ -106,7 +103,7 @@ impl MovingLines {
     /// Permutes every chunk of which memory lacks a store.
     pub async fn flush<V: Verbs>(&self, verbs: &V) {
         for chunk in self.cache.chunks_with_stores() {
-            let outcome = self.permute(verbs, chunk).await;
+            let outcome = self.permute(verbs, chunk, None).await;
             self.finish(verbs, outcome);
         }
     }
@@ -128,16 +125,30 @@ impl MovingLines {
     }
 
     async fn store<V: Verbs>(&self, verbs: &V, line: LineAddr, text: &Line) -> Result<(), Fault> {
-        if self.cache.stored(line, text) {
-            return Ok(());
+        loop {
+            if self.cache.stored(line, text) {
+                return Ok(());
+            }
+            if self.has_reserved(verbs, line).await? {
+                break;
+            }
         }
-        self.make_room(verbs, line).await?;
         self.cache.enter_stored(line, text);
         self.permute_ahead(verbs, line).await
     }
 
     async fn bring<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<(), Fault> {
-        self.make_room(verbs, line).await?;
+        loop {
+            if let Some(text) = self.cache.look_up(line) {
+                verbs.release(line, Plaintext { bytes: text, verified: true }, Exit::Controller);
+                return Ok(());
+            }
+            if self.has_reserved(verbs, line).await? {
+                break;
+            }
+        }
+        // Who waits for its way waits for this.
+        let coming = verbs.lock(LockName::Line(line), Mode::Exclusive).await;
         match self.fetch(verbs, line).await {
             Ok(text) => self.cache.filled(line, &text),
             Err(fault) => {
@@ -145,7 +156,18 @@ impl MovingLines {
                 return Err(fault);
             }
         }
+        drop(coming);
         self.permute_ahead(verbs, line).await
+    }
+
+    /// Reserves a way for a line, or does what has to come before.
+    async fn has_reserved<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<bool, Fault> {
+        match self.cache.reserve(line) {
+            Room::Reserved => return Ok(true),
+            Room::After(other) => drop(verbs.lock(LockName::Line(other), Mode::Exclusive).await),
+            Room::Permute(chunk) => self.permute_again(verbs, chunk).await?,
+        }
+        Ok(false)
     }
 
     /// Brings a line from its slot, and releases it.
@@ -174,24 +196,21 @@ impl MovingLines {
         Ok(text)
     }
 
-    /// Reserves a way for a line, for which a chunk may have to be permuted.
-    async fn make_room<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<(), Fault> {
-        while !self.cache.reserve(line) {
-            let chunk = self.cache.chunk_to_permute(line).ok_or(Fault::Halted(line))?;
-            self.permute(verbs, chunk).await?;
-        }
-        Ok(())
-    }
-
     /// Permutes a chunk before a line of the same set needs the last way.
     async fn permute_ahead<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<(), Fault> {
         if self.cache.unlocked_ways(line) > 1 {
             return Ok(());
         }
         match self.cache.chunk_to_permute(line) {
-            Some(chunk) => self.permute(verbs, chunk).await,
+            Some(chunk) => self.permute_again(verbs, chunk).await,
             None => Ok(()),
         }
+    }
+
+    /// Permutes a chunk, unless another access has done so when its turn has come.
+    async fn permute_again<V: Verbs>(&self, verbs: &V, chunk: u64) -> Result<(), Fault> {
+        let before = self.counted.borrow().permutations_of(chunk);
+        self.permute(verbs, chunk, Some(before)).await
     }
 
     /// The record of a chunk, from the chip or by a walk.

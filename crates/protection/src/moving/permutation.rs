@@ -45,13 +45,26 @@ fn by_slot(chunk: u64, record: &Record) -> Vec<DataSlot> {
 }
 
 impl MovingLines {
-    /// Permutes a chunk.
-    pub(super) async fn permute<V: Verbs>(&self, verbs: &V, chunk: u64) -> Result<(), Fault> {
-        verbs.renewing(self.permute_with_permit(verbs, chunk)).await
+    /// Permutes a chunk; if so many permutations of it are told, only while there were no more.
+    pub(super) async fn permute<V: Verbs>(
+        &self,
+        verbs: &V,
+        chunk: u64,
+        unless_after: Option<u64>,
+    ) -> Result<(), Fault> {
+        verbs.renewing(self.permute_with_permit(verbs, chunk, unless_after)).await
     }
 
-    async fn permute_with_permit<V: Verbs>(&self, verbs: &V, chunk: u64) -> Result<(), Fault> {
+    async fn permute_with_permit<V: Verbs>(
+        &self,
+        verbs: &V,
+        chunk: u64,
+        unless_after: Option<u64>,
+    ) -> Result<(), Fault> {
         let _alone = verbs.lock(LockName::Group(chunk), Mode::Exclusive).await;
+        if unless_after.is_some_and(|before| self.counted.borrow().permutations_of(chunk) != before) {
+            return Ok(());
+        }
         let first = LineAddr(chunk * SLOTS as u64);
         self.refuse_if_halted(first)?;
         let before = self.record(verbs, chunk).await?;

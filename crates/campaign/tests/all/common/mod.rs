@@ -9,7 +9,7 @@ pub mod swept;
 use casemate_campaign::victim::with_tiny_caches;
 use machine::channel::Channel;
 use machine::dram::DramConfig;
-use machine::memory::MemorySystem;
+use machine::memory::{MemorySystem, WordOrder};
 use proptest::prelude::ProptestConfig;
 use protection::design::Parts;
 use protection::execution::{CipherEngine, CounterTags, Engine, Engines, OverflowLimits, Receiver, TimedMemory};
@@ -64,7 +64,7 @@ impl<R: Receiver + 'static> Machine<R> {
 
     /// The same with engines of its own.
     pub fn in_beats_with(engines: &Engines, scheme: Scheme, receiver: R) -> Machine<R> {
-        Machine::built(engines, scheme, receiver, MemorySystem::word_by_word)
+        Machine::built(engines, scheme, receiver, |memory| memory.handing_on(WordOrder::CriticalFirst))
     }
 
     /// The same, with so much re-encryption at once.

@@ -1,0 +1,171 @@
+//! Lines that move on the clock: that accesses which block each other end, and that every way to run leaves the same memory.
+
+use super::record_walks::{cryptopage_engines, cryptopage_memory};
+use crate::execution::{AtOnce, Functional, Receiver, Timed, TimedMemory, run_now};
+use crate::layout::{Layout, Needs, with_records};
+use crate::mac::{Place, Places};
+use crate::media::Media;
+use crate::moving::{MovingLines, SmallCache};
+use crate::planted::Planted;
+use crate::record::{LEAF_LINES, Records, SLOTS, WalkDesign};
+use crate::scheme::Release;
+use crate::slot::Slot;
+use crate::verbs::{Fault, Plaintext, Verbs};
+use crypto::{CHUNK_LINE_BYTES, Key};
+use machine::channel::Channel;
+use machine::memory::{MemorySystem, WordOrder};
+use sim::Executor;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use units::random::Random;
+use units::{Duration, Line, LineAddr, LineLength, ZERO_LINE};
+
+const CHUNKS: u64 = 4;
+const LINES: u64 = CHUNKS * SLOTS as u64;
+/// What functional machines draw their first content from.
+const SEED: u64 = 5;
+
+fn text(random: &mut Random) -> Line {
+    let mut line = random.line();
+    line[CHUNK_LINE_BYTES..].fill(0);
+    line
+}
+
+/// What comes out, by line.
+#[derive(Default)]
+struct Seen {
+    released: RefCell<BTreeMap<LineAddr, Line>>,
+    refused: Cell<Option<Fault>>,
+}
+
+impl Receiver for Seen {
+    fn released(&self, line: LineAddr, plaintext: &Plaintext) {
+        self.released.borrow_mut().insert(line, plaintext.bytes);
+    }
+
+    fn fault(&self, fault: Fault) {
+        self.refused.set(Some(fault));
+    }
+
+    fn start_up_content(&self, line: LineAddr) -> Line {
+        Functional::booting(1, SEED).start_up_content(line).unwrap_or(ZERO_LINE)
+    }
+}
+
+fn layout() -> Layout {
+    let tags = Some(Places::of(128, Place::Beside, 1));
+    let needs = Needs { lines_per_counter_line: None, tags, tree: None };
+    let data = crate::layout::DataLines { count: LINES, length: LineLength::HALF };
+    with_records(Layout::new(data, needs).unwrap(), SLOTS as u64, LEAF_LINES as u64)
+}
+
+fn lines(layout: &Layout, cache: SmallCache, release: Release) -> MovingLines {
+    let records = Records::new(layout, &Key([1; 16]), Random::new(9), WalkDesign::default(), Planted::NONE);
+    MovingLines::new(records, (&Key([2; 16]), &Key([3; 16])), (Rc::new(cache), 3), release, Planted::NONE)
+}
+
+/// A machine of CryptoPage's, on a clock.
+struct Machine {
+    executor: Executor,
+    memory: Rc<TimedMemory>,
+    seen: Rc<Seen>,
+    lines: Rc<MovingLines>,
+}
+
+impl Machine {
+    fn new(cache: SmallCache, release: Release) -> Machine {
+        let (executor, layout, seen) = (Executor::new(), layout(), Rc::new(Seen::default()));
+        let channels: MemorySystem = Channel::start(executor.clock(), cryptopage_memory()).into();
+        let channels = channels.handing_on(WordOrder::FromFirst);
+        let memory =
+            TimedMemory::new(executor.clock(), channels, layout.shape(), &cryptopage_engines(), true, seen.clone());
+        memory.expect_power_loss();
+        let (memory, lines) = (Rc::new(memory), Rc::new(lines(&layout, cache, release)));
+        lines.boot(&AtOnce::new(&memory), CHUNKS);
+        Machine { executor, memory, seen, lines }
+    }
+}
+
+/// As many readers as CryptoPage's load and store queue lets be under way, over sets in which chunks block each other.
+#[test]
+fn accesses_to_full_sets_always_end_and_read_what_their_own_task_stored_last() {
+    const TASKS: u64 = 64;
+    for (sets, ways, release) in
+        [(16, 2, Release::Verified), (4, 8, Release::Speculative), (64, 3, Release::Speculative)]
+    {
+        let Machine { mut executor, memory, seen, lines } = Machine::new(SmallCache::new(sets, ways), release);
+        let (left, wrong) = (Rc::new(Cell::new(TASKS)), Rc::new(RefCell::new(Vec::new())));
+        for task in 0..TASKS {
+            let (memory, seen, lines) = (memory.clone(), seen.clone(), lines.clone());
+            let (left, wrong, clock) = (left.clone(), wrong.clone(), executor.clock().clone());
+            executor.clock().spawn(async move {
+                let (mut random, mut stored) = (Random::new(task), BTreeMap::new());
+                for _ in 0..12 {
+                    let own = LineAddr(random.below(LINES / TASKS) * TASKS + task);
+                    clock.sleep(Duration::from_ns(random.below(50))).await;
+                    match random.below(3) {
+                        0 => {
+                            let line = text(&mut random);
+                            lines.write(&Timed::new(&memory), own, &line).await;
+                            stored.insert(own, line);
+                        }
+                        1 => lines.read(&Timed::new(&memory), LineAddr(random.below(LINES))).await,
+                        _ => {
+                            lines.read(&Timed::new(&memory), own).await;
+                            let found = seen.released.borrow().get(&own).copied();
+                            if stored.get(&own).is_some_and(|stored| found != Some(*stored)) {
+                                wrong.borrow_mut().push(own);
+                            }
+                        }
+                    }
+                }
+                left.set(left.get() - 1);
+            });
+        }
+        assert!(executor.run_until(|| left.get() == 0), "{} tasks wait for ever", left.get());
+        assert_eq!((seen.refused.get(), wrong.take()), (None, Vec::new()));
+        let counted = lines.counted();
+        assert!(counted.permutations > 30, "{counted:?}");
+        assert_eq!((counted.twice, counted.incomplete), (0, 0), "{counted:?}");
+        assert_eq!(memory.ledger().and_then(|ledger| ledger.reuse()), None);
+    }
+}
+
+/// The same accesses, one after the other.
+async fn accesses<V: Verbs>(lines: &MovingLines, verbs: &V) {
+    let mut random = Random::new(8);
+    for _ in 0..300 {
+        let line = LineAddr(random.below(LINES));
+        match random.below(3) {
+            0 => lines.write(verbs, line, &text(&mut random)).await,
+            _ => lines.read(verbs, line).await,
+        }
+    }
+    lines.flush(verbs).await;
+}
+
+#[test]
+fn all_ways_to_run_leave_the_same_memory() {
+    let content = |media: &Media| (0..layout().total_lines()).map(|slot| media.read(Slot(slot))).collect::<Vec<_>>();
+    let cache = || SmallCache::new(32, 3);
+    let functional = Functional::booting(layout().total_lines(), SEED);
+    let without_time = lines(&layout(), cache(), Release::Verified);
+    without_time.boot(&functional, CHUNKS);
+    run_now(accesses(&without_time, &functional));
+    let expected = content(&functional.media.borrow());
+
+    let at_once = Machine::new(cache(), Release::Verified);
+    run_now(accesses(&at_once.lines, &AtOnce::new(&at_once.memory)));
+    assert!(content(&at_once.memory.after_power_loss().0) == expected, "at once");
+
+    let Machine { mut executor, memory, lines, seen } = Machine::new(cache(), Release::Speculative);
+    let (over, ended) = (Rc::new(Cell::new(false)), memory.clone());
+    let ends = over.clone();
+    executor.clock().spawn(async move {
+        accesses(&lines, &Timed::new(&ended)).await;
+        ends.set(true);
+    });
+    assert!(executor.run_until(|| over.get()) && seen.refused.get().is_none());
+    assert!(content(&memory.after_power_loss().0) == expected, "on the clock");
+}
