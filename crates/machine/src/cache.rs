@@ -191,6 +191,30 @@ impl TagArray {
         (Slot(index as u32), (evicted.key != EMPTY).then_some(evicted))
     }
 
+    /// The ways in which `key` can be: empty ones first, then those used least recently.
+    pub fn by_age(&self, key: u64) -> Vec<Slot> {
+        let base = self.set(key) * self.ways;
+        let mut ways: Vec<usize> = (base..base + self.ways).collect();
+        ways.sort_by_key(|way| self.stamps[*way]);
+        ways.into_iter().map(|way| Slot(way as u32)).collect()
+    }
+
+    /// The key of an entry, unless it is empty.
+    pub fn key(&self, slot: Slot) -> Option<u64> {
+        Some(self.tags[slot.index()]).filter(|tag| *tag != EMPTY)
+    }
+
+    /// As [`TagArray::insert_as`], in the place of that entry.
+    pub fn replace(&mut self, slot: Slot, key: u64, state: State) {
+        debug_assert!(
+            self.set(key) * self.ways <= slot.index() && self.probe(key).is_none(),
+            "key {key:#x} cannot enter"
+        );
+        (self.tags[slot.index()], self.states[slot.index()]) = (key, state);
+        self.marked.insert(slot.index() / RUN);
+        self.touch(self.set(key), slot.index());
+    }
+
     /// Notes that the entry was written to.
     #[inline]
     pub fn mark_dirty(&mut self, slot: Slot) {

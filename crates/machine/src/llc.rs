@@ -7,7 +7,12 @@
 //! section IV-F, "Inclusive Cache Hierarchy": `encrypted_&_unverified_in_LLC`) and cannot answer with it, until a copy comes
 //! down from an L2. Hardware has a bit for each line. Here it is a set: at most what L2s hold is marked.
 
+mod locks;
+
+pub use locks::{LockedLines, Way};
+
 use crate::cache::{Replacement, TagArray};
+use locks::Locks;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 use units::LineAddr;
@@ -42,6 +47,8 @@ pub struct Llc {
     inclusion: Inclusion,
     /// Lines that are there encrypted and unverified.
     unverified: FxHashSet<LineAddr>,
+    /// Which lines are locked, where any ever is.
+    locks: Option<Locks>,
 }
 
 impl Llc {
@@ -51,7 +58,7 @@ impl Llc {
     /// If `sets` is not a power of two, or `ways` is zero or above 65535.
     pub fn new(sets: usize, ways: usize, replacement: Replacement, inclusion: Inclusion) -> Llc {
         let tags = TagArray::with_replacement(sets, ways, replacement);
-        Llc { tags, inclusion, unverified: FxHashSet::default() }
+        Llc { tags, inclusion, unverified: FxHashSet::default(), locks: None }
     }
 
     /// How it stands to the private caches.
@@ -66,12 +73,14 @@ impl Llc {
 
     /// Whether a line is there; that is a use of it.
     pub fn look_up(&mut self, line: LineAddr) -> bool {
-        self.tags.lookup(line.0).is_some()
+        let found = self.tags.lookup(line.0);
+        found.is_some_and(|slot| self.locks.as_ref().is_none_or(|locks| !locks.is_reserved(slot)))
     }
 
     /// Whether a line is there; that is no use of it.
     pub fn holds(&self, line: LineAddr) -> bool {
-        self.tags.probe(line.0).is_some()
+        let found = self.tags.probe(line.0);
+        found.is_some_and(|slot| self.locks.as_ref().is_none_or(|locks| !locks.is_reserved(slot)))
     }
 
     /// Whether a line is there encrypted and unverified, so that an L2 has to supply it.
@@ -100,14 +109,17 @@ impl Llc {
     /// line, unless it is a clean copy for one that was marked: that only makes it as it would be had the controller
     /// decrypted it.
     pub fn taken_back(&mut self, line: LineAddr, dirty: bool) -> Option<Displaced> {
-        if !dirty && self.unmark(line) {
+        if !dirty && self.unmark(line) || dirty && self.locks.is_some() && self.locked_lines().store(line) {
             return None;
         }
         self.enter(line, dirty)
     }
 
-    /// Drops a line, if it is there.
+    /// Drops a line, if it is there and not locked.
     pub fn invalidate(&mut self, line: LineAddr) {
+        if self.is_locked(line) {
+            return;
+        }
         self.unmark(line);
         self.tags.invalidate(line.0);
     }

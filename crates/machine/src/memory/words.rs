@@ -77,8 +77,8 @@ impl WordOrder {
         }
     }
 
-    /// Whether the core gets words before the rest of their line.
-    pub fn lets_words_go_first(self) -> bool {
-        self == WordOrder::CriticalFirst
+    /// Whether the core gets no word before the rest of its line, though a checker may be done with it.
+    pub fn keeps_lines_whole(self) -> bool {
+        self == WordOrder::FromFirst
     }
 }

@@ -47,7 +47,7 @@ impl Moving {
     }
 
     fn new(planted: Planted) -> Moving {
-        Moving::behind(Rc::new(SmallCache::new(64, 2).with_planted(planted)), Release::Verified, planted)
+        Moving::behind(Rc::new(SmallCache::new(64, 2)), Release::Verified, planted)
     }
 
     fn read(&self, line: u64) -> Result<Line, Fault> {
@@ -117,7 +117,7 @@ impl Moving {
 pub fn check(planted: Planted) -> Checked {
     crossed(planted)?;
     for release in [Release::Verified, Release::Speculative] {
-        let memory = Moving::behind(Rc::new(SmallCache::new(64, 3).with_planted(planted)), release, planted);
+        let memory = Moving::behind(Rc::new(SmallCache::new(64, 3)), release, planted);
         read_right(&memory)?;
     }
     stored_again(planted)?;

@@ -190,7 +190,7 @@ impl LockVerbs for Timed {
 
 impl ExitVerbs for Timed {
     fn release_first(&self, line: LineAddr, plaintext: Plaintext, words: Words) {
-        if !self.memory.channels.memory().words().lets_words_go_first() {
+        if self.memory.channels.memory().words().keeps_lines_whole() {
             return;
         }
         self.count_read(line, false);

@@ -1,0 +1,295 @@
+//! Lines that the last-level cache locks until their chunk is permuted (HIDE: Zhuang, Zhang and Pande, ASPLOS 2004; CryptoPage: Duc and
+//! Keryell, ACSAC 2006, section 2.2).
+//!
+//! A line is locked when it comes from memory, and when it is stored to. A locked line does not leave; a line that is not locked is as
+//! memory has it, unless a cache above has stored to it: then it is locked when it should leave. A way is reserved for a line before
+//! memory is asked for it, and counts as locked.
+
+use super::Llc;
+use crate::cache::{Slot, State, TagArray};
+use rustc_hash::FxHashMap;
+use units::LineAddr;
+
+/// How a way stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Lock {
+    Unlocked,
+    /// For a line that is on its way.
+    Reserved,
+    /// Stored to, and not read since its chunk was permuted.
+    Stored,
+    /// Read since then.
+    Read,
+}
+
+/// What came of asking for a way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Way {
+    /// It is reserved, in place of this line, if one had to leave.
+    Reserved(Option<LineAddr>),
+    /// One is reserved for the line already.
+    Coming,
+    /// All are locked.
+    Full,
+}
+
+/// The locks of a last-level cache.
+#[derive(Clone, Debug)]
+pub(super) struct Locks {
+    lines_per_chunk: u64,
+    ways: Box<[Lock]>,
+    /// Locked lines of each chunk.
+    locked: FxHashMap<u64, u32>,
+}
+
+impl Locks {
+    fn of(&self, slot: Slot) -> Lock {
+        self.ways[slot.index()]
+    }
+
+    /// Whether a way has no line yet.
+    pub fn is_reserved(&self, slot: Slot) -> bool {
+        self.of(slot) == Lock::Reserved
+    }
+
+    fn chunk(&self, line: u64) -> u64 {
+        line / self.lines_per_chunk
+    }
+
+    fn lock(&mut self, slot: Slot, line: u64, lock: Lock) {
+        let before = std::mem::replace(&mut self.ways[slot.index()], lock);
+        if matches!(before, Lock::Unlocked | Lock::Reserved) {
+            *self.locked.entry(self.chunk(line)).or_default() += 1;
+        }
+    }
+}
+
+impl Llc {
+    /// The same, which locks lines of chunks of so many lines.
+    #[must_use]
+    pub fn locking(self, lines_per_chunk: u64) -> Llc {
+        let ways = vec![Lock::Unlocked; self.tags.slots()].into();
+        Llc { locks: Some(Locks { lines_per_chunk, ways, locked: FxHashMap::default() }), ..self }
+    }
+
+    /// Its lines as far as they are locked.
+    ///
+    /// # Panics
+    /// If it locks none.
+    pub fn locked_lines(&mut self) -> LockedLines<'_> {
+        let Some(locks) = &mut self.locks else { panic!("this last-level cache locks no lines") };
+        LockedLines { tags: &mut self.tags, locks }
+    }
+
+    /// Whether a line may not leave, or is on its way.
+    pub(super) fn is_locked(&self, line: LineAddr) -> bool {
+        let locks = self.locks.as_ref().zip(self.tags.probe(line.0));
+        locks.is_some_and(|(locks, slot)| locks.of(slot) != Lock::Unlocked)
+    }
+}
+
+/// The lines of a last-level cache, to be locked and unlocked.
+pub struct LockedLines<'a> {
+    tags: &'a mut TagArray,
+    locks: &'a mut Locks,
+}
+
+impl LockedLines<'_> {
+    /// Reserves a way for a line that is not there. Of the lines that are not locked, that used least recently leaves; one that caches
+    /// above have stored to, as `recall` says, is locked instead.
+    pub fn reserve(&mut self, line: LineAddr, mut recall: impl FnMut(LineAddr) -> bool) -> Way {
+        if self.tags.probe(line.0).is_some() {
+            return Way::Coming;
+        }
+        for slot in self.tags.by_age(line.0) {
+            let leaving = self.tags.key(slot).map(LineAddr);
+            match leaving {
+                Some(_) if self.locks.of(slot) != Lock::Unlocked => continue,
+                Some(leaving) if recall(leaving) => {
+                    self.tags.mark_dirty(slot);
+                    self.locks.lock(slot, leaving.0, Lock::Stored);
+                }
+                leaving => {
+                    self.tags.replace(slot, line.0, State::Exclusive);
+                    self.locks.ways[slot.index()] = Lock::Reserved;
+                    return Way::Reserved(leaving);
+                }
+            }
+        }
+        Way::Full
+    }
+
+    /// Gives the way back that was reserved for a line.
+    pub fn give_back(&mut self, line: LineAddr) {
+        if let Some(slot) = self.tags.probe(line.0).filter(|slot| self.locks.is_reserved(*slot)) {
+            self.locks.ways[slot.index()] = Lock::Unlocked;
+            self.tags.invalidate(line.0);
+        }
+    }
+
+    /// A line enters its reserved way: as memory has it, or as it is stored.
+    ///
+    /// # Panics
+    /// If none is reserved.
+    pub fn enter(&mut self, line: LineAddr, is_stored: bool) {
+        let slot = self.tags.lookup(line.0).filter(|slot| self.locks.is_reserved(*slot));
+        let Some(slot) = slot else { panic!("no way is reserved for line {line}") };
+        if is_stored {
+            self.tags.mark_dirty(slot);
+        }
+        self.locks.lock(slot, line.0, if is_stored { Lock::Stored } else { Lock::Read });
+    }
+
+    /// A line is stored to, which locks it; whether it is there.
+    pub fn store(&mut self, line: LineAddr) -> bool {
+        let Some(slot) = self.tags.lookup(line.0).filter(|slot| !self.locks.is_reserved(*slot)) else { return false };
+        self.tags.mark_dirty(slot);
+        if self.locks.of(slot) == Lock::Unlocked {
+            self.locks.lock(slot, line.0, Lock::Stored);
+        }
+        true
+    }
+
+    /// Whether a line is there that was read since its chunk was permuted last.
+    pub fn was_read(&self, line: LineAddr) -> bool {
+        self.tags.probe(line.0).is_some_and(|slot| self.locks.of(slot) == Lock::Read)
+    }
+
+    /// Ways of a line's set that are not locked.
+    pub fn unlocked_ways(&self, line: LineAddr) -> usize {
+        self.tags.by_age(line.0).into_iter().filter(|slot| self.locks.of(*slot) == Lock::Unlocked).count()
+    }
+
+    /// The chunk of the locked lines in a line's set that has most of them in the whole cache, then of that used least recently.
+    pub fn chunk_with_most(&self, line: LineAddr) -> Option<u64> {
+        let is_locked = |slot: &Slot| matches!(self.locks.of(*slot), Lock::Stored | Lock::Read);
+        let locked = self.tags.by_age(line.0).into_iter().filter(is_locked).filter_map(|slot| self.tags.key(slot));
+        let chunks: Vec<u64> = locked.map(|held| self.locks.chunk(held)).collect();
+        // The last of several maxima wins, and that used least recently comes first.
+        chunks.into_iter().rev().max_by_key(|chunk| self.locks.locked.get(chunk).copied().unwrap_or(0))
+    }
+
+    /// A line of the set of this one that a way is reserved for, if there is one.
+    pub fn coming(&self, line: LineAddr) -> Option<LineAddr> {
+        let reserved = self.tags.by_age(line.0).into_iter().find(|slot| self.locks.is_reserved(*slot))?;
+        self.tags.key(reserved).map(LineAddr)
+    }
+
+    /// Unlocks all lines of a chunk, which memory is about to get: those that are there, in order.
+    pub fn unlock(&mut self, chunk: u64) -> Vec<LineAddr> {
+        self.locks.locked.remove(&chunk);
+        let per_chunk = self.locks.lines_per_chunk;
+        let held = (chunk * per_chunk..(chunk + 1) * per_chunk).filter_map(|line| Some((line, self.tags.probe(line)?)));
+        let held: Vec<(u64, Slot)> = held.filter(|(_, slot)| !self.locks.is_reserved(*slot)).collect();
+        for (_, slot) in &held {
+            self.tags.clean(*slot);
+            self.locks.ways[slot.index()] = Lock::Unlocked;
+        }
+        held.into_iter().map(|(line, _)| LineAddr(line)).collect()
+    }
+
+    /// Chunks with a line that memory lacks, in order.
+    pub fn chunks_with_stores(&self) -> Vec<u64> {
+        let mut chunks: Vec<u64> = self.tags.dirty_keys().map(|line| self.locks.chunk(line)).collect();
+        chunks.sort_unstable();
+        chunks.dedup();
+        chunks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cache::Replacement;
+    use crate::llc::Inclusion;
+
+    const CHUNK: u64 = 256;
+
+    fn of_one_set(ways: usize) -> Llc {
+        Llc::new(1, ways, Replacement::Lru, Inclusion::Inclusive).locking(CHUNK)
+    }
+
+    fn nowhere_dirty(_: LineAddr) -> bool {
+        false
+    }
+
+    fn fill(llc: &mut Llc, line: u64) -> Way {
+        let way = llc.locked_lines().reserve(LineAddr(line), nowhere_dirty);
+        if way != Way::Full {
+            llc.locked_lines().enter(LineAddr(line), false);
+        }
+        way
+    }
+
+    #[test]
+    fn a_locked_line_leaves_when_its_chunk_was_unlocked_and_not_before() {
+        let mut llc = of_one_set(2);
+        assert_eq!([0, 1].map(|line| fill(&mut llc, line)), [Way::Reserved(None); 2]);
+        assert_eq!((fill(&mut llc, 300), llc.locked_lines().unlocked_ways(LineAddr(300))), (Way::Full, 0));
+        assert_eq!(llc.locked_lines().unlock(0), [LineAddr(0), LineAddr(1)]);
+        assert!(!llc.locked_lines().was_read(LineAddr(0)));
+        assert_eq!(fill(&mut llc, 300), Way::Reserved(Some(LineAddr(0))));
+        assert!(llc.locked_lines().was_read(LineAddr(300)) && !llc.look_up(LineAddr(0)));
+    }
+
+    #[test]
+    fn a_store_locks_and_what_is_dirty_above_is_locked_when_it_should_leave() {
+        let mut llc = of_one_set(3);
+        for line in 0..3 {
+            fill(&mut llc, line);
+        }
+        llc.locked_lines().unlock(0);
+        assert!(llc.locked_lines().store(LineAddr(0)) && !llc.locked_lines().store(LineAddr(9)));
+        assert_eq!(llc.locked_lines().chunks_with_stores(), [0]);
+        let dirty_above = |line: LineAddr| line == LineAddr(1);
+        assert_eq!(llc.locked_lines().reserve(LineAddr(600), dirty_above), Way::Reserved(Some(LineAddr(2))));
+        assert_eq!(llc.locked_lines().unlocked_ways(LineAddr(0)), 0, "0 and 1 were stored to, and one is reserved");
+        assert_eq!(llc.locked_lines().unlock(0), [LineAddr(0), LineAddr(1)]);
+        assert!(llc.locked_lines().chunks_with_stores().is_empty());
+    }
+
+    #[test]
+    fn a_line_that_comes_down_dirty_is_locked_and_a_locked_one_is_not_dropped() {
+        let mut llc = of_one_set(2);
+        fill(&mut llc, 4);
+        llc.locked_lines().unlock(0);
+        assert_eq!(llc.taken_back(LineAddr(4), true), None);
+        assert_eq!(llc.locked_lines().unlocked_ways(LineAddr(4)), 1);
+        llc.invalidate(LineAddr(4));
+        assert!(llc.holds(LineAddr(4)));
+        llc.locked_lines().unlock(0);
+        llc.invalidate(LineAddr(4));
+        assert!(!llc.holds(LineAddr(4)));
+    }
+
+    #[test]
+    fn a_reserved_way_is_no_line_until_it_comes_and_no_chunks() {
+        let mut llc = of_one_set(2);
+        assert_eq!(llc.locked_lines().reserve(LineAddr(5), nowhere_dirty), Way::Reserved(None));
+        assert_eq!(llc.locked_lines().reserve(LineAddr(5), nowhere_dirty), Way::Coming);
+        assert!(!llc.look_up(LineAddr(5)) && !llc.holds(LineAddr(5)) && !llc.locked_lines().store(LineAddr(5)));
+        assert_eq!(llc.locked_lines().reserve(LineAddr(700), nowhere_dirty), Way::Reserved(None));
+        assert_eq!(llc.locked_lines().reserve(LineAddr(900), nowhere_dirty), Way::Full);
+        assert_eq!(
+            (llc.locked_lines().chunk_with_most(LineAddr(900)), llc.locked_lines().coming(LineAddr(900))),
+            (None, Some(LineAddr(5)))
+        );
+        llc.locked_lines().give_back(LineAddr(5));
+        assert_eq!(llc.locked_lines().reserve(LineAddr(900), nowhere_dirty), Way::Reserved(None));
+        llc.locked_lines().enter(LineAddr(900), true);
+        assert_eq!((llc.look_up(LineAddr(900)), llc.locked_lines().chunks_with_stores()), (true, vec![3]));
+    }
+
+    #[test]
+    fn rule_5_the_chunk_with_most_locked_lines_comes_first_then_that_used_least_recently() {
+        let mut llc = Llc::new(4, 2, Replacement::Lru, Inclusion::Inclusive).locking(CHUNK);
+        for line in [0, 256] {
+            fill(&mut llc, line);
+        }
+        assert_eq!(llc.locked_lines().chunk_with_most(LineAddr(512)), Some(0));
+        assert!(llc.look_up(LineAddr(0)));
+        assert_eq!(llc.locked_lines().chunk_with_most(LineAddr(512)), Some(1), "line 0 was used since");
+        fill(&mut llc, 1);
+        assert_eq!(llc.locked_lines().chunk_with_most(LineAddr(512)), Some(0), "it has two lines");
+    }
+}
