@@ -3,6 +3,7 @@
 
 use casemate_runner::explain::{Explanation, Lines, Of, OnChip, Row, Scenario, explain};
 use catalogue::{Design, Machine};
+use machine::memory::WordOrder;
 use protection::design::{CipherChoice, MacChoice, MacDesign, Over};
 use protection::execution::CipherEngine;
 use sim::span::Verb;
@@ -181,6 +182,23 @@ fn the_mask_of_a_tag_goes_through_aes_and_no_block_of_triple_des_waits_for_it() 
     let write = explain(&machine, &masked, Scenario { of: Of::Write, ..scenario }, ONE_LINE).unwrap();
     assert_eq!(last(&write, Verb::Encrypt), (LOOK_UP + 96 + 96) * 1_000_000);
     assert!(last(&write, Verb::Pad) > last(&write, Verb::Encrypt));
+}
+
+#[test]
+fn a_chunk_that_is_checked_goes_first_unless_lines_stay_whole() {
+    let mut machine = catalogue::machine("simplescalar-2005").unwrap();
+    let tdes = machine.engines.tdes.as_mut().unwrap();
+    (tdes.units, tdes.interval_ns) = (1, 12.0);
+    let chunks = design(CipherChoice::TdesOcbChunks, Some(Over::Ciphertext));
+    let scenario = Scenario { on_chip: OnChip::All, row: Row::Hit, ..Scenario::default() };
+    let mut read = |words| {
+        machine.memory.critical_word_first = words;
+        steps(&explain(&machine, &chunks, scenario, ONE_LINE).unwrap())
+    };
+    let (first, whole) = read(WordOrder::Whole);
+    assert!(first < whole, "its unit opens one chunk after the other: {first} and {whole}");
+    let (first, whole) = read(WordOrder::FromFirst);
+    assert_eq!(first, whole);
 }
 
 #[test]
