@@ -211,6 +211,15 @@ fn an_impossible_memory_is_refused() {
 }
 
 #[test]
+fn what_is_no_order_of_words_is_refused_with_its_line_and_what_is_one() {
+    for value in ["'last'", "3"] {
+        let refused = refusal(&changed("memory.critical_word_first", value));
+        assert!(refused.starts_with("mine.toml:") && refused.contains("memory.critical_word_first"), "{refused}");
+        assert!(refused.contains("expected true, false or \"from-first\""), "{refused}");
+    }
+}
+
+#[test]
 fn lines_of_32_bytes_are_refused_with_what_is_of_64() {
     let cryptopage = include_str!("../../../../machines/cryptopage-2006.toml");
     let with = |from: &str, to: &str| refusal(&cryptopage.replace(from, to));

@@ -19,7 +19,7 @@ pub enum WordOrder {
 
 /// How files write it.
 #[derive(Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected true, false or \"from-first\"")]
 enum Written {
     CriticalFirst(bool),
     Other(String),
@@ -41,9 +41,7 @@ impl TryFrom<Written> for WordOrder {
         match written {
             Written::CriticalFirst(is_first) => Ok(is_first.into()),
             Written::Other(word) if word == FROM_FIRST => Ok(WordOrder::FromFirst),
-            Written::Other(word) => {
-                Err(format!("critical_word_first is \"{word}\": expected true, false or \"{FROM_FIRST}\""))
-            }
+            Written::Other(word) => Err(format!("\"{word}\" is no order: expected true, false or \"{FROM_FIRST}\"")),
         }
     }
 }
