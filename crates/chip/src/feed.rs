@@ -152,9 +152,8 @@ impl<S: Supplier> Feed for Program<S> {
             Event::Line { strand, addr, content, mapped, .. } => match translation.physical(strand, addr) {
                 Ok((_, physical)) => {
                     let by = Accessor { program: translation.spaces.program, strand, stretch: *stretch };
-                    for (line, content) in translation.length().parts(translation.length().line_of(physical), content) {
-                        tell((&mut *shadow.borrow_mut(), by, core), (line, mapped), &content, foreign, counters);
-                    }
+                    let parts = translation.length().parts(translation.length().line_of(physical), content);
+                    tell((&mut *shadow.borrow_mut(), by, core), (parts, mapped), foreign, counters);
                 }
                 Err(full) => trouble = Some(full),
             },
@@ -263,27 +262,28 @@ fn hand_on_stores(shadow: &mut Shadow, core: usize, touches: &mut [Touch], count
     }
 }
 
-/// Takes the content of a line in that the program of a core is about to see, which may be of a file that is mapped; a line that held
+/// Takes in what lines hold that the program of a core is about to see, which may be of a file that is mapped; a line that held
 /// something else before is noted.
 fn tell(
     (shadow, by, core): (&mut Shadow, Accessor, usize),
-    (line, mapped): (LineAddr, bool),
-    content: &Line,
+    (lines, mapped): (impl Iterator<Item = (LineAddr, Line)>, bool),
     foreign: &mut Vec<LineAddr>,
     counters: &mut FeedCounters,
 ) {
-    if shadow.persisted.is_some() {
-        about_to_tell(shadow, core, line, content);
-        shadow.log.iter_mut().for_each(|log| log.told(core, line, content));
-    }
-    if let Some(loads) = &mut shadow.loads {
-        loads.show(line, by);
-    }
-    counters.mapped_lines += u64::from(mapped);
-    let behind = mapped && becomes_mapped(shadow, line);
-    if shadow.tell(line, content) || behind {
-        foreign.push(line);
-        counters.foreign_writes += 1;
+    for (line, content) in lines {
+        if shadow.persisted.is_some() {
+            about_to_tell(shadow, core, line, &content);
+            shadow.log.iter_mut().for_each(|log| log.told(core, line, &content));
+        }
+        if let Some(loads) = &mut shadow.loads {
+            loads.show(line, by);
+        }
+        counters.mapped_lines += u64::from(mapped);
+        let behind = mapped && becomes_mapped(shadow, line);
+        if shadow.tell(line, &content) || behind {
+            foreign.push(line);
+            counters.foreign_writes += 1;
+        }
     }
 }
 

@@ -174,11 +174,8 @@ impl Receiver<'_> {
     /// The recorded line with this number in a frame has this content.
     fn tell(&mut self, strand: Strand, (frame, number): (PhysAddr, u64), content: &Line) {
         let by = self.accessor(strand);
-        let length = self.translation.length();
-        let first = LineAddr(length.line_of(frame).0 + number * length.per_recorded_line());
-        for (line, content) in length.parts(first, content) {
-            tell((self.shadow, by, self.core), (line, false), &content, self.foreign, self.counters);
-        }
+        let parts = self.translation.length().parts(self.translation.recorded_line(frame, number), content);
+        tell((self.shadow, by, self.core), (parts, false), self.foreign, self.counters);
     }
 
     fn write(&mut self, line: LineAddr) {

@@ -274,9 +274,8 @@ impl<F: FnMut(&mut Vec<Request>)> Skimmer for Sink<'_, F> {
                     let mut shadow = self.shadow.borrow_mut();
                     let by = Accessor { program: self.translation.spaces.program, strand, stretch: *self.stretch };
                     let length = self.translation.length();
-                    for (line, content) in length.parts(length.line_of(physical), content) {
-                        tell((&mut *shadow, by, self.core), (line, mapped), &content, self.foreign, self.counters);
-                    }
+                    let parts = length.parts(length.line_of(physical), content);
+                    tell((&mut *shadow, by, self.core), (parts, mapped), self.foreign, self.counters);
                 }
             }
             // Between two windows what is durable by when has no time.

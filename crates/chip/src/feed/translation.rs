@@ -123,11 +123,15 @@ impl Translation {
         found.map(|found| self.length().line_of(found))
     }
 
-    /// The memory lines of the recorded line with this number in the frame.
+    /// The first memory line of the recorded line with this number in the frame.
+    pub fn recorded_line(&self, frame: PhysAddr, number: u64) -> LineAddr {
+        LineAddr(self.length().line_of(frame).0 + number * self.length().per_recorded_line())
+    }
+
+    /// All of its memory lines.
     pub fn recorded_lines(&self, frame: PhysAddr, number: u64) -> impl Iterator<Item = LineAddr> + use<> {
-        let parts = self.length().per_recorded_line();
-        let first = self.length().line_of(frame).0 + number * parts;
-        (first..first + parts).map(LineAddr)
+        let LineAddr(first) = self.recorded_line(frame, number);
+        (first..first + self.length().per_recorded_line()).map(LineAddr)
     }
 
     /// The number of a process over all programs.
