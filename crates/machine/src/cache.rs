@@ -193,10 +193,15 @@ impl TagArray {
 
     /// The ways in which `key` can be: empty ones first, then those used least recently.
     pub fn by_age(&self, key: u64) -> Vec<Slot> {
+        let mut ways: Vec<Slot> = self.ways_of(key).collect();
+        ways.sort_by_key(|slot| self.stamps[slot.index()]);
+        ways
+    }
+
+    /// The same in no order.
+    pub fn ways_of(&self, key: u64) -> impl Iterator<Item = Slot> + use<> {
         let base = self.set(key) * self.ways;
-        let mut ways: Vec<usize> = (base..base + self.ways).collect();
-        ways.sort_by_key(|way| self.stamps[*way]);
-        ways.into_iter().map(|way| Slot(way as u32)).collect()
+        (base..base + self.ways).map(|way| Slot(way as u32))
     }
 
     /// The key of an entry, unless it is empty.

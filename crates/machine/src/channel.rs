@@ -84,8 +84,8 @@ impl Channel {
         .await
     }
 
-    /// Writes a line of 64 bytes or another burst; ready when the write queue has taken it. Returns whether the write takes an entry of its own there, and so
-    /// a burst.
+    /// Writes a line of 64 bytes or another burst; ready when the write queue has taken it. Returns whether the write takes an entry
+    /// of its own there, and so a burst.
     pub async fn write(&self, burst: impl Into<Burst>) -> bool {
         self.room(Kind::Write).await;
         self.submit(burst.into(), Kind::Write, 0)

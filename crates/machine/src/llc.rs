@@ -11,7 +11,7 @@ mod locks;
 
 pub use locks::{LockedLines, Way};
 
-use crate::cache::{Replacement, TagArray};
+use crate::cache::{Replacement, Slot, TagArray};
 use locks::Locks;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
@@ -73,14 +73,17 @@ impl Llc {
 
     /// Whether a line is there; that is a use of it.
     pub fn look_up(&mut self, line: LineAddr) -> bool {
-        let found = self.tags.lookup(line.0);
-        found.is_some_and(|slot| self.locks.as_ref().is_none_or(|locks| !locks.is_reserved(slot)))
+        self.tags.lookup(line.0).is_some_and(|slot| self.has_come(slot))
     }
 
     /// Whether a line is there; that is no use of it.
     pub fn holds(&self, line: LineAddr) -> bool {
-        let found = self.tags.probe(line.0);
-        found.is_some_and(|slot| self.locks.as_ref().is_none_or(|locks| !locks.is_reserved(slot)))
+        self.tags.probe(line.0).is_some_and(|slot| self.has_come(slot))
+    }
+
+    /// Whether a way has its line, and is not reserved for it.
+    fn has_come(&self, slot: Slot) -> bool {
+        self.locks.as_ref().is_none_or(|locks| !locks.is_reserved(slot))
     }
 
     /// Whether a line is there encrypted and unverified, so that an L2 has to supply it.

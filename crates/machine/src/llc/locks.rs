@@ -157,7 +157,7 @@ impl LockedLines<'_> {
 
     /// Ways of a line's set that are not locked.
     pub fn unlocked_ways(&self, line: LineAddr) -> usize {
-        self.tags.by_age(line.0).into_iter().filter(|slot| self.locks.of(*slot) == Lock::Unlocked).count()
+        self.tags.ways_of(line.0).filter(|slot| self.locks.of(*slot) == Lock::Unlocked).count()
     }
 
     /// The chunk of the locked lines in a line's set that has most of them in the whole cache, then of that used least recently.

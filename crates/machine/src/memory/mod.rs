@@ -131,9 +131,9 @@ impl MemorySystem {
         self.words.beats(answer, from)
     }
 
-    /// Writes a line of 64 bytes or another burst; ready when the channel's controller has taken it. A controller of phase-change memory takes it into
-    /// the persistence domain: from then on the write is durable. Returns whether it takes a burst of its own, which it does
-    /// unless it replaces a write of the line that waits.
+    /// Writes a line of 64 bytes or another burst; ready when the channel's controller has taken it. A controller of phase-change
+    /// memory takes it into the persistence domain: from then on the write is durable. Returns whether it takes a burst of its own,
+    /// which it does unless it replaces a write of the line that waits.
     pub async fn write(&self, burst: impl Into<Burst>) -> bool {
         let (channel, local) = self.place(burst.into());
         self.channels[channel].write(local).await
