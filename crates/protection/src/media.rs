@@ -164,7 +164,10 @@ impl Media {
     /// Puts into a slot what another held, all of it: of a blank one, nothing.
     pub fn store(&mut self, slot: Slot, content: Untrusted) {
         if content.is_blank() {
-            *self.written.entry(slot.0 / WORD) &= !(1 << (slot.0 % WORD));
+            // Where nothing was written there is no room to be taken for it.
+            if !self.is_blank(slot) {
+                *self.written.entry(slot.0 / WORD) &= !(1 << (slot.0 % WORD));
+            }
             return;
         }
         self.write(slot, &content.examine());

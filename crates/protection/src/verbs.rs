@@ -299,7 +299,7 @@ pub trait MemoryVerbs {
     fn await_words(&self, beats: Beats, words: Words) -> impl Future<Output = ()>;
     /// What a slot holds that was fetched a while ago, unless it was written since.
     fn still_stored(&self, slot: Slot, fetched: Untrusted) -> Option<Untrusted>;
-    /// Writes a slot of memory; a blank stays blank.
+    /// Writes a slot of memory; with a blank, nothing is there any more.
     fn store(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()>;
     /// Writes a slot of memory as a part of the open tuple: it survives a loss of power once the tuple is complete.
     fn persist(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()>;

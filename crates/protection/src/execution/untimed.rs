@@ -26,7 +26,7 @@ pub trait Untimed {
     fn kept(&self, slot: Slot) -> Untrusted {
         self.read(slot)
     }
-    /// A slot holds this from now on; a blank stays blank.
+    /// A slot holds this from now on; of a blank, nothing.
     fn write(&self, slot: Slot, role: Role, content: Untrusted);
     /// As [`Untimed::write`], by a tuple that is not complete: a loss of power would take it back, where power can be lost.
     fn write_in_tuple(&self, slot: Slot, role: Role, content: Untrusted) {

@@ -12,11 +12,11 @@ pub(super) fn chunk_of(line: LineAddr) -> u64 {
 
 /// A line in the slot that the record of its chunk gives it.
 pub(super) fn placed(record: &Record, line: LineAddr) -> DataSlot {
-    let (first, position) = (chunk_of(line) * SLOTS as u64, line.0 % SLOTS as u64);
-    DataSlot::by_record(line, Slot(first + u64::from(record.slot_of(position as u8))))
+    let (first, position) = (line_at(chunk_of(line), 0), line.0 % SLOTS as u64);
+    DataSlot::by_record(line, Slot(first.0 + u64::from(record.slot_of(position as u8))))
 }
 
-/// The lines of a chunk, in order.
-pub(super) fn lines_of(chunk: u64) -> impl Iterator<Item = LineAddr> {
-    (chunk * SLOTS as u64..(chunk + 1) * SLOTS as u64).map(LineAddr)
+/// The line of a chunk at this position.
+pub(super) fn line_at(chunk: u64, position: u8) -> LineAddr {
+    LineAddr(chunk * SLOTS as u64 + u64::from(position))
 }

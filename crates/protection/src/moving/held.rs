@@ -1,40 +1,36 @@
 //! The records of chunks that are on the chip, as an extension of TLBs has them: those used last.
 
 use crate::record::Record;
+use machine::cache::TagArray;
 use std::rc::Rc;
 
-/// Records on the chip, the one used last at the end.
+/// Records on the chip, by chunk.
 pub(super) struct HeldRecords {
-    most: usize,
-    records: Vec<(u64, Rc<Record>)>,
+    tags: TagArray,
+    /// By the position of their tag.
+    records: Box<[Option<Rc<Record>>]>,
 }
 
 impl HeldRecords {
     /// Room for so many, at least one.
     pub fn new(most: usize) -> HeldRecords {
-        HeldRecords { most: most.max(1), records: Vec::new() }
+        let most = most.max(1);
+        HeldRecords { tags: TagArray::new(1, most), records: vec![None; most].into() }
     }
 
     /// The record of a chunk, if it is here; that is a use of it.
     pub fn get(&mut self, chunk: u64) -> Option<Rc<Record>> {
-        let place = self.records.iter().position(|(of, _)| *of == chunk)?;
-        let held = self.records.remove(place);
-        let record = Rc::clone(&held.1);
-        self.records.push(held);
-        Some(record)
+        self.records[self.tags.lookup(chunk)?.index()].clone()
     }
 
     /// The chunk has this record from now on.
     pub fn put(&mut self, chunk: u64, record: &Rc<Record>) {
-        self.records.retain(|(of, _)| *of != chunk);
-        self.records.push((chunk, Rc::clone(record)));
-        if self.records.len() > self.most {
-            self.records.remove(0);
-        }
+        let slot = self.tags.lookup(chunk).unwrap_or_else(|| self.tags.insert(chunk, false).0);
+        self.records[slot.index()] = Some(Rc::clone(record));
     }
 
     /// Gives all up.
     pub fn clear(&mut self) {
-        self.records.clear();
+        *self = HeldRecords::new(self.records.len());
     }
 }

@@ -70,13 +70,11 @@ impl ChunkLines {
         record: &Record,
         release: impl FnOnce(&Line),
     ) -> Result<Line, Fault> {
-        let (begun, arriving) = self.fetch(verbs, at).await;
+        let (begun, mut arriving) = self.fetch(verbs, at).await;
         if arriving.content.is_blank()
             && let Some(booted) = self.boot(verbs, at, record)
         {
-            return self
-                .open_arrived(verbs, (at, record), (begun, Arriving { content: booted, ..arriving }), release)
-                .await;
+            arriving.content = booted;
         }
         self.open_arrived(verbs, (at, record), (begun, arriving), release).await
     }

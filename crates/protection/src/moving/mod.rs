@@ -30,7 +30,7 @@ use crate::record::{Record, Records};
 use crate::scheme::Release;
 use crate::slot::Slot;
 use crate::verbs::{Exit, Fault, LockName, Plaintext, Verbs};
-use chunk::{chunk_of, lines_of, placed};
+use chunk::{chunk_of, line_at, placed};
 use counted::Counted;
 use crypto::Key;
 use held::HeldRecords;
@@ -112,7 +112,7 @@ impl MovingLines {
     pub fn boot<V: Verbs>(&self, verbs: &V, chunks: u64) {
         for chunk in 0..chunks {
             let record = self.records.first(chunk);
-            for line in lines_of(chunk) {
+            for line in (0..=u8::MAX).map(|position| line_at(chunk, position)) {
                 self.lines.boot(verbs, placed(&record, line), &record);
             }
         }

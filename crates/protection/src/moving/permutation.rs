@@ -7,7 +7,7 @@
 //! between them. What the cache has of a line is what goes to memory; lines stay there, as memory has them.
 
 use super::MovingLines;
-use super::chunk::{lines_of, placed};
+use super::chunk::{line_at, placed};
 use crate::placement::DataSlot;
 use crate::planted::ChunkBug;
 use crate::record::{Record, SLOTS};
@@ -38,10 +38,8 @@ impl Buffer {
 }
 
 /// The lines of a chunk with their slots under a record, in order of slots.
-fn by_slot(chunk: u64, record: &Record) -> Vec<DataSlot> {
-    let mut places: Vec<DataSlot> = lines_of(chunk).map(|line| placed(record, line)).collect();
-    places.sort_unstable_by_key(|at| at.slot());
-    places
+fn by_slot(chunk: u64, record: &Record) -> impl Iterator<Item = DataSlot> + '_ {
+    record.lines_by_slot().into_iter().map(move |position| placed(record, line_at(chunk, position)))
 }
 
 impl MovingLines {
@@ -52,20 +50,15 @@ impl MovingLines {
         chunk: u64,
         unless_after: Option<u64>,
     ) -> Result<(), Fault> {
-        verbs.renewing(self.permute_with_permit(verbs, chunk, unless_after)).await
-    }
-
-    async fn permute_with_permit<V: Verbs>(
-        &self,
-        verbs: &V,
-        chunk: u64,
-        unless_after: Option<u64>,
-    ) -> Result<(), Fault> {
         let _alone = verbs.lock(LockName::Group(chunk), Mode::Exclusive).await;
         if unless_after.is_some_and(|before| self.counted.borrow().permutations_of(chunk) != before) {
             return Ok(());
         }
-        let first = LineAddr(chunk * SLOTS as u64);
+        verbs.renewing(self.permute_alone(verbs, chunk)).await
+    }
+
+    async fn permute_alone<V: Verbs>(&self, verbs: &V, chunk: u64) -> Result<(), Fault> {
+        let first = line_at(chunk, 0);
         self.refuse_if_halted(first)?;
         let before = self.record(verbs, chunk).await?;
         let mut buffer = self.read_rest(verbs, chunk, &before).await?;
@@ -98,7 +91,7 @@ impl MovingLines {
             true => self.cache.look_up(at.line()).is_none(),
             false => !self.cache.was_read(at.line()),
         };
-        let left = by_slot(chunk, record).into_iter().filter(is_left);
+        let left = by_slot(chunk, record).filter(is_left);
         let read = async |at: DataSlot| {
             self.counted.borrow_mut().read(at.slot());
             let open = self.lines.open(verbs, at, record);
@@ -119,6 +112,6 @@ impl MovingLines {
             let text = buffer.get(at.line());
             verbs.in_places(&[at.slot()], self.lines.store(verbs, at, record, text)).await;
         };
-        join_all(by_slot(chunk, record).into_iter().map(write)).await;
+        join_all(by_slot(chunk, record).map(write)).await;
     }
 }

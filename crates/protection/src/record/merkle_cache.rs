@@ -5,9 +5,11 @@
 //! always verified together. Records do not come here.
 
 use super::node::{Node, Pair};
-use rustc_hash::FxHashMap;
+use machine::cache::TagArray;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+
+/// Bits of a node's number in the name of its entry, below its level.
+const NODE_BITS: u32 = 56;
 
 /// How a cache of nodes is built.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -19,23 +21,20 @@ pub struct MerkleCacheDesign {
     pub in_pairs: bool,
 }
 
-/// A node by its level, from the lowest up, and its number there; of pairs, likewise.
-type Name = (usize, u64);
-
 /// Verified nodes on the chip.
 pub(super) struct MerkleCache {
     design: MerkleCacheDesign,
-    /// By name of a node, or of a pair: what it has, and when it was used last.
-    entries: FxHashMap<Name, (Pair, u64)>,
-    /// By when it was used last.
-    by_use: BTreeMap<u64, Name>,
-    uses: u64,
+    /// By name of a node, or of a pair; none without an entry.
+    tags: Option<TagArray>,
+    /// By the position of their tag.
+    pairs: Box<[Pair]>,
 }
 
 impl MerkleCache {
     /// An empty cache.
     pub fn new(design: MerkleCacheDesign) -> MerkleCache {
-        MerkleCache { design, entries: FxHashMap::default(), by_use: BTreeMap::new(), uses: 0 }
+        let tags = (design.entries > 0).then(|| TagArray::new(1, design.entries));
+        MerkleCache { design, tags, pairs: vec![Pair::BLANK; design.entries].into() }
     }
 
     /// Gives all up.
@@ -43,49 +42,36 @@ impl MerkleCache {
         *self = MerkleCache::new(self.design);
     }
 
-    /// The name of the entry that has a node.
-    fn name(&self, (level, node): Name) -> Name {
-        (level, if self.design.in_pairs { node / 2 } else { node })
+    /// The name of the entry that has a node of a level, from the lowest up.
+    fn name(&self, level: usize, node: u64) -> u64 {
+        (level as u64) << NODE_BITS | if self.design.in_pairs { node / 2 } else { node }
     }
 
     /// A node, if it is here; that is a use of it.
     pub fn node(&mut self, level: usize, node: u64) -> Option<Node> {
-        let name = self.name((level, node));
-        let pair = self.entries.get(&name)?.0;
-        self.enter(name, pair);
-        Some(pair.0[(node % 2) as usize])
+        let name = self.name(level, node);
+        let slot = self.tags.as_mut()?.lookup(name)?;
+        Some(self.pairs[slot.index()].0[(node % 2) as usize])
     }
 
     /// A node with its sibling, if both are here; that is a use of them.
     pub fn pair(&mut self, level: usize, node: u64) -> Option<Pair> {
-        let [left, right] = [node & !1, node | 1].map(|node| self.name((level, node)));
-        if !self.entries.contains_key(&left) || !self.entries.contains_key(&right) {
+        let siblings = [node & !1, node | 1];
+        let tags = self.tags.as_ref()?;
+        let are_here = siblings.iter().all(|node| tags.probe(self.name(level, *node)).is_some());
+        if !are_here {
             return None;
         }
-        Some(Pair([self.node(level, node & !1)?, self.node(level, node | 1)?]))
+        let [left, right] = siblings.map(|node| self.node(level, node));
+        Some(Pair([left?, right?]))
     }
 
     /// A verified pair enters, of which this node was asked for.
     pub fn put(&mut self, level: usize, node: u64, pair: Pair) {
-        if self.design.entries == 0 {
-            return;
+        for name in [node ^ 1, node].map(|node| self.name(level, node)) {
+            let Some(tags) = &mut self.tags else { return };
+            let slot = tags.lookup(name).unwrap_or_else(|| tags.insert(name, false).0);
+            self.pairs[slot.index()] = pair;
         }
-        for node in [node ^ 1, node] {
-            let name = self.name((level, node));
-            self.enter(name, pair);
-        }
-        while self.entries.len() > self.design.entries
-            && let Some((_, oldest)) = self.by_use.pop_first()
-        {
-            self.entries.remove(&oldest);
-        }
-    }
-
-    fn enter(&mut self, name: Name, pair: Pair) {
-        self.uses += 1;
-        if let Some((_, used)) = self.entries.insert(name, (pair, self.uses)) {
-            self.by_use.remove(&used);
-        }
-        self.by_use.insert(self.uses, name);
     }
 }

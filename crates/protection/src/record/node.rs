@@ -27,6 +27,9 @@ pub(super) fn node_of(left: &[u8], right: &[u8]) -> Node {
 pub(super) struct Pair(pub [Node; 2]);
 
 impl Pair {
+    /// One that was never written.
+    pub const BLANK: Pair = Pair([BLANK_NODE; 2]);
+
     /// The pair in a line, and whether the rest of the line is zeros.
     pub fn read(line: &Line) -> (Pair, bool) {
         let node = |position: usize| std::array::from_fn(|byte| line[position * SHA1_BYTES + byte]);
