@@ -236,7 +236,8 @@ class Access(ABC):
     decoded: bool = False
     """Whether counters need no decoding."""
     address: int | None = None
-    """The line at this address, in bytes; nothing for the median of several."""
+    """The line at this address, in bytes, of which a read asks for the word there first; nothing for the median of
+    several."""
     lines: int = EXPLAINED_LINES
     """How many lines are tried, drawn from all of the memory."""
     seed: int = 1

@@ -312,7 +312,7 @@ impl Bench<'_> {
                     (witness.released().map(|end| (end, Until::Released)), Vec::new())
                 }
                 (None, Of::Read, Start::L2) => {
-                    read_from_l2(&scheme, &explained, target, scenario.predicted).await;
+                    read_from_l2(&scheme, &explained, (target, word), scenario.predicted).await;
                     (witness.in_l2(&explained, target).map(|end| (end, Until::InL2)), Vec::new())
                 }
                 (None, Of::Write | Of::Store, _) => {
@@ -360,7 +360,7 @@ fn since(start: Time, time: Time) -> Time {
 }
 
 /// A read as a core's L2 sees it, from its look-up on. The last-level cache has not got the line.
-async fn read_from_l2(scheme: &Scheme, verbs: &Explained<Timed>, target: LineAddr, predicted: bool) {
+async fn read_from_l2(scheme: &Scheme, verbs: &Explained<Timed>, (target, word): (LineAddr, Word), predicted: bool) {
     verbs.look_up(Cache::L2(Role::Data)).await;
     let prediction = predicted.then(|| verbs.travel(Leg::Predicted));
     let request = async {
@@ -368,7 +368,7 @@ async fn read_from_l2(scheme: &Scheme, verbs: &Explained<Timed>, target: LineAdd
         verbs.travel(Leg::ToController).await;
         true
     };
-    scheme.read_from(verbs, Demand::of(target, 0), request, prediction).await;
+    scheme.read_from(verbs, Demand { word, ..Demand::of(target, 0) }, request, prediction).await;
 }
 
 /// A line whose read, on a memory with closed rows, leaves the row of `target` as it is wanted: found by trying.
