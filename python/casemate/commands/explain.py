@@ -119,7 +119,12 @@ class Address(click.ParamType[int]):
     help="With --from l2: L2 expects the line in memory, and notifies the controller when its look-up begins.",
 )
 @click.option("--decoded", is_flag=True, help="Counters need no decoding, as the EMCC paper draws its timelines.")
-@click.option("--address", type=Address(), metavar="BYTE", help="The line with this byte, whose word a read asks for first, instead of many lines.")
+@click.option(
+    "--address",
+    type=Address(),
+    metavar="BYTE",
+    help="The line with this byte, whose word a read asks for first, instead of many lines.",
+)
 @options.seed
 @options.svg
 @options.png
