@@ -9,6 +9,7 @@ mod counters;
 mod keys;
 mod line_lengths;
 mod macs;
+mod permutation;
 mod persistence;
 mod speculation;
 mod tag_lengths;
@@ -21,6 +22,7 @@ pub use caches::CacheDesign;
 pub use ciphers::CipherChoice;
 pub use counters::CounterChoice;
 pub use macs::{Covered, MacChoice, MacDesign, Over};
+pub use permutation::{MovingText, PermutationDesign};
 pub use speculation::{BitmapTrust, SpeculationDesign};
 pub use trees::{TreeDesign, TreeKind};
 
@@ -71,6 +73,9 @@ pub struct Parts {
     /// What the controller guesses that lines hold.
     #[serde(default, skip_serializing_if = "SpeculationDesign::is_left_out")]
     pub speculation: SpeculationDesign,
+    /// Whether and how lines move, with pads, tags and records of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permutation: Option<PermutationDesign>,
 }
 
 impl Parts {
@@ -86,7 +91,8 @@ impl Parts {
     /// Whether lines are stored as they are, with nothing else.
     fn is_plain(&self) -> bool {
         let nothing = (CipherChoice::None, CounterChoice::None, MacChoice::None, TreeKind::None, Ownership::None);
-        (self.cipher, self.counters, self.mac.code, self.tree.kind, self.ownership) == nothing
+        let parts = (self.cipher, self.counters, self.mac.code, self.tree.kind, self.ownership);
+        parts == nothing && self.permutation.is_none()
     }
 
     /// Whether the composition makes sense.
@@ -94,6 +100,9 @@ impl Parts {
     /// # Errors
     /// The key, the rule that it breaks, and what would mend it.
     pub fn check(&self) -> Result<(), String> {
+        if let Some(rule) = self.permutation.and_then(|permutation| permutation.broken_rule(self)) {
+            return Err(rule);
+        }
         let uncounted = self.counters == CounterChoice::None;
         let rules = [
             (
@@ -114,7 +123,7 @@ impl Parts {
                 "mac.covers names the counter, and there are none: set counters = \"sc64\"",
             ),
             (
-                self.release == Release::Speculative && self.mac.code == MacChoice::None,
+                self.release == Release::Speculative && self.mac.code == MacChoice::None && self.permutation.is_none(),
                 "release = \"speculative\" is ahead of verdicts, and without tags there are none: set mac.code = \"gmac\" or \
                  leave release out",
             ),
@@ -210,6 +219,7 @@ impl Parts {
         let data = data.into();
         self.check()?;
         line_lengths::rule(self, data.length).map_or(Ok(()), Err)?;
+        self.permutation.and_then(|permutation| permutation.broken_by(data)).map_or(Ok(()), Err)?;
         let keys = Keys::new(seed, planted);
         let counters = Counters::new(self.counters.organisation(), planted);
         let about_lines = (data.length, self.speculation.binds_bitmaps());
@@ -221,7 +231,10 @@ impl Parts {
             tree: tree.as_ref().map(|tree| self.tree.needs(tree)),
         };
         let caches = &self.caches;
-        let mut layout = Layout::new(data, needs)?;
+        let mut layout = match &self.permutation {
+            Some(permutation) => permutation.layout(data)?,
+            None => Layout::new(data, needs)?,
+        };
         layout.counters = self.counters.organisation();
         let layout = if self.ownership == Ownership::None { layout } else { layout.with_owners() };
         let layout = Rc::new(if self.speculation.reorders() { layout.with_bitmaps() } else { layout });
@@ -238,7 +251,9 @@ impl Parts {
         let mut codec = LineCodec::new(cipher, mac, counters.are_coded(), planted);
         codec.speculation = self.speculation.build(&codec);
         codec.work.offsets_kept = caches.offsets;
+        let moving = self.permutation.map(|permutation| permutation.build(&layout, keys, self.release, planted));
         Ok(Scheme {
+            moving,
             codec,
             counters,
             metadata: Metadata::new(chip, tree, Rc::clone(&layout), self.persistence.is_in_tuples(), bitmaps, planted),
@@ -274,7 +289,12 @@ impl Parts {
     /// As [`Parts::build`].
     pub fn layout_report(&self, data: impl Into<DataLines>) -> Result<LayoutReport, String> {
         let scheme = self.build(data, 0)?;
-        Ok(scheme.layout.report(&self.caches.used(&scheme.layout), self.caches.ways))
+        let Some(permutation) = &self.permutation else {
+            return Ok(scheme.layout.report(&self.caches.used(&scheme.layout), self.caches.ways));
+        };
+        let mut report = scheme.layout.report(&[], self.caches.ways);
+        report.on_chip.extend(permutation.on_chip());
+        Ok(report)
     }
 
     /// Whether a battery saves data whose metadata are lost with the power (SecPB, Fig. 1b).
@@ -284,6 +304,9 @@ impl Parts {
 
     /// What a reviewer would object to, in a word each; empty for a design without weak choices.
     pub fn weaknesses(&self) -> Vec<&'static str> {
+        if let Some(permutation) = &self.permutation {
+            return permutation.weaknesses(self.release);
+        }
         let cipher = self.cipher.weaknesses(self.counters != CounterChoice::None);
         let fresh_counters = matches!(self.tree.kind, TreeKind::Bonsai | TreeKind::Counters);
         let freshness = [

@@ -245,6 +245,8 @@ pub enum Exit {
     AheadOfVerdict,
     /// In the L2 that asked for the line.
     L2,
+    /// From the last-level cache, where the line had come meanwhile.
+    LastLevel,
 }
 
 /// What a scheme can ask of the machine: five traits by subject. None has a default, so that what runs a scheme or wraps

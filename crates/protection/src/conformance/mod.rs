@@ -262,6 +262,7 @@ fn composition(cipher: CipherChoice, counters: CounterChoice, mac: &MacDesign, t
         ownership: Ownership::None,
         release: Release::Verified,
         speculation: SpeculationDesign::default(),
+        permutation: None,
     }
 }
 

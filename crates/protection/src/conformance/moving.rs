@@ -4,7 +4,7 @@
 use super::{Checked, hold};
 use crate::execution::{Explained, Functional, Operation, run_now};
 use crate::layout::{Layout, Needs, with_records};
-use crate::moving::{LockingCache, MovingCounters, MovingLines, Room, SmallCache};
+use crate::moving::{ChunkLines, LockingCache, MovingCounters, MovingLines, PermutationTime, Room, SmallCache};
 use crate::planted::Planted;
 use crate::record::{LEAF_LINES, Records, SLOTS, WalkDesign};
 use crate::scheme::Release;
@@ -40,7 +40,13 @@ impl Moving {
         let layout = Layout::new(LINES, nothing_else).unwrap_or_else(|rule| panic!("{rule}"));
         let layout = with_records(layout, SLOTS as u64, LEAF_LINES as u64);
         let records = Records::new(&layout, &KEYS[0], Random::new(9), WalkDesign::default(), planted);
-        let lines = MovingLines::new(records, (&KEYS[1], &KEYS[2]), (cache, 2), release, planted);
+        let lines = MovingLines::new(
+            records,
+            ChunkLines::sealed(&KEYS[1], &KEYS[2], planted),
+            (cache, 2),
+            (release, PermutationTime::Charged),
+            planted,
+        );
         let verbs = Functional::booting(layout.total_lines(), 5);
         lines.boot(&verbs, CHUNKS);
         Moving { lines, verbs, layout }
@@ -366,6 +372,10 @@ impl LockingCache for Watched {
 
     fn chunks_with_stores(&self) -> Vec<u64> {
         self.0.chunks_with_stores()
+    }
+
+    fn twin(&self) -> Rc<dyn LockingCache> {
+        self.0.twin()
     }
 }
 

@@ -5,7 +5,8 @@ use crate::execution::{AtOnce, Functional, Receiver, Timed, TimedMemory, run_now
 use crate::layout::{Layout, Needs, with_records};
 use crate::mac::{Place, Places};
 use crate::media::Media;
-use crate::moving::{MovingLines, SmallCache};
+use crate::moving::PermutationTime::{self, Charged, Free};
+use crate::moving::{ChunkLines, MovingLines, SmallCache};
 use crate::planted::Planted;
 use crate::record::{LEAF_LINES, Records, SLOTS, WalkDesign};
 use crate::scheme::Release;
@@ -60,9 +61,10 @@ fn layout() -> Layout {
     with_records(Layout::new(data, needs).unwrap(), SLOTS as u64, LEAF_LINES as u64)
 }
 
-fn lines(layout: &Layout, cache: SmallCache, release: Release) -> MovingLines {
+fn lines(layout: &Layout, cache: SmallCache, (release, time): (Release, PermutationTime)) -> MovingLines {
     let records = Records::new(layout, &Key([1; 16]), Random::new(9), WalkDesign::default(), Planted::NONE);
-    MovingLines::new(records, (&Key([2; 16]), &Key([3; 16])), (Rc::new(cache), 3), release, Planted::NONE)
+    let lines = ChunkLines::sealed(&Key([2; 16]), &Key([3; 16]), Planted::NONE);
+    MovingLines::new(records, lines, (Rc::new(cache), 3), (release, time), Planted::NONE)
 }
 
 /// A machine of CryptoPage's, on a clock.
@@ -74,14 +76,14 @@ struct Machine {
 }
 
 impl Machine {
-    fn new(cache: SmallCache, release: Release) -> Machine {
+    fn new(cache: SmallCache, handling: (Release, PermutationTime)) -> Machine {
         let (executor, layout, seen) = (Executor::new(), layout(), Rc::new(Seen::default()));
         let channels: MemorySystem = Channel::start(executor.clock(), cryptopage_memory()).into();
         let channels = channels.handing_on(WordOrder::FromFirst);
         let memory =
             TimedMemory::new(executor.clock(), channels, layout.shape(), &cryptopage_engines(), true, seen.clone());
         memory.expect_power_loss();
-        let (memory, lines) = (Rc::new(memory), Rc::new(lines(&layout, cache, release)));
+        let (memory, lines) = (Rc::new(memory), Rc::new(lines(&layout, cache, handling)));
         lines.boot(&AtOnce::new(&memory), CHUNKS);
         Machine { executor, memory, seen, lines }
     }
@@ -91,10 +93,14 @@ impl Machine {
 #[test]
 fn accesses_to_full_sets_always_end_and_read_what_their_own_task_stored_last() {
     const TASKS: u64 = 64;
-    for (sets, ways, release) in
-        [(16, 2, Release::Verified), (4, 8, Release::Speculative), (64, 3, Release::Speculative)]
-    {
-        let Machine { mut executor, memory, seen, lines } = Machine::new(SmallCache::new(sets, ways), release);
+    let shapes = [
+        (16, 2, (Release::Verified, Charged)),
+        (4, 8, (Release::Speculative, Charged)),
+        (64, 3, (Release::Speculative, Charged)),
+        (16, 3, (Release::Speculative, Free)),
+    ];
+    for (sets, ways, handling) in shapes {
+        let Machine { mut executor, memory, seen, lines } = Machine::new(SmallCache::new(sets, ways), handling);
         let (left, wrong) = (Rc::new(Cell::new(TASKS)), Rc::new(RefCell::new(Vec::new())));
         for task in 0..TASKS {
             let (memory, seen, lines) = (memory.clone(), seen.clone(), lines.clone());
@@ -150,22 +156,24 @@ fn all_ways_to_run_leave_the_same_memory() {
     let content = |media: &Media| (0..layout().total_lines()).map(|slot| media.read(Slot(slot))).collect::<Vec<_>>();
     let cache = || SmallCache::new(32, 3);
     let functional = Functional::booting(layout().total_lines(), SEED);
-    let without_time = lines(&layout(), cache(), Release::Verified);
+    let without_time = lines(&layout(), cache(), (Release::Verified, Charged));
     without_time.boot(&functional, CHUNKS);
     run_now(accesses(&without_time, &functional));
     let expected = content(&functional.media.borrow());
 
-    let at_once = Machine::new(cache(), Release::Verified);
+    let at_once = Machine::new(cache(), (Release::Verified, Charged));
     run_now(accesses(&at_once.lines, &AtOnce::new(&at_once.memory)));
     assert!(content(&at_once.memory.after_power_loss().0) == expected, "at once");
 
-    let Machine { mut executor, memory, lines, seen } = Machine::new(cache(), Release::Speculative);
-    let (over, ended) = (Rc::new(Cell::new(false)), memory.clone());
-    let ends = over.clone();
-    executor.clock().spawn(async move {
-        accesses(&lines, &Timed::new(&ended)).await;
-        ends.set(true);
-    });
-    assert!(executor.run_until(|| over.get()) && seen.refused.get().is_none());
-    assert!(content(&memory.after_power_loss().0) == expected, "on the clock");
+    for time in [Charged, Free] {
+        let Machine { mut executor, memory, lines, seen } = Machine::new(cache(), (Release::Speculative, time));
+        let (over, ended) = (Rc::new(Cell::new(false)), memory.clone());
+        let ends = over.clone();
+        executor.clock().spawn(async move {
+            accesses(&lines, &Timed::new(&ended)).await;
+            ends.set(true);
+        });
+        assert!(executor.run_until(|| over.get()) && seen.refused.get().is_none());
+        assert!(content(&memory.after_power_loss().0) == expected, "on the clock, {time:?}");
+    }
 }

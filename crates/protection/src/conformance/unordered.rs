@@ -25,6 +25,7 @@ fn parts(release: Release, of: &[Target], bitmap: BitmapTrust) -> Parts {
         persistence: Persistence::default(),
         ownership: Ownership::None,
         release,
+        permutation: None,
         speculation: SpeculationDesign {
             values: 4,
             of: of.to_vec(),

@@ -349,6 +349,7 @@ impl<V: Verbs + Watch, K: Keep> ExitVerbs for Explained<V, K> {
             Exit::Controller => verdict.to_owned(),
             Exit::AheadOfVerdict => "ahead".to_owned(),
             Exit::L2 => format!("{verdict} in L2"),
+            Exit::LastLevel => "in last-level cache".to_owned(),
         });
         self.inside.release(line, plaintext, exit);
     }

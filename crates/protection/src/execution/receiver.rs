@@ -39,6 +39,10 @@ pub trait Receiver {
     fn released_in_private(&self, line: LineAddr, plaintext: &Plaintext) {
         self.released(line, plaintext);
     }
+    /// The last-level cache was found to have a line that memory was about to be asked for.
+    fn found(&self, line: LineAddr, plaintext: &Plaintext) {
+        self.released(line, plaintext);
+    }
     /// What a line held when the machine started, or when it is first asked for.
     fn start_up_content(&self, line: LineAddr) -> Line;
 }

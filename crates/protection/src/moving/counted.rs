@@ -24,13 +24,14 @@ pub struct MovingCounters {
 }
 
 /// Of a chunk, which slots were read and written since it was permuted last.
+#[derive(Clone)]
 struct Epoch {
     read: [bool; SLOTS],
     written: [bool; SLOTS],
 }
 
 /// The counters, with what they look at.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Counted {
     sum: MovingCounters,
     epochs: FxHashMap<u64, Epoch>,

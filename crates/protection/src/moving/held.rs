@@ -5,6 +5,7 @@ use machine::cache::TagArray;
 use std::rc::Rc;
 
 /// Records on the chip, by chunk.
+#[derive(Clone)]
 pub(super) struct HeldRecords {
     tags: TagArray,
     /// By the position of their tag.
@@ -21,6 +22,11 @@ impl HeldRecords {
     /// The record of a chunk, if it is here; that is a use of it.
     pub fn get(&mut self, chunk: u64) -> Option<Rc<Record>> {
         self.records[self.tags.lookup(chunk)?.index()].clone()
+    }
+
+    /// The same; that is no use of it.
+    pub fn peek(&self, chunk: u64) -> Option<&Record> {
+        self.records[self.tags.probe(chunk)?.index()].as_deref()
     }
 
     /// The chunk has this record from now on.

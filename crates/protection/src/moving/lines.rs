@@ -1,4 +1,5 @@
-//! The lines of chunks on their way between chip and memory: opened and checked, or encrypted with their codes.
+//! The lines of chunks on their way between chip and memory: opened and checked, or encrypted with their codes. Lines of HIDE are
+//! stored as they are.
 //!
 //! ```text
 //! open:   pads and H(0) ─┬─ words ─ XOR ─ line
@@ -19,8 +20,9 @@ use units::{Line, Word, Words, ZERO_LINE};
 const BURST_BYTES: usize = CHUNK_LINE_BYTES + BLOCK_BYTES;
 
 /// Encryption and codes of lines, with their times.
-pub(super) struct ChunkLines {
-    cipher: ChunkCipher,
+pub struct ChunkLines {
+    /// Nothing of lines that are stored as they are.
+    cipher: Option<ChunkCipher>,
     planted: Planted,
 }
 
@@ -53,9 +55,19 @@ async fn link<V: Verbs>(verbs: &V) {
 }
 
 impl ChunkLines {
-    /// Expands the keys Ke and Km.
-    pub fn new(pads: &Key, codes: &Key, planted: Planted) -> ChunkLines {
-        ChunkLines { cipher: ChunkCipher::new(pads, codes), planted }
+    /// Lines that are encrypted and authenticated under the keys Ke and Km.
+    pub fn sealed(pads: &Key, codes: &Key, planted: Planted) -> ChunkLines {
+        ChunkLines { cipher: Some(ChunkCipher::new(pads, codes)), planted }
+    }
+
+    /// Lines that are stored as they are, which nothing checks.
+    pub fn plain(planted: Planted) -> ChunkLines {
+        ChunkLines { cipher: None, planted }
+    }
+
+    /// The same once more.
+    pub fn twin(&self) -> ChunkLines {
+        ChunkLines { cipher: self.cipher.clone(), planted: self.planted }
     }
 
     /// A line from its slot; what the machine started with, if that is not in memory yet. Calls `release` when it is decrypted, before
@@ -63,7 +75,7 @@ impl ChunkLines {
     ///
     /// # Errors
     /// [`Fault::Tag`] if what memory returned is not what was written there under this record.
-    pub async fn open_or_boot<V: Verbs>(
+    pub(super) async fn open_or_boot<V: Verbs>(
         &self,
         verbs: &V,
         at: DataSlot,
@@ -80,7 +92,7 @@ impl ChunkLines {
     }
 
     /// Puts a line into memory that the machine started with and that is not there yet: what memory has then, if it did.
-    pub fn boot<V: Verbs>(&self, verbs: &V, at: DataSlot, record: &Record) -> Option<Untrusted> {
+    pub(super) fn boot<V: Verbs>(&self, verbs: &V, at: DataSlot, record: &Record) -> Option<Untrusted> {
         let text = verbs.start_up(at)?;
         let booted = self.seal(at, record, &text);
         self.spend(verbs, at, record, &text);
@@ -92,7 +104,7 @@ impl ChunkLines {
     ///
     /// # Errors
     /// As [`ChunkLines::open_or_boot`].
-    pub async fn open<V: Verbs>(&self, verbs: &V, at: DataSlot, record: &Record) -> Result<Option<Line>, Fault> {
+    pub(super) async fn open<V: Verbs>(&self, verbs: &V, at: DataSlot, record: &Record) -> Result<Option<Line>, Fault> {
         let (begun, arriving) = self.fetch(verbs, at).await;
         if arriving.content.is_blank() {
             return Ok(None);
@@ -101,8 +113,8 @@ impl ChunkLines {
     }
 
     /// Begins what the record alone is needed for, and fetches the first block.
-    async fn fetch<V: Verbs>(&self, verbs: &V, at: DataSlot) -> (Passing, Arriving) {
-        let begun = begin(verbs);
+    async fn fetch<V: Verbs>(&self, verbs: &V, at: DataSlot) -> (Option<Passing>, Arriving) {
+        let begun = self.cipher.is_some().then(|| begin(verbs));
         (begun, verbs.fetch(at.slot(), Role::Data, Wanted::piece(Word::FIRST, BLOCK_BYTES)).await)
     }
 
@@ -110,16 +122,21 @@ impl ChunkLines {
         &self,
         verbs: &V,
         (at, record): (DataSlot, &Record),
-        (begun, arriving): (Passing, Arriving),
+        (begun, arriving): (Option<Passing>, Arriving),
         release: impl FnOnce(&Line),
     ) -> Result<Line, Fault> {
         let Arriving { content, beats } = arriving;
         let stored = narrowed(&content.examine());
+        let (Some(cipher), Some(begun)) = (&self.cipher, begun) else {
+            verbs.await_words(beats, Words::with_bytes(0, CHUNK_LINE_BYTES)).await;
+            release(&widened(&stored));
+            return Ok(widened(&stored));
+        };
         let open = async {
             verbs.await_blocks(begun).await;
             verbs.await_words(beats, Words::with_bytes(0, CHUNK_LINE_BYTES)).await;
             let mut text = stored;
-            self.cipher.apply_pad(record.pad_number(), in_chunk(at), &mut text);
+            cipher.apply_pad(record.pad_number(), in_chunk(at), &mut text);
             let line = widened(&text);
             release(&line);
             line
@@ -131,36 +148,40 @@ impl ChunkLines {
                 link(verbs).await;
             }
             verbs.await_words(beats, Words::with_bytes(CHUNK_LINE_BYTES, BURST_BYTES - CHUNK_LINE_BYTES)).await;
-            let computed = self.code(at, record, &stored);
+            let computed = self.code(cipher, (at, record), &stored);
             if content.beside() == computed { Ok(()) } else { Err(Fault::Tag(at.line())) }
         };
         let (line, verdict) = join!(open, check);
         verdict.map(|()| line)
     }
 
-    fn code(&self, at: DataSlot, record: &Record, stored: &[u8; CHUNK_LINE_BYTES]) -> u128 {
+    fn code(&self, cipher: &ChunkCipher, (at, record): (DataSlot, &Record), stored: &[u8; CHUNK_LINE_BYTES]) -> u128 {
         let number = if self.planted.has(ChunkBug::CodeWithoutRecord) { 0 } else { record.tag_number() };
         let slot = if self.planted.has(ChunkBug::CodeWithoutSlot) { 0 } else { in_chunk(at) };
-        self.cipher.code(number, slot, stored)
+        cipher.code(number, slot, stored)
     }
 
     /// What memory gets of a line.
     fn seal(&self, at: DataSlot, record: &Record, text: &Line) -> Untrusted {
         let mut bytes = narrowed(text);
-        self.cipher.apply_pad(record.pad_number(), in_chunk(at), &mut bytes);
-        Untrusted::with(widened(&bytes), self.code(at, record, &bytes))
+        let Some(cipher) = &self.cipher else { return widened(&bytes).into() };
+        cipher.apply_pad(record.pad_number(), in_chunk(at), &mut bytes);
+        Untrusted::with(widened(&bytes), self.code(cipher, (at, record), &bytes))
     }
 
     fn spend<V: Verbs>(&self, verbs: &V, at: DataSlot, record: &Record, text: &Line) {
         let (chunk, slot) = (at.slot().0 / SLOTS as u64, in_chunk(at));
-        verbs.spend(at.slot(), || Some(Keystream::OfChunk { chunk, number: record.pad_number(), slot, text: *text }));
+        let pad = || Keystream::OfChunk { chunk, number: record.pad_number(), slot, text: *text };
+        verbs.spend(at.slot(), || self.cipher.as_ref().map(|_| pad()));
     }
 
     /// Writes a line to its slot, or what stands for one that is not in memory yet.
-    pub async fn store<V: Verbs>(&self, verbs: &V, at: DataSlot, record: &Record, text: Option<&Line>) {
-        verbs.await_blocks(begin(verbs)).await;
-        for _ in 0..CHUNK_LINE_BLOCKS {
-            link(verbs).await;
+    pub(super) async fn store<V: Verbs>(&self, verbs: &V, at: DataSlot, record: &Record, text: Option<&Line>) {
+        if self.cipher.is_some() {
+            verbs.await_blocks(begin(verbs)).await;
+            for _ in 0..CHUNK_LINE_BLOCKS {
+                link(verbs).await;
+            }
         }
         let sealed = text.map_or(Untrusted::BLANK, |text| {
             self.spend(verbs, at, record, text);

@@ -9,6 +9,7 @@ use machine::cache::Replacement;
 use machine::llc::{Inclusion, Llc, Way};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
+use std::rc::Rc;
 use units::{Line, LineAddr, ZERO_LINE};
 
 /// Whether a way is reserved for a line, or what has to come before.
@@ -48,6 +49,11 @@ pub trait LockingCache {
     fn unlock(&self, chunk: u64) -> Vec<(LineAddr, Line)>;
     /// Chunks of which memory lacks a store, in order.
     fn chunks_with_stores(&self) -> Vec<u64>;
+    /// The same once more.
+    ///
+    /// # Panics
+    /// If it is a machine's.
+    fn twin(&self) -> Rc<dyn LockingCache>;
 }
 
 /// A last-level cache by itself, for runs without a machine: tags as a machine has them, with what their lines hold.
@@ -139,5 +145,9 @@ impl LockingCache for SmallCache {
 
     fn chunks_with_stores(&self) -> Vec<u64> {
         self.tags.borrow_mut().locked_lines().chunks_with_stores()
+    }
+
+    fn twin(&self) -> Rc<dyn LockingCache> {
+        Rc::new(SmallCache { tags: self.tags.clone(), texts: self.texts.clone() })
     }
 }

@@ -17,12 +17,15 @@
 
 mod chunk;
 mod counted;
+mod free;
 mod held;
 mod lines;
 mod locks;
 mod permutation;
 
 pub use counted::MovingCounters;
+pub use free::PermutationTime;
+pub use lines::ChunkLines;
 pub use locks::{LockingCache, Room, SmallCache};
 
 use crate::planted::{ChunkBug, Planted};
@@ -32,9 +35,7 @@ use crate::slot::Slot;
 use crate::verbs::{Exit, Fault, LockName, Plaintext, Verbs};
 use chunk::{chunk_of, line_at, placed};
 use counted::Counted;
-use crypto::Key;
 use held::HeldRecords;
-use lines::ChunkLines;
 use sim::lock::Mode;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -45,34 +46,62 @@ pub struct MovingLines {
     records: Records,
     held: RefCell<HeldRecords>,
     lines: ChunkLines,
-    cache: Rc<dyn LockingCache>,
+    cache: RefCell<Rc<dyn LockingCache>>,
     counted: RefCell<Counted>,
     release: Release,
+    time: PermutationTime,
     /// Whether a permutation was given up after its first write.
     halted: Cell<bool>,
     planted: Planted,
 }
 
 impl MovingLines {
-    /// Lines under these records, none of which was ever written, with the keys Ke and Km. The chip holds at most so many records of
-    /// chunks, at least one.
+    /// Lines under these records, none of which was ever written. The chip holds at most so many records of chunks, at least one.
     pub fn new(
         records: Records,
-        (pads, codes): (&Key, &Key),
+        lines: ChunkLines,
         (cache, held): (Rc<dyn LockingCache>, usize),
-        release: Release,
+        (release, time): (Release, PermutationTime),
         planted: Planted,
     ) -> MovingLines {
         MovingLines {
             records,
             held: RefCell::new(HeldRecords::new(held)),
-            lines: ChunkLines::new(pads, codes, planted),
-            cache,
+            lines,
+            cache: RefCell::new(cache),
             counted: RefCell::default(),
             release,
+            time,
             halted: Cell::new(false),
             planted,
         }
+    }
+
+    /// The same once more, between two accesses.
+    ///
+    /// # Panics
+    /// If its lines are locked in a machine's last-level cache.
+    pub fn twin(&self) -> MovingLines {
+        MovingLines {
+            records: self.records.twin(),
+            held: self.held.clone(),
+            lines: self.lines.twin(),
+            cache: RefCell::new(self.cache().twin()),
+            counted: self.counted.clone(),
+            release: self.release,
+            time: self.time,
+            halted: self.halted.clone(),
+            planted: self.planted,
+        }
+    }
+
+    /// Lines are locked in this cache from now on, and not in one of their own. To be asked for before the first access.
+    pub fn lock_in(&self, cache: Rc<dyn LockingCache>) {
+        self.cache.replace(cache);
+    }
+
+    fn cache(&self) -> Rc<dyn LockingCache> {
+        self.cache.borrow().clone()
     }
 
     /// The slot that a line lies in now.
@@ -81,6 +110,15 @@ impl MovingLines {
     /// As of a read, if the record of its chunk is refused.
     pub async fn slot_of<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<Slot, Fault> {
         Ok(placed(&*self.record(verbs, chunk_of(line)).await?, line).slot())
+    }
+
+    /// Names the slots that a read of a line fetches now, as far as the chip knows: the line's own, or those of the record that says
+    /// where that is.
+    pub fn name_fetched(&self, line: LineAddr, mut name: impl FnMut(Slot)) {
+        match self.held.borrow().peek(chunk_of(line)) {
+            Some(record) => name(placed(record, line).slot()),
+            None => self.records.name_fetched(chunk_of(line), name),
+        }
     }
 
     /// What was counted so far.
@@ -100,10 +138,21 @@ impl MovingLines {
         self.finish(verbs, outcome);
     }
 
-    /// Permutes every chunk of which memory lacks a store.
+    /// Permutes every chunk of which memory lacks a store, and gives up what is on the chip of records and nodes.
     pub async fn flush<V: Verbs>(&self, verbs: &V) {
-        for chunk in self.cache.chunks_with_stores() {
+        for chunk in self.cache().chunks_with_stores() {
             let outcome = self.permute(verbs, chunk, None).await;
+            self.finish(verbs, outcome);
+        }
+        self.forget_records();
+        self.records.forget_nodes();
+    }
+
+    /// Brings a line that the cache has to memory, as a program asks for that flushes it: its chunk is permuted, unless memory has all
+    /// stores to it.
+    pub async fn flush_line<V: Verbs>(&self, verbs: &V, line: LineAddr) {
+        if self.cache().chunks_with_stores().contains(&chunk_of(line)) {
+            let outcome = self.permute(verbs, chunk_of(line), None).await;
             self.finish(verbs, outcome);
         }
     }
@@ -126,7 +175,7 @@ impl MovingLines {
 
     async fn store<V: Verbs>(&self, verbs: &V, line: LineAddr, text: &Line) -> Result<(), Fault> {
         loop {
-            if self.cache.stored(line, text) {
+            if self.cache().stored(line, text) {
                 self.unlock_if(ChunkBug::StoreLeavesUnlocked, line);
                 return Ok(());
             }
@@ -134,14 +183,14 @@ impl MovingLines {
                 break;
             }
         }
-        self.cache.enter_stored(line, text);
+        self.cache().enter_stored(line, text);
         self.permute_ahead(verbs, line).await
     }
 
     async fn bring<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<(), Fault> {
         loop {
-            if let Some(text) = self.cache.look_up(line) {
-                verbs.release(line, Plaintext { bytes: text, verified: true }, Exit::Controller);
+            if let Some(text) = self.cache().look_up(line) {
+                verbs.release(line, Plaintext { bytes: text, verified: true }, Exit::LastLevel);
                 return Ok(());
             }
             if self.has_reserved(verbs, line).await? {
@@ -152,11 +201,11 @@ impl MovingLines {
         let coming = verbs.lock(LockName::Line(line), Mode::Exclusive).await;
         match self.fetch(verbs, line).await {
             Ok(text) => {
-                self.cache.filled(line, &text);
+                self.cache().filled(line, &text);
                 self.unlock_if(ChunkBug::FillLeavesUnlocked, line);
             }
             Err(fault) => {
-                self.cache.give_back(line);
+                self.cache().give_back(line);
                 return Err(fault);
             }
         }
@@ -167,13 +216,13 @@ impl MovingLines {
     /// With a planted bug: a line that was to be locked is not, nor are others of its chunk. Nothing without it.
     fn unlock_if(&self, bug: ChunkBug, line: LineAddr) {
         if self.planted.has(bug) {
-            self.cache.unlock(chunk_of(line));
+            self.cache().unlock(chunk_of(line));
         }
     }
 
     /// Reserves a way for a line, or does what has to come before.
     async fn has_reserved<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<bool, Fault> {
-        match self.cache.reserve(line) {
+        match self.cache().reserve(line) {
             Room::Reserved => return Ok(true),
             Room::After(other) => drop(verbs.lock(LockName::Line(other), Mode::Exclusive).await),
             Room::Permute(chunk) => self.permute_again(verbs, chunk).await?,
@@ -209,10 +258,10 @@ impl MovingLines {
 
     /// Permutes a chunk before a line of the same set needs the last way.
     async fn permute_ahead<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<(), Fault> {
-        if self.cache.unlocked_ways(line) > 1 {
+        if self.cache().unlocked_ways(line) > 1 {
             return Ok(());
         }
-        match self.cache.chunk_to_permute(line) {
+        match self.cache().chunk_to_permute(line) {
             Some(chunk) => self.permute_again(verbs, chunk).await,
             None => Ok(()),
         }

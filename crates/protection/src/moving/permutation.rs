@@ -6,8 +6,9 @@
 //! Slots are read and written in their order, and the first is written when the last is read and checked: a buffer of one chunk is
 //! between them. What the cache has of a line is what goes to memory; lines stay there, as memory has them.
 
-use super::MovingLines;
 use super::chunk::{line_at, placed};
+use super::free::Free;
+use super::{MovingLines, PermutationTime};
 use crate::placement::DataSlot;
 use crate::planted::ChunkBug;
 use crate::record::{Record, SLOTS};
@@ -54,7 +55,18 @@ impl MovingLines {
         if unless_after.is_some_and(|before| self.counted.borrow().permutations_of(chunk) != before) {
             return Ok(());
         }
-        verbs.renewing(self.permute_alone(verbs, chunk)).await
+        match self.time {
+            PermutationTime::Charged => verbs.renewing(self.permute_alone(verbs, chunk)).await,
+            PermutationTime::Free => {
+                let all_good = verbs.await_verdicts().await;
+                // No walk may be under way that looked at what changes.
+                let _walks = self.records.alone(verbs).await;
+                if !all_good {
+                    return Err(Fault::Tainted(line_at(chunk, 0)));
+                }
+                self.permute_alone(&Free(verbs), chunk).await
+            }
+        }
     }
 
     async fn permute_alone<V: Verbs>(&self, verbs: &V, chunk: u64) -> Result<(), Fault> {
@@ -66,7 +78,7 @@ impl MovingLines {
             return Err(Fault::Tainted(first));
         }
         // From here on a store locks its line again.
-        for (line, text) in self.cache.unlock(chunk) {
+        for (line, text) in self.cache().unlock(chunk) {
             if !self.planted.has(ChunkBug::PermutationIgnoresCache) || buffer.get(line).is_none() {
                 buffer.put(line, Some(text));
             }
@@ -88,8 +100,8 @@ impl MovingLines {
     async fn read_rest<V: Verbs>(&self, verbs: &V, chunk: u64, record: &Record) -> Result<Buffer, Fault> {
         let by_cache = self.planted.has(ChunkBug::CachedSlotsNotRead);
         let is_left = |at: &DataSlot| match by_cache {
-            true => self.cache.look_up(at.line()).is_none(),
-            false => !self.cache.was_read(at.line()),
+            true => self.cache().look_up(at.line()).is_none(),
+            false => !self.cache().was_read(at.line()),
         };
         let left = by_slot(chunk, record).filter(is_left);
         let read = async |at: DataSlot| {

@@ -54,6 +54,7 @@ mod tests {
             persistence: Default::default(),
             release: Default::default(),
             speculation: Default::default(),
+            permutation: None,
         };
         parts.caches.counters_in_llc = true;
         let scheme = parts.build(1 << 10, 1).unwrap();

@@ -36,6 +36,9 @@ pub struct Record {
 }
 
 impl Record {
+    /// Bits of a record on the chip.
+    pub const BITS: usize = 8 * SLOTS + (PAD_NUMBER_BITS + TAG_NUMBER_BITS) as usize;
+
     /// One with any permutation and any numbers, all equally likely.
     pub fn draw(random: &mut Random) -> Record {
         let mut slots = array::from_fn(|line| line as u8);

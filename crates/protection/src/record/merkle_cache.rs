@@ -22,6 +22,7 @@ pub struct MerkleCacheDesign {
 }
 
 /// Verified nodes on the chip.
+#[derive(Clone)]
 pub(super) struct MerkleCache {
     design: MerkleCacheDesign,
     /// By name of a node, or of a pair; none without an entry.
@@ -45,6 +46,11 @@ impl MerkleCache {
     /// The name of the entry that has a node of a level, from the lowest up.
     fn name(&self, level: usize, node: u64) -> u64 {
         (level as u64) << NODE_BITS | if self.design.in_pairs { node / 2 } else { node }
+    }
+
+    /// Whether a node is here; that is no use of it.
+    pub fn has(&self, level: usize, node: u64) -> bool {
+        self.tags.as_ref().is_some_and(|tags| tags.probe(self.name(level, node)).is_some())
     }
 
     /// A node, if it is here; that is a use of it.

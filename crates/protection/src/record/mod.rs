@@ -22,17 +22,19 @@ pub use tree::{HashCharge, WalkDesign};
 
 use crate::layout::Layout;
 use crate::planted::{ChunkBug, Planted};
+use crate::slot::Slot;
 use crate::verbs::{AesUnits, Blocks, Fault, Known, Purpose, Verbs};
 use crypto::{BLOCK_BYTES, BlockCipher, Key};
 use leaf::{Leaf, RecordCipher};
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 use tree::PairTree;
 use units::random::Random;
 
 /// All records of a memory, with what vouches for them on the chip.
 pub struct Records {
     tree: PairTree,
-    cipher: RecordCipher,
+    cipher: Rc<RecordCipher>,
     /// The chip's random numbers.
     draws: RefCell<Random>,
     /// What first records are drawn from.
@@ -55,7 +57,7 @@ impl Records {
     pub fn new(layout: &Layout, key: &Key, draws: Random, walks: WalkDesign, planted: Planted) -> Records {
         let tree = PairTree::new(layout, walks, planted);
         let first = u128::from_le_bytes(key.0) as u64;
-        Records { tree, cipher: RecordCipher::new(key), draws: RefCell::new(draws), first, planted }
+        Records { tree, cipher: Rc::new(RecordCipher::new(key)), draws: RefCell::new(draws), first, planted }
     }
 
     /// Brings the record of a chunk, by its number, and checks it up to the root. Nothing if it was never written.
@@ -74,6 +76,21 @@ impl Records {
             verbs.await_blocks(passing).await;
         }
         self.cipher.open(&leaf).map(Some).ok_or(Fault::Tree(self.tree.slot_of(chunk)))
+    }
+
+    /// The same once more, between two accesses.
+    pub fn twin(&self) -> Records {
+        Records { tree: self.tree.clone(), cipher: Rc::clone(&self.cipher), draws: self.draws.clone(), ..*self }
+    }
+
+    /// Waits until no record is on its way, and lets none set out until what comes back is dropped.
+    pub async fn alone<'a, V: Verbs>(&self, verbs: &'a V) -> V::Guard<'a> {
+        self.tree.alone(verbs).await
+    }
+
+    /// Names the slots that bringing the record of a chunk fetches now.
+    pub fn name_fetched(&self, chunk: u64, name: impl FnMut(Slot)) {
+        self.tree.name_fetched(chunk, name);
     }
 
     /// The cache of nodes gives all up, as for another process.

@@ -58,6 +58,7 @@ pub struct WalkDesign {
 }
 
 /// The tree, with its root and the nodes that the chip keeps.
+#[derive(Clone)]
 pub(super) struct PairTree {
     records: Region,
     /// Lines of pairs, from the lowest level up.
@@ -241,6 +242,14 @@ impl PairTree {
         }
     }
 
+    /// Names the slots that a walk to a record fetches now.
+    pub fn name_fetched(&self, record: u64, mut name: impl FnMut(Slot)) {
+        let cache = self.cache.borrow();
+        let known = (0..self.levels.len()).find(|level| cache.has(*level, node_above(record, *level)));
+        let pairs = self.slots_above(record).take(known.unwrap_or(self.levels.len())).map(|(slot, _)| slot);
+        pairs.chain(self.leaf_slots(record & !1)).chain(self.leaf_slots(record | 1)).for_each(&mut name);
+    }
+
     fn leaf_slots(&self, record: u64) -> impl Iterator<Item = Slot> + use<> {
         let first = self.slot_of(record).0;
         (first..first + LEAF_LINES as u64).map(Slot)
@@ -249,6 +258,11 @@ impl PairTree {
     /// The lines of pairs above a record, from the lowest up.
     fn slots_above(&self, record: u64) -> impl Iterator<Item = (Slot, Role)> {
         self.levels.iter().enumerate().map(move |(level, region)| (region.slot(record >> (level + 2)), region.role))
+    }
+
+    /// Waits until no walk is under way, and lets none begin until what comes back is dropped.
+    pub async fn alone<'a, V: Verbs>(&self, verbs: &'a V) -> V::Guard<'a> {
+        verbs.lock(self.lock(), Mode::Exclusive).await
     }
 
     /// What all walks share, and a write has alone.

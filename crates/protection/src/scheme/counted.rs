@@ -1,6 +1,7 @@
 //! What the text counts of its own work, wherever that is done.
 
 use crate::metadata::FoundIn;
+use crate::moving::MovingCounters;
 use crate::speculation::SpeculationCounters;
 use derive_more::{AddAssign, Sub};
 use serde::Serialize;
@@ -56,4 +57,6 @@ pub struct SchemeCounters {
     pub renewals: Renewals,
     /// What speculation predicted, and what came of it.
     pub speculation: SpeculationCounters,
+    /// What lines that move did.
+    pub moving: MovingCounters,
 }

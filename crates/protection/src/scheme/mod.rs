@@ -39,6 +39,7 @@ use crate::codec::LineCodec;
 use crate::counter::{Age, Counter, Counters};
 use crate::layout::Layout;
 use crate::metadata::{Metadata, RenewedNodes, Update};
+use crate::moving::MovingLines;
 use crate::on_chip::OnChip;
 use crate::ownership::Ownership;
 use crate::persistence::Persistence;
@@ -53,6 +54,8 @@ use units::{Line, LineAddr};
 
 /// A composition of parts, with its state on the chip.
 pub struct Scheme {
+    /// Lines that move: then accesses are theirs, and the other parts are none.
+    pub(crate) moving: Option<MovingLines>,
     /// Encryption and authentication of data.
     pub(crate) codec: LineCodec,
     /// Versions of data.
@@ -89,6 +92,7 @@ impl Scheme {
     /// If an access is under way, or if the scheme shares a machine's last-level cache.
     pub fn twin(&self) -> Scheme {
         Scheme {
+            moving: self.moving.as_ref().map(MovingLines::twin),
             codec: self.codec.clone(),
             counters: self.counters,
             metadata: self.metadata.twin(),
@@ -104,6 +108,11 @@ impl Scheme {
         }
     }
 
+    /// Lines that move, if the design's do.
+    pub fn moving(&self) -> Option<&MovingLines> {
+        self.moving.as_ref()
+    }
+
     /// Looks at or changes what is trusted on the chip, between two accesses: what caches have seen, where a machine's
     /// last-level cache and L2s take part.
     pub fn on_chip<R>(&self, access: impl FnOnce(&mut OnChip) -> R) -> R {
@@ -115,12 +124,17 @@ impl Scheme {
         let mut counted = self.counted.get();
         let RenewedNodes { nodes, children } = self.metadata.renewed();
         (counted.renewals.nodes, counted.renewals.children) = (nodes, children);
+        counted.moving = self.moving.as_ref().map(MovingLines::counted).unwrap_or_default();
         counted.speculation = self.codec.speculation.as_ref().map(Speculation::counted).unwrap_or_default();
         counted
     }
 
-    /// Writes back all dirty metadata and forgets the rest, as if the caches had been needed for something else.
+    /// Writes back all dirty metadata and forgets the rest, as if the caches had been needed for something else. Lines that move are
+    /// in memory then, and their records and nodes not on the chip.
     pub async fn flush<V: Verbs>(&self, verbs: &V) {
+        if let Some(moving) = &self.moving {
+            Box::pin(moving.flush(verbs)).await;
+        }
         self.metadata.flush(verbs).await;
         let (speculation, lines) = (self.codec.speculation.as_ref(), self.layout.data_lines());
         let table = speculation.and_then(|speculation| speculation.spilled(self.codec.planted, lines));
@@ -181,6 +195,9 @@ impl Scheme {
     /// Names the slots that a read of a line fetches now, the line's own last; those of nodes that several lines of metadata
     /// miss more than once, and counters even if an L2 has a copy that serves. Looking is no use of them.
     pub fn name_fetched(&self, line: LineAddr, mut name: impl FnMut(Slot)) {
+        if let Some(moving) = &self.moving {
+            return moving.name_fetched(line, name);
+        }
         let leaves = [
             (self.tag_slot(line), Role::Tag),
             (self.counter_slot(line), Role::Counter),

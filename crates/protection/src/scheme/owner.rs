@@ -32,6 +32,9 @@ impl Scheme {
 
     /// Writes a line for an asker. What other software than the tenant writes to memory with owners is taken as ciphertext.
     pub async fn write_as<V: Verbs>(&self, verbs: &V, line: LineAddr, content: &Line, asker: Asker) {
+        if let Some(moving) = &self.moving {
+            return Box::pin(moving.write(verbs, line, content)).await;
+        }
         let access = Access::new(self, verbs, line);
         let outcome = match has_other_keys(self, asker) {
             true => Box::pin(access.write_without_key(content, asker)).await,
@@ -51,6 +54,9 @@ impl Scheme {
 }
 
 async fn read<V: Verbs>(access: Access<'_, V>, asker: Asker) {
+    if let Some(moving) = &access.scheme.moving {
+        return Box::pin(moving.read(access.verbs, access.line())).await;
+    }
     if has_other_keys(access.scheme, asker) {
         let outcome = Box::pin(access.read_without_key(asker)).await;
         return access.scheme.finish(access.verbs, outcome).await;

@@ -198,8 +198,10 @@ impl ExitVerbs for Timed {
     }
 
     fn release(&self, line: LineAddr, plaintext: Plaintext, exit: Exit) {
-        self.count_read(line, true);
         let memory = &self.memory;
+        if exit != Exit::LastLevel {
+            self.count_read(line, true);
+        }
         match exit {
             Exit::Controller => {
                 memory.counters.borrow_mut().released_unverified += u64::from(!plaintext.verified);
@@ -209,6 +211,7 @@ impl ExitVerbs for Timed {
                 memory.windows.open(line, memory.clock.now());
                 memory.receiver.released(line, &plaintext);
             }
+            Exit::LastLevel => memory.receiver.found(line, &plaintext),
             Exit::L2 => {
                 memory.counters.borrow_mut().released_in_l2 += 1;
                 memory.receiver.released_in_private(line, &plaintext);

@@ -96,6 +96,12 @@ impl Scheme {
         request: impl Future<Output = bool>,
         prediction: Option<impl Future<Output = ()>>,
     ) {
+        if self.moving.is_some() {
+            if request.await {
+                self.read_at_controller(verbs, line, word).await;
+            }
+            return;
+        }
         let early = Early::default();
         let asked = pin!(async {
             let comes = request.await;

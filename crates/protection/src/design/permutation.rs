@@ -1,0 +1,167 @@
+//! The choice of lines that move, and what it asks of the rest of a design.
+
+use super::keys::{Keys, Purpose};
+use super::{CipherChoice, CounterChoice, MacChoice, Ownership, Parts, TreeKind};
+use crate::layout::{DataLines, Layout, Needs, OnChipReport, with_records};
+use crate::mac::{Place, Places};
+use crate::moving::{ChunkLines, MovingLines, PermutationTime, SmallCache};
+use crate::planted::Planted;
+use crate::record::{HashCharge, LEAF_LINES, MerkleCacheDesign, Record, Records, SLOTS, WalkDesign};
+use crate::scheme::Release;
+use crypto::{BLOCK_BYTES, CHUNK_LINE_BYTES};
+use serde::{Deserialize, Serialize};
+use std::rc::Rc;
+use strum::VariantArray;
+use units::LineLength;
+
+/// Bits of the tag of a line that moves.
+const TAG_BITS: u32 = 8 * BLOCK_BYTES as u32;
+/// Sets and ways of the last-level cache of runs without a machine.
+const SMALL_CACHE: (usize, usize) = (16, 4);
+
+/// What memory shows of lines that move, and what the chip checks of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
+#[serde(rename_all = "kebab-case")]
+pub enum MovingText {
+    /// Lines are encrypted and authenticated, as CryptoPage's.
+    #[default]
+    Sealed,
+    /// They are stored as they are, as HIDE's.
+    Plain,
+}
+
+/// How lines are permuted within their chunks, so that addresses on the bus say nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PermutationDesign {
+    /// What memory shows of the lines.
+    #[serde(default)]
+    pub lines: MovingText,
+    /// Whether permutations take time.
+    #[serde(default)]
+    pub time: PermutationTime,
+    /// How many chunks the chip holds the records of, at least one.
+    #[serde(default = "records_of_the_paper")]
+    pub records: usize,
+    /// What a hash takes of the unit for hashes.
+    #[serde(default)]
+    pub hash_charge: HashCharge,
+    /// Where a walk to a record may stop.
+    #[serde(default)]
+    pub merkle_cache: MerkleCacheDesign,
+}
+
+/// As many as the pages that the paper's TLBs hold: 64 of instructions and 128 of data.
+fn records_of_the_paper() -> usize {
+    64 + 128
+}
+
+impl PermutationDesign {
+    /// The rule that a design breaks by letting lines move, if it breaks one.
+    pub(super) fn broken_rule(&self, parts: &Parts) -> Option<String> {
+        let instead = [
+            (parts.cipher != CipherChoice::None, "cipher"),
+            (parts.counters != CounterChoice::None, "counters"),
+            (parts.mac.code != MacChoice::None, "mac"),
+            (parts.tree.kind != TreeKind::None, "tree"),
+        ];
+        let beside = [
+            (parts.ownership != Ownership::None, "ownership"),
+            (parts.persistence.exists(), "persistence"),
+            (!parts.speculation.is_left_out(), "speculation"),
+            (parts.caches.counters_in_llc, "caches.counters_in_llc"),
+        ];
+        let first = |rules: &[(bool, &'static str)]| rules.iter().find(|(is_there, _)| *is_there).map(|(_, key)| *key);
+        if let Some(key) = first(&instead) {
+            return Some(format!(
+                "with permutation, lines have pads, tags and records of its own, and {key} is another: set {key} = \"none\", and \
+                 permutation.lines = \"plain\" for lines as they are"
+            ));
+        }
+        if let Some(key) = first(&beside) {
+            return Some(format!("{key} cannot be had with permutation: leave one of them out"));
+        }
+        if self.lines == MovingText::Plain && parts.release == Release::Speculative {
+            return Some(
+                "release = \"speculative\" is ahead of verdicts, and of plain lines there are none: leave release out, or \
+                 permutation.lines"
+                    .to_owned(),
+            );
+        }
+        self.broken_size()
+    }
+
+    fn broken_size(&self) -> Option<String> {
+        let MerkleCacheDesign { entries, in_pairs } = self.merkle_cache;
+        let least = if in_pairs { 2 } else { 4 };
+        if entries > 0 && entries < least {
+            return Some(format!(
+                "permutation.merkle_cache.entries is {entries}: a walk keeps a pair of nodes and the pair above it, so expected \
+                 0, or at least {least}"
+            ));
+        }
+        (self.records == 0).then(|| "permutation.records is 0: expected at least 1, of the chunk in use".to_owned())
+    }
+
+    /// The rule that lines of data break which are to move, if they do.
+    pub(super) fn broken_by(&self, data: DataLines) -> Option<String> {
+        if data.length != LineLength::HALF {
+            return Some(format!(
+                "permutation moves lines of {CHUNK_LINE_BYTES} bytes, and memory has lines of {}: set memory.line = \"32 B\", as \
+                 machine 'cryptopage-2006' has it",
+                data.length.bytes()
+            ));
+        }
+        let is_whole = data.count.is_multiple_of(SLOTS as u64);
+        (!is_whole).then(|| {
+            format!("permutation needs a memory of whole chunks of {SLOTS} lines, not of {} lines", data.count)
+        })
+    }
+
+    /// Data with what lies beside and above it.
+    ///
+    /// # Errors
+    /// As of [`Layout::new`].
+    pub(super) fn layout(&self, data: DataLines) -> Result<Layout, String> {
+        let tags = (self.lines == MovingText::Sealed).then(|| Places::of(TAG_BITS, Place::Beside, 1));
+        let layout = Layout::new(data, Needs { lines_per_counter_line: None, tags, tree: None })?;
+        Ok(with_records(layout, SLOTS as u64, LEAF_LINES as u64))
+    }
+
+    /// The lines, none of which was ever written, behind a small last-level cache of their own.
+    pub(super) fn build(&self, layout: &Layout, keys: Keys, release: Release, planted: Planted) -> MovingLines {
+        let walks = WalkDesign { hash_charge: self.hash_charge, merkle_cache: self.merkle_cache };
+        let records = Records::new(layout, &keys.key(Purpose::Tree), keys.draws(), walks, planted);
+        let (pads, codes) = (keys.key(Purpose::Encryption), keys.key(Purpose::Authentication));
+        let lines = match self.lines {
+            MovingText::Sealed => ChunkLines::sealed(&pads, &codes, planted),
+            MovingText::Plain => ChunkLines::plain(planted),
+        };
+        let (sets, ways) = SMALL_CACHE;
+        let cache = Rc::new(SmallCache::new(sets, ways));
+        MovingLines::new(records, lines, (cache, self.records), (release, self.time), planted)
+    }
+
+    /// What a reviewer would object to.
+    pub(super) fn weaknesses(&self, release: Release) -> Vec<&'static str> {
+        let weak = [
+            (self.lines == MovingText::Plain, "no encryption"),
+            (self.lines == MovingText::Plain, "no authentication of lines"),
+            (release == Release::Speculative, "addresses leave before the verdict"),
+            (true, "SHA-1"),
+        ];
+        weak.into_iter().filter_map(|(is, word)| is.then_some(word)).collect()
+    }
+
+    /// What the chip has for it, with the bytes.
+    pub(super) fn on_chip(&self) -> [OnChipReport; 3] {
+        let store = |what: String, bytes: u64| OnChipReport { what, bytes, ways: None, serves: None };
+        let MerkleCacheDesign { entries, in_pairs } = self.merkle_cache;
+        let nodes = (entries * if in_pairs { 2 } else { 1 } * crypto::SHA1_BYTES) as u64;
+        [
+            store(format!("records of {} chunks", self.records), (self.records * Record::BITS).div_ceil(8) as u64),
+            store(format!("Merkle cache of {entries} {}", if in_pairs { "pairs of nodes" } else { "nodes" }), nodes),
+            store("buffer of a chunk that is permuted".to_owned(), (SLOTS * CHUNK_LINE_BYTES) as u64),
+        ]
+    }
+}

@@ -1,0 +1,85 @@
+//! The verbs of a permutation that takes no time, over others that do: what permuting costs is what a run with them is faster.
+
+use crate::domain::Completion;
+use crate::execution::{Outcomes, Untimed};
+use crate::placement::DataSlot;
+use crate::slot::{Role, Slot, Untrusted};
+use crate::verbs::{Fault, Keystream, Plaintext, Verbs};
+use serde::{Deserialize, Serialize};
+use std::cell::Cell;
+use std::future::{Future, ready};
+use strum::VariantArray;
+use units::{Line, LineAddr, Words};
+
+/// Whether permutations take time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
+#[serde(rename_all = "kebab-case")]
+pub enum PermutationTime {
+    /// Each line that they move takes its time.
+    #[default]
+    Charged,
+    /// They take none.
+    Free,
+}
+
+/// What other verbs say, at once.
+pub(super) struct Free<'a, V>(pub &'a V);
+
+impl<V: Verbs> Untimed for Free<'_, V> {
+    type Outcomes = Self;
+
+    fn outcomes(&self) -> &Self {
+        self
+    }
+
+    fn read(&self, slot: Slot) -> Untrusted {
+        let content = Cell::new(Untrusted::BLANK);
+        self.0.boot(slot, Role::Data, |stored| {
+            content.set(stored);
+            stored
+        });
+        content.get()
+    }
+
+    fn write(&self, slot: Slot, role: Role, content: Untrusted) {
+        self.0.boot(slot, role, |_| content);
+    }
+
+    fn started_with(&self, at: DataSlot) -> Option<Line> {
+        self.0.start_up(at)
+    }
+
+    fn change_at_boot(&self, slot: Slot, role: Role, change: impl Fn(Untrusted) -> Untrusted) {
+        self.0.boot(slot, role, change);
+    }
+
+    fn pause(&self) -> impl Future<Output = ()> {
+        ready(())
+    }
+}
+
+impl<V: Verbs> Outcomes for Free<'_, V> {
+    fn keep(&self, completion: Completion) {
+        self.0.complete(completion);
+    }
+
+    fn take_first(&self, line: LineAddr, plaintext: Plaintext, words: Words) {
+        self.0.release_first(line, plaintext, words);
+    }
+
+    fn take(&self, line: LineAddr, plaintext: Plaintext) {
+        self.0.release(line, plaintext, crate::verbs::Exit::Controller);
+    }
+
+    fn judge(&self, line: LineAddr, good: bool) {
+        self.0.settle(line, good);
+    }
+
+    fn report(&self, fault: Fault) {
+        self.0.fault(fault);
+    }
+
+    fn note(&self, slot: Slot, keystream: impl FnOnce() -> Option<Keystream>) {
+        self.0.spend(slot, keystream);
+    }
+}
