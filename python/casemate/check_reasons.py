@@ -56,6 +56,11 @@ def _failures(record: Record) -> Iterator[str]:
         yield f"memory returned {amounts.counted(checks.lines.lines_wrong, 'line')} with other bytes than were written"
     if checks.lines_lost:
         yield f"{amounts.counted(checks.lines_lost, 'line')} lost stores: neither memory nor a cache has the latest"
+    moving = record.moving
+    if moving and moving.twice:
+        yield f"{amounts.counted(moving.twice, 'slot')} crossed the bus a second time between two permutations"
+    if moving and moving.incomplete:
+        yield f"{amounts.counted(moving.incomplete, 'permutation')} did not read and write every slot once"
     if checks.lines_stranded:
         yield f"the chip had {amounts.counted(checks.lines_stranded, 'line')} as ciphertext only"
     if checks.pad_reused:

@@ -25,6 +25,7 @@ from casemate.results.base import Result
 from casemate.results.counters import Traffic
 from casemate.results.figures import LEVELS, METADATA, bandwidth_gb_per_s, hit_rate, mpki, per_kilo
 from casemate.results.intervals import Interval
+from casemate.results.moving import Moving
 from casemate.results.persist_buffer import PersistBuffer
 from casemate.results.run import RunResults
 
@@ -102,6 +103,8 @@ def _columns() -> Iterator[tuple[str, Column]]:
     yield "words_predicted_rate", _words_predicted_rate
     for name in ("hits", "late_hits", "squashed", "misses"):
         yield f"chunks_{name}", _follow(("speculation", name))
+    for name in Moving.model_fields:
+        yield f"moving_{name}", _follow(("moving", name))
     yield "groups_renewed", lambda interval: interval.renewals.groups
     yield "dram_bytes", lambda interval: interval.dram_bytes
     yield "bandwidth_gb_per_s", bandwidth_gb_per_s

@@ -7,6 +7,7 @@ from rich.text import Text
 
 from casemate.results.epochs import Epochs
 from casemate.results.figures import LEVELS, METADATA, bandwidth_gb_per_s, hit_rate, mpki, per_kilo
+from casemate.results.moving import Moving
 from casemate.results.persist_buffer import PersistBuffer
 from casemate.results.predicted import WORDS_PER_LINE, Predictable, Speculation
 from casemate.results.run import Record, RunResults
@@ -190,6 +191,31 @@ def epochs(results: RunResults) -> list[Question]:
         ("lines flushed/1000 instr.", of(lambda epochs: epochs.flushes)),
         ("fences/1000 instr.", of(lambda epochs: epochs.fences)),
         ("  of them held by flushes", of(lambda epochs: epochs.fences_held)),
+    ]
+
+
+def moving(results: RunResults) -> list[Question]:
+    """What permutations of chunks moved, if lines of any design move."""
+    if all(record.moving is None for record in results.records):
+        return []
+
+    def answer(what: Callable[[Moving, Record], str]) -> Callable[[Record], str]:
+        return lambda record: what(record.moving, record) if record.moving else ""
+
+    def ratio(figure: Callable[[Moving], float | None], form: str) -> Callable[[Record], str]:
+        def shown(seen: Moving, _: Record) -> str:
+            value = figure(seen)
+            return "" if value is None else f"{value:{form}}"
+
+        return answer(shown)
+
+    return [
+        ("permutations/1000 instr.", answer(lambda seen, record: f"{per_kilo(seen.permutations, record):.3f}")),
+        ("fills per permutation", ratio(lambda seen: seen.fills_per_permutation, ".1f")),
+        ("lines moved per fill", ratio(lambda seen: seen.moved_per_fill, ".2f")),
+        ("records/1000 instr.", answer(lambda seen, record: f"{per_kilo(seen.records, record):.2f}")),
+        ("slots that crossed twice", answer(lambda seen, _: str(seen.twice))),
+        ("epochs that are not whole", answer(lambda seen, _: str(seen.incomplete))),
     ]
 
 

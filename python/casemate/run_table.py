@@ -15,7 +15,17 @@ from casemate.results.checks import CandidateCheck
 from casemate.results.origin import Exited, Killed, Seeded, Unbacked
 from casemate.results.run import Record, RunResults
 from casemate.results.sampling import Estimate, Sampled, Sampling
-from casemate.run_details import Cell, Question, details, epochs, largest, persist_buffers, predicted, speculation
+from casemate.run_details import (
+    Cell,
+    Question,
+    details,
+    epochs,
+    largest,
+    moving,
+    persist_buffers,
+    predicted,
+    speculation,
+)
 
 DESIGNS_PER_TABLE = 4
 """Columns that fit next to the questions; more designs make more tables, all of about the same width."""
@@ -182,6 +192,7 @@ def _table(results: RunResults, records: Sequence[Record], check_values: bool, v
         ("persist buffer", persist_buffers(results)),
         ("epochs", epochs(results)),
         ("speculation", speculation(results)),
+        ("lines that move", moving(results)),
         ("protection", _protection({protection.design: protection for protection in results.protection})),
         ("check of this run", _checks(records, check_values)),
     )

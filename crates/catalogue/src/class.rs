@@ -5,7 +5,7 @@
 //! otherwise on it.
 
 use crate::claims::{Attack, Claims, Loss};
-use protection::design::{Battery, CipherChoice, CounterChoice, MacChoice, Parts, TreeKind};
+use protection::design::{Battery, CipherChoice, CounterChoice, MacChoice, MovingText, Parts, TreeKind};
 use protection::ownership::Ownership;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
@@ -44,6 +44,11 @@ pub fn class(name: &str) -> Option<&'static Class> {
 
 /// The class that a composition belongs to, and why it is no higher one, in words.
 fn of_parts(parts: &Parts) -> (&'static str, &'static str) {
+    match parts.permutation.map(|permutation| permutation.lines) {
+        Some(MovingText::Sealed) => return ("C6", "lines move, and are encrypted, tagged and fresh"),
+        Some(MovingText::Plain) => return ("C0", "nothing is encrypted and nothing has a tag"),
+        None => {}
+    }
     let has_tags = parts.mac.code != MacChoice::None;
     let (encrypts, owned) = (parts.cipher != CipherChoice::None, parts.ownership != Ownership::None);
     let recovers = parts.persistence.exists() && parts.persistence.battery != Battery::Data;

@@ -1,6 +1,7 @@
 //! A machine as its file says it.
 
 mod at_l2;
+mod moving;
 mod persistence;
 
 pub use at_l2::{AesBandwidth, AtL2, OffBelow};

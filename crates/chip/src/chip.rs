@@ -64,7 +64,7 @@ pub struct Chip {
     victims: RefCell<VecDeque<LineAddr>>,
     /// Lines that writers carry to memory, which has not taken them yet.
     carried: RefCell<Vec<LineAddr>>,
-    shadow: Rc<RefCell<Shadow>>,
+    pub(crate) shadow: Rc<RefCell<Shadow>>,
     distances: Distances,
     /// What each L2 expects of the last-level cache, where they predict it.
     predictors: Option<RefCell<Vec<MissPredictor>>>,
@@ -146,7 +146,8 @@ impl Chip {
     pub fn look_up(&self, line: LineAddr) -> bool {
         let stranded = self.llc.borrow().is_unverified(line);
         let hit = self.llc.borrow_mut().look_up(line) && !stranded;
-        let on_the_way_out = !hit && self.is_leaving(line);
+        // What is to enter a cache that locks lines waits for room there, and so does who asks for it.
+        let on_the_way_out = !hit && !self.locks_lines() && self.is_leaving(line);
         self.count(|counters| {
             counters.hits += u64::from(hit);
             counters.hits_on_the_way_out += u64::from(on_the_way_out);
@@ -231,14 +232,25 @@ impl Chip {
         Some(line)
     }
 
-    /// The plaintext of a line that was carried to memory. From here on memory has to return it.
+    /// The plaintext of a line that was carried to memory, which has to return it from here on; or to a last-level cache that locks it.
     pub fn put(&self, line: LineAddr) -> units::Line {
         let mut carried = self.carried.borrow_mut();
         if let Some(place) = carried.iter().position(|carried| *carried == line) {
             carried.swap_remove(place);
         }
+        drop(carried);
+        if self.locks_lines() { self.text_of(line) } else { self.to_memory(line) }
+    }
+
+    /// What memory gets of a line, which it has to return from here on.
+    pub(crate) fn to_memory(&self, line: LineAddr) -> units::Line {
         self.goes_to_memory(line);
         self.shadow.borrow_mut().put(line)
+    }
+
+    /// Whether no line goes to memory alone, since the last-level cache locks it until its chunk is permuted.
+    pub fn locks_lines(&self) -> bool {
+        self.llc.borrow().locks_lines()
     }
 
     /// A line has arrived in memory.
@@ -348,6 +360,10 @@ impl Receiver for Chip {
         let displaced = self.llc.borrow_mut().fetched_unverified(line);
         self.make_room(displaced);
         self.arrived(line);
+    }
+
+    fn found(&self, line: LineAddr, _: &Plaintext) {
+        self.deliver(line, self.distances.path);
     }
 
     fn fault(&self, fault: Fault) {

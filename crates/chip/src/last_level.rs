@@ -4,7 +4,7 @@
 //! last-level cache concerns data only: cores never have metadata.
 
 use crate::chip::Chip;
-use crate::second_level;
+use crate::{locks, second_level};
 use protection::on_chip::LastLevel;
 use protection::scheme::Scheme;
 use protection::verbs::Slot;
@@ -32,12 +32,13 @@ impl LastLevel for Places {
     }
 }
 
-/// Lets a scheme keep metadata in a chip's last-level cache, and copies of counters in its L2s, if its design wants to.
+/// Lets a scheme keep metadata in a chip's last-level cache, copies of counters in its L2s, and lines locked, if its design wants to.
 pub fn share(chip: &Rc<Chip>, scheme: &Rc<Scheme>) {
     let (last_level, second_level) = (Box::new(Places(Rc::downgrade(chip))), second_level::places(chip));
     scheme.on_chip(|metadata| {
         metadata.share(last_level);
         metadata.copies_lie_in(second_level);
     });
+    locks::share(chip, scheme);
     chip.serve(scheme);
 }

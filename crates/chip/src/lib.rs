@@ -12,6 +12,7 @@ pub mod feed;
 mod intensity;
 pub mod last_level;
 pub mod load_values;
+mod locks;
 pub mod memory;
 pub mod persisting;
 pub mod predictability;

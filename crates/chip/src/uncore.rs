@@ -109,7 +109,10 @@ impl Uncore {
 
     /// Whether memory has a line of data, whatever of it is on the chip.
     pub fn is_in_memory(&self, line: LineAddr) -> bool {
-        self.memory.has(self.scheme.layout().data_slot(line))
+        match self.scheme.moving() {
+            Some(_) => self.chip.memory_has(line),
+            None => self.memory.has(self.scheme.layout().data_slot(line)),
+        }
     }
 
     /// Takes up everything that has left a core's private caches.
@@ -259,6 +262,9 @@ impl Uncore {
             } else {
                 let content = self.chip.put(line);
                 self.scheme.write(&verbs, line, &content).await;
+                if let Some(moving) = self.scheme.moving().filter(|_| self.chip.is_flushed(line)) {
+                    moving.flush_line(&verbs, line).await;
+                }
             }
             verbs.written();
             self.chip.written(line);

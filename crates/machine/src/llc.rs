@@ -11,7 +11,7 @@ mod locks;
 
 pub use locks::{LockedLines, Way};
 
-use crate::cache::{Replacement, Slot, TagArray};
+use crate::cache::{Replacement, Slot, State, TagArray};
 use locks::Locks;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
@@ -127,9 +127,19 @@ impl Llc {
         self.tags.invalidate(line.0);
     }
 
-    /// What is dirty of a line goes to memory, and the line stays; whether it was dirty.
+    /// What is dirty of a line goes to memory, and the line stays; whether it was dirty. Where lines are locked it is until its chunk
+    /// is permuted.
     pub fn clean(&mut self, line: LineAddr) -> bool {
-        self.tags.probe(line.0).is_some_and(|slot| self.tags.clean(slot))
+        let slot = self.tags.probe(line.0);
+        slot.is_some_and(|slot| match self.locks {
+            Some(_) => self.tags.state(slot) == State::Modified,
+            None => self.tags.clean(slot),
+        })
+    }
+
+    /// Whether it locks lines.
+    pub fn locks_lines(&self) -> bool {
+        self.locks.is_some()
     }
 
     /// Every dirty line, in the order of their entries.

@@ -17,6 +17,7 @@ use protection::execution::{Histogram, ReadCounters, ReadPart, TimedCounters, Wi
 use protection::on_chip::{CacheCounters, CopyCounters};
 use protection::scheme::{Computed, CountersFound, Release, Renewals};
 use protection::slot::Kind;
+use protection::moving::MovingCounters;
 use protection::speculation::SpeculationCounters;
 use protection::verbs::Fault;
 use serde::Serialize;
@@ -218,6 +219,9 @@ pub struct Interval {
     /// How predictable lines were to the design's speculation and what came of it, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speculation: Option<SpeculationCounters>,
+    /// What permutations moved, where lines move.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub moving: Option<MovingCounters>,
     /// All memory channels together.
     pub dram: DramCounters,
 }
@@ -345,6 +349,9 @@ pub struct Record {
     /// that came while it was warmed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speculation: Option<SpeculationCounters>,
+    /// What permutations moved, where lines move.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub moving: Option<MovingCounters>,
     /// All memory channels together.
     pub dram: DramCounters,
     /// What it takes in memory.

@@ -170,6 +170,7 @@ impl<S: Source + 'static> Bench<S> {
             persist_buffer: parts.persistence.hands_stores_on().then_some(counts.persist),
             epochs: Some(counts.epochs).filter(|epochs| *epochs != EpochCounters::default()),
             speculation: scheme.cryptography().speculation().map(|_| counts.scheme.speculation),
+            moving: scheme.moving().map(|_| counts.scheme.moving),
             dram: counts.dram,
             footprint: self.footprint(options, self.pages.borrow().used().0),
             checks: self.checks(),

@@ -46,6 +46,9 @@ How to read the table:
   attacks stopped   kinds of attack that the design stops, of those that apply to it (see `casemate attack`)
   speculation       how guesses of what lines hold fared: words of memory that the design's table held, and whether the
                     candidate of a chunk was ready when that came, came later, came after decryption, or was none
+  lines that move   permutations of chunks (pages), and lines that readers brought for each; lines that crossed the bus
+                    for each of those, and records that walks of the tree brought. Between two permutations of a chunk
+                    each of its slots crosses the bus once each way: the last two rows count what breaks that rule
   persist buffer    stores of the program that entered it in a thousand instructions (PPTI), and stores per entry that
                     they allocated (NWPE); in how many of the cores' cycles a store found no free entry, or awaited its
                     early steps. Under strict persistency at the memory controller, as of plp-sp, each store has an

@@ -6,6 +6,7 @@ from pydantic import ConfigDict, Field
 
 from casemate.results.base import STRICT, Result
 from casemate.results.caches import CacheDesign
+from casemate.results.moving import PermutationDesign
 from casemate.results.predicted import SpeculationDesign
 
 Verdict = Literal[
@@ -194,6 +195,8 @@ class Parts(Result):
     """When lines go to the core: with their verdict, or when they are decrypted."""
     speculation: SpeculationDesign | None = None
     """What the controller guesses that lines hold; nothing if it guesses nothing."""
+    permutation: PermutationDesign | None = None
+    """Whether and how lines move; nothing if they stay where they are."""
 
 
 class Design(Result):

@@ -2,6 +2,7 @@
 
 from casemate.results.base import Result
 from casemate.results.counters import Dram, Llc, MetadataCache, Node, ProtectionWork, Renewals
+from casemate.results.moving import Moving
 from casemate.results.persist_buffer import PersistBuffer
 from casemate.results.predicted import Speculation
 from casemate.results.waits import CoreTime, ReadTimes
@@ -45,5 +46,7 @@ class Interval(Result):
     """What followed overflows of counters, of data and in the tree."""
     speculation: Speculation | None = None
     """How predictable lines were to the design's speculation and what came of it; nothing if it has none."""
+    moving: Moving | None = None
+    """What permutations moved; nothing if lines stay where they are."""
     dram: Dram
     """The memory channels."""

@@ -25,6 +25,7 @@ from casemate.results.counters import (
 )
 from casemate.results.epochs import Epochs
 from casemate.results.intervals import Interval
+from casemate.results.moving import Moving
 from casemate.results.origin import Origin
 from casemate.results.persist_buffer import PersistBuffer
 from casemate.results.predicted import Predicted, Speculation
@@ -153,6 +154,8 @@ class Record(Result):
     speculation: Speculation | None = None
     """How predictable lines were to the design's speculation and what came of it; nothing if it has none. Of a sampled
     run, also of those that came while it was warmed."""
+    moving: Moving | None = None
+    """What permutations moved; nothing if lines stay where they are."""
     dram: Dram
     """The memory channel."""
     footprint: Footprint

@@ -129,6 +129,7 @@ impl Machine {
     pub fn admits(&self, parts: &Parts) -> Result<(), String> {
         self.has_engine_for(parts)?;
         self.takes_buffers_of(parts)?;
+        self.lets_lines_move(parts)?;
         if parts.caches.counters_in_l2.is_none() {
             return Ok(());
         }

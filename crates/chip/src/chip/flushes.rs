@@ -28,6 +28,9 @@ impl Chip {
     fn take_flush(&self, core: usize, line: LineAddr, evicts: bool) {
         self.take_back_everything();
         let in_private = self.cores.clean(line);
+        if in_private && self.locks_lines() {
+            self.take_back(line, true);
+        }
         if self.llc.borrow_mut().clean(line) | in_private | self.has_left_behind(line) {
             self.write_back(line);
         }
@@ -40,6 +43,11 @@ impl Chip {
         } else {
             self.flushed((core, self.stores_had(line)), line, Duration::ZERO);
         }
+    }
+
+    /// Whether a core waits until memory has a line.
+    pub fn is_flushed(&self, line: LineAddr) -> bool {
+        self.flushes.0.borrow().contains_key(&line)
     }
 
     /// Nothing of a line is on its way to memory any more: cores that have flushed it get to know.

@@ -30,9 +30,17 @@ pub struct Port {
 impl Port {
     /// Lines with stores that left the private caches and are not yet taken up.
     pub(super) fn stored(&self) -> Vec<LineAddr> {
-        let has_stores = |request: &&Request| matches!(request.kind, RequestKind::WriteBack | RequestKind::PastCaches);
         self.outbox.borrow().iter().filter(has_stores).map(|request| request.line).collect()
     }
+
+    /// Whether a line is among them.
+    pub fn has_stored(&self, line: LineAddr) -> bool {
+        self.outbox.borrow().iter().filter(has_stores).any(|request| request.line == line)
+    }
+}
+
+fn has_stores(request: &&Request) -> bool {
+    matches!(request.kind, RequestKind::WriteBack | RequestKind::PastCaches)
 }
 
 /// What a core asks for.

@@ -169,8 +169,13 @@ impl LockedLines<'_> {
         chunks.into_iter().rev().max_by_key(|chunk| self.locks.locked.get(chunk).copied().unwrap_or(0))
     }
 
+    /// What makes room in the set of a line, all of whose ways are locked: a chunk to be unlocked, or else a line that is on its way.
+    pub fn to_come_first(&self, line: LineAddr) -> Result<u64, LineAddr> {
+        self.chunk_with_most(line).ok_or_else(|| self.coming(line).unwrap_or(line))
+    }
+
     /// A line of the set of this one that a way is reserved for, if there is one.
-    pub fn coming(&self, line: LineAddr) -> Option<LineAddr> {
+    fn coming(&self, line: LineAddr) -> Option<LineAddr> {
         let reserved = self.tags.by_age(line.0).into_iter().find(|slot| self.locks.is_reserved(*slot))?;
         self.tags.key(reserved).map(LineAddr)
     }

@@ -11,6 +11,8 @@ use serde::Serialize;
 pub struct MovingCounters {
     /// Lines that were brought from memory for a reader.
     pub fills: u64,
+    /// Records that were brought from memory, each by a walk.
+    pub records: u64,
     /// Chunks that were permuted.
     pub permutations: u64,
     /// Slots that permutations have read.
@@ -64,6 +66,11 @@ impl Counted {
     pub fn filled(&mut self, slot: Slot) {
         self.sum.fills += 1;
         self.crossed(slot);
+    }
+
+    /// A record was brought.
+    pub fn record(&mut self) {
+        self.sum.records += 1;
     }
 
     /// A permutation reads a slot.

@@ -104,9 +104,7 @@ impl LockingCache for SmallCache {
                 Room::Reserved
             }
             Way::Coming => Room::After(line),
-            Way::Full => tags
-                .chunk_with_most(line)
-                .map_or_else(|| tags.coming(line).map_or(Room::After(line), Room::After), Room::Permute),
+            Way::Full => tags.to_come_first(line).map_or_else(Room::After, Room::Permute),
         }
     }
 

@@ -29,7 +29,7 @@ pub use lines::ChunkLines;
 pub use locks::{LockingCache, Room, SmallCache};
 
 use crate::planted::{ChunkBug, Planted};
-use crate::record::{Record, Records};
+use crate::record::{Record, Records, SLOTS};
 use crate::scheme::Release;
 use crate::slot::Slot;
 use crate::verbs::{Exit, Fault, LockName, Plaintext, Verbs};
@@ -40,6 +40,9 @@ use sim::lock::Mode;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use units::{Line, LineAddr};
+
+/// Lines of a chunk.
+pub const LINES_PER_CHUNK: u64 = SLOTS as u64;
 
 /// A memory whose lines move, with its state on the chip.
 pub struct MovingLines {
@@ -174,6 +177,7 @@ impl MovingLines {
     }
 
     async fn store<V: Verbs>(&self, verbs: &V, line: LineAddr, text: &Line) -> Result<(), Fault> {
+        verbs.come_in().await;
         loop {
             if self.cache().stored(line, text) {
                 self.unlock_if(ChunkBug::StoreLeavesUnlocked, line);
@@ -188,6 +192,7 @@ impl MovingLines {
     }
 
     async fn bring<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<(), Fault> {
+        verbs.come_in().await;
         loop {
             if let Some(text) = self.cache().look_up(line) {
                 verbs.release(line, Plaintext { bytes: text, verified: true }, Exit::LastLevel);
@@ -278,6 +283,7 @@ impl MovingLines {
         if let Some(record) = self.held.borrow_mut().get(chunk) {
             return Ok(record);
         }
+        self.counted.borrow_mut().record();
         let brought = self.records.bring(verbs, chunk).await?;
         let record = Rc::new(brought.unwrap_or_else(|| self.records.first(chunk)));
         self.held.borrow_mut().put(chunk, &record);

@@ -19,6 +19,8 @@ impl<S: Source + 'static> Bench<S> {
         let values_wrong = load_values.as_ref().is_some_and(|values| values.verdict == Verdict::Wrong);
         let nothing_wrong = lines.lines_wrong + lines_lost + lines_stranded == 0 && false_alarm.is_none();
         let candidates = self.candidates();
+        let moving = self.meters.scheme.counted().moving;
+        let nothing_wrong = nothing_wrong && moving.twice + moving.incomplete == 0;
         let nothing_wrong = nothing_wrong && candidates.is_none_or(|candidates| candidates.disagreeing == 0);
         let passed = nothing_wrong && lines.lines_checked > 0 && pad_reused != Some(true) && !values_wrong;
         Checks {

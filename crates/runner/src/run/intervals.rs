@@ -53,6 +53,8 @@ pub(super) struct Moment {
     at: Time,
     /// Whether the design speculates on what lines hold.
     speculates: bool,
+    /// Whether its lines move.
+    moves: bool,
     /// Whether its stores go through persist buffers.
     buffers: bool,
 }
@@ -65,6 +67,7 @@ impl Moment {
             at: meters.chip.cores.nodes()[0].borrow().start_of(counts.node.cycles),
             counts,
             speculates: meters.scheme.cryptography().speculation().is_some(),
+            moves: meters.scheme.moving().is_some(),
             buffers: meters.chip.has_buffers(),
         }
     }
@@ -157,6 +160,7 @@ fn between(begun: &Moment, ended: &Moment, clock: Clock) -> Interval {
         metadata_caches: counts.metadata_caches(),
         renewals: counts.scheme.renewals,
         speculation: ended.speculates.then_some(counts.scheme.speculation),
+        moving: ended.moves.then_some(counts.scheme.moving),
         dram: counts.dram,
     }
 }

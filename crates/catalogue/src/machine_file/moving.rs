@@ -1,0 +1,55 @@
+//! What a machine needs for a design whose lines move: chunks that are its pages, and one last-level cache that can keep lines.
+
+use super::Machine;
+use machine::llc::Inclusion;
+use machine::memory::WordOrder;
+use protection::design::Parts;
+use protection::moving::LINES_PER_CHUNK;
+
+impl Machine {
+    /// Whether lines can move in its memory, if a design has them move.
+    ///
+    /// # Errors
+    /// The first key that is in the way, and what is expected there.
+    pub(super) fn lets_lines_move(&self, parts: &Parts) -> Result<(), String> {
+        if parts.permutation.is_none() {
+            return Ok(());
+        }
+        let (page, chunk) = (self.memory.page, LINES_PER_CHUNK * self.memory.line.0);
+        let prefetches = self.node.l1d.prefetcher.is_some() || self.node.l2.prefetcher.is_some();
+        let rules = [
+            (self.cores != 1, format!("cores is {}: expected 1", self.cores)),
+            (
+                page.0 != chunk,
+                format!(
+                    "memory.page is \"{page}\": expected \"{}\", which are the {LINES_PER_CHUNK} lines of a chunk",
+                    units::Bytes(chunk)
+                ),
+            ),
+            (
+                self.llc.inclusion != Inclusion::Inclusive,
+                "llc.inclusion: expected \"inclusive\", since a line that it locks stays in it".to_owned(),
+            ),
+            (
+                self.llc.ways < 2,
+                "llc.ways is 1: expected at least 2, one for a line that waits for another's chunk".to_owned(),
+            ),
+            (self.llc.miss_prediction.is_some(), "llc.miss_prediction: leave it out".to_owned()),
+            (self.at_l2.is_some(), "[at_l2]: leave it out, since L2s begin no reads".to_owned()),
+            (self.noc.is_some(), "[noc]: leave it out".to_owned()),
+            (prefetches, "prefetcher: leave it out of node.l1d and node.l2".to_owned()),
+            (
+                self.node.walker.is_some(),
+                "[node.walker]: leave it out, since lines of page tables have no records beside a TLB".to_owned(),
+            ),
+            (
+                self.memory.critical_word_first != WordOrder::FromFirst,
+                "memory.critical_word_first: expected \"from-first\", since a tag is computed from the first block on".to_owned(),
+            ),
+        ];
+        let broken = rules.into_iter().find(|(broken, _)| *broken);
+        broken.map_or(Ok(()), |(_, rule)| {
+            Err(format!("permutation cannot be had on machine '{}'. {rule}; or take 'cryptopage-2006'", self.name))
+        })
+    }
+}

@@ -1,0 +1,112 @@
+//! The last-level cache of a chip whose memory has lines that move: it keeps a line from its fill, or a store to it, until its chunk
+//! is permuted.
+//!
+//! What a line holds is the shadow's: memory gets it when the chunk is permuted, also of lines that are clean, and from then on has to
+//! return it.
+
+use crate::chip::Chip;
+use machine::llc::Way;
+use protection::moving::{LINES_PER_CHUNK, LockingCache, Room};
+use protection::scheme::Scheme;
+use std::rc::{Rc, Weak};
+use units::{Line, LineAddr, ZERO_LINE};
+
+/// The lines of a chip, to be locked.
+struct Locks(Weak<Chip>);
+
+impl Locks {
+    fn chip(&self) -> Rc<Chip> {
+        self.0.upgrade().unwrap_or_else(|| panic!("a chip outlives the scheme that it serves"))
+    }
+}
+
+impl LockingCache for Locks {
+    fn look_up(&self, line: LineAddr) -> Option<Line> {
+        let chip = self.chip();
+        let is_there = chip.llc.borrow_mut().look_up(line);
+        is_there.then(|| chip.text_of(line))
+    }
+
+    fn was_read(&self, line: LineAddr) -> bool {
+        self.chip().llc.borrow_mut().locked_lines().was_read(line)
+    }
+
+    fn reserve(&self, line: LineAddr) -> Room {
+        let chip = self.chip();
+        let mut llc = chip.llc.borrow_mut();
+        let mut locked = llc.locked_lines();
+        match locked.reserve(line, |leaving| chip.has_stores_above(leaving)) {
+            Way::Reserved(_) => Room::Reserved,
+            Way::Coming => Room::After(line),
+            Way::Full => locked.to_come_first(line).map_or_else(Room::After, Room::Permute),
+        }
+    }
+
+    fn give_back(&self, line: LineAddr) {
+        self.chip().llc.borrow_mut().locked_lines().give_back(line);
+    }
+
+    fn filled(&self, line: LineAddr, _: &Line) {
+        self.chip().llc.borrow_mut().locked_lines().enter(line, false);
+    }
+
+    fn enter_stored(&self, line: LineAddr, _: &Line) {
+        self.chip().llc.borrow_mut().locked_lines().enter(line, true);
+    }
+
+    fn stored(&self, line: LineAddr, _: &Line) -> bool {
+        self.chip().llc.borrow_mut().locked_lines().store(line)
+    }
+
+    fn unlocked_ways(&self, line: LineAddr) -> usize {
+        self.chip().llc.borrow_mut().locked_lines().unlocked_ways(line)
+    }
+
+    fn chunk_to_permute(&self, line: LineAddr) -> Option<u64> {
+        self.chip().llc.borrow_mut().locked_lines().chunk_with_most(line)
+    }
+
+    fn unlock(&self, chunk: u64) -> Vec<(LineAddr, Line)> {
+        let chip = self.chip();
+        let lines = chip.llc.borrow_mut().locked_lines().unlock(chunk);
+        lines.into_iter().map(|line| (line, chip.goes_with_its_chunk(line))).collect()
+    }
+
+    fn chunks_with_stores(&self) -> Vec<u64> {
+        self.chip().llc.borrow_mut().locked_lines().chunks_with_stores()
+    }
+
+    fn twin(&self) -> Rc<dyn LockingCache> {
+        panic!("the locks are a machine's, of which there is one")
+    }
+}
+
+/// Lets a scheme lock lines in a chip's last-level cache, if its lines move.
+pub(crate) fn share(chip: &Rc<Chip>, scheme: &Scheme) {
+    let Some(moving) = scheme.moving() else { return };
+    chip.llc.replace_with(|llc| llc.clone().locking(LINES_PER_CHUNK));
+    moving.lock_in(Rc::new(Locks(Rc::downgrade(chip))));
+}
+
+impl Chip {
+    /// Takes a line from the caches above the last-level cache; whether they have stored to it, or it is on its way down with stores.
+    fn has_stores_above(&self, line: LineAddr) -> bool {
+        self.cores.recall(line).is_some() | self.ports.iter().any(|port| port.has_stored(line))
+    }
+
+    /// What a line holds that memory gets with its chunk.
+    fn goes_with_its_chunk(&self, line: LineAddr) -> Line {
+        self.cores.clean(line);
+        self.to_memory(line)
+    }
+
+    /// Whether memory has a line, wherever it lies.
+    pub fn memory_has(&self, line: LineAddr) -> bool {
+        self.shadow.borrow().is_in_memory(line)
+    }
+
+    /// What a line holds now.
+    pub(crate) fn text_of(&self, line: LineAddr) -> Line {
+        self.shadow.borrow().content(line).unwrap_or(ZERO_LINE)
+    }
+}

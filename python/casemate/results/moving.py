@@ -1,0 +1,61 @@
+"""Lines that move: how a design permutes them, and what a run moved."""
+
+from typing import Literal
+
+from casemate.results.base import Result
+
+SLOTS = 256
+"""Slots of a chunk."""
+
+
+class MerkleCache(Result):
+    """The cache of verified nodes, where a walk to a record may stop."""
+
+    entries: int
+    """How many it has; none if there is no cache."""
+    in_pairs: bool
+    """Whether an entry has a node and its sibling."""
+
+
+class PermutationDesign(Result):
+    """How lines are permuted within their chunks, so that addresses on the bus say nothing."""
+
+    lines: Literal["sealed", "plain"]
+    """Whether memory has the lines encrypted and with tags, or as they are."""
+    time: Literal["charged", "free"]
+    """Whether permutations take time."""
+    records: int
+    """How many chunks the chip holds the records of."""
+    hash_charge: Literal["once", "by-blocks"]
+    """What a hash takes of the unit for hashes: one passage, or one for each block of 64 bytes."""
+    merkle_cache: MerkleCache
+    """Where a walk to a record may stop."""
+
+
+class Moving(Result):
+    """What permutations and fills of a run did."""
+
+    fills: int
+    """Lines that were brought from memory for a reader."""
+    records: int
+    """Records that were brought from memory, each by a walk."""
+    permutations: int
+    """Chunks that were permuted."""
+    read: int
+    """Slots that permutations read: those that no fill had read."""
+    written: int
+    """Slots that they wrote."""
+    twice: int
+    """Slots that were read or written a second time between two permutations; none in a right run."""
+    incomplete: int
+    """Permutations before which not every slot was read once and written once; none in a right run."""
+
+    @property
+    def fills_per_permutation(self) -> float | None:
+        """Lines brought for readers, for each permutation; nothing without one."""
+        return self.fills / self.permutations if self.permutations else None
+
+    @property
+    def moved_per_fill(self) -> float | None:
+        """Lines that crossed the bus for each fill, that of the fill included; nothing without one."""
+        return (self.fills + self.read + self.written) / self.fills if self.fills else None
