@@ -89,7 +89,7 @@ fn spoof(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr, structure: St
     let (slot, bytes) = bus.map().place(structure, target)?;
     let forgery = random.line();
     bus.write_bytes(slot, bytes.clone(), &forgery[..bytes.len()]);
-    let wish = if structure == Structure::Data { Wish::Bytes(forgery) } else { Wish::None };
+    let wish = if structure == Structure::Data { Wish::Bytes(bus.map().cut(forgery)) } else { Wish::None };
     Some(Strike { target, bit: None, wish })
 }
 
@@ -120,8 +120,8 @@ fn flip_counter(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr) -> Opt
 /// in another group.
 fn splice(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr, parts: &[Structure]) -> Option<Strike> {
     let map = bus.map();
-    let counters_of = |line| map.place(Structure::Counter, line);
-    let with_counters = parts.contains(&Structure::Counter) && counters_of(target).is_some();
+    let counters_of = |line| map.moved(Structure::Counter, line);
+    let with_counters = parts.contains(&Structure::Counter) && !counters_of(target).is_empty();
     let fits = |donor: &LineAddr| {
         let apart = counters_of(*donor) != counters_of(target) && map.position(*donor) == map.position(target);
         *donor != target && (!with_counters || apart)
@@ -129,11 +129,10 @@ fn splice(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr, parts: &[Str
     let donors: Vec<LineAddr> = bus.lines().iter().copied().filter(fits).collect();
     let donor = random.pick(&donors)?;
     for part in parts {
-        let (Some((from, source)), Some((to, bytes))) = (map.moved(*part, donor), map.moved(*part, target)) else {
-            continue;
-        };
-        let content = bus.read_cell(from);
-        bus.write_bytes(to, bytes, &content[source]);
+        for ((from, source), (to, bytes)) in map.moved(*part, donor).into_iter().zip(map.moved(*part, target)) {
+            let content = bus.read_cell(from);
+            bus.write_bytes(to, bytes, &content[source]);
+        }
     }
     Some(Strike { target, bit: None, wish: Wish::ContentOf(donor) })
 }
@@ -141,9 +140,7 @@ fn splice(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr, parts: &[Str
 fn replay(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr, parts: &[Structure]) -> Option<Strike> {
     let recording = any_recording(bus, random)?;
     for part in parts {
-        if let Some(place) = bus.map().moved(*part, target) {
-            bring_back(bus, recording, place);
-        }
+        bring_back(bus, recording, *part, target);
     }
     Some(Strike { target, bit: None, wish: Wish::None })
 }
@@ -165,11 +162,11 @@ fn swap_siblings(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr) -> Op
     let nodes = (0..map.levels()).map(Structure::Node);
     let kinds: Vec<Structure> = nodes.clone().take(1).map(|_| Structure::Counter).chain(nodes).collect();
     let kind = random.pick(&kinds)?;
-    let (slot, _) = map.place(kind, target)?;
-    let sibling = LineAddr(target.0 ^ map.lines_each(kind));
-    let others = bus.lines().iter().chain([&sibling]).filter_map(|line| map.place(kind, *line));
-    let others: Vec<Slot> = others.map(|(other, _)| other).filter(|other| *other != slot).collect();
-    exchange(bus, slot, random.pick(&others)?);
+    let (own, sibling) = (map.moved(kind, target), LineAddr(target.0 ^ map.lines_each(kind)));
+    let others = bus.lines().iter().chain([&sibling]).map(|line| map.moved(kind, *line));
+    let others: Vec<Vec<Place>> = others.filter(|other| !other.is_empty() && *other != own).collect();
+    let other = random.pick(&others.iter().collect::<Vec<_>>()).filter(|_| !own.is_empty())?;
+    own.into_iter().zip(other).for_each(|((one, _), (other, _))| exchange(bus, one, *other));
     Some(Strike { target, bit: None, wish: Wish::None })
 }
 
@@ -193,6 +190,7 @@ fn node_of_other_level(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr)
 fn counter_as_data(bus: &mut Bus<'_>, target: LineAddr) -> Option<Strike> {
     let counters = bus.read_place(Structure::Counter, target)?;
     let (slot, _) = bus.map().place(Structure::Data, target)?;
+    let counters = bus.map().cut(counters);
     bus.write(slot, &counters);
     Some(Strike { target, bit: None, wish: Wish::Bytes(counters) })
 }
@@ -219,9 +217,12 @@ fn any_recording<'a>(bus: &Bus<'a>, random: &mut Random) -> Option<&'a Recording
     random.pick(&recordings)
 }
 
-/// Puts back what a recording has at a place, if it has anything.
-pub(crate) fn bring_back(bus: &mut Bus<'_>, recording: &Recording, (slot, bytes): Place) {
-    if let Some(content) = recording.get(slot) {
-        bus.write_bytes(slot, bytes.clone(), &cell(content)[bytes]);
+/// Puts what a recording has of a part of a line where that part lies now, if it has anything.
+pub(crate) fn bring_back(bus: &mut Bus<'_>, recording: &Recording, part: Structure, line: LineAddr) {
+    let (then, now) = (bus.map().then(recording).moved(part, line), bus.map().moved(part, line));
+    for ((from, source), (to, bytes)) in then.into_iter().zip(now) {
+        if let Some(content) = recording.get(from) {
+            bus.write_bytes(to, bytes, &cell(content)[source]);
+        }
     }
 }

@@ -8,7 +8,8 @@ use protection::layout::{Layout, Region};
 use protection::media::Media;
 use protection::slot::Kind;
 use protection::verbs::{Role, Slot, Untrusted};
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Range;
 use units::{LINE_BYTES, LINES_PER_PAGE, Line, LineAddr, ZERO_LINE};
@@ -16,14 +17,14 @@ use units::{LINE_BYTES, LINES_PER_PAGE, Line, LineAddr, ZERO_LINE};
 /// A line and as many spare bits as any design has, as bytes.
 pub const CELL_BYTES: usize = LINE_BYTES + size_of::<u128>();
 
-/// Everything that was in memory at one moment, in the order of slots.
+/// Everything that was in memory at one moment, in the order of slots; where lines move, with the table of that moment.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Recording(Vec<(Slot, Untrusted)>);
+pub struct Recording(Vec<(Slot, Untrusted)>, Option<Moved>);
 
 impl Recording {
     /// Records all slots that were ever written to.
     pub fn of(media: &Media) -> Recording {
-        Recording(media.written_slots().map(|(slot, _)| (slot, media.read(slot))).collect())
+        Recording(media.written_slots().map(|(slot, _)| (slot, media.read(slot))).collect(), None)
     }
 
     /// A memory of so many slots that holds this.
@@ -52,7 +53,7 @@ pub enum Structure {
     Data,
     /// Tags of data lines.
     Tag,
-    /// Lines of counters.
+    /// Lines of counters; where lines move, the records of their chunks, which say under which numbers they are.
     Counter,
     /// Nodes of the tree at a level; level 0 stands directly above the counters.
     Node(usize),
@@ -79,13 +80,58 @@ impl fmt::Display for Structure {
 ///
 /// All memories here have a power of two of lines, so that every slot of a region serves the same number of data lines;
 /// the map follows from the sizes of the regions and shares no arithmetic with the schemes.
+/// Where lines move, the attacker is given the table of those that it knows.
 #[derive(Clone, Copy, Debug)]
-pub struct Map<'a>(&'a Layout);
+pub struct Map<'a>(&'a Layout, Option<&'a Moved>);
+
+/// The slots of the known lines that move, as they lie now.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct Moved(RefCell<BTreeMap<LineAddr, Slot>>);
+
+impl Moved {
+    /// A line lies there from now on.
+    pub fn note(&self, line: LineAddr, slot: Slot) {
+        self.0.borrow_mut().insert(line, slot);
+    }
+
+    fn line_in(&self, slot: Slot) -> Option<LineAddr> {
+        self.0.borrow().iter().find(|(_, lies_in)| **lies_in == slot).map(|(line, _)| *line)
+    }
+}
 
 impl<'a> Map<'a> {
     /// The map of a memory.
     pub fn new(layout: &'a Layout) -> Map<'a> {
-        Map(layout)
+        Map(layout, None)
+    }
+
+    /// The map of a memory whose lines move, with the table of those that are known.
+    pub fn with_moved(layout: &'a Layout, moved: &'a Moved) -> Map<'a> {
+        Map(layout, Some(moved))
+    }
+
+    /// Where things lay when this was recorded.
+    pub fn then<'r>(&self, recording: &'r Recording) -> Map<'r>
+    where
+        'a: 'r,
+    {
+        Map(self.0, recording.1.as_ref())
+    }
+
+    /// The slot of a line of data.
+    pub fn data_slot(&self, line: LineAddr) -> Slot {
+        let moved = self.1.and_then(|moved| moved.0.borrow().get(&line).copied());
+        moved.unwrap_or_else(|| self.0.data_slot(line).slot())
+    }
+
+    /// A content of a line of data, as far as lines here reach.
+    pub fn cut(&self, content: Line) -> Line {
+        self.0.shape().length.cut(content)
+    }
+
+    /// Bytes of a line of data.
+    pub fn line_bytes(&self) -> usize {
+        self.0.shape().length.bytes()
     }
 
     /// How many levels of tree lie in memory.
@@ -103,10 +149,18 @@ impl<'a> Map<'a> {
     /// them: the whole line of data, the line's own tag, its page's own entry, all of a line of counters, of bitmaps or of a node.
     pub fn place(&self, structure: Structure, line: LineAddr) -> Option<(Slot, Range<usize>)> {
         if structure == Structure::Tag && self.0.tags_with_data() {
-            return Some((self.0.data_slot(line).slot(), LINE_BYTES..LINE_BYTES + self.0.tag_bytes()));
+            return Some((self.data_slot(line), LINE_BYTES..LINE_BYTES + self.0.tag_bytes()));
         }
         let region = self.region(structure)?;
+        if region.role == Role::Record {
+            // A line of it, one of other lines.
+            let lines = self.record_slots(region, line);
+            return lines.clone().nth(line.0 as usize % lines.count()).map(|slot| (slot, 0..LINE_BYTES));
+        }
         let served = self.served_by_each(region);
+        if line.0 >= self.0.data_lines() {
+            return None;
+        }
         let bytes = match structure {
             Structure::Tag => {
                 let lines = self.0.lines_per_tag();
@@ -119,20 +173,41 @@ impl<'a> Map<'a> {
                 let start = (line.0 % served) as usize / LINES_PER_PAGE * width;
                 start..start + width
             }
-            Structure::Data | Structure::Counter | Structure::Node(_) | Structure::Bitmap => 0..LINE_BYTES,
+            Structure::Data => 0..self.line_bytes(),
+            Structure::Counter | Structure::Node(_) | Structure::Bitmap => 0..LINE_BYTES,
         };
         let slot = match structure {
-            Structure::Data => self.0.data_slot(line).slot(),
+            Structure::Data => self.data_slot(line),
             _ => region.slot(line.0 / served),
         };
         Some((slot, bytes))
     }
 
-    /// As [`Map::place`], of what cannot be moved without moving more: data takes the tag along that lies with it.
-    pub fn moved(&self, structure: Structure, line: LineAddr) -> Option<(Slot, Range<usize>)> {
+    /// As [`Map::place`], of what is not moved without more: data takes the tag along that lies with it, and a record has several
+    /// lines.
+    pub fn moved(&self, structure: Structure, line: LineAddr) -> Vec<(Slot, Range<usize>)> {
+        let region = self.region(structure).filter(|region| region.role == Role::Record);
+        if let Some(records) = region {
+            return self.record_slots(records, line).map(|slot| (slot, 0..LINE_BYTES)).collect();
+        }
         let whole = structure == Structure::Data && self.0.tags_with_data();
-        self.place(structure, line)
+        let place = self.place(structure, line);
+        place
             .map(|(slot, bytes)| (slot, if whole { 0..LINE_BYTES + self.0.tag_bytes() } else { bytes }))
+            .into_iter()
+            .collect()
+    }
+
+    /// The slots of the record of a line's chunk.
+    fn record_slots(&self, records: Region, line: LineAddr) -> impl Iterator<Item = Slot> + Clone + use<> {
+        let lines = records.lines / self.chunks(records);
+        let first = records.base + line.0 / records.serves * lines;
+        (first..first + lines).map(Slot)
+    }
+
+    /// Chunks that records have room for: a power of two, at least two.
+    fn chunks(&self, records: Region) -> u64 {
+        self.0.data_lines().div_ceil(records.serves).next_power_of_two().max(2)
     }
 
     /// How counters are organised.
@@ -142,7 +217,7 @@ impl<'a> Map<'a> {
 
     /// Whether a tree vouches for lines of counters.
     pub fn counters_are_fresh(&self) -> bool {
-        self.0.leaves().is_some_and(|leaves| leaves.role == Role::Counter)
+        self.0.leaves().is_some_and(|leaves| matches!(leaves.role, Role::Counter | Role::Record))
     }
 
     /// The position of a line among those that share its line of counters.
@@ -179,11 +254,17 @@ impl<'a> Map<'a> {
         let Some(region) = self.region(structure) else { return 0..0 };
         if structure == Structure::Data {
             let lines = self.0.lines_per_tag();
-            let first = self.0.line_in(slot).line().0 / lines * lines;
+            let line = match self.1 {
+                Some(moved) => moved.line_in(slot),
+                None => Some(self.0.line_in(slot).line()),
+            };
+            let Some(LineAddr(line)) = line else { return 0..0 };
+            let first = line / lines * lines;
             return first..first + lines;
         }
         let served = self.served_by_each(region);
-        let first = (slot.0 - region.base) * served;
+        let slots = if region.role == Role::Record { region.lines / self.chunks(region) } else { 1 };
+        let first = (slot.0 - region.base) / slots * served;
         first..(first + served).min(self.0.data_lines())
     }
 
@@ -191,7 +272,7 @@ impl<'a> Map<'a> {
         match structure {
             Structure::Data => self.0.regions().first().copied(),
             Structure::Tag => self.0.region(Kind::Tags),
-            Structure::Counter => self.0.region(Kind::Counters),
+            Structure::Counter => self.0.region(Kind::Counters).or(self.0.region(Kind::Records)),
             Structure::Node(level) => self.0.levels().get(level).copied(),
             Structure::Owner => self.0.region(Kind::Owners),
             Structure::Bitmap => self.0.region(Kind::Bitmaps),
@@ -200,7 +281,10 @@ impl<'a> Map<'a> {
 
     /// The data lines that each slot of a region serves: of a tree's levels, whatever they serve below.
     fn served_by_each(&self, region: Region) -> u64 {
-        if region.role == Role::Bitmap { region.serves } else { self.0.data_lines() / region.lines }
+        match region.role {
+            Role::Bitmap | Role::Record => region.serves,
+            _ => self.0.data_lines() / region.lines,
+        }
     }
 }
 
@@ -260,7 +344,7 @@ impl<'a> Bus<'a> {
 
     /// Records everything that is in memory now.
     pub fn record(&self) -> Recording {
-        Recording::of(self.media)
+        Recording(Recording::of(self.media).0, self.map.1.cloned())
     }
 
     /// Replaces the line in a slot; its spare bits stay.

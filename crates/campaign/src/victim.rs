@@ -13,11 +13,11 @@
 //!
 //! A past takes longer than most attacks, so a victim can be copied with all that is on its chip ([`Victim::twin`]).
 
-use crate::bus::{Bus, Map, Recording};
+use crate::bus::{Bus, Map, Moved, Recording};
 use crate::oracle::{Answer, Oracle};
 use crate::tap::{Tap, Tapped};
 use protection::counter::Age;
-use protection::design::{Parts, Point, TreeKind};
+use protection::design::{DataLines, Parts, Point, TreeKind};
 use protection::execution::{Untimed, run_now};
 use protection::ledger::Reuse;
 use protection::media::Media;
@@ -28,7 +28,7 @@ use protection::speculation::{Speculation, SpeculationCounters};
 use protection::verbs::{Fault, Slot, Untrusted};
 use std::rc::Rc;
 use units::random::Random;
-use units::{Bytes, LINES_PER_PAGE, Line, LineAddr, Words};
+use units::{Bytes, LINES_PER_PAGE, Line, LineAddr, LineLength, Words};
 
 /// Lines of data in a victim's memory: 16 MB, so that an 8-ary tree over pages of counters stores three levels below a root that
 /// is full.
@@ -43,7 +43,14 @@ pub fn with_tiny_caches(parts: &Parts) -> Parts {
 
 /// Lines of data in the memory of a victim with these parts.
 fn data_lines(parts: &Parts) -> u64 {
-    if parts.tree.kind == TreeKind::None { DATA_LINES_WITHOUT_TREE } else { DATA_LINES }
+    let has_tree = parts.tree.kind != TreeKind::None || parts.permutation.is_some();
+    if has_tree { DATA_LINES } else { DATA_LINES_WITHOUT_TREE }
+}
+
+/// So many lines, of the length that these parts take.
+pub fn memory_of(parts: &Parts, count: u64) -> DataLines {
+    let length = if parts.permutation.is_some() { LineLength::HALF } else { LineLength::WHOLE };
+    DataLines { count, length }
 }
 
 /// Rounds of writing before the attack. The memory is recorded after each but the last.
@@ -83,6 +90,8 @@ pub struct Victim {
     memory: Tapped,
     oracle: Oracle,
     recordings: Rc<[Recording]>,
+    /// Where its lines lie, if they move.
+    moved: Option<Moved>,
     seed: u64,
 }
 
@@ -112,16 +121,29 @@ impl Victim {
         planted: Planted,
         start_up: Option<u64>,
     ) -> Result<Victim, String> {
-        let scheme = parts.build_with(data_lines, seed, planted)?;
+        let scheme = parts.build_with(memory_of(parts, data_lines), seed, planted)?;
         let memory = Tapped::new(scheme.layout().total_lines(), start_up);
-        Ok(Victim { parts: parts.clone(), scheme, memory, oracle: Oracle::default(), recordings: Rc::default(), seed })
+        Ok(Victim {
+            parts: parts.clone(),
+            moved: scheme.moving().map(|_| Moved::default()),
+            scheme,
+            memory,
+            oracle: Oracle::default(),
+            recordings: Rc::default(),
+            seed,
+        })
     }
 
     /// Lets the oracle know what a line starts with, if it does with anything and is not known yet.
     pub fn learn(&mut self, line: LineAddr) {
         if let (None, Some(content)) = (self.oracle.current(line), self.memory.memory().start_up_content(line)) {
-            self.oracle.note(line, &content);
+            self.oracle.note(line, &self.cut(&content));
         }
+    }
+
+    /// A content as far as a line reaches.
+    fn cut(&self, content: &Line) -> Line {
+        self.scheme.layout().shape().length.cut(*content)
     }
 
     /// As [`Victim::blank`], of parts that make sense together.
@@ -170,7 +192,7 @@ impl Victim {
             }
             victim.flush();
             if round < ROUNDS {
-                recordings.push(Recording::of(&victim.memory.media().borrow()));
+                recordings.push(victim.attacked(|bus| bus.record()));
             }
         }
         Ok(Victim { recordings: recordings.into(), ..victim })
@@ -201,6 +223,7 @@ impl Victim {
             memory: self.memory.clone(),
             oracle: self.oracle.clone(),
             recordings: self.recordings.clone(),
+            moved: self.moved.clone(),
             seed: self.seed,
         }
     }
@@ -213,6 +236,7 @@ impl Victim {
     /// Writes a line; says what was reported, if anything was. A write that was refused did not happen; of one that met
     /// tampering it is not known.
     pub fn write(&mut self, line: LineAddr, content: &Line) -> Option<Fault> {
+        let content = &self.cut(content);
         run_now(self.scheme.write(&self.memory, line, content));
         let fault = self.memory.memory().take_fault();
         match fault {
@@ -278,6 +302,13 @@ impl Victim {
     pub fn flush(&self) -> Option<Fault> {
         run_now(self.scheme.flush(&self.memory));
         self.memory.memory().take_fault()
+    }
+
+    /// Lines that the chip has locked leave it, if it locks any.
+    pub fn give_lines_up(&self) {
+        if self.scheme.moving().is_some() {
+            self.flush();
+        }
     }
 
     /// Power fails: the battery of durable caches does its work. A victim's stores go to memory at once, so what is left to that are
@@ -357,12 +388,20 @@ impl Victim {
 
     /// The slot of a line of data.
     pub fn data_slot(&self, line: LineAddr) -> Slot {
-        self.scheme.layout().data_slot(line).slot()
+        self.map().data_slot(line)
     }
 
-    /// Where things lie.
+    /// Where things lie now.
     pub fn map(&self) -> Map<'_> {
-        Map::new(self.scheme.layout())
+        let layout = self.scheme.layout();
+        let (Some(moving), Some(moved)) = (self.scheme.moving(), &self.moved) else { return Map::new(layout) };
+        // While an attacker has the memory the table stays as it was given.
+        if let Ok(media) = self.memory.media().try_borrow() {
+            for line in self.oracle.lines() {
+                moved.note(line, moving.slot_unchecked(|slot| media.read(slot), line));
+            }
+        }
+        Map::with_moved(layout, moved)
     }
 
     /// The first keystream that served twice, if any did.
@@ -372,8 +411,8 @@ impl Victim {
 
     /// Lets an attacker at the memory while no access is under way.
     pub fn attacked<R>(&self, attack: impl FnOnce(&mut Bus<'_>) -> R) -> R {
-        let lines = self.oracle.lines();
+        let (lines, map) = (self.oracle.lines(), self.map());
         let media: &mut Media = &mut self.memory.media().borrow_mut();
-        attack(&mut Bus::new(media, self.map(), &lines, &self.recordings))
+        attack(&mut Bus::new(media, map, &lines, &self.recordings))
     }
 }

@@ -76,6 +76,13 @@ impl LockingCache for Locks {
         self.chip().llc.borrow_mut().locked_lines().chunks_with_stores()
     }
 
+    fn chunks_with_locks(&self) -> Vec<u64> {
+        self.chip().llc.borrow_mut().locked_lines().chunks_with_locks()
+    }
+
+    /// A chip empties no cache.
+    fn empty(&self) {}
+
     fn twin(&self) -> Rc<dyn LockingCache> {
         panic!("the locks are a machine's, of which there is one")
     }

@@ -85,7 +85,14 @@ impl Parts {
         if self.speculation.reorders() && caches.unified.is_none() {
             caches.bitmaps = Some(size);
         }
-        Parts { caches: caches.resized(size, ways), ..self.clone() }
+        let permutation = self.permutation.map(|permutation| permutation.with_stores_of(size));
+        Parts { caches: caches.resized(size, ways), permutation, ..self.clone() }
+    }
+
+    /// Whether lines have tags.
+    pub fn has_tags(&self) -> bool {
+        let moving = self.permutation.is_some_and(|permutation| permutation.lines == MovingText::Sealed);
+        moving || self.mac.code != MacChoice::None
     }
 
     /// Whether lines are stored as they are, with nothing else.

@@ -20,20 +20,21 @@ pub enum Placement {
 pub struct DataSlot {
     line: LineAddr,
     slot: Slot,
+    moves: bool,
 }
 
 impl Placement {
     /// A line with its slot.
     pub fn of(self, line: LineAddr) -> DataSlot {
         match self {
-            Placement::Fixed => DataSlot { line, slot: Slot(line.0) },
+            Placement::Fixed => DataSlot { line, slot: Slot(line.0), moves: false },
         }
     }
 
     /// The line in a slot of data, with it.
     pub fn in_slot(self, slot: Slot) -> DataSlot {
         match self {
-            Placement::Fixed => DataSlot { line: LineAddr(slot.0), slot },
+            Placement::Fixed => DataSlot { line: LineAddr(slot.0), slot, moves: false },
         }
     }
 }
@@ -41,7 +42,7 @@ impl Placement {
 impl DataSlot {
     /// A line in a slot that the record of its chunk gives it.
     pub(crate) fn by_record(line: LineAddr, slot: Slot) -> DataSlot {
-        DataSlot { line, slot }
+        DataSlot { line, slot, moves: true }
     }
 
     /// The line, as the core knows it.
@@ -52,6 +53,11 @@ impl DataSlot {
     /// Where it lies in memory.
     pub fn slot(self) -> Slot {
         self.slot
+    }
+
+    /// Whether others have had the slot before.
+    pub(crate) fn moves(self) -> bool {
+        self.moves
     }
 
     /// The number that its nonces and tags bind.

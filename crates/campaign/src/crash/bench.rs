@@ -2,6 +2,7 @@
 
 use super::states::DeadMemory;
 use super::workload::{BYSTANDER, DATA_LINES, LINES, Workload};
+use crate::victim::memory_of;
 use machine::channel::Channel;
 use machine::pcm::PcmConfig;
 use protection::counter::{Age, WRITES_LEFT};
@@ -110,12 +111,12 @@ impl Bench {
     /// With so many lines of data, this on the other side, and a ledger of keystream or none.
     pub fn facing(other: OtherSide, parts: &Parts, (lines, ledger): (u64, bool), seed: u64, planted: Planted) -> Bench {
         let scheme = parts
-            .build_with(lines, seed, planted)
+            .build_with(memory_of(parts, lines), seed, planted)
             .unwrap_or_else(|rule| panic!("these parts were never checked: {rule}"));
         let executor = Executor::new();
         let channel = Channel::start(executor.clock(), PcmConfig::secpb());
-        let slots = scheme.layout().total_lines();
-        let memory = Rc::new(TimedMemory::new(executor.clock(), channel, slots, &engines(), ledger, other));
+        let shape = scheme.layout().shape();
+        let memory = Rc::new(TimedMemory::new(executor.clock(), channel, shape, &engines(), ledger, other));
         let verbs = Rc::new(Explained::new(Timed::new(&memory)));
         Bench { executor, scheme: Rc::new(scheme), memory, verbs, meddling: None }
     }

@@ -13,6 +13,7 @@ use super::bench::Bench;
 use super::buffered::{Feeding, Store};
 use super::holder::Holder;
 use super::workload::{BYSTANDER, CORES, DATA_LINES, LINES};
+use crate::victim::memory_of;
 use machine::persist::PersistBufferConfig;
 use protection::design::Parts;
 use protection::execution::{Functional, run_now};
@@ -109,7 +110,7 @@ impl LockedLog {
     fn recovers(&self, bench: &Bench, expected: &BTreeMap<LineAddr, Line>) -> bool {
         let scheme = self
             .parts
-            .build_with(DATA_LINES, self.seed, self.planted)
+            .build_with(memory_of(&self.parts, DATA_LINES), self.seed, self.planted)
             .unwrap_or_else(|rule| panic!("these parts were never checked: {rule}"));
         let memory = Functional::new(scheme.layout().total_lines());
         let registers = bench.memory.registers();

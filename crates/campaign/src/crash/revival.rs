@@ -7,6 +7,7 @@ use super::states::DeadMemory;
 use super::workload::DATA_LINES;
 use crate::bus::Recording;
 use crate::oracle::Answer;
+use crate::victim::memory_of;
 use catalogue::Verdict;
 use protection::design::Point;
 use protection::domain::Registers;
@@ -165,7 +166,7 @@ fn switched_on(history: &History, left: &DeadMemory) -> (Scheme, Functional) {
     let keys = if durable { history.seed } else { history.seed ^ OTHER_KEYS };
     let scheme = history
         .parts
-        .build_with(DATA_LINES, keys, history.planted)
+        .build_with(memory_of(&history.parts, DATA_LINES), keys, history.planted)
         .unwrap_or_else(|rule| panic!("these parts were never checked: {rule}"));
     let slots = scheme.layout().total_lines();
     let memory = if durable { Functional::booting(slots, history.seed ^ START_UP) } else { Functional::new(slots) };

@@ -15,7 +15,7 @@ use crate::victim::Victim;
 use catalogue::{Attack, End, Verdict};
 use protection::design::{MacChoice, Parts};
 use std::ops::Range;
-use units::{LINE_BYTES, Line, LineAddr, WORD_BYTES, Words};
+use units::{Line, LineAddr, WORD_BYTES, Words};
 
 /// The attacks of this file.
 pub(super) const SCENES: Scenes = &[(Attack::CandidateSplice, candidate_splice)];
@@ -84,7 +84,7 @@ fn candidate_splice(mut stage: Stage<'_>) -> Option<Ended> {
     let mut ended = Ended::new(Verdict::Harmless, target).counting("chunks that candidates matched", hits);
     for origin in ORIGINS {
         let bytes = chunk_bytes(stage.parts);
-        let chunks = (LINE_BYTES / bytes) as u64;
+        let chunks = (stage.victim.map().line_bytes() / bytes) as u64;
         // The core asks for the first word: its chunk is the one that comes out before the others.
         let to = if stage.random.below(2) == 0 { 0 } else { stage.random.below(chunks) as usize };
         let other = (to + 1 + stage.random.below(chunks - 1) as usize) % chunks as usize;
@@ -146,8 +146,8 @@ impl Splice<'_> {
             let room = bus.map().place(Structure::Tag, target).map_or(0, |(_, bytes)| bytes.len());
             let tag = |chunk: Chunk| tag_bits(self.parts, chunk.1, room);
             self.copy(bus, Structure::Tag, tag(self.from), tag(self.to));
-            if with_counters && let Some(place) = bus.map().place(Structure::Counter, target) {
-                bring_back(bus, self.source, place);
+            if with_counters {
+                bring_back(bus, self.source, Structure::Counter, target);
             }
         });
     }
@@ -156,7 +156,7 @@ impl Splice<'_> {
     fn copy(&self, bus: &mut Bus<'_>, structure: Structure, source: Range<usize>, bits: Range<usize>) {
         let map = bus.map();
         let (Some((from, of)), Some((to, bytes))) =
-            (map.place(structure, self.from.0), map.place(structure, self.to.0))
+            (map.then(self.source).place(structure, self.from.0), map.place(structure, self.to.0))
         else {
             return;
         };

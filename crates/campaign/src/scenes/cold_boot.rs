@@ -19,27 +19,29 @@ pub(super) const SCENES: Scenes = &[(Attack::ColdBoot, cold_boot)];
 const DECAY_PERCENT_MAX: u64 = 10;
 /// The sizes of AES: words of a key, and words of its expansion (FIPS 197, 5.2).
 const SIZES: [(usize, usize); 3] = [(4, 44), (6, 52), (8, 60)];
-/// A line that differs from what is looked for in fewer bits than this is taken for it: 10 % of decay of each of two lines
-/// changes about 50 of 512, chance leaves 256 and is never below 190.
-const BITS_APART_MAX: u32 = 120;
+/// A line that differs from what is looked for in fewer of a thousand bits than this is taken for it: 10 % of decay of each of two
+/// lines changes about 100, and chance leaves 500 and is never below 350.
+const THOUSANDTHS_APART_MAX: u32 = 235;
 
 fn cold_boot(mut stage: Stage<'_>) -> Option<Ended> {
     let target = stage.any_line();
     let percent = stage.random.below(DECAY_PERCENT_MAX + 1);
     let image = decayed(&stage.victim.attacked(|bus| bus.record()), percent, &mut stage.random);
+    let map = stage.victim.map();
+    let most_apart = 8 * map.line_bytes() as u32 * THOUSANDTHS_APART_MAX / 1_000;
     let texts: Vec<(usize, Line)> = stage
         .victim
         .oracle()
         .lines()
         .into_iter()
         .filter_map(|line| {
-            let stored = image.iter().position(|(slot, _)| *slot == line.0)?;
+            let stored = image.iter().position(|(slot, _)| *slot == map.data_slot(line).0)?;
             stage.victim.oracle().current(line).map(|text| (stored, *text))
         })
         .collect();
-    let plain = texts.iter().filter(|(_, text)| image.iter().any(|(_, stored)| apart(stored, text) <= BITS_APART_MAX));
+    let plain = texts.iter().filter(|(_, text)| image.iter().any(|(_, stored)| apart(stored, text) <= most_apart));
     let shares_pad = |a: &(usize, Line), b: &(usize, Line)| {
-        apart(&xor(&image[a.0].1, &image[b.0].1), &xor(&a.1, &b.1)) <= BITS_APART_MAX
+        apart(&xor(&image[a.0].1, &image[b.0].1), &xor(&a.1, &b.1)) <= most_apart
     };
     let pairs = texts.iter().enumerate().flat_map(|(index, a)| texts[..index].iter().map(move |b| (a, b)));
     let shared = pairs.filter(|(a, b)| shares_pad(a, b)).count() as u64;

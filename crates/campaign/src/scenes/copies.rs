@@ -44,6 +44,7 @@ fn crossed_replies(mut stage: Stage<'_>) -> Option<Ended> {
     for (core, line, _) in asked {
         stage.victim.read_from(core, line);
     }
+    stage.victim.give_lines_up();
     let slot = |line| stage.victim.map().place(Structure::Data, line).map(|(slot, _)| slot);
     stage.victim.tap().connect(Alias::Crossed(slot(target)?, slot(other)?));
     let oracle = stage.victim.oracle();

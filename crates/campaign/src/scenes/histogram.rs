@@ -13,6 +13,7 @@
 use super::{Ended, Scenes, Stage};
 use crate::bus::Structure;
 use crate::frequent;
+use crate::victim::Victim;
 use catalogue::{Attack, Verdict};
 use std::collections::BTreeMap;
 use units::{LINES_PER_PAGE, Line, LineAddr, WORD_BYTES, ZERO_LINE};
@@ -37,12 +38,20 @@ fn ciphertext_histogram(mut stage: Stage<'_>) -> Option<Ended> {
         stage.victim.write(*line, &content);
     }
     stage.victim.flush();
-    let image: Vec<Line> =
-        stage.victim.attacked(|bus| lines.iter().filter_map(|line| bus.read_place(Structure::Data, *line)).collect());
+    let image = image_of(&stage.victim, &lines);
     let (uneven, repeated) = (is_uneven(&image), repeated_words(&image));
     let verdict = if passes_for_random(&image) { Verdict::Hidden } else { Verdict::Leaked };
     let ended = Ended::new(verdict, lines[0]).counting("images with uneven bytes", u64::from(uneven));
     Some(ended.counting("words seen before in their image", repeated))
+}
+
+/// What memory has of lines, 64 bytes by 64 bytes.
+fn image_of(victim: &Victim, lines: &[LineAddr]) -> Vec<Line> {
+    let bytes: Vec<u8> = victim.attacked(|bus| {
+        let shown = lines.iter().filter_map(|line| bus.read_place(Structure::Data, *line));
+        shown.flat_map(|content| content.into_iter().take(bus.map().line_bytes())).collect()
+    });
+    bytes.as_chunks().0.to_vec()
 }
 
 /// Whether lines pass for random bytes: these occur evenly, and no word occurs twice.

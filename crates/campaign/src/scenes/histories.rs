@@ -221,8 +221,7 @@ fn bring_back(stage: &mut Stage<'_>, recording: &Recording, target: LineAddr) {
 /// Puts back what a recording has of these parts of a line.
 fn put_back(stage: &Stage<'_>, recording: &Recording, parts: &[Structure], target: LineAddr) {
     for part in parts {
-        let Some(place) = stage.victim.map().moved(*part, target) else { continue };
-        stage.victim.attacked(|bus| attacker::bring_back(bus, recording, place));
+        stage.victim.attacked(|bus| attacker::bring_back(bus, recording, *part, target));
     }
 }
 

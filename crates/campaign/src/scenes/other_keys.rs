@@ -35,7 +35,7 @@ fn cross_key_splice(mut stage: Stage<'_>) -> Option<Ended> {
 
 /// Copies what belongs to a line from the neighbour's memory into the victim's.
 fn copy_place(from: &Victim, to: &Victim, structure: Structure, line: LineAddr) {
-    if let Some((slot, bytes)) = to.map().moved(structure, line) {
+    for (slot, bytes) in to.map().moved(structure, line) {
         let foreign = from.attacked(|bus| bus.read_cell(slot));
         to.attacked(|bus| bus.write_bytes(slot, bytes.clone(), &foreign[bytes]));
     }

@@ -6,7 +6,6 @@ use crate::honest::{Finding, honest};
 use crate::oracle::Wish;
 use crate::victim::{DATA_LINES, Victim};
 use catalogue::{Attack, Verdict};
-use protection::design::MacChoice;
 use protection::verbs::Slot;
 use units::{LINE_BYTES, LineAddr};
 
@@ -26,7 +25,7 @@ const INSISTENCE: u64 = 4;
 /// A flip in whatever the design vouches for; the first word that gets out becomes the address of another read, which no
 /// design here holds back. What the core used and the verdict then refused has got that far and no farther.
 fn use_before_verify(mut stage: Stage<'_>) -> Option<Ended> {
-    if stage.parts.mac.code == MacChoice::None {
+    if !stage.parts.has_tags() {
         return None;
     }
     let target = stage.any_line();

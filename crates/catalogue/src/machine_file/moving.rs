@@ -44,7 +44,8 @@ impl Machine {
             ),
             (
                 self.memory.critical_word_first != WordOrder::FromFirst,
-                "memory.critical_word_first: expected \"from-first\", since a tag is computed from the first block on".to_owned(),
+                "memory.critical_word_first: expected \"from-first\", since a tag is computed from the first block on"
+                    .to_owned(),
             ),
         ];
         let broken = rules.into_iter().find(|(broken, _)| *broken);

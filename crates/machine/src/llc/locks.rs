@@ -193,6 +193,13 @@ impl LockedLines<'_> {
         held.into_iter().map(|(line, _)| LineAddr(line)).collect()
     }
 
+    /// Chunks with a locked line, in order.
+    pub fn chunks_with_locks(&self) -> Vec<u64> {
+        let mut chunks: Vec<u64> = self.locks.locked.keys().copied().collect();
+        chunks.sort_unstable();
+        chunks
+    }
+
     /// Chunks with a line that memory lacks, in order.
     pub fn chunks_with_stores(&self) -> Vec<u64> {
         let mut chunks: Vec<u64> = self.tags.dirty_keys().map(|line| self.locks.chunk(line)).collect();

@@ -374,6 +374,14 @@ impl LockingCache for Watched {
         self.0.chunks_with_stores()
     }
 
+    fn chunks_with_locks(&self) -> Vec<u64> {
+        self.0.chunks_with_locks()
+    }
+
+    fn empty(&self) {
+        self.0.empty();
+    }
+
     fn twin(&self) -> Rc<dyn LockingCache> {
         self.0.twin()
     }

@@ -12,7 +12,7 @@ use crypto::{BLOCK_BYTES, CHUNK_LINE_BYTES};
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 use strum::VariantArray;
-use units::LineLength;
+use units::{Bytes, LineLength};
 
 /// Bits of the tag of a line that moves.
 const TAG_BITS: u32 = 8 * BLOCK_BYTES as u32;
@@ -56,6 +56,11 @@ fn records_of_the_paper() -> usize {
     64 + 128
 }
 
+/// The least that a cache of nodes has room for, if there is one: a pair of nodes and the pair above it.
+fn least_entries(in_pairs: bool) -> usize {
+    if in_pairs { 2 } else { 4 }
+}
+
 impl PermutationDesign {
     /// The rule that a design breaks by letting lines move, if it breaks one.
     pub(super) fn broken_rule(&self, parts: &Parts) -> Option<String> {
@@ -93,7 +98,7 @@ impl PermutationDesign {
 
     fn broken_size(&self) -> Option<String> {
         let MerkleCacheDesign { entries, in_pairs } = self.merkle_cache;
-        let least = if in_pairs { 2 } else { 4 };
+        let least = least_entries(in_pairs);
         if entries > 0 && entries < least {
             return Some(format!(
                 "permutation.merkle_cache.entries is {entries}: a walk keeps a pair of nodes and the pair above it, so expected \
@@ -140,6 +145,15 @@ impl PermutationDesign {
         let (sets, ways) = SMALL_CACHE;
         let cache = Rc::new(SmallCache::new(sets, ways));
         MovingLines::new(records, lines, (cache, self.records), (release, self.time), planted)
+    }
+
+    /// The same with as many records on the chip as so many bytes hold, and as many verified nodes if it keeps any.
+    pub(super) fn with_stores_of(self, size: Bytes) -> PermutationDesign {
+        let records = (size.0 as usize * 8 / Record::BITS).max(1);
+        let MerkleCacheDesign { entries, in_pairs } = self.merkle_cache;
+        let fits = size.0 as usize / crypto::SHA1_BYTES / if in_pairs { 2 } else { 1 };
+        let entries = if entries > 0 { fits.max(least_entries(in_pairs)) } else { 0 };
+        PermutationDesign { records, merkle_cache: MerkleCacheDesign { entries, in_pairs }, ..self }
     }
 
     /// What a reviewer would object to.

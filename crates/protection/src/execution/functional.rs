@@ -142,7 +142,8 @@ impl Untimed for Functional {
 
     fn started_with(&self, at: DataSlot) -> Option<Line> {
         let start_up = self.start_up.as_ref()?;
-        start_up.awaits(at.slot()).then(|| start_up.content(at.line()))
+        // Of lines that move, their scheme knows which are there.
+        (at.moves() || start_up.awaits(at.slot())).then(|| start_up.content(at.line()))
     }
 
     fn change_at_boot(&self, slot: Slot, role: Role, change: impl Fn(Untrusted) -> Untrusted) {

@@ -70,7 +70,7 @@ impl ChunkLines {
         ChunkLines { cipher: self.cipher.clone(), planted: self.planted }
     }
 
-    /// A line from its slot; what the machine started with, if that is not in memory yet. Calls `release` when it is decrypted, before
+    /// A line from its slot; what the machine started with, if memory does not have it yet. Calls `release` when it is decrypted, before
     /// its code is compared.
     ///
     /// # Errors
@@ -78,12 +78,13 @@ impl ChunkLines {
     pub(super) async fn open_or_boot<V: Verbs>(
         &self,
         verbs: &V,
-        at: DataSlot,
+        (at, is_there): (DataSlot, bool),
         record: &Record,
         release: impl FnOnce(&Line),
     ) -> Result<Line, Fault> {
         let (begun, mut arriving) = self.fetch(verbs, at).await;
-        if arriving.content.is_blank()
+        if !is_there
+            && arriving.content.is_blank()
             && let Some(booted) = self.boot(verbs, at, record)
         {
             arriving.content = booted;
@@ -100,13 +101,18 @@ impl ChunkLines {
         Some(booted)
     }
 
-    /// A line from its slot; nothing if that is blank.
+    /// A line from its slot; nothing if memory does not have it yet, and the slot is blank.
     ///
     /// # Errors
     /// As [`ChunkLines::open_or_boot`].
-    pub(super) async fn open<V: Verbs>(&self, verbs: &V, at: DataSlot, record: &Record) -> Result<Option<Line>, Fault> {
+    pub(super) async fn open<V: Verbs>(
+        &self,
+        verbs: &V,
+        (at, is_there): (DataSlot, bool),
+        record: &Record,
+    ) -> Result<Option<Line>, Fault> {
         let (begun, arriving) = self.fetch(verbs, at).await;
-        if arriving.content.is_blank() {
+        if !is_there && arriving.content.is_blank() {
             return Ok(None);
         }
         self.open_arrived(verbs, (at, record), (begun, arriving), |_| ()).await.map(Some)

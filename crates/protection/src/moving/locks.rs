@@ -49,6 +49,10 @@ pub trait LockingCache {
     fn unlock(&self, chunk: u64) -> Vec<(LineAddr, Line)>;
     /// Chunks of which memory lacks a store, in order.
     fn chunks_with_stores(&self) -> Vec<u64>;
+    /// Chunks with a locked line, in order.
+    fn chunks_with_locks(&self) -> Vec<u64>;
+    /// Gives up every line that is not locked.
+    fn empty(&self);
     /// The same once more.
     ///
     /// # Panics
@@ -143,6 +147,17 @@ impl LockingCache for SmallCache {
 
     fn chunks_with_stores(&self) -> Vec<u64> {
         self.tags.borrow_mut().locked_lines().chunks_with_stores()
+    }
+
+    fn chunks_with_locks(&self) -> Vec<u64> {
+        self.tags.borrow_mut().locked_lines().chunks_with_locks()
+    }
+
+    fn empty(&self) {
+        for line in self.texts.borrow().keys() {
+            self.tags.borrow_mut().invalidate(*line);
+        }
+        self.texts.borrow_mut().retain(|line, _| self.tags.borrow().holds(*line));
     }
 
     fn twin(&self) -> Rc<dyn LockingCache> {

@@ -17,6 +17,7 @@
 
 mod chunk;
 mod counted;
+mod entered;
 mod free;
 mod held;
 mod lines;
@@ -31,10 +32,11 @@ pub use locks::{LockingCache, Room, SmallCache};
 use crate::planted::{ChunkBug, Planted};
 use crate::record::{Record, Records, SLOTS};
 use crate::scheme::Release;
-use crate::slot::Slot;
+use crate::slot::{Slot, Untrusted};
 use crate::verbs::{Exit, Fault, LockName, Plaintext, Verbs};
 use chunk::{chunk_of, line_at, placed};
 use counted::Counted;
+use entered::Entered;
 use held::HeldRecords;
 use sim::lock::Mode;
 use std::cell::{Cell, RefCell};
@@ -51,6 +53,7 @@ pub struct MovingLines {
     lines: ChunkLines,
     cache: RefCell<Rc<dyn LockingCache>>,
     counted: RefCell<Counted>,
+    entered: RefCell<Entered>,
     release: Release,
     time: PermutationTime,
     /// Whether a permutation was given up after its first write.
@@ -73,6 +76,7 @@ impl MovingLines {
             lines,
             cache: RefCell::new(cache),
             counted: RefCell::default(),
+            entered: RefCell::default(),
             release,
             time,
             halted: Cell::new(false),
@@ -91,6 +95,7 @@ impl MovingLines {
             lines: self.lines.twin(),
             cache: RefCell::new(self.cache().twin()),
             counted: self.counted.clone(),
+            entered: self.entered.clone(),
             release: self.release,
             time: self.time,
             halted: self.halted.clone(),
@@ -113,6 +118,16 @@ impl MovingLines {
     /// As of a read, if the record of its chunk is refused.
     pub async fn slot_of<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<Slot, Fault> {
         Ok(placed(&*self.record(verbs, chunk_of(line)).await?, line).slot())
+    }
+
+    /// The slot that a line lies in now, as its record says on the chip or in a memory that is read by `read`, whose record nothing
+    /// checks. Only the judge of an attack may ask.
+    pub fn slot_unchecked(&self, read: impl Fn(Slot) -> Untrusted, line: LineAddr) -> Slot {
+        let chunk = chunk_of(line);
+        match self.held.borrow().peek(chunk) {
+            Some(record) => placed(record, line).slot(),
+            None => placed(&self.records.unchecked(read, chunk), line).slot(),
+        }
     }
 
     /// Names the slots that a read of a line fetches now, as far as the chip knows: the line's own, or those of the record that says
@@ -141,12 +156,13 @@ impl MovingLines {
         self.finish(verbs, outcome);
     }
 
-    /// Permutes every chunk of which memory lacks a store, and gives up what is on the chip of records and nodes.
+    /// Permutes every chunk of which lines are locked, and gives up what is on the chip of lines, records and nodes.
     pub async fn flush<V: Verbs>(&self, verbs: &V) {
-        for chunk in self.cache().chunks_with_stores() {
+        for chunk in self.cache().chunks_with_locks() {
             let outcome = self.permute(verbs, chunk, None).await;
             self.finish(verbs, outcome);
         }
+        self.cache().empty();
         self.forget_records();
         self.records.forget_nodes();
     }
@@ -165,7 +181,9 @@ impl MovingLines {
         for chunk in 0..chunks {
             let record = self.records.first(chunk);
             for line in (0..=u8::MAX).map(|position| line_at(chunk, position)) {
-                self.lines.boot(verbs, placed(&record, line), &record);
+                if self.lines.boot(verbs, placed(&record, line), &record).is_some() {
+                    self.entered.borrow_mut().note(line);
+                }
             }
         }
     }
@@ -250,7 +268,11 @@ impl MovingLines {
                 verbs.release(line, Plaintext { bytes: *text, verified: false }, Exit::AheadOfVerdict);
             }
         };
-        let opened = self.lines.open_or_boot(verbs, at, &record, decrypted).await;
+        let is_there = self.entered.borrow().has(line);
+        let opened = self.lines.open_or_boot(verbs, (at, is_there), &record, decrypted).await;
+        if opened.is_ok() {
+            self.entered.borrow_mut().note(line);
+        }
         if ahead.get() {
             verbs.settle(line, opened.is_ok());
         }

@@ -106,7 +106,8 @@ impl MovingLines {
         let left = by_slot(chunk, record).filter(is_left);
         let read = async |at: DataSlot| {
             self.counted.borrow_mut().read(at.slot());
-            let open = self.lines.open(verbs, at, record);
+            let is_there = self.entered.borrow().has(at.line());
+            let open = self.lines.open(verbs, (at, is_there), record);
             (at.line(), verbs.in_places(&[at.slot()], open).await)
         };
         let mut buffer = Buffer::of(chunk);
@@ -122,6 +123,7 @@ impl MovingLines {
         let write = async |at: DataSlot| {
             self.counted.borrow_mut().written(at.slot());
             let text = buffer.get(at.line());
+            text.iter().for_each(|_| self.entered.borrow_mut().note(at.line()));
             verbs.in_places(&[at.slot()], self.lines.store(verbs, at, record, text)).await;
         };
         join_all(by_slot(chunk, record).map(write)).await;
