@@ -124,6 +124,11 @@ impl<'a> Map<'a> {
         moved.unwrap_or_else(|| self.0.data_slot(line).slot())
     }
 
+    /// Lines of data, whose slots are the first.
+    pub fn data_lines(&self) -> u64 {
+        self.0.data_lines()
+    }
+
     /// A content of a line of data, as far as lines here reach.
     pub fn cut(&self, content: Line) -> Line {
         self.0.shape().length.cut(content)

@@ -53,6 +53,18 @@ pub struct Tap {
     alias: Cell<Alias>,
     held: RefCell<Vec<(Slot, Untrusted)>>,
     heard: RefCell<Option<Heard>>,
+    followed: RefCell<Option<Vec<Crossed>>>,
+}
+
+/// A slot that has crossed the bus, with what it had on it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Crossed {
+    /// Which.
+    pub slot: Slot,
+    /// Whether the chip read or wrote it.
+    pub kind: Kind,
+    /// What it got or sent.
+    pub content: Line,
 }
 
 /// What a tap has written down.
@@ -84,6 +96,22 @@ impl Tap {
     /// What was written down since it was last asked for, in order.
     pub fn take_heard(&self) -> Vec<Crossing> {
         self.heard.borrow_mut().as_mut().map(|heard| std::mem::take(&mut heard.crossings)).unwrap_or_default()
+    }
+
+    /// Writes down from now on which slots cross, in order.
+    pub fn follow_slots(&self) {
+        self.followed.replace(Some(Vec::new()));
+    }
+
+    /// What has crossed since it was last asked for, slot by slot; nothing unless slots are followed.
+    pub fn take_followed(&self) -> Vec<Crossed> {
+        self.followed.borrow_mut().as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    fn follow(&self, slot: Slot, kind: Kind, content: Untrusted) {
+        if let Some(followed) = &mut *self.followed.borrow_mut() {
+            followed.push(Crossed { slot, kind, content: content.examine() });
+        }
     }
 
     /// Meddles with writes from now on, of one slot or of all.
@@ -155,6 +183,7 @@ impl Tapped {
             alias: Cell::new(Alias::None),
             held: RefCell::new(Vec::new()),
             heard: RefCell::new(None),
+            followed: RefCell::new(None),
         };
         let memory = match start_up {
             Some(seed) => Functional::booting(2 * slots, seed),
@@ -204,6 +233,7 @@ impl Untimed for Tapped {
         if let Some(heard) = &mut *self.tap.heard.borrow_mut() {
             heard.note(slot, Kind::Read, stored);
         }
+        self.tap.follow(slot, Kind::Read, stored(slot));
         stored(slot)
     }
 
@@ -217,6 +247,7 @@ impl Untimed for Tapped {
             let other = |slot| self.memory.read(self.tap.cell(slot));
             heard.note(slot, Kind::Write, |on_line| if on_line == slot { content } else { other(on_line) });
         }
+        self.tap.follow(slot, Kind::Write, content);
         self.tap.hand_on(slot, content, |slot, content| self.put(slot, content));
     }
 

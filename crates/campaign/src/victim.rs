@@ -21,6 +21,7 @@ use protection::design::{DataLines, Parts, Point, TreeKind};
 use protection::execution::{Untimed, run_now};
 use protection::ledger::Reuse;
 use protection::media::Media;
+use protection::moving::{MovingCounters, MovingLines};
 use protection::ownership::Asker;
 use protection::planted::{Bug, Planted};
 use protection::scheme::{DurableCaches, Scheme};
@@ -311,6 +312,11 @@ impl Victim {
         }
     }
 
+    /// What lines that move have done, if they do.
+    pub fn moved(&self) -> Option<MovingCounters> {
+        self.scheme.moving().map(MovingLines::counted)
+    }
+
     /// Power fails: the battery of durable caches does its work. A victim's stores go to memory at once, so what is left to that are
     /// metadata and the root.
     pub fn loses_power(&self) {
@@ -395,12 +401,7 @@ impl Victim {
     pub fn map(&self) -> Map<'_> {
         let layout = self.scheme.layout();
         let (Some(moving), Some(moved)) = (self.scheme.moving(), &self.moved) else { return Map::new(layout) };
-        // While an attacker has the memory the table stays as it was given.
-        if let Ok(media) = self.memory.media().try_borrow() {
-            for line in self.oracle.lines() {
-                moved.note(line, moving.slot_unchecked(|slot| media.read(slot), line));
-            }
-        }
+        self.oracle.lines().into_iter().for_each(|line| moved.note(line, moving.slot_for_judge(line)));
         Map::with_moved(layout, moved)
     }
 

@@ -118,6 +118,11 @@ named! {
     /// Times on the bus how soon after the fetch of a line the one begins that depends on it: does that tell a line of
     /// frequent values from another?
     ValueTiming = "value-timing",
+    /// Looks at the addresses on the bus, knowing two programs that access the same chunks in the same order: which of them runs?
+    /// (HIDE, Zhuang, Zhang and Pande, ASPLOS 2004; Membuster, Lee et al., USENIX Security 2020).
+    AddressPattern = "address-pattern",
+    /// The same, knowing also what either program writes, and looking at the data on the bus.
+    AddressAndData = "address-and-data",
     /// Tampers, and takes what leaves the chip before the verdict, also as the address of the next read.
     UseBeforeVerify = "use-before-verify",
     /// Guesses tags of 8, 10, 12 and 16 bits, and counts how many pass.

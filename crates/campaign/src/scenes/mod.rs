@@ -4,6 +4,7 @@
 //! [`crate::tap`] (writes and addresses on their way), as an attacker with the same access could do it; what the victim
 //! does is an ordinary read or write.
 
+mod addresses;
 mod alias;
 mod bitmaps;
 mod candidates;
@@ -24,6 +25,7 @@ use crate::oracle::Wish;
 use crate::victim::Victim;
 use catalogue::{Attack, End, Verdict};
 use protection::design::Parts;
+use protection::moving::LINES_PER_CHUNK;
 use protection::planted::Planted;
 use units::LineAddr;
 use units::random::Random;
@@ -83,6 +85,7 @@ type Scenes = &'static [(Attack, Scene)];
 
 /// All scenes, by what they are about.
 const SCENES: &[Scenes] = &[
+    addresses::SCENES,
     alias::SCENES,
     bitmaps::SCENES,
     candidates::SCENES,
@@ -120,6 +123,16 @@ impl Stage<'_> {
     fn writes_through(&mut self, line: LineAddr) -> bool {
         let content = self.random.line();
         self.victim.write(line, &content).is_none() & self.victim.flush().is_none()
+    }
+
+    /// The victim writes all lines of a chunk that moves.
+    fn fill_chunk(&mut self, line: LineAddr) {
+        let first = line.0 / LINES_PER_CHUNK * LINES_PER_CHUNK;
+        for line in (first..first + LINES_PER_CHUNK).map(LineAddr) {
+            let content = self.random.line();
+            self.victim.write(line, &content);
+        }
+        self.victim.flush();
     }
 
     /// Whether keystream has served twice by now: the difference of what it hid is as good as known.

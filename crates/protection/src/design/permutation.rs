@@ -16,9 +16,6 @@ use units::{Bytes, LineLength};
 
 /// Bits of the tag of a line that moves.
 const TAG_BITS: u32 = 8 * BLOCK_BYTES as u32;
-/// Sets and ways of the last-level cache of runs without a machine.
-const SMALL_CACHE: (usize, usize) = (16, 4);
-
 /// What memory shows of lines that move, and what the chip checks of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
@@ -142,7 +139,7 @@ impl PermutationDesign {
             MovingText::Sealed => ChunkLines::sealed(&pads, &codes, planted),
             MovingText::Plain => ChunkLines::plain(planted),
         };
-        let (sets, ways) = SMALL_CACHE;
+        let (sets, ways) = SmallCache::USUAL;
         let cache = Rc::new(SmallCache::new(sets, ways));
         MovingLines::new(records, lines, (cache, self.records), (release, self.time), planted)
     }

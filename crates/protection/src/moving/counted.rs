@@ -1,10 +1,11 @@
 //! What permutations and fills have done, and whether a slot crossed the bus twice.
 
-use crate::record::SLOTS;
+use crate::record::{Record, SLOTS};
 use crate::slot::Slot;
 use derive_more::{AddAssign, Sub};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
+use std::rc::Rc;
 
 /// What was counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
@@ -37,8 +38,8 @@ struct Epoch {
 pub(super) struct Counted {
     sum: MovingCounters,
     epochs: FxHashMap<u64, Epoch>,
-    /// By chunk.
-    permutations: FxHashMap<u64, u64>,
+    /// How often each chunk was permuted, and its record since.
+    permuted: FxHashMap<u64, (u64, Rc<Record>)>,
 }
 
 impl Counted {
@@ -48,7 +49,12 @@ impl Counted {
 
     /// How often a chunk was permuted.
     pub fn permutations_of(&self, chunk: u64) -> u64 {
-        self.permutations.get(&chunk).copied().unwrap_or(0)
+        self.permuted.get(&chunk).map_or(0, |(times, _)| *times)
+    }
+
+    /// The record of a chunk, if it was ever permuted.
+    pub fn record_of(&self, chunk: u64) -> Option<&Record> {
+        self.permuted.get(&chunk).map(|(_, record)| &**record)
     }
 
     fn epoch(&mut self, slot: Slot) -> (&mut Epoch, usize, &mut MovingCounters) {
@@ -86,10 +92,11 @@ impl Counted {
         sum.twice += u64::from(std::mem::replace(&mut epoch.written[place], true));
     }
 
-    /// A permutation of a chunk is over.
-    pub fn permuted(&mut self, chunk: u64) {
+    /// A permutation of a chunk is over, which has this record from now on.
+    pub fn permuted(&mut self, chunk: u64, record: &Rc<Record>) {
         self.sum.permutations += 1;
-        *self.permutations.entry(chunk).or_default() += 1;
+        let times = self.permutations_of(chunk) + 1;
+        self.permuted.insert(chunk, (times, Rc::clone(record)));
         let Some(Epoch { read, written }) = self.epochs.remove(&chunk) else { return };
         self.sum.incomplete += u64::from(read != [true; SLOTS] || written != [true; SLOTS]);
     }

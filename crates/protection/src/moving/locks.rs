@@ -67,6 +67,9 @@ pub struct SmallCache {
 }
 
 impl SmallCache {
+    /// Sets and ways where nobody says otherwise: few, so that chunks are permuted often.
+    pub const USUAL: (usize, usize) = (16, 4);
+
     /// An empty cache.
     ///
     /// # Panics

@@ -32,7 +32,7 @@ pub use locks::{LockingCache, Room, SmallCache};
 use crate::planted::{ChunkBug, Planted};
 use crate::record::{Record, Records, SLOTS};
 use crate::scheme::Release;
-use crate::slot::{Slot, Untrusted};
+use crate::slot::Slot;
 use crate::verbs::{Exit, Fault, LockName, Plaintext, Verbs};
 use chunk::{chunk_of, line_at, placed};
 use counted::Counted;
@@ -120,13 +120,12 @@ impl MovingLines {
         Ok(placed(&*self.record(verbs, chunk_of(line)).await?, line).slot())
     }
 
-    /// The slot that a line lies in now, as its record says on the chip or in a memory that is read by `read`, whose record nothing
-    /// checks. Only the judge of an attack may ask.
-    pub fn slot_unchecked(&self, read: impl Fn(Slot) -> Untrusted, line: LineAddr) -> Slot {
+    /// The slot that a line lies in now, whatever became of its record in memory. Only the judge of an attack may ask.
+    pub fn slot_for_judge(&self, line: LineAddr) -> Slot {
         let chunk = chunk_of(line);
-        match self.held.borrow().peek(chunk) {
+        match self.counted.borrow().record_of(chunk) {
             Some(record) => placed(record, line).slot(),
-            None => placed(&self.records.unchecked(read, chunk), line).slot(),
+            None => placed(&self.records.first(chunk), line).slot(),
         }
     }
 

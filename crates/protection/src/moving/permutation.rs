@@ -92,7 +92,7 @@ impl MovingLines {
             return Err(fault);
         }
         self.held.borrow_mut().put(chunk, &record);
-        self.counted.borrow_mut().permuted(chunk);
+        self.counted.borrow_mut().permuted(chunk, &record);
         Ok(())
     }
 

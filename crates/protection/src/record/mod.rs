@@ -22,7 +22,7 @@ pub use tree::{HashCharge, WalkDesign};
 
 use crate::layout::Layout;
 use crate::planted::{ChunkBug, Planted};
-use crate::slot::{Slot, Untrusted};
+use crate::slot::Slot;
 use crate::verbs::{AesUnits, Blocks, Fault, Known, Purpose, Verbs};
 use crypto::{BLOCK_BYTES, BlockCipher, Key};
 use leaf::{Leaf, RecordCipher};
@@ -91,13 +91,6 @@ impl Records {
     /// Names the slots that bringing the record of a chunk fetches now.
     pub fn name_fetched(&self, chunk: u64, name: impl FnMut(Slot)) {
         self.tree.name_fetched(chunk, name);
-    }
-
-    /// The record of a chunk as a memory has it, which nothing checks; its first one if memory has none.
-    pub fn unchecked(&self, read: impl Fn(Slot) -> Untrusted, chunk: u64) -> Record {
-        let leaf = self.tree.leaf_unchecked(read, chunk);
-        let opened = if leaf.is_blank() { None } else { self.cipher.open(&leaf) };
-        opened.unwrap_or_else(|| self.first(chunk))
     }
 
     /// The cache of nodes gives all up, as for another process.

@@ -17,7 +17,7 @@ use super::merkle_cache::{MerkleCache, MerkleCacheDesign};
 use super::node::{BLANK_NODE, Node, PAIR_BYTES, Pair, node_of};
 use crate::layout::{Layout, Region};
 use crate::planted::{ChunkBug, Planted};
-use crate::slot::{Kind, Role, Slot, Untrusted};
+use crate::slot::{Kind, Role, Slot};
 use crate::verbs::{Fault, LockName, Verbs, Wanted};
 use crypto::{BLOCK_BYTES, sha1_steps};
 use serde::{Deserialize, Serialize};
@@ -88,11 +88,6 @@ impl PairTree {
     /// The first slot of a record.
     pub fn slot_of(&self, record: u64) -> Slot {
         self.records.slot(record * LEAF_LINES as u64)
-    }
-
-    /// A record as a memory has it.
-    pub fn leaf_unchecked(&self, read: impl Fn(Slot) -> Untrusted, record: u64) -> Leaf {
-        Leaf::of_lines(&self.leaf_slots(record).map(|slot| read(slot).examine()).collect::<Vec<_>>())
     }
 
     /// Brings a record, and checks it up to the root (Fig. 4a). Calls `start` when the record has come, before it is checked.
