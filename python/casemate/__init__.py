@@ -39,7 +39,7 @@ from casemate.api import (
 )
 from casemate.crypto_bench import CryptoOptions
 from casemate.power_loss import LossOptions, lose_power
-from casemate.requests import BuiltIn, Program, Read, RunOptions, Store, Trace, TraceWindow, Write
+from casemate.requests import BuiltIn, Page, Permutation, Program, Read, RunOptions, Store, Trace, TraceWindow, Write
 from casemate.results import AttackReport, Explanation, Layout, Record, Recording, RunResults, TraceInfo
 
 __all__ = [
@@ -50,6 +50,8 @@ __all__ = [
     "Explanation",
     "Layout",
     "LossOptions",
+    "Page",
+    "Permutation",
     "Program",
     "Read",
     "Record",

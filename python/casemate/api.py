@@ -41,6 +41,7 @@ from casemate.results.window import Window
 DEFAULT_DESIGNS = ("none", "sc64-bmt")
 DEFAULT_MACHINE = "modern"
 STORE_MACHINE = "secpb-pcm"
+MOVING_MACHINE = "cryptopage-2006"
 """Where a store is explained if no machine is named: its memory has the write-pending queue of persist buffers."""
 
 PROTECTION_TRIALS = 20
@@ -190,6 +191,16 @@ def trace_info(path: str | os.PathLike[str], *, progress: Told | None = None) ->
     return TraceInfo.model_validate_json(laboratory.trace_info(str(path), _relay(progress)))
 
 
+def usual_machine(designs: Sequence[str], access: Access | None = None) -> str:
+    """The machine on which accesses under these designs are explained if none is named: `DEFAULT_MACHINE`; of a store
+    `STORE_MACHINE`, which has what a persist buffer needs; `MOVING_MACHINE` if lines of any design move, which has
+    lines and pages for that.
+    """
+    if isinstance(access, Store):
+        return STORE_MACHINE
+    return MOVING_MACHINE if any(design(name).parts.permutation for name in designs) else DEFAULT_MACHINE
+
+
 def explain(
     design: str,
     access: Access | None = None,
@@ -197,15 +208,15 @@ def explain(
     machine: str | None = None,
     changes: Mapping[str, object] | None = None,
 ) -> Explanation:
-    """The timeline of one access under a design: of a `Read`, a `Write` or a `Store`; `changes` as for `run`. If no
-    machine is named it is `DEFAULT_MACHINE`, and of a store `STORE_MACHINE`, which has what a persist buffer needs.
+    """The timeline of one access under a design: of a `Read`, a `Write`, a `Store`, a `Page` or a `Permutation`;
+    `changes` as for `run`. If no machine is named it is the `usual_machine`.
 
     Raises `CasemateError` for an address outside the memory, and for a value that fills no line.
     """
     access = Read() if access is None else access
     if not isinstance(access, Access):
         raise CasemateError(f"access is {access!r}: expected a Read, a Write or a Store, as in Read(...)")
-    machine = machine or (STORE_MACHINE if isinstance(access, Store) else DEFAULT_MACHINE)
+    machine = machine or usual_machine([design], access)
     changed = laboratory.to_json(asked.changes(changes, [machine], [design]))
     scenario, chosen = laboratory.to_json(access.scenario()), laboratory.to_json(access.chosen())
     return Explanation.model_validate_json(laboratory.explain(machine, design, changed, scenario, chosen))

@@ -288,6 +288,24 @@ class Write(Access):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Page(Access):
+    """The walk to the record of a page that no TLB has, where lines move: until it is on the chip and checked."""
+
+    def scenario(self) -> dict[str, Any]:
+        """The walk and its condition, in the form of the laboratory."""
+        return self.condition("page") | {"start": "controller", "predicted": False}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Permutation(Access):
+    """A permutation of a page of which nothing was read since the last: until memory's controller has taken it all."""
+
+    def scenario(self) -> dict[str, Any]:
+        """The permutation and its condition, in the form of the laboratory."""
+        return self.condition("permutation") | {"start": "controller", "predicted": False}
+
+
+@dataclass(frozen=True, kw_only=True)
 class Store(Access):
     """A store into a persist buffer to be explained: until the store queue goes on, and behind that the drain."""
 

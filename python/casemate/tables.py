@@ -45,7 +45,8 @@ def layout_table(layout: Layout) -> RenderableType:
         )  # fmt: skip
     chip = plain_table("on the chip", "size", "", right=("size",))
     for store in layout.on_chip:
-        said = f"{store.ways} ways" if store.ways else f"each line serves {_served(store.what, store.serves or 0)}"
+        served = f"each line serves {_served(store.what, store.serves)}" if store.serves else ""
+        said = f"{store.ways} ways" if store.ways else served
         chip.add_row(store.what, amounts.size(store.bytes), said)
     title = Text.assemble(
         (layout.design, "bold"),

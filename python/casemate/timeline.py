@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from casemate import amounts, colours, tables
-from casemate.results.explain import AesBandwidth, Explanation, Explanations, Meets, Span, Until
+from casemate.results.explain import AesBandwidth, Explanation, Explanations, Meets, Of, Span, Until
 from casemate.timeline_rows import TimelineRow, rows, title
 
 ON_CHIP = {
@@ -26,6 +26,8 @@ MEETS: dict[Meets, str] = {
     "overflow": "its counter overflows",
 }
 
+ACCESS: dict[Of, str] = {"page": "walk to the record of a page", "permutation": "permutation of a page"}
+"""What accesses are called that have no word of their own."""
 START = {"controller": "", "l2": " from L2's look-up to L2"}
 UNTIL: dict[Until, str] = {
     "released": "until released",
@@ -33,6 +35,8 @@ UNTIL: dict[Until, str] = {
     "taken": "until taken",
     "durable": "until durable",
     "accepted": "until accepted",
+    "on-chip": "until on the chip",
+    "permuted": "until permuted",
 }
 MEANING: dict[Until, str] = {
     "released": "",
@@ -40,6 +44,8 @@ MEANING: dict[Until, str] = {
     "taken": "until taken: memory's controller has taken all that is stored, and the write-back buffer is free",
     "durable": "until durable: the tuple is complete, and line, tag, counters and root survive a loss of power",
     "accepted": "until accepted: the persist buffer has the store, and its early steps are done",
+    "on-chip": "until on the chip: the record of the page is decrypted, and checked up to the root",
+    "permuted": "until permuted: memory's controller has taken all lines, the record and the path above it",
 }
 MEETING: dict[Meets, str] = {
     "new-entry": "",
@@ -74,7 +80,8 @@ def value(explanation: Explanation) -> str:
     pattern = next((line[:size] for size in PATTERN_BYTES if line == line[:size] * (len(line) // size)), line)
     told = "zeros" if not any(line) else pattern.hex()
     repeated = f" {len(line) // len(pattern)} times" if any(line) and pattern != line else ""
-    return f"{'the line holds' if scenario.of == 'read' else 'what is written:'} {told}{repeated}"
+    says = "what is written:" if scenario.of in ("write", "store") else "the line holds"
+    return f"{says} {told}{repeated}"
 
 
 def among(explanation: Explanation) -> str:
@@ -145,7 +152,7 @@ def _timeline(explanation: Explanation, scale: Scale) -> RenderableType:
     scenario = explanation.scenario
     heading = Text.assemble(
         (explanation.design, "bold"),
-        f" on {explanation.machine}: one {scenario.of}{START[scenario.start]}, {condition(explanation)}: ",
+        f" on {explanation.machine}: one {ACCESS.get(scenario.of, scenario.of)}{START[scenario.start]}, {condition(explanation)}: ",
         (f"{explanation.latency_ns:.1f} ns", "bold"),
         f" {UNTIL[explanation.until]}" if scenario.of != "read" else until_whole(explanation),
     )

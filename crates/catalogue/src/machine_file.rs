@@ -286,7 +286,11 @@ impl Machine {
         {
             engine.check(name)?;
         }
-        let times = [("counter_decode_ns", engines.counter_decode_ns), ("candidates_ns", engines.candidates_ns)];
+        let times = [
+            ("counter_decode_ns", engines.counter_decode_ns),
+            ("candidates_ns", engines.candidates_ns),
+            ("xor_ns", engines.xor_ns),
+        ];
         for (name, found) in times.into_iter().filter_map(|(name, found)| Some((name, found?))) {
             if !(0.0..1e6).contains(&found) {
                 return Err(format!("engines.{name} is {found}: expected 0 to 1000000"));

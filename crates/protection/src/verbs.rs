@@ -340,6 +340,8 @@ pub trait EngineVerbs {
     fn mac(&self) -> impl Future<Output = ()>;
     /// Computes the hash of one line of metadata.
     fn hash(&self) -> impl Future<Output = ()>;
+    /// Adds a pad to the line of it.
+    fn xor(&self) -> impl Future<Output = ()>;
 }
 
 /// What takes time on the way, on the chip and in queues.

@@ -53,6 +53,10 @@ pub enum Of {
     /// A store into a persist buffer: from the moment at which L1D has it until the store queue goes on; and behind that, the
     /// drain of its entry.
     Store,
+    /// A miss of a TLB under a design whose lines move: from the walk to the page's record until that is on the chip.
+    Page,
+    /// A permutation of a chunk of which nothing has been read since the last: from its beginning until record and path are stored.
+    Permutation,
 }
 
 impl Of {
@@ -62,7 +66,16 @@ impl Of {
     /// Why it has none, and which it has.
     fn check(self, design: &Design) -> Result<(), String> {
         let (name, has_buffer) = (&design.name, design.parts.persistence.has_buffer());
+        let moves = design.parts.permutation.is_some();
         match self {
+            Of::Page | Of::Permutation if !moves => Err(format!(
+                "the lines of '{name}' stay where they are, so no page has a record: explain a read, with of = \"read\", or take \
+                 'cryptopage'"
+            )),
+            Of::Write if moves => Err(format!(
+                "'{name}' writes no line back alone: explain what brings stores to memory, with of = \"permutation\""
+            )),
+            Of::Page | Of::Permutation => Ok(()),
             Of::Write if has_buffer => Err(format!(
                 "'{name}' writes nothing back, since all that is stored goes through a persist buffer: explain a store, \
                  with of = \"store\""
@@ -89,6 +102,10 @@ pub enum Until {
     Taken,
     /// A write of a design with persistence: its tuple is complete, and survives a loss of power.
     Durable,
+    /// A miss of a TLB: the record of its page is on the chip, and checked.
+    OnChip,
+    /// A permutation: memory's controller has taken all lines, the record and the path above it.
+    Permuted,
     /// A store: the persist buffer has it, which survives a loss of power, and its early steps are done.
     Accepted,
 }
@@ -196,7 +213,7 @@ pub fn explain(machine: &Machine, design: &Design, scenario: Scenario, lines: Li
             "it is an L2 that predicts what the last-level cache has: begin there, with start = \"l2\"".to_owned()
         );
     }
-    if scenario.start == Start::L2 || scenario.of == Of::Store {
+    if scenario.start == Start::L2 || scenario.of == Of::Store || design.parts.permutation.is_some() {
         machine.admits(&design.parts)?;
     }
     machine.has_engine_for(&design.parts)?;
@@ -315,6 +332,10 @@ impl Bench<'_> {
                     read_from_l2(&scheme, &explained, (target, word), scenario.predicted).await;
                     (witness.in_l2(&explained, target).map(|end| (end, Until::InL2)), Vec::new())
                 }
+                (None, Of::Page | Of::Permutation, _) => {
+                    let until = walk(&scheme, &explained, target, scenario.of).await;
+                    (until.map(|until| (clock.now(), until)), Vec::new())
+                }
                 (None, Of::Write | Of::Store, _) => {
                     scheme.write(&explained, target, &scenario.value.line()).await;
                     (Some((clock.now(), Until::Taken)), Vec::new())
@@ -349,10 +370,21 @@ fn fetched(scheme: &Scheme, target: LineAddr, of: Of) -> Vec<Slot> {
             slots.push(slot);
         }
     });
-    if of != Of::Read {
+    if of == Of::Write {
         slots.pop();
     }
     slots
+}
+
+/// Brings the record of a page, or permutes it as well; what is over then.
+async fn walk(scheme: &Scheme, verbs: &Explained<Timed>, target: LineAddr, of: Of) -> Option<Until> {
+    let moving = scheme.moving()?;
+    if of == Of::Page {
+        moving.slot_of(verbs, target).await.ok()?;
+        return Some(Until::OnChip);
+    }
+    moving.permute_chunk_of(verbs, target).await;
+    Some(Until::Permuted)
 }
 
 fn since(start: Time, time: Time) -> Time {

@@ -21,6 +21,9 @@ Examples:
                                                        a store, until the core goes on, and its drain
   casemate explain secpb-cm --of store --meets full-buffer
                                                        a store that waits until an entry has drained
+  casemate explain cryptopage --on-chip all            a line that moves, whose page is in a TLB
+  casemate explain cryptopage --of page                the walk to the record of a page that is in none
+  casemate explain cryptopage --of permutation         the permutation of a page
   casemate explain sc64-bmt --value 0123456789abcdef   the line that is read holds this, eight times over
   casemate explain fvs-tdes --against ocb-tdes --machine simplescalar-2005 --row hit --on-chip all --value frequent
   casemate explain sc64-bmt --against ctr-mac          both on one scale, and what makes the difference
@@ -64,16 +67,19 @@ class Address(click.ParamType[int]):
 @click.argument("design", metavar="DESIGN")
 @click.option("--against", metavar="DESIGN", help="Another design to compare it with.")
 @click.option(
-    "--machine", metavar="NAME|FILE", help="The machine.  [default: modern; of a store secpb-pcm, which can have one]"
+    "--machine",
+    metavar="NAME|FILE",
+    help="The machine.  [default: modern; of a store secpb-pcm, which can have one; "
+    "of a design whose lines move cryptopage-2006]",
 )
 @options.changes
 @click.option(
     "--of",
-    type=click.Choice(["read", "write", "store"]),
+    type=click.Choice(["read", "write", "store", "page", "permutation"]),
     default="read",
     show_default=True,
-    help="The access: a read; a write until all its steps are done; or a store until a persist buffer lets the core go "
-    "on, and the drain behind it.",
+    help="The access: a read; a write until all its steps are done; a store until a persist buffer lets the core go "
+    "on, and the drain behind it; or, where lines move, the walk to a page's record, or the permutation of a page.",
 )
 @click.option(
     "--meets",
@@ -156,7 +162,7 @@ def command(
 ) -> None:
     """Show the timeline of one read or write: what was done when, what it waited for, what decided the latency."""
     from casemate import api, asked, timeline
-    from casemate.requests import Access, Read, Store, Write
+    from casemate.requests import Access, Page, Permutation, Read, Store, Write
     from casemate.results.explain import Explanations, Meets, OnChip, Row, Start
 
     pictures = options.pictures(svg, png)
@@ -170,7 +176,8 @@ def command(
             raise click.UsageError("--value, --of and --meets are for timelines: leave --layout out")
         if changes:
             raise click.UsageError("--with is for timelines: give --layout a file of the changed design")
-        layouts = tuple(api.layout(name, machine=machine or api.DEFAULT_MACHINE, memory=memory) for name in names)
+        laid_out_on = machine or api.usual_machine(names)
+        layouts = tuple(api.layout(name, machine=laid_out_on, memory=memory) for name in names)
         show_layouts(Explanations(explanations=(), layouts=layouts), as_json)
         return
     if address is not None and context.get_parameter_source("seed") is not ParameterSource.DEFAULT:
@@ -200,9 +207,12 @@ def command(
     accesses: dict[str, Callable[[], Access]] = {
         "read": lambda: Read(**told, start=starts[start], predicted=predicted),
         "write": lambda: Write(**told),
+        "page": lambda: Page(**told),
+        "permutation": lambda: Permutation(**told),
         "store": lambda: Store(**told, meets=meetings[meets or "new-entry"]),
     }
     access = accesses[of]()
+    machine = machine or api.usual_machine(names, access)
     own = {name: asked.changes_under(changes, name, names) for name in names}
     explained = tuple(api.explain(name, access, machine=machine, changes=own[name]) for name in names)
     found = Explanations(explanations=explained)

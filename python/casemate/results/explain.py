@@ -9,15 +9,17 @@ from casemate import _core
 from casemate.results.base import Result
 from casemate.results.catalogue import Layout
 
-Of = Literal["read", "write", "store"]
+Of = Literal["read", "write", "store", "page", "permutation"]
 """Which access is explained: a read, from the request that comes in to the line that goes out; or a write, from the
 moment at which the memory controller takes the line until all its steps are done; or a store into a persist buffer,
-from the moment at which it comes there until the store queue goes on."""
+from the moment at which it comes there until the store queue goes on; or, where lines move, the walk to the record of
+a page that no TLB has, or the permutation of a page."""
 
-Until = Literal["released", "in-l2", "taken", "durable", "accepted"]
+Until = Literal["released", "in-l2", "taken", "durable", "accepted", "on-chip", "permuted"]
 """What a latency goes to: the line has left the checker, or is in the L2 that began the read; of a write, memory's
 controller has taken all that it stores, so that the write-back buffer is free, or its tuple is complete and survives a
-loss of power; of a store, the persist buffer has it and its early steps are done."""
+loss of power; of a store, the persist buffer has it and its early steps are done; a record is on the chip and checked;
+or a page is permuted, and memory's controller has taken all of it."""
 
 OnChip = Literal["nothing", "tree", "last-level", "counter", "all"]
 """Which metadata of the line is on the chip: nothing, the tree, the counter as well in the last-level cache or in the

@@ -236,5 +236,6 @@ fn engines() -> Engines {
         counter_tags: CounterTags::Hash,
         counter_decode_ns: None,
         candidates_ns: None,
+        xor_ns: None,
     }
 }

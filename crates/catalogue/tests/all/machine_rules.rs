@@ -92,6 +92,7 @@ fn an_impossible_core_is_refused() {
 #[test]
 fn an_impossible_decoding_of_counters_is_refused() {
     each_is_refused(&[("engines.counter_decode_ns", "-1.0", "engines.counter_decode_ns is -1: expected 0 to 1000000")]);
+    each_is_refused(&[("engines.xor_ns", "-1.0", "engines.xor_ns is -1: expected 0 to 1000000")]);
     each_is_refused(&[("engines.candidates_ns", "-1.0", "engines.candidates_ns is -1: expected 0 to 1000000")]);
 }
 

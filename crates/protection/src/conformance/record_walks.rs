@@ -76,6 +76,7 @@ pub(super) fn cryptopage_engines() -> Engines {
         counter_tags: CounterTags::Hash,
         counter_decode_ns: None,
         candidates_ns: None,
+        xor_ns: None,
     }
 }
 

@@ -78,6 +78,9 @@ pub struct Engines {
     /// said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub candidates_ns: Option<f64>,
+    /// From ciphertext and pad to the plaintext of a line that moves, in nanoseconds; at once if nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub xor_ns: Option<f64>,
 }
 
 impl Engine {

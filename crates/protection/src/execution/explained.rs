@@ -249,6 +249,10 @@ impl<V: Verbs + Watch, K: Keep> EngineVerbs for Explained<V, K> {
         self.note(|| Operation::Hash);
         self.record((Verb::Hash, Unit::Hash), || "metadata".to_owned(), self.inside.hash())
     }
+
+    fn xor(&self) -> impl Future<Output = ()> {
+        self.inside.xor()
+    }
 }
 
 fn verb_of(purpose: Purpose) -> Verb {

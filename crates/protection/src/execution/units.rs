@@ -17,6 +17,8 @@ pub(super) struct Units {
     pub decoding: Duration,
     /// From a chunk and the candidates for it to what they were found to be.
     pub comparing: Duration,
+    /// From ciphertext and pad to plaintext, of a line that moves.
+    pub xor: Duration,
     /// Those in each core's L2, where a machine has some and a design uses them.
     in_l2: Box<[PrivateAes]>,
     pub mac: Pipe,
@@ -36,6 +38,7 @@ impl Units {
             tdes: engines.tdes.as_ref().map(CipherEngine::build),
             decoding: Duration::from_ns_f64(engines.counter_decode_ns.unwrap_or(0.0)),
             comparing: Duration::from_ns_f64(engines.candidates_ns.unwrap_or(0.0)),
+            xor: Duration::from_ns_f64(engines.xor_ns.unwrap_or(0.0)),
             in_l2: Box::default(),
             mac: engines.mac.build(),
             hash: engines.hash.build(),

@@ -140,6 +140,10 @@ impl<U: Untimed> EngineVerbs for U {
     fn hash(&self) -> impl Future<Output = ()> {
         self.pause()
     }
+
+    fn xor(&self) -> impl Future<Output = ()> {
+        ready(())
+    }
 }
 
 impl<U: Untimed> TransitVerbs for U {

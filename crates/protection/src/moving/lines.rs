@@ -48,10 +48,10 @@ fn begin<V: Verbs>(verbs: &V) -> Passing {
     verbs.pad(AesUnits::Controller, blocks, Known::default())
 }
 
-/// Waits for a link of a code.
-async fn link<V: Verbs>(verbs: &V) {
+/// Waits for a link of a code, which begins when that before it is known.
+async fn link<V: Verbs>(verbs: &V, before: Known) {
     let link = Blocks::chained(BlockCipher::Aes, Purpose::Tag, 1);
-    verbs.await_blocks(verbs.pad(AesUnits::Controller, link, Known::default())).await;
+    verbs.await_blocks(verbs.pad(AesUnits::Controller, link, before)).await;
 }
 
 impl ChunkLines {
@@ -144,14 +144,14 @@ impl ChunkLines {
             let mut text = stored;
             cipher.apply_pad(record.pad_number(), in_chunk(at), &mut text);
             let line = widened(&text);
+            verbs.xor().await;
             release(&line);
             line
         };
         let check = async {
-            verbs.await_blocks(begun).await;
             for block in 0..CHUNK_LINE_BLOCKS {
                 verbs.await_words(beats, Words::with_bytes(block * BLOCK_BYTES, BLOCK_BYTES)).await;
-                link(verbs).await;
+                link(verbs, begun.known()).await;
             }
             verbs.await_words(beats, Words::with_bytes(CHUNK_LINE_BYTES, BURST_BYTES - CHUNK_LINE_BYTES)).await;
             let computed = self.code(cipher, (at, record), &stored);
@@ -186,7 +186,7 @@ impl ChunkLines {
         if self.cipher.is_some() {
             verbs.await_blocks(begin(verbs)).await;
             for _ in 0..CHUNK_LINE_BLOCKS {
-                link(verbs).await;
+                link(verbs, Known::default()).await;
             }
         }
         let sealed = text.map_or(Untrusted::BLANK, |text| {

@@ -166,6 +166,12 @@ impl MovingLines {
         self.records.forget_nodes();
     }
 
+    /// Permutes the chunk of a line, whatever is locked of it.
+    pub async fn permute_chunk_of<V: Verbs>(&self, verbs: &V, line: LineAddr) {
+        let outcome = self.permute(verbs, chunk_of(line), None).await;
+        self.finish(verbs, outcome);
+    }
+
     /// Brings a line that the cache has to memory, as a program asks for that flushes it: its chunk is permuted, unless memory has all
     /// stores to it.
     pub async fn flush_line<V: Verbs>(&self, verbs: &V, line: LineAddr) {

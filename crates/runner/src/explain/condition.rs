@@ -3,6 +3,7 @@
 use catalogue::Machine;
 use machine::memory::DeviceConfig;
 use protection::execution::{Timed, TimedMemory};
+use protection::moving::{LINES_PER_CHUNK, MovingLines};
 use protection::scheme::Scheme;
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
@@ -39,6 +40,9 @@ pub(super) fn lines_per_group(scheme: &Scheme) -> u64 {
 /// Reads that bring what is wanted on the chip, and no more: of a line whose counter has the same parents, of one with
 /// the same line of counters, of one with the same line of tags.
 pub(super) async fn prepare(scheme: &Scheme, memory: &Rc<TimedMemory>, target: LineAddr, on_chip: OnChip) {
+    if let Some(moving) = scheme.moving() {
+        return records(moving, memory, target, on_chip).await;
+    }
     let group = lines_per_group(scheme);
     let before = match on_chip {
         OnChip::Nothing => return,
@@ -53,6 +57,17 @@ pub(super) async fn prepare(scheme: &Scheme, memory: &Rc<TimedMemory>, target: L
     if on_chip == OnChip::LastLevel {
         scheme.hand_on_counters(target);
     }
+}
+
+/// Walks that bring what is wanted of records and nodes: of the page itself, or of one whose record has the same nodes above it.
+async fn records(moving: &MovingLines, memory: &Rc<TimedMemory>, target: LineAddr, on_chip: OnChip) {
+    let before = match on_chip {
+        OnChip::Nothing => return,
+        OnChip::Tree => target.0 ^ (2 * LINES_PER_CHUNK),
+        OnChip::LastLevel | OnChip::Counter | OnChip::All => target.0,
+    };
+    // Nobody has tampered with it.
+    let _ = moving.slot_of(&Timed::new(memory), LineAddr(before)).await;
 }
 
 /// A moment when the memory is idle and, if it is refreshed, has just been, so that the next refresh is far.

@@ -29,6 +29,7 @@ fn read_on(design: &str, on_chip: OnChip, change: impl Fn(&mut Machine)) -> u64 
         counter_tags: CounterTags::Hash,
         counter_decode_ns: Some(1.0),
         candidates_ns: None,
+        xor_ns: None,
     };
     change(&mut machine);
     let scenario = Scenario { on_chip, row: Row::Closed, ..Scenario::default() };

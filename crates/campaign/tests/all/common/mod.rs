@@ -114,5 +114,6 @@ pub fn engines() -> Engines {
         counter_tags: CounterTags::Hash,
         counter_decode_ns: None,
         candidates_ns: None,
+        xor_ns: None,
     }
 }

@@ -127,6 +127,11 @@ impl EngineVerbs for Timed {
     fn hash(&self) -> impl Future<Output = ()> {
         self.through(self.memory.units.hash(), 1, ReadPart::Tree)
     }
+
+    fn xor(&self) -> impl Future<Output = ()> {
+        let now = self.memory.clock.now();
+        self.working(Some(ReadPart::Engine), (now, now + self.memory.units.xor), Duration::ZERO)
+    }
 }
 
 impl TransitVerbs for Timed {
