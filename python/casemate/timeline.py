@@ -152,7 +152,8 @@ def _timeline(explanation: Explanation, scale: Scale) -> RenderableType:
     scenario = explanation.scenario
     heading = Text.assemble(
         (explanation.design, "bold"),
-        f" on {explanation.machine}: one {ACCESS.get(scenario.of, scenario.of)}{START[scenario.start]}, {condition(explanation)}: ",
+        f" on {explanation.machine}: one {ACCESS.get(scenario.of, scenario.of)}{START[scenario.start]}, "
+        f"{condition(explanation)}: ",
         (f"{explanation.latency_ns:.1f} ns", "bold"),
         f" {UNTIL[explanation.until]}" if scenario.of != "read" else until_whole(explanation),
     )
