@@ -87,7 +87,7 @@ fn play(mut stage: Stage<'_>, with_data: bool) -> Option<Ended> {
         victim.write(LineAddr(line), &stage.random.line());
     }
     let strategies = if with_data { &STRATEGIES[..] } else { &STRATEGIES[..STRATEGIES.len() - 1] };
-    let (mut right, mut fills, mut permutations) = (vec![0; strategies.len()], 0, u64::MAX);
+    let (mut right, mut fills, mut lively) = (vec![0_usize; strategies.len()], 0, 0);
     for _ in 0..GAMES {
         let sequences = two_sequences(first, &mut stage.random);
         victim.flush();
@@ -96,8 +96,8 @@ fn play(mut stage: Stage<'_>, with_data: bool) -> Option<Ended> {
         let observed = watch(&mut victim, &sequences[secret]);
         let done = victim.moved().unwrap_or_default() - before;
         fills += done.fills;
-        permutations = permutations.min(done.permutations);
-        for (right, score) in right.iter_mut().zip(strategies) {
+        lively += u64::from(done.permutations >= 8);
+        for (right, (_, score)) in right.iter_mut().zip(strategies) {
             let guess = usize::from(score(&observed, &sequences[1]) > score(&observed, &sequences[0]));
             *right += usize::from(guess == secret);
         }
@@ -105,10 +105,9 @@ fn play(mut stage: Stage<'_>, with_data: bool) -> Option<Ended> {
     let best = right.iter().copied().max().unwrap_or(0);
     let verdict = if best >= SURE { Verdict::Leaked } else { Verdict::Hidden };
     let ended = Ended::new(verdict, LineAddr(first * LINES_PER_CHUNK)).counting("games", GAMES as u64);
-    let all: usize = right.iter().sum();
-    let ended = ended.counting("guesses of all strategies", (GAMES * right.len()) as u64);
-    let ended = ended.counting("of them right", all as u64).counting("lines brought", fills);
-    Some(ended.counting("permutations of a game, at least", permutations))
+    let by_strategy = strategies.iter().zip(&right);
+    let ended = by_strategy.fold(ended, |ended, ((name, _), right)| ended.counting(*name, *right as u64));
+    Some(ended.counting("lines brought", fills).counting("games with eight permutations", lively))
 }
 
 /// Two sequences of which the chip brings lines and permutes chunks at the same positions, if it begins with an empty cache.
@@ -210,7 +209,14 @@ fn watch(victim: &mut Victim, steps: &[Step]) -> Observed {
 type Score = fn(&Observed, &[Step]) -> i64;
 
 /// The strategies; the last looks at data.
-const STRATEGIES: [Score; 6] = [in_its_place, by_differences, by_repetitions, by_nearness, by_sweep, by_content];
+const STRATEGIES: [(&str, Score); 6] = [
+    ("right by place", in_its_place),
+    ("right by differences", by_differences),
+    ("right by repetitions", by_repetitions),
+    ("right by nearness", by_nearness),
+    ("right by the order of writes", by_sweep),
+    ("right by content", by_content),
+];
 
 /// Lines whose place is their own number.
 fn in_its_place(observed: &Observed, steps: &[Step]) -> i64 {

@@ -1,5 +1,6 @@
 //! What campaigns promise, from outside. All of it is one program, since linking one takes as long as building its tests.
 
+mod addresses;
 mod aimed;
 mod at_the_loss;
 mod boots_among_tuples;

@@ -126,6 +126,10 @@ impl MovingLines {
             text.iter().for_each(|_| self.entered.borrow_mut().note(at.line()));
             verbs.in_places(&[at.slot()], self.lines.store(verbs, at, record, text)).await;
         };
-        join_all(by_slot(chunk, record).map(write)).await;
+        let mut places: Vec<DataSlot> = by_slot(chunk, record).collect();
+        if self.planted.has(ChunkBug::SweepByLine) {
+            places.sort_unstable_by_key(|at| at.line());
+        }
+        join_all(places.into_iter().map(write)).await;
     }
 }

@@ -14,6 +14,10 @@ bugs! {
     RecordWalkALevelShort,
     /// A record that is renewed keeps its table.
     RecordTableKept,
+    /// A record that is renewed has a table that is turned.
+    TableTurned,
+    /// A record that is renewed has a table in which most lines lie in the slots of their own numbers.
+    TableBarelyMixed,
     /// A record that is renewed keeps the number that pads are made of.
     PadNumberKept,
 
@@ -37,6 +41,8 @@ bugs! {
     PermutationIgnoresCache,
     /// A permutation reads no slot of a line that is in the cache.
     CachedSlotsNotRead,
+    /// A permutation writes the lines in their order, whatever slots they get.
+    SweepByLine,
     /// A chip that gave up a permutation half-way goes on.
     HaltIgnored,
 }

@@ -102,6 +102,15 @@ impl Record {
         if planted.has(ChunkBug::RecordTableKept) {
             self.slots = before.slots;
         }
+        if planted.has(ChunkBug::TableTurned) {
+            let turn = self.slots[0];
+            self.slots = array::from_fn(|line| turn.wrapping_add(line as u8));
+        }
+        if planted.has(ChunkBug::TableBarelyMixed) {
+            let exchanges = self.slots;
+            self.slots = array::from_fn(|line| line as u8);
+            exchanges.chunks(2).take(SLOTS / 8).for_each(|pair| self.slots.swap(pair[0].into(), pair[1].into()));
+        }
         if planted.has(ChunkBug::PadNumberKept) {
             self.pad_number = before.pad_number;
         }

@@ -17,6 +17,7 @@ pub fn durable(persistence: Persistence) -> Parts {
         ownership: Ownership::None,
         release: Release::Verified,
         speculation: SpeculationDesign::default(),
+        permutation: None,
         caches: CacheDesign::default().resized(Bytes(256), 2),
         persistence,
     }

@@ -26,6 +26,7 @@ fn parts() -> Parts {
         persistence: Persistence::default(),
         release: Release::Verified,
         speculation: SpeculationDesign::default(),
+        permutation: None,
     }
 }
 

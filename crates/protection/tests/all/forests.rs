@@ -30,6 +30,7 @@ fn parts(forest: Option<ForestDesign>) -> Parts {
         ownership: Ownership::None,
         release: Release::Verified,
         speculation: SpeculationDesign::default(),
+        permutation: None,
         caches: tiny(),
         persistence: Persistence::default(),
     }

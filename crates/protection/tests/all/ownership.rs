@@ -30,6 +30,7 @@ impl Memory {
             ownership,
             release: Release::Verified,
             speculation: SpeculationDesign::default(),
+            permutation: None,
             caches: Default::default(),
             persistence: Persistence::default(),
         };

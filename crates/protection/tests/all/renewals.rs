@@ -26,6 +26,7 @@ fn scheme(lines_per_tag: u64, counters: CounterChoice, tree: impl Into<TreeDesig
         persistence: Persistence::default(),
         release: Release::Verified,
         speculation: SpeculationDesign::default(),
+        permutation: None,
     };
     parts.build(LINES, 1).unwrap()
 }

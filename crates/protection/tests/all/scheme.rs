@@ -37,6 +37,7 @@ pub fn parts(cipher: CipherChoice, counters: CounterChoice, code: MacChoice, tre
         persistence: Persistence::default(),
         release: Release::Verified,
         speculation: SpeculationDesign::default(),
+        permutation: None,
     }
 }
 

@@ -8,6 +8,7 @@
 //! those of [`Bug::ONLY_IN_THE_KIT`] are caught there and nowhere else, since they take too long to show in a small memory, or
 //! show no otherwise than others do.
 
+mod addresses;
 mod batteries;
 mod beats;
 mod bitmaps;
@@ -67,7 +68,7 @@ impl Case {
 }
 
 fn cases() -> Vec<Case> {
-    [bitmaps::cases(), ciphers::cases(), codes::cases(), counters::cases(), trees::cases()]
+    [addresses::cases(), bitmaps::cases(), ciphers::cases(), codes::cases(), counters::cases(), trees::cases()]
         .into_iter()
         .flatten()
         .collect()

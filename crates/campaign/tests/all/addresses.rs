@@ -1,0 +1,57 @@
+//! What addresses on the bus show of which of two programs ran, over many games: as much as a coin where lines move, all elsewhere.
+
+use crate::common::swept::every_one;
+use casemate_campaign::{Options, Outcome, attack};
+use catalogue::{Attack, design};
+
+/// Standard deviations that a share of right guesses may be from one half.
+const DEVIATIONS: f64 = 4.5;
+
+fn played(name: &str, row: Attack, trials: u64) -> Outcome {
+    attack(&design(name).unwrap(), row, &Options { trials, ..Options::default() })
+}
+
+/// Of each strategy the guesses that were right, and all.
+fn guesses(outcome: &Outcome) -> Vec<(String, u64, u64)> {
+    let games = outcome.counts["games"];
+    let right = outcome.counts.iter().filter(|(what, _)| what.starts_with("right by "));
+    right.map(|(what, right)| (what.clone(), *right, games)).collect()
+}
+
+/// The strategies whose guesses are not those of a coin.
+fn better_than_chance(outcome: &Outcome) -> Vec<(String, u64, u64)> {
+    let is_chance = |right: u64, games: u64| {
+        let (right, games) = (right as f64, games as f64);
+        (right - games / 2.0).abs() <= DEVIATIONS * games.sqrt() / 2.0
+    };
+    guesses(outcome).into_iter().filter(|(_, right, games)| !is_chance(*right, *games)).collect()
+}
+
+#[test]
+fn where_lines_move_no_strategy_guesses_better_than_a_coin() {
+    // Over 10^4 games of each with CASEMATE_SWEEPS=all.
+    let trials = if every_one() { 420 } else { 12 };
+    let rows = [
+        ("cryptopage", Attack::AddressPattern),
+        ("cryptopage", Attack::AddressAndData),
+        ("cryptopage-basic", Attack::AddressPattern),
+        ("hide", Attack::AddressPattern),
+    ];
+    for (name, row) in rows {
+        let outcome = played(name, row, trials);
+        assert_eq!(better_than_chance(&outcome), [], "{name}, {row}");
+        assert_eq!(outcome.counts["games with eight permutations"], outcome.counts["games"], "{name}, {row}");
+    }
+}
+
+#[test]
+fn fixed_places_show_nearly_always_which_program_runs_and_plain_lines_what_it_writes() {
+    let nearly_always = |outcome: &Outcome, strategy: &str| {
+        let (right, games) = (outcome.counts[strategy], outcome.counts["games"]);
+        assert!(right * 100 >= games * 99, "{strategy}: {right} of {games}");
+    };
+    for name in ["none", "sc64-bmt", "xts"] {
+        nearly_always(&played(name, Attack::AddressPattern, 4), "right by place");
+    }
+    nearly_always(&played("hide", Attack::AddressAndData, 4), "right by content");
+}
