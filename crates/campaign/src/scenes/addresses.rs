@@ -32,10 +32,12 @@ const CHUNKS: u64 = 3;
 /// The cache of a victim whose lines move.
 const SETS: usize = SmallCache::USUAL.0;
 const WAYS: usize = SmallCache::USUAL.1;
+/// Lines of a chunk and a set that are accessed: few, so that lines come again.
+const LINES: u64 = 8;
 /// Accesses of a sequence: enough for eight permutations and more.
-const ACCESSES: usize = 160;
-/// A line is not accessed again before so many others of its set.
-const APART: usize = 8;
+const ACCESSES: usize = 200;
+/// A line is not accessed again before so many others of its set: fewer than [`LINES`].
+const APART: usize = 6;
 
 fn address_pattern(stage: Stage<'_>) -> Option<Ended> {
     play(stage, false)
@@ -130,7 +132,7 @@ fn sequence(plan: &[(u64, u64, bool)], random: &mut Random) -> Vec<Step> {
     let mut draw = |&(chunk, set, stores): &(u64, u64, bool)| {
         let recent = recent.entry(set).or_default();
         let line = loop {
-            let line = chunk * LINES_PER_CHUNK + random.below(LINES_PER_CHUNK / SETS as u64) * SETS as u64 + set;
+            let line = chunk * LINES_PER_CHUNK + random.below(LINES) * SETS as u64 + set;
             if !recent.iter().rev().take(APART).any(|earlier| *earlier == line) {
                 break line;
             }
