@@ -3,14 +3,14 @@
 //! Where stores are durable before memory has them, some stay in the persist buffer or in the caches until power fails.
 
 use catalogue::Design;
-use protection::design::{Battery, Parts, Point};
+use protection::design::{Battery, DataLines, Parts, Point};
 use protection::execution::{Functional, run_now};
 use protection::media::Media;
 use protection::planted::Planted;
 use protection::scheme::{DurableCaches, PersistBuffer, Scheme};
 use protection::verbs::{Slot, Untrusted};
 use std::collections::BTreeMap;
-use units::{Bytes, LINE_BYTES, Line, LineAddr};
+use units::{Bytes, LINE_BYTES, Line, LineAddr, LineLength};
 
 const DATA_LINES: u64 = 1 << 13;
 const SEED: u64 = 1;
@@ -53,6 +53,7 @@ impl Victim {
     }
 
     fn write_line(&mut self, index: usize, text: Line) {
+        let text = self.scheme.layout().shape().length.cut(text);
         run_now(self.scheme.write(&self.memory, LINES[index], &text));
         self.note(index, text);
     }
@@ -204,7 +205,9 @@ impl Victim {
 }
 
 fn built(parts: &Parts, planted: Planted) -> (Scheme, Functional) {
-    let scheme = parts.build_with(DATA_LINES, SEED, planted).expect("a built-in design");
+    let length = if parts.permutation.is_some() { LineLength::HALF } else { LineLength::WHOLE };
+    let data = DataLines { count: DATA_LINES, length };
+    let scheme = parts.build_with(data, SEED, planted).expect("a built-in design");
     let memory = Functional::new(scheme.layout().total_lines());
     (scheme, memory)
 }

@@ -82,20 +82,38 @@ impl fmt::Display for Structure {
 /// the map follows from the sizes of the regions and shares no arithmetic with the schemes.
 /// Where lines move, the attacker is given the table of those that it knows.
 #[derive(Clone, Copy, Debug)]
-pub struct Map<'a>(&'a Layout, Option<&'a Moved>);
+pub struct Map<'a>(&'a Layout, Option<Table<'a>>);
+
+/// Where lines that move lie.
+#[derive(Clone, Copy, Debug)]
+enum Table<'a> {
+    /// Now, and after whatever happens next.
+    Now(&'a RefCell<Moved>),
+    /// When memory was recorded.
+    Then(&'a Moved),
+}
+
+impl Table<'_> {
+    fn look_up<R>(self, look: impl FnOnce(&Moved) -> R) -> R {
+        match self {
+            Table::Now(moved) => look(&moved.borrow()),
+            Table::Then(moved) => look(moved),
+        }
+    }
+}
 
 /// The slots of the known lines that move, as they lie now.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub struct Moved(RefCell<BTreeMap<LineAddr, Slot>>);
+pub struct Moved(BTreeMap<LineAddr, Slot>);
 
 impl Moved {
     /// A line lies there from now on.
-    pub fn note(&self, line: LineAddr, slot: Slot) {
-        self.0.borrow_mut().insert(line, slot);
+    pub fn note(&mut self, line: LineAddr, slot: Slot) {
+        self.0.insert(line, slot);
     }
 
     fn line_in(&self, slot: Slot) -> Option<LineAddr> {
-        self.0.borrow().iter().find(|(_, lies_in)| **lies_in == slot).map(|(line, _)| *line)
+        self.0.iter().find(|(_, lies_in)| **lies_in == slot).map(|(line, _)| *line)
     }
 }
 
@@ -106,8 +124,8 @@ impl<'a> Map<'a> {
     }
 
     /// The map of a memory whose lines move, with the table of those that are known.
-    pub fn with_moved(layout: &'a Layout, moved: &'a Moved) -> Map<'a> {
-        Map(layout, Some(moved))
+    pub fn with_moved(layout: &'a Layout, moved: &'a RefCell<Moved>) -> Map<'a> {
+        Map(layout, Some(Table::Now(moved)))
     }
 
     /// Where things lay when this was recorded.
@@ -115,12 +133,12 @@ impl<'a> Map<'a> {
     where
         'a: 'r,
     {
-        Map(self.0, recording.1.as_ref())
+        Map(self.0, recording.1.as_ref().map(Table::Then))
     }
 
     /// The slot of a line of data.
     pub fn data_slot(&self, line: LineAddr) -> Slot {
-        let moved = self.1.and_then(|moved| moved.0.borrow().get(&line).copied());
+        let moved = self.1.and_then(|table| table.look_up(|moved| moved.0.get(&line).copied()));
         moved.unwrap_or_else(|| self.0.data_slot(line).slot())
     }
 
@@ -260,7 +278,7 @@ impl<'a> Map<'a> {
         if structure == Structure::Data {
             let lines = self.0.lines_per_tag();
             let line = match self.1 {
-                Some(moved) => moved.line_in(slot),
+                Some(table) => table.look_up(|moved| moved.line_in(slot)),
                 None => Some(self.0.line_in(slot).line()),
             };
             let Some(LineAddr(line)) = line else { return 0..0 };
@@ -349,7 +367,7 @@ impl<'a> Bus<'a> {
 
     /// Records everything that is in memory now.
     pub fn record(&self) -> Recording {
-        Recording(Recording::of(self.media).0, self.map.1.cloned())
+        Recording(Recording::of(self.media).0, self.map.1.map(|table| table.look_up(Moved::clone)))
     }
 
     /// Replaces the line in a slot; its spare bits stay.

@@ -48,7 +48,8 @@ pub fn exhaustive_with(design: &Design, planted: Planted, progress: &mut dyn FnM
     for (done, slot) in slots.iter().enumerate() {
         progress(done, slots.len());
         let structure = victim.map().structure(*slot);
-        flip_each_bit(&victim, &stored, (*slot, 0..BITS_PER_LINE), row_of(&mut rows, design, structure));
+        let bits = if structure == Structure::Data { 8 * victim.map().line_bytes() } else { BITS_PER_LINE };
+        flip_each_bit(&victim, &stored, (*slot, 0..bits), row_of(&mut rows, design, structure));
         if let Some(bytes) = tag_with(&victim, *slot).filter(|_| structure == Structure::Data) {
             let row = row_of(&mut rows, design, Structure::Tag);
             flip_each_bit(&victim, &stored, (*slot, 8 * bytes.start..8 * bytes.end), row);

@@ -27,6 +27,7 @@ use protection::planted::{Bug, Planted};
 use protection::scheme::{DurableCaches, Scheme};
 use protection::speculation::{Speculation, SpeculationCounters};
 use protection::verbs::{Fault, Slot, Untrusted};
+use std::cell::RefCell;
 use std::rc::Rc;
 use units::random::Random;
 use units::{Bytes, LINES_PER_PAGE, Line, LineAddr, LineLength, Words};
@@ -92,7 +93,7 @@ pub struct Victim {
     oracle: Oracle,
     recordings: Rc<[Recording]>,
     /// Where its lines lie, if they move.
-    moved: Option<Moved>,
+    moved: Option<RefCell<Moved>>,
     seed: u64,
 }
 
@@ -126,7 +127,7 @@ impl Victim {
         let memory = Tapped::new(scheme.layout().total_lines(), start_up);
         Ok(Victim {
             parts: parts.clone(),
-            moved: scheme.moving().map(|_| Moved::default()),
+            moved: scheme.moving().map(|_| RefCell::default()),
             scheme,
             memory,
             oracle: Oracle::default(),
@@ -401,7 +402,8 @@ impl Victim {
     pub fn map(&self) -> Map<'_> {
         let layout = self.scheme.layout();
         let (Some(moving), Some(moved)) = (self.scheme.moving(), &self.moved) else { return Map::new(layout) };
-        self.oracle.lines().into_iter().for_each(|line| moved.note(line, moving.slot_for_judge(line)));
+        let note = |line| moved.borrow_mut().note(line, moving.slot_for_judge(line));
+        self.oracle.lines().into_iter().for_each(note);
         Map::with_moved(layout, moved)
     }
 

@@ -2,7 +2,8 @@
 //! What is in the crowd, and what it is held to, is in `common/crowd.rs`.
 
 use crate::common::crowd::{Core, Scene, TASKS, comes_back, crowd, start_tasks};
-use crate::common::swept::{an_eighth, swept};
+use crate::common::shares::swept_in_place;
+use crate::common::swept::an_eighth;
 use crate::common::{Machine, cases, with_caches};
 use casemate_campaign::bus::flip;
 use proptest::prelude::*;
@@ -54,7 +55,7 @@ proptest! {
     #![proptest_config(cases(24))]
     #[test]
     fn a_crowd_of_accesses_sees_every_line_in_order_and_nobody_waits_for_ever(seed in any::<u64>()) {
-        for design in an_eighth(swept(), seed) {
+        for design in an_eighth(swept_in_place(), seed) {
             // Counters of 56 bits have nothing to renew.
             let age = (![CounterChoice::Mono56, CounterChoice::Rv64].contains(&design.parts.counters)).then_some(Age::BeforeRenewal);
             let scene = Scene { seed, age, ..Scene::default() };

@@ -5,7 +5,8 @@
 //! branches that are joined run one after the other without time and interleaved with it, so their order may differ;
 //! which operations there are may not.
 
-use crate::common::swept::{an_eighth, swept};
+use crate::common::shares::swept_in_place;
+use crate::common::swept::an_eighth;
 use crate::common::{DATA_LINES, Machine, cases, with_caches};
 use casemate_campaign::bus::flip;
 use proptest::prelude::*;
@@ -213,7 +214,7 @@ proptest! {
     #![proptest_config(cases(24))]
     #[test]
     fn all_ways_to_run_do_the_same_for_every_design(seed in any::<u64>(), tampering in any::<bool>()) {
-        for design in an_eighth(swept(), seed) {
+        for design in an_eighth(swept_in_place(), seed) {
             all_ways_agree(&with_caches(&design.parts, seed), seed, tampering)?;
         }
     }
@@ -317,7 +318,7 @@ fn the_requests_of_this_test_do_overflow_and_do_get_caught_tampering() {
 
 #[test]
 fn the_same_seed_gives_the_same_events_and_another_does_not() {
-    for design in swept() {
+    for design in swept_in_place() {
         let hash = |seed| timed(&design.parts, seed, &requests(seed, false), false).1;
         assert_eq!(hash(3), hash(3), "{}", design.name);
         assert_ne!(hash(3), hash(4), "{}", design.name);

@@ -5,6 +5,7 @@ use machine::llc::Inclusion;
 use machine::memory::WordOrder;
 use protection::design::Parts;
 use protection::moving::LINES_PER_CHUNK;
+use units::{Bytes, LineLength};
 
 impl Machine {
     /// Whether lines can move in its memory, if a design has them move.
@@ -20,10 +21,18 @@ impl Machine {
         let rules = [
             (self.cores != 1, format!("cores is {}: expected 1", self.cores)),
             (
+                self.memory.line.0 != LineLength::HALF.bytes() as u64,
+                format!(
+                    "memory.line is \"{}\": expected \"{}\"",
+                    self.memory.line,
+                    Bytes(LineLength::HALF.bytes() as u64)
+                ),
+            ),
+            (
                 page.0 != chunk,
                 format!(
                     "memory.page is \"{page}\": expected \"{}\", which are the {LINES_PER_CHUNK} lines of a chunk",
-                    units::Bytes(chunk)
+                    Bytes(chunk)
                 ),
             ),
             (

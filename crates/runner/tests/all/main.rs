@@ -15,6 +15,7 @@ mod intervals;
 mod latencies;
 mod machines;
 mod mapped;
+mod moving;
 mod ocb3;
 mod power_loss;
 mod reads;

@@ -32,6 +32,7 @@ pub fn machine_for(design: &str) -> Machine {
     let parts = catalogue::design(design).unwrap().parts;
     let name = match (parts.cipher.is_tdes(), parts.persistence.has_buffer()) {
         _ if design == "emcc" => "emcc-4core",
+        _ if parts.permutation.is_some() => "cryptopage-2006",
         (true, _) => "simplescalar-2005",
         (false, true) => "secpb-pcm",
         (false, false) => "modern",

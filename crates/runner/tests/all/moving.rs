@@ -1,0 +1,130 @@
+//! Lines that move, in whole runs: does each slot cross the bus once each way between two permutations, whatever programs do, and do
+//! the paper's cycles follow?
+
+use crate::common::kernel;
+use casemate_runner::explain::{Lines, Of, OnChip, Scenario, Until, explain};
+use casemate_runner::{Control, Record, RunOptions, run};
+use catalogue::{Design, Machine, design};
+use protection::moving::{MovingCounters, PermutationTime};
+use protection::record::HashCharge;
+use sim::span::Verb;
+use units::Duration;
+
+const SLOTS: u64 = 256;
+
+fn machine() -> Machine {
+    catalogue::machine("cryptopage-2006").unwrap()
+}
+
+fn ran(machine: Machine, design: Design, workload: &str, settings: &[(&str, &str)], instructions: u64) -> Record {
+    let options = RunOptions { seed: 7, ledger: true, ..RunOptions::new(machine, design, instructions) };
+    run(&options, kernel(workload, settings, 1), |_| Control::GoOn).unwrap()
+}
+
+fn changed(name: &str, change: impl FnOnce(&mut Design)) -> Design {
+    let mut design = design(name).unwrap();
+    change(&mut design);
+    design
+}
+
+fn counted(record: &Record) -> MovingCounters {
+    assert!(record.checks.passed, "{:?}", record.checks);
+    assert_eq!(record.checks.pad_reused, Some(false));
+    record.moving.unwrap()
+}
+
+#[test]
+fn an_epoch_that_has_ended_has_read_and_written_each_slot_once_on_every_kind_of_program() {
+    let small: &[_] = &[("footprint", "8MB")];
+    for (workload, settings) in [("stream", small), ("chase", small), ("gups", small), ("btree", &[])] {
+        for name in ["cryptopage", "hide"] {
+            let record = ran(machine(), design(name).unwrap(), workload, settings, 20_000);
+            let MovingCounters { fills, permutations, read, written, twice, incomplete, .. } = counted(&record);
+            assert_eq!((twice, incomplete), (0, 0), "{workload} under {name}");
+            assert_eq!(written, SLOTS * permutations);
+            // Of chunks that are just being permuted, or will be, there are more.
+            assert!(read + fills >= SLOTS * permutations, "{workload} under {name}");
+            assert!(permutations > 0 && fills > 0, "{workload} under {name}");
+        }
+    }
+}
+
+/// Each line of a stream is brought once, and its page permuted once for it.
+#[test]
+fn a_stream_in_its_steady_state_has_256_fills_a_permutation() {
+    let settings = [("footprint", "16MB")];
+    let through = |instructions| counted(&ran(machine(), design("hide").unwrap(), "stream", &settings, instructions));
+    let (before, after) = (through(400_000), through(800_000));
+    let (fills, permutations) = (after.fills - before.fills, after.permutations - before.permutations);
+    let each = fills as f64 / permutations as f64;
+    assert!((each - 256.0).abs() < 16.0, "{each} fills for each of {permutations} permutations");
+}
+
+#[test]
+fn free_permutations_are_the_same_without_their_time() {
+    let ran_with = |time| {
+        // With all records on the chip, so that nobody waits for walks.
+        let design = changed("hide", |design| {
+            let permutation = design.parts.permutation.as_mut().unwrap();
+            (permutation.time, permutation.records) = (time, 4_096);
+        });
+        ran(machine(), design, "gups", &[("footprint", "8MB")], 20_000)
+    };
+    let (charged, free) = (ran_with(PermutationTime::Charged), ran_with(PermutationTime::Free));
+    let (one, other) = (counted(&charged), counted(&free));
+    assert!(free.cycles * 4 < charged.cycles * 3, "{} and {}", free.cycles, charged.cycles);
+    let close = |one: u64, other: u64| one.abs_diff(other) * 20 <= one.max(other);
+    assert!(close(one.fills, other.fills) && close(one.permutations, other.permutations), "{one:?} and {other:?}");
+}
+
+fn explained(design: &Design, of: Of, on_chip: OnChip) -> (u64, Until, usize) {
+    let scenario = Scenario { of, on_chip, ..Scenario::default() };
+    let found = explain(&machine(), design, scenario, Lines::Sample { lines: 5, seed: 1 }).unwrap();
+    let hashes = found.spans.iter().filter(|span| span.verb == Verb::Hash).count();
+    (found.latency_fs / Duration::from_ns(1).as_fs(), found.until, hashes)
+}
+
+/// Figure 6: 80 cycles to the first word and 5 for each further one, 11 for a block of AES, one to add a pad.
+#[test]
+fn rule_6_a_line_is_decrypted_at_96_cycles_and_verified_at_107() {
+    let cycles = |name: &str| explained(&design(name).unwrap(), Of::Read, OnChip::All).0;
+    assert_eq!(["hide", "cryptopage", "cryptopage-basic"].map(cycles), [95, 96, 107]);
+}
+
+/// The walk: 115 cycles until the first pair is there, then 19 hashes of 80; 28 if each block of 64 bytes counts. With the nodes above
+/// the record on the chip, ten lines of two records and one hash.
+#[test]
+fn rule_8_a_walk_takes_19_hashes_or_stops_at_the_nodes_on_the_chip() {
+    let cryptopage = design("cryptopage").unwrap();
+    assert_eq!(explained(&cryptopage, Of::Page, OnChip::Nothing), (115 + 19 * 80, Until::OnChip, 19));
+    let by_blocks =
+        changed("cryptopage", |design| design.parts.permutation.as_mut().unwrap().hash_charge = HashCharge::ByBlocks);
+    assert_eq!(explained(&by_blocks, Of::Page, OnChip::Nothing), (115 + 28 * 80, Until::OnChip, 28));
+    assert_eq!(explained(&cryptopage, Of::Page, OnChip::Tree), (115 + 9 * 40 + 80, Until::OnChip, 1));
+    let basic = design("cryptopage-basic").unwrap();
+    assert_eq!(explained(&basic, Of::Page, OnChip::Tree), explained(&basic, Of::Page, OnChip::Nothing));
+    assert_eq!(explained(&cryptopage, Of::Permutation, OnChip::All).1, Until::Permuted);
+}
+
+/// Who asks for a design on a machine that cannot have it hears which key is in the way.
+#[test]
+fn machines_in_which_no_line_can_move_are_refused_by_key() {
+    let refused = |change: fn(&mut Machine)| {
+        let mut machine = machine();
+        change(&mut machine);
+        RunOptions::new(machine, design("cryptopage").unwrap(), 1_000).check_design().unwrap_err().to_string()
+    };
+    type Change = fn(&mut Machine);
+    let cases: [(Change, &str); 6] = [
+        (|machine| machine.cores = 2, "cores is 2"),
+        (|machine| machine.memory.page = units::Bytes(4 << 10), "memory.page is \"4 KB\": expected \"8 KB\""),
+        (|machine| machine.llc.inclusion = machine::llc::Inclusion::Neither, "llc.inclusion"),
+        (|machine| machine.llc.ways = 1, "llc.ways is 1"),
+        (|machine| machine.memory.critical_word_first = true.into(), "memory.critical_word_first"),
+        (|machine| machine.memory.line = units::Bytes(64), "memory.line is \"64 B\": expected \"32 B\""),
+    ];
+    for (change, key) in cases {
+        let said = refused(change);
+        assert!(said.contains(key) && said.contains("cryptopage-2006"), "{said}");
+    }
+}
