@@ -13,6 +13,8 @@
 //!
 //! A past takes longer than most attacks, so a victim can be copied with all that is on its chip ([`Victim::twin`]).
 
+mod past;
+
 use crate::bus::{Bus, Map, Moved, Recording};
 use crate::oracle::{Answer, Oracle};
 use crate::tap::{Tap, Tapped};
@@ -29,8 +31,7 @@ use protection::speculation::{Speculation, SpeculationCounters};
 use protection::verbs::{Fault, Slot, Untrusted};
 use std::cell::RefCell;
 use std::rc::Rc;
-use units::random::Random;
-use units::{Bytes, LINES_PER_PAGE, Line, LineAddr, LineLength, Words};
+use units::{Bytes, Line, LineAddr, LineLength, Words};
 
 /// Lines of data in a victim's memory: 16 MB, so that an 8-ary tree over pages of counters stores three levels below a root that
 /// is full.
@@ -53,36 +54,6 @@ fn data_lines(parts: &Parts) -> u64 {
 pub fn memory_of(parts: &Parts, count: u64) -> DataLines {
     let length = if parts.permutation.is_some() { LineLength::HALF } else { LineLength::WHOLE };
     DataLines { count, length }
-}
-
-/// Rounds of writing before the attack. The memory is recorded after each but the last.
-const ROUNDS: usize = 3;
-/// Distances between pages in use: neighbours below one node, pages whose paths part at a higher node, and pages in the halves of
-/// the memory, whose numbers differ in their highest bit alone and whose paths part at the root.
-const PAGE_DISTANCES: [u64; 3] = [0, 1, 1 << 3];
-/// Distances between lines in use of a page: itself, one that shares the line of tags, one that does not.
-const LINE_DISTANCES: [u64; 3] = [0, 1, 1 << 3];
-
-/// What became of a line before the attack.
-#[derive(Clone, Copy)]
-enum Past {
-    /// It is not in memory yet.
-    Untouched,
-    /// It was read, and has what the machine started with.
-    Read,
-    /// It was written in every round.
-    Written,
-}
-
-impl Past {
-    /// Where a machine boots, every fourth line is untouched and every fourth was read.
-    fn drawn(boots: bool, random: &mut Random) -> Past {
-        match if boots { random.below(4) } else { u64::MAX } {
-            0 => Past::Untouched,
-            1 => Past::Read,
-            _ => Past::Written,
-        }
-    }
 }
 
 /// A memory in use.
@@ -163,57 +134,6 @@ impl Victim {
     pub fn checked_blank_of(parts: &Parts, data_lines: u64, seed: u64, planted: Planted) -> Victim {
         Victim::of(parts, data_lines, seed, planted, None)
             .unwrap_or_else(|rule| panic!("these parts were never checked: {rule}"))
-    }
-
-    /// A memory with a past. Odd seeds run with tiny caches, even ones with those of the design; every second pair boots.
-    ///
-    /// # Errors
-    /// The rule that the composition breaks.
-    pub fn with_past(parts: &Parts, seed: u64, planted: Planted) -> Result<Victim, String> {
-        let parts = if seed % 2 == 1 { with_tiny_caches(parts) } else { parts.clone() };
-        let mut random = Random::new(seed);
-        let pages = data_lines(&parts) / LINES_PER_PAGE as u64;
-        let (page, line) = (random.below(pages), random.below(LINES_PER_PAGE as u64));
-        let at = |(page_distance, line_distance): (u64, u64)| {
-            LineAddr((page ^ page_distance) * LINES_PER_PAGE as u64 + (line ^ line_distance))
-        };
-        let page_distances = PAGE_DISTANCES.into_iter().chain([pages / 2]);
-        let places = page_distances.flat_map(|page| LINE_DISTANCES.map(|line| (page, line)));
-        let lines: Vec<LineAddr> = places.map(at).collect();
-        let boots = seed / 2 % 2 == 1;
-        let mut victim =
-            if boots { Victim::booting(&parts, &lines, seed, planted)? } else { Victim::blank(&parts, seed, planted)? };
-        if boots && random.below(2) == 0 {
-            victim.age(lines[0], Age::BeforeRenewal);
-        }
-        let pasts: Vec<Past> = lines.iter().map(|_| Past::drawn(boots, &mut random)).collect();
-        let mut recordings = Vec::new();
-        for round in 1..=ROUNDS {
-            for (line, past) in lines.iter().zip(&pasts) {
-                victim.live(*line, *past, &mut random);
-            }
-            victim.flush();
-            if round < ROUNDS {
-                recordings.push(victim.attacked(|bus| bus.record()));
-            }
-        }
-        Ok(Victim { recordings: recordings.into(), ..victim })
-    }
-
-    /// One round of a line's past.
-    fn live(&mut self, line: LineAddr, past: Past, random: &mut Random) {
-        match past {
-            Past::Untouched => {}
-            Past::Read => {
-                self.read(line);
-            }
-            // Once or twice, so that some lines share a counter and others do not.
-            Past::Written => {
-                for _ in 0..1 + random.below(2) {
-                    self.write(line, &random.line());
-                }
-            }
-        }
     }
 
     /// The same victim once more, with the same keys, memory and past; what is done to one from now on does not show in the

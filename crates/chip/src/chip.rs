@@ -248,11 +248,6 @@ impl Chip {
         self.shadow.borrow_mut().put(line)
     }
 
-    /// Whether no line goes to memory alone, since the last-level cache locks it until its chunk is permuted.
-    pub fn locks_lines(&self) -> bool {
-        self.llc.borrow().locks_lines()
-    }
-
     /// A line has arrived in memory.
     pub fn written(&self, line: LineAddr) {
         let mut leaving = self.leaving.borrow_mut();

@@ -96,6 +96,11 @@ pub(crate) fn share(chip: &Rc<Chip>, scheme: &Scheme) {
 }
 
 impl Chip {
+    /// Whether no line goes to memory alone, since the last-level cache locks it until its chunk is permuted.
+    pub fn locks_lines(&self) -> bool {
+        self.llc.borrow().locks_lines()
+    }
+
     /// Takes a line from the caches above the last-level cache; whether they have stored to it, or it is on its way down with stores.
     fn has_stores_above(&self, line: LineAddr) -> bool {
         self.cores.recall(line).is_some() | self.ports.iter().any(|port| port.has_stored(line))
@@ -105,11 +110,6 @@ impl Chip {
     fn goes_with_its_chunk(&self, line: LineAddr) -> Line {
         self.cores.clean(line);
         self.to_memory(line)
-    }
-
-    /// Whether memory has a line, wherever it lies.
-    pub fn memory_has(&self, line: LineAddr) -> bool {
-        self.shadow.borrow().is_in_memory(line)
     }
 
     /// What a line holds now.

@@ -272,11 +272,6 @@ impl Shadow {
         self.known.look_ahead(line);
     }
 
-    /// Whether memory has a line.
-    pub fn is_in_memory(&self, line: LineAddr) -> bool {
-        self.known.is_in_memory(line)
-    }
-
     /// What the observer has seen.
     pub fn observed(&self) -> ObserverCounters {
         self.known.observed()

@@ -110,7 +110,7 @@ impl Uncore {
     /// Whether memory has a line of data, whatever of it is on the chip.
     pub fn is_in_memory(&self, line: LineAddr) -> bool {
         match self.scheme.moving() {
-            Some(_) => self.chip.memory_has(line),
+            Some(moving) => moving.is_in_memory(line),
             None => self.memory.has(self.scheme.layout().data_slot(line)),
         }
     }
@@ -263,7 +263,7 @@ impl Uncore {
                 let content = self.chip.put(line);
                 self.scheme.write(&verbs, line, &content).await;
                 if let Some(moving) = self.scheme.moving().filter(|_| self.chip.is_flushed(line)) {
-                    moving.flush_line(&verbs, line).await;
+                    moving.permute_chunk_of(&verbs, line).await;
                 }
             }
             verbs.written();

@@ -20,6 +20,7 @@ use crate::counter::Counter;
 use crate::mac::{GROUP_MAX, Mac, StoredTag};
 use crate::placement::DataSlot;
 use crate::planted::{Bug, Planted};
+use crate::slot::Slot;
 use crate::slot::Untrusted;
 use crate::speculation::{Bitmap, Speculation};
 use crate::verbs::{Arriving, Beats, Fault, Keystream, Verbs};
@@ -144,6 +145,8 @@ pub(crate) struct LineCodec {
     piece_bytes: usize,
     /// Speculation on what lines hold, if there is any.
     pub speculation: Option<Speculation>,
+    /// What a planted bug leaves in memory of the key, whenever metadata leaves the chip; nothing without one.
+    pub spilled: Box<[(Slot, Line)]>,
     /// Weaknesses of tests.
     pub planted: Planted,
 }
@@ -155,7 +158,7 @@ impl LineCodec {
         let tag = mac.as_ref().and_then(Mac::uses);
         let work = BlockWork::new(cipher.uses(), tag, masks, coded_counters);
         let piece_bytes = block_work::piece_bytes(&work, mac.is_some());
-        LineCodec { piece_bytes, cipher, mac, work, speculation: None, planted }
+        LineCodec { piece_bytes, cipher, mac, work, speculation: None, spilled: Box::default(), planted }
     }
 
     /// Bytes of the pieces of a line that are opened each by itself.

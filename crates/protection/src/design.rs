@@ -37,11 +37,11 @@ use crate::metadata::Metadata;
 use crate::on_chip::OnChip;
 use crate::ownership::Ownership;
 use crate::planted::Planted;
-use crate::scheme::{Pending, Release, Scheme};
+use crate::scheme::{Counting, Pending, Release, Scheme};
 pub(crate) use keys::Keys;
 use keys::Purpose;
 use serde::{Deserialize, Serialize};
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::rc::Rc;
 use units::Bytes;
 
@@ -258,6 +258,7 @@ impl Parts {
         let mut codec = LineCodec::new(cipher, mac, counters.are_coded(), planted);
         codec.speculation = self.speculation.build(&codec);
         codec.work.offsets_kept = caches.offsets;
+        codec.spilled = self.cipher.spilled(keys, planted, data.count);
         let moving = self.permutation.map(|permutation| permutation.build(&layout, keys, self.release, planted));
         Ok(Scheme {
             moving,
@@ -267,10 +268,9 @@ impl Parts {
             layout,
             ownership: self.ownership,
             pending: Pending::default(),
-            counted: Cell::default(),
+            counted: Counting::default(),
             persistence: self.persistence,
             draws: RefCell::new(keys.draws()),
-            spilled: self.cipher.spilled(keys, planted, data.count),
             release: self.release,
             planted,
         })

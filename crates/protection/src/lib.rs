@@ -34,12 +34,14 @@ pub mod placement;
 pub mod planted;
 pub mod probe;
 pub mod record;
+pub mod release;
 pub mod scheme;
 pub mod slot;
 pub mod speculation;
 mod spilled;
 mod stages;
 pub mod tree;
+mod untimed;
 pub mod verbs;
 #[cfg(test)]
 mod work_done;

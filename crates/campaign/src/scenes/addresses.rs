@@ -190,7 +190,7 @@ fn watch(victim: &mut Victim, steps: &[Step]) -> Observed {
         let is_fill =
             |index: usize| index == if crossed.last().is_some_and(|last| last.kind == Kind::Read) { last } else { 0 };
         for (index, Crossed { slot, kind, .. }) in crossed.iter().enumerate() {
-            let (chunk, slot) = (chunk_of(LineAddr(slot.0)), in_chunk(LineAddr(slot.0)));
+            let (chunk, slot) = (slot.0 / LINES_PER_CHUNK, slot.0 % LINES_PER_CHUNK);
             let sweep: &mut Vec<u64> = sweeps.entry(chunk).or_default();
             if is_fill(index) && chunk == chunk_of(access.line) {
                 let swept =

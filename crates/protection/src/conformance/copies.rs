@@ -73,7 +73,9 @@ fn an_overflow(memory: &Memory) -> Checked {
 /// so many pauses the line is written.
 fn a_copy_on_its_way(memory: &Memory, pauses: usize) -> Checked {
     memory.write(WRITTEN, &[1; 64])?;
-    memory.scheme.hand_on_counters(WRITTEN);
+    if let Some(slot) = memory.scheme.counter_slot(WRITTEN) {
+        memory.scheme.on_chip(|chip| chip.caches.hand_on_counters(slot));
+    }
     let verbs = Booted { memory: &memory.functional, pauses: true };
     let found = memory.scheme.read_from(&verbs, Demand::of(WRITTEN, 0), ready(false), None::<Ready<()>>);
     let mut found = UnderWay::new(found);

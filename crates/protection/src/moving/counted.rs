@@ -74,11 +74,6 @@ impl Counted {
         self.crossed(slot);
     }
 
-    /// A record was brought.
-    pub fn record(&mut self) {
-        self.sum.records += 1;
-    }
-
     /// A permutation reads a slot.
     pub fn read(&mut self, slot: Slot) {
         self.sum.read += 1;

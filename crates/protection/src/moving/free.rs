@@ -1,9 +1,9 @@
 //! The verbs of a permutation that takes no time, over others that do: what permuting costs is what a run with them is faster.
 
 use crate::domain::Completion;
-use crate::execution::{Outcomes, Untimed};
 use crate::placement::DataSlot;
 use crate::slot::{Role, Slot, Untrusted};
+use crate::untimed::{Outcomes, Untimed};
 use crate::verbs::{Fault, Keystream, Plaintext, Verbs};
 use serde::{Deserialize, Serialize};
 use std::cell::Cell;

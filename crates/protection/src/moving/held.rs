@@ -1,12 +1,14 @@
-//! The records of chunks that are on the chip, as an extension of TLBs has them: those used last.
+//! The records of chunks that are on the chip, as an extension of TLBs has them: those used last. Others are brought by walks.
 
-use crate::record::Record;
+use crate::record::{Record, Records};
+use crate::verbs::{Fault, Verbs};
 use machine::cache::TagArray;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 /// Records on the chip, by chunk.
 #[derive(Clone)]
-pub(super) struct HeldRecords {
+struct HeldRecords {
     tags: TagArray,
     /// By the position of their tag.
     records: Box<[Option<Rc<Record>>]>,
@@ -14,29 +16,76 @@ pub(super) struct HeldRecords {
 
 impl HeldRecords {
     /// Room for so many, at least one.
-    pub fn new(most: usize) -> HeldRecords {
+    fn new(most: usize) -> HeldRecords {
         let most = most.max(1);
         HeldRecords { tags: TagArray::new(1, most), records: vec![None; most].into() }
     }
+}
 
-    /// The record of a chunk, if it is here; that is a use of it.
-    pub fn get(&mut self, chunk: u64) -> Option<Rc<Record>> {
-        self.records[self.tags.lookup(chunk)?.index()].clone()
+/// All records, and which of them the chip has.
+pub(super) struct ChunkRecords {
+    all: Records,
+    held: RefCell<HeldRecords>,
+    brought: Cell<u64>,
+}
+
+impl ChunkRecords {
+    /// None is on the chip, which has room for so many.
+    pub fn new(all: Records, most: usize) -> ChunkRecords {
+        ChunkRecords { all, held: RefCell::new(HeldRecords::new(most)), brought: Cell::new(0) }
     }
 
-    /// The same; that is no use of it.
-    pub fn peek(&self, chunk: u64) -> Option<&Record> {
-        self.records[self.tags.probe(chunk)?.index()].as_deref()
+    /// The same once more, between two accesses.
+    pub fn twin(&self) -> ChunkRecords {
+        ChunkRecords { all: self.all.twin(), held: self.held.clone(), brought: self.brought.clone() }
+    }
+
+    /// All of them, in memory.
+    pub fn all(&self) -> &Records {
+        &self.all
+    }
+
+    /// The record of a chunk, from the chip or by a walk.
+    ///
+    /// # Errors
+    /// As of [`Records::bring`].
+    pub async fn get<V: Verbs>(&self, verbs: &V, chunk: u64) -> Result<Rc<Record>, Fault> {
+        if let Some(record) = self.used(chunk) {
+            return Ok(record);
+        }
+        self.brought.set(self.brought.get() + 1);
+        let brought = self.all.bring(verbs, chunk).await?;
+        let record = Rc::new(brought.unwrap_or_else(|| self.all.first(chunk)));
+        self.put(chunk, &record);
+        Ok(record)
+    }
+
+    /// How many were brought by walks.
+    pub fn brought(&self) -> u64 {
+        self.brought.get()
+    }
+
+    fn used(&self, chunk: u64) -> Option<Rc<Record>> {
+        let HeldRecords { tags, records } = &mut *self.held.borrow_mut();
+        records[tags.lookup(chunk)?.index()].clone()
+    }
+
+    /// The record of a chunk, if the chip has it; that is no use of it.
+    pub fn held(&self, chunk: u64) -> Option<Rc<Record>> {
+        let held = self.held.borrow();
+        held.records[held.tags.probe(chunk)?.index()].clone()
     }
 
     /// The chunk has this record from now on.
-    pub fn put(&mut self, chunk: u64, record: &Rc<Record>) {
-        let slot = self.tags.lookup(chunk).unwrap_or_else(|| self.tags.insert(chunk, false).0);
-        self.records[slot.index()] = Some(Rc::clone(record));
+    pub fn put(&self, chunk: u64, record: &Rc<Record>) {
+        let HeldRecords { tags, records } = &mut *self.held.borrow_mut();
+        let slot = tags.lookup(chunk).unwrap_or_else(|| tags.insert(chunk, false).0);
+        records[slot.index()] = Some(Rc::clone(record));
     }
 
-    /// Gives all up.
-    pub fn clear(&mut self) {
-        *self = HeldRecords::new(self.records.len());
+    /// The chip gives up those that it has.
+    pub fn give_up_held(&self) {
+        let most = self.held.borrow().records.len();
+        self.held.replace(HeldRecords::new(most));
     }
 }

@@ -30,14 +30,14 @@ pub use lines::ChunkLines;
 pub use locks::{LockingCache, Room, SmallCache};
 
 use crate::planted::{ChunkBug, Planted};
-use crate::record::{Record, Records, SLOTS};
-use crate::scheme::Release;
+use crate::record::{Records, SLOTS};
+use crate::release::Release;
 use crate::slot::Slot;
 use crate::verbs::{Exit, Fault, LockName, Plaintext, Verbs};
 use chunk::{chunk_of, line_at, placed};
 use counted::Counted;
 use entered::Entered;
-use held::HeldRecords;
+use held::ChunkRecords;
 use sim::lock::Mode;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -48,8 +48,7 @@ pub const LINES_PER_CHUNK: u64 = SLOTS as u64;
 
 /// A memory whose lines move, with its state on the chip.
 pub struct MovingLines {
-    records: Records,
-    held: RefCell<HeldRecords>,
+    records: ChunkRecords,
     lines: ChunkLines,
     cache: RefCell<Rc<dyn LockingCache>>,
     counted: RefCell<Counted>,
@@ -71,8 +70,7 @@ impl MovingLines {
         planted: Planted,
     ) -> MovingLines {
         MovingLines {
-            records,
-            held: RefCell::new(HeldRecords::new(held)),
+            records: ChunkRecords::new(records, held),
             lines,
             cache: RefCell::new(cache),
             counted: RefCell::default(),
@@ -91,7 +89,6 @@ impl MovingLines {
     pub fn twin(&self) -> MovingLines {
         MovingLines {
             records: self.records.twin(),
-            held: self.held.clone(),
             lines: self.lines.twin(),
             cache: RefCell::new(self.cache().twin()),
             counted: self.counted.clone(),
@@ -117,7 +114,7 @@ impl MovingLines {
     /// # Errors
     /// As of a read, if the record of its chunk is refused.
     pub async fn slot_of<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<Slot, Fault> {
-        Ok(placed(&*self.record(verbs, chunk_of(line)).await?, line).slot())
+        Ok(placed(&*self.records.get(verbs, chunk_of(line)).await?, line).slot())
     }
 
     /// The slot that a line lies in now, whatever became of its record in memory. Only the judge of an attack may ask.
@@ -125,77 +122,67 @@ impl MovingLines {
         let chunk = chunk_of(line);
         match self.counted.borrow().record_of(chunk) {
             Some(record) => placed(record, line).slot(),
-            None => placed(&self.records.first(chunk), line).slot(),
+            None => placed(&self.records.all().first(chunk), line).slot(),
         }
     }
 
     /// Names the slots that a read of a line fetches now, as far as the chip knows: the line's own, or those of the record that says
     /// where that is.
     pub fn name_fetched(&self, line: LineAddr, mut name: impl FnMut(Slot)) {
-        match self.held.borrow().peek(chunk_of(line)) {
-            Some(record) => name(placed(record, line).slot()),
-            None => self.records.name_fetched(chunk_of(line), name),
+        match self.records.held(chunk_of(line)) {
+            Some(record) => name(placed(&record, line).slot()),
+            None => self.records.all().name_fetched(chunk_of(line), name),
         }
     }
 
     /// What was counted so far.
     pub fn counted(&self) -> MovingCounters {
-        self.counted.borrow().sum()
+        MovingCounters { records: self.records.brought(), ..self.counted.borrow().sum() }
+    }
+
+    /// Whether memory has a line, wherever it lies.
+    pub fn is_in_memory(&self, line: LineAddr) -> bool {
+        self.entered.borrow().has(line)
     }
 
     /// Reads a line: from the cache, or from memory into the cache.
     pub async fn read<V: Verbs>(&self, verbs: &V, line: LineAddr) {
         let outcome = self.bring(verbs, line).await;
-        self.finish(verbs, outcome);
+        report(verbs, outcome);
     }
 
     /// Stores a whole line, in the cache.
     pub async fn write<V: Verbs>(&self, verbs: &V, line: LineAddr, text: &Line) {
         let outcome = self.store(verbs, line, text).await;
-        self.finish(verbs, outcome);
+        report(verbs, outcome);
     }
 
     /// Permutes every chunk of which lines are locked, and gives up what is on the chip of lines, records and nodes.
     pub async fn flush<V: Verbs>(&self, verbs: &V) {
         for chunk in self.cache().chunks_with_locks() {
             let outcome = self.permute(verbs, chunk, None).await;
-            self.finish(verbs, outcome);
+            report(verbs, outcome);
         }
         self.cache().empty();
         self.forget_records();
-        self.records.forget_nodes();
+        self.records.all().forget_nodes();
     }
 
     /// Permutes the chunk of a line, whatever is locked of it.
     pub async fn permute_chunk_of<V: Verbs>(&self, verbs: &V, line: LineAddr) {
         let outcome = self.permute(verbs, chunk_of(line), None).await;
-        self.finish(verbs, outcome);
-    }
-
-    /// Brings a line that the cache has to memory, as a program asks for that flushes it: its chunk is permuted, unless memory has all
-    /// stores to it.
-    pub async fn flush_line<V: Verbs>(&self, verbs: &V, line: LineAddr) {
-        if self.cache().chunks_with_stores().contains(&chunk_of(line)) {
-            let outcome = self.permute(verbs, chunk_of(line), None).await;
-            self.finish(verbs, outcome);
-        }
+        report(verbs, outcome);
     }
 
     /// Puts all that the machine started with into memory, as booting does: it takes no time.
     pub fn boot<V: Verbs>(&self, verbs: &V, chunks: u64) {
         for chunk in 0..chunks {
-            let record = self.records.first(chunk);
+            let record = self.records.all().first(chunk);
             for line in (0..=u8::MAX).map(|position| line_at(chunk, position)) {
                 if self.lines.boot(verbs, placed(&record, line), &record).is_some() {
                     self.entered.borrow_mut().note(line);
                 }
             }
-        }
-    }
-
-    fn finish<V: Verbs>(&self, verbs: &V, outcome: Result<(), Fault>) {
-        if let Err(fault) = outcome {
-            verbs.fault(fault);
         }
     }
 
@@ -263,7 +250,7 @@ impl MovingLines {
         let chunk = chunk_of(line);
         let _shared = verbs.lock(LockName::Group(chunk), Mode::Shared).await;
         self.refuse_if_halted(line)?;
-        let record = self.record(verbs, chunk).await?;
+        let record = self.records.get(verbs, chunk).await?;
         let at = placed(&record, line);
         self.counted.borrow_mut().filled(at.slot());
         let ahead = Cell::new(false);
@@ -305,24 +292,18 @@ impl MovingLines {
         self.permute(verbs, chunk, Some(before)).await
     }
 
-    /// The record of a chunk, from the chip or by a walk.
-    async fn record<V: Verbs>(&self, verbs: &V, chunk: u64) -> Result<Rc<Record>, Fault> {
-        if let Some(record) = self.held.borrow_mut().get(chunk) {
-            return Ok(record);
-        }
-        self.counted.borrow_mut().record();
-        let brought = self.records.bring(verbs, chunk).await?;
-        let record = Rc::new(brought.unwrap_or_else(|| self.records.first(chunk)));
-        self.held.borrow_mut().put(chunk, &record);
-        Ok(record)
-    }
-
     /// The chip gives up all records, as if other pages had needed their entries.
     pub fn forget_records(&self) {
-        self.held.borrow_mut().clear();
+        self.records.give_up_held();
     }
 
     fn refuse_if_halted(&self, line: LineAddr) -> Result<(), Fault> {
         if self.halted.get() && !self.planted.has(ChunkBug::HaltIgnored) { Err(Fault::Halted(line)) } else { Ok(()) }
+    }
+}
+
+fn report<V: Verbs>(verbs: &V, outcome: Result<(), Fault>) {
+    if let Err(fault) = outcome {
+        verbs.fault(fault);
     }
 }

@@ -56,78 +56,90 @@ impl MovingLines {
             return Ok(());
         }
         match self.time {
-            PermutationTime::Charged => verbs.renewing(self.permute_alone(verbs, chunk)).await,
+            PermutationTime::Charged => verbs.renewing(Permutation { lines: self, verbs, chunk }.carry_out()).await,
             PermutationTime::Free => {
                 let all_good = verbs.await_verdicts().await;
                 // No walk may be under way that looked at what changes.
-                let _walks = self.records.alone(verbs).await;
+                let _walks = self.records.all().alone(verbs).await;
                 if !all_good {
                     return Err(Fault::Tainted(line_at(chunk, 0)));
                 }
-                self.permute_alone(&Free(verbs), chunk).await
+                Permutation { lines: self, verbs: &Free(verbs), chunk }.carry_out().await
             }
         }
     }
+}
 
-    async fn permute_alone<V: Verbs>(&self, verbs: &V, chunk: u64) -> Result<(), Fault> {
+/// A permutation that nothing else of its chunk is under way beside.
+struct Permutation<'a, V> {
+    lines: &'a MovingLines,
+    verbs: &'a V,
+    chunk: u64,
+}
+
+impl<V: Verbs> Permutation<'_, V> {
+    async fn carry_out(&self) -> Result<(), Fault> {
+        let Permutation { lines, verbs, chunk } = *self;
         let first = line_at(chunk, 0);
-        self.refuse_if_halted(first)?;
-        let before = self.record(verbs, chunk).await?;
-        let mut buffer = self.read_rest(verbs, chunk, &before).await?;
+        lines.refuse_if_halted(first)?;
+        let before = lines.records.get(verbs, chunk).await?;
+        let mut buffer = self.read_rest(&before).await?;
         if !verbs.await_verdicts().await {
             return Err(Fault::Tainted(first));
         }
         // From here on a store locks its line again.
-        for (line, text) in self.cache().unlock(chunk) {
-            if !self.planted.has(ChunkBug::PermutationIgnoresCache) || buffer.get(line).is_none() {
+        for (line, text) in lines.cache().unlock(chunk) {
+            if !lines.planted.has(ChunkBug::PermutationIgnoresCache) || buffer.get(line).is_none() {
                 buffer.put(line, Some(text));
             }
         }
-        let drawn = self.records.draw(Some(&before));
-        self.write_all(verbs, chunk, &drawn.record, &buffer).await;
+        let drawn = lines.records.all().draw(Some(&before));
+        self.write_all(&drawn.record, &buffer).await;
         let record = Rc::new(drawn.record.clone());
-        if let Err(fault) = self.records.store(verbs, chunk, &drawn).await {
+        if let Err(fault) = lines.records.all().store(verbs, chunk, &drawn).await {
             // Memory has lines whose record it has not.
-            self.halted.set(true);
+            lines.halted.set(true);
             return Err(fault);
         }
-        self.held.borrow_mut().put(chunk, &record);
-        self.counted.borrow_mut().permuted(chunk, &record);
+        lines.records.put(chunk, &record);
+        lines.counted.borrow_mut().permuted(chunk, &record);
         Ok(())
     }
 
     /// Reads the slots of a chunk that no fill has read since it was permuted last, and checks them.
-    async fn read_rest<V: Verbs>(&self, verbs: &V, chunk: u64, record: &Record) -> Result<Buffer, Fault> {
-        let by_cache = self.planted.has(ChunkBug::CachedSlotsNotRead);
+    async fn read_rest(&self, record: &Record) -> Result<Buffer, Fault> {
+        let Permutation { lines, verbs, chunk } = *self;
+        let by_cache = lines.planted.has(ChunkBug::CachedSlotsNotRead);
         let is_left = |at: &DataSlot| match by_cache {
-            true => self.cache().look_up(at.line()).is_none(),
-            false => !self.cache().was_read(at.line()),
+            true => lines.cache().look_up(at.line()).is_none(),
+            false => !lines.cache().was_read(at.line()),
         };
         let left = by_slot(chunk, record).filter(is_left);
         let read = async |at: DataSlot| {
-            self.counted.borrow_mut().read(at.slot());
-            let is_there = self.entered.borrow().has(at.line());
-            let open = self.lines.open(verbs, (at, is_there), record);
+            lines.counted.borrow_mut().read(at.slot());
+            let is_there = lines.entered.borrow().has(at.line());
+            let open = lines.lines.open(verbs, (at, is_there), record);
             (at.line(), verbs.in_places(&[at.slot()], open).await)
         };
         let mut buffer = Buffer::of(chunk);
         for (line, text) in join_all(left.map(read)).await {
-            let text = if self.planted.has(ChunkBug::PermutationTrustsMemory) { text.unwrap_or(None) } else { text? };
+            let text = if lines.planted.has(ChunkBug::PermutationTrustsMemory) { text.unwrap_or(None) } else { text? };
             buffer.put(line, text);
         }
         Ok(buffer)
     }
 
     /// Writes all slots of a chunk, in order.
-    async fn write_all<V: Verbs>(&self, verbs: &V, chunk: u64, record: &Record, buffer: &Buffer) {
+    async fn write_all(&self, record: &Record, buffer: &Buffer) {
+        let Permutation { lines, verbs, chunk } = *self;
         let write = async |at: DataSlot| {
-            self.counted.borrow_mut().written(at.slot());
+            lines.counted.borrow_mut().written(at.slot());
             let text = buffer.get(at.line());
-            text.iter().for_each(|_| self.entered.borrow_mut().note(at.line()));
-            verbs.in_places(&[at.slot()], self.lines.store(verbs, at, record, text)).await;
+            text.iter().for_each(|_| lines.entered.borrow_mut().note(at.line()));
+            verbs.in_places(&[at.slot()], lines.lines.store(verbs, at, record, text)).await;
         };
         let mut places: Vec<DataSlot> = by_slot(chunk, record).collect();
-        if self.planted.has(ChunkBug::SweepByLine) {
+        if lines.planted.has(ChunkBug::SweepByLine) {
             places.sort_unstable_by_key(|at| at.line());
         }
         join_all(places.into_iter().map(write)).await;

@@ -5,6 +5,7 @@ use crate::moving::MovingCounters;
 use crate::speculation::SpeculationCounters;
 use derive_more::{AddAssign, Sub};
 use serde::Serialize;
+use std::cell::Cell;
 
 /// Reads of data that came from memory, by where their counters were found (EMCC, MICRO 2022, figures 6 and 7). The four
 /// places together are all lines released, of a design with counters.
@@ -46,6 +47,24 @@ pub struct Renewals {
     pub nodes: u64,
     /// Lines of metadata in memory that got new MACs after these.
     pub children: u64,
+}
+
+/// What the text has counted so far, to be changed while others look.
+#[derive(Clone, Default)]
+pub(crate) struct Counting(Cell<SchemeCounters>);
+
+impl Counting {
+    /// As it is.
+    pub fn get(&self) -> SchemeCounters {
+        self.0.get()
+    }
+
+    /// Counts something.
+    pub fn change(&self, change: impl FnOnce(&mut SchemeCounters)) {
+        let mut counted = self.0.get();
+        change(&mut counted);
+        self.0.set(counted);
+    }
 }
 
 /// What the text has counted.

@@ -28,10 +28,11 @@ mod recover;
 mod renew;
 mod write;
 
+pub use crate::release::Release;
+pub(crate) use counted::Counting;
 pub use counted::{CountersFound, Renewals, SchemeCounters};
 pub use measured::Computed;
 pub use read::in_l2::Demand;
-pub use read::policy::Release;
 pub(crate) use write::Pending;
 pub use write::{DurableCaches, Observers, PersistBuffer, Sight};
 
@@ -47,7 +48,7 @@ use crate::planted::{Bug, Planted};
 use crate::slot::{Kind, Role, Slot};
 use crate::speculation::Speculation;
 use crate::verbs::{Fault, Verbs};
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::rc::Rc;
 use units::random::Random;
 use units::{Line, LineAddr};
@@ -70,12 +71,10 @@ pub struct Scheme {
     pub(crate) persistence: Persistence,
     /// Writes that memory does not have yet.
     pub(crate) pending: Pending,
-    pub(crate) counted: Cell<SchemeCounters>,
+    pub(crate) counted: Counting,
     /// The chip's random numbers, for counters that are drawn.
     pub(crate) draws: RefCell<Random>,
     pub(crate) release: Release,
-    /// What a planted bug leaves in memory of the key, whenever metadata leaves the chip; nothing without one.
-    pub(crate) spilled: Box<[(Slot, Line)]>,
     pub(crate) planted: Planted,
 }
 
@@ -103,7 +102,6 @@ impl Scheme {
             counted: self.counted.clone(),
             draws: self.draws.clone(),
             release: self.release,
-            spilled: self.spilled.clone(),
             planted: self.planted,
         }
     }
@@ -138,7 +136,7 @@ impl Scheme {
         self.metadata.flush(verbs).await;
         let (speculation, lines) = (self.codec.speculation.as_ref(), self.layout.data_lines());
         let table = speculation.and_then(|speculation| speculation.spilled(self.codec.planted, lines));
-        for (slot, content) in self.spilled.iter().copied().chain(table) {
+        for (slot, content) in self.codec.spilled.iter().copied().chain(table) {
             verbs.store(slot, Role::Data, content.into()).await;
         }
     }
@@ -180,13 +178,6 @@ impl Scheme {
         self.counters.exist().then(|| self.counters.lines_per_group())
     }
 
-    /// Moves the counters of a line on to the last-level cache, as if others had needed their entry.
-    pub fn hand_on_counters(&self, line: LineAddr) {
-        if let Some(slot) = self.counter_slot(line) {
-            self.metadata.on_chip(|chip| chip.caches.hand_on_counters(slot));
-        }
-    }
-
     /// The counter of a line in its line of counters.
     fn version(&self, counters: &Line, line: LineAddr) -> Counter {
         self.counters.read(counters, self.counters.position(line))
@@ -219,11 +210,5 @@ impl Scheme {
     pub fn tag_slot(&self, line: LineAddr) -> Option<Slot> {
         let entry = self.codec.mac.as_ref().map(|mac| mac.places().entry_of(line));
         self.layout.region(Kind::Tags).zip(entry).map(|(region, (index, _))| region.slot(index))
-    }
-
-    fn count(&self, change: impl FnOnce(&mut SchemeCounters)) {
-        let mut counted = self.counted.get();
-        change(&mut counted);
-        self.counted.set(counted);
     }
 }

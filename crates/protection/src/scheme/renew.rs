@@ -74,7 +74,7 @@ impl<'a, V: Verbs> Renewer<'a, V> {
             None => scheme.metadata.edit(self.verbs, slot, Role::Counter, renew).await?,
         };
         offsets::forget(scheme, slot);
-        scheme.count(|counted| counted.renewals.groups += 1);
+        scheme.counted.change(|counted| counted.renewals.groups += 1);
         Ok((Renewal { counters: slot, old, first: positions.start, end: positions.end, written }, new))
     }
 
@@ -148,7 +148,7 @@ impl<'a, V: Verbs> Renewer<'a, V> {
     ) -> Result<Option<Line>, Fault> {
         let (scheme, verbs, codec) = (self.scheme, self.verbs, &self.scheme.codec);
         let pad = codec.work.pad_ahead(verbs, false);
-        scheme.count(|counted| counted.renewals.lines += 1);
+        scheme.counted.change(|counted| counted.renewals.lines += 1);
         let ((), arrivals) = access.arrive(access.fetch(Wanted::LINE), ready(Ok(()))).await?;
         if arrivals.stored.is_blank() {
             // The traffic is real, the content is not there yet.
@@ -174,7 +174,7 @@ impl<'a, V: Verbs> Renewer<'a, V> {
         let (scheme, verbs, codec) = (self.scheme, self.verbs, &self.scheme.codec);
         let ((), arrivals) = access.arrive(access.fetch(Wanted::LINE), ready(Ok(()))).await?;
         let mut stored = arrivals.all();
-        scheme.count(|counted| counted.renewals.lines += stored.len() as u64);
+        scheme.counted.change(|counted| counted.renewals.lines += stored.len() as u64);
         arrivals.check_all(scheme, verbs, old).await?;
         let resealed = self.reseal(&mut stored, (old, new)).await;
         if let Some(first) = resealed.first() {

@@ -89,6 +89,12 @@ fn at_controller(operations: &[Operation]) -> bool {
     operations.iter().any(|operation| matches!(operation, Operation::Pad(AesUnits::Controller, _)))
 }
 
+/// Moves the counters of a line on to the last-level cache, as if others had needed their entry.
+fn hand_on_counters(scheme: &Scheme, line: LineAddr) {
+    let slot = scheme.counter_slot(line).unwrap();
+    scheme.on_chip(|chip| chip.caches.hand_on_counters(slot));
+}
+
 #[test]
 fn counters_that_are_not_on_the_chip_are_verified_and_used_at_the_controller_alone() {
     let bench = Bench::new();
@@ -109,7 +115,7 @@ fn counters_that_are_not_on_the_chip_are_verified_and_used_at_the_controller_alo
 fn an_l2_without_a_copy_asks_the_last_level_cache_and_keeps_what_it_answers() {
     let bench = Bench::new();
     bench.write(5, 1);
-    bench.scheme.hand_on_counters(LineAddr(5));
+    hand_on_counters(&bench.scheme, LineAddr(5));
     let asks = |operations: &[Operation]| {
         let counters = bench.scheme.counter_slot(LineAddr(5)).unwrap();
         operations.contains(&Operation::Travel(Leg::Request(2, counters.on_chip())))
@@ -127,7 +133,7 @@ fn a_copy_that_no_read_from_memory_used_was_asked_for_in_vain() {
     let bench = Bench::new();
     for (used, useless) in [(false, 1), (true, 1)] {
         bench.write(5, 1);
-        bench.scheme.hand_on_counters(LineAddr(5));
+        hand_on_counters(&bench.scheme, LineAddr(5));
         bench.find(0, 5);
         if used {
             assert_eq!(bench.read(0, 5).0, Ok(content(1)));
@@ -144,7 +150,7 @@ fn a_copy_that_makes_room_unused_was_asked_for_in_vain() {
     let each = bench.scheme.lines_per_counter_line().unwrap();
     for line in (0..10).map(|group| group * each) {
         bench.write(line, 1);
-        bench.scheme.hand_on_counters(LineAddr(line));
+        hand_on_counters(&bench.scheme, LineAddr(line));
         bench.find(0, line);
     }
     // An L2 keeps four copies here, which may yet be used.
@@ -167,13 +173,13 @@ fn asking_for_what_the_last_level_lacks_is_in_vain_if_the_data_is_on_the_chip() 
 fn an_l2_that_begins_no_reads_has_no_copies_and_starts_anew_when_it_does_again() {
     let bench = Bench::new();
     bench.write(5, 1);
-    bench.scheme.hand_on_counters(LineAddr(5));
+    hand_on_counters(&bench.scheme, LineAddr(5));
     assert!(in_l2(&bench.read(2, 5).1));
     bench.scheme.on_chip(|chip| chip.let_begin(2, false));
     let (bytes, operations) = bench.read(2, 5);
     assert_eq!(bytes, Ok(content(1)));
     assert!(at_controller(&operations) && !in_l2(&operations));
-    bench.scheme.hand_on_counters(LineAddr(5));
+    hand_on_counters(&bench.scheme, LineAddr(5));
     assert!(in_l2(&bench.read(1, 5).1), "the other L2s go on");
     bench.scheme.on_chip(|chip| chip.let_begin(2, true));
     let before = bench.scheme.on_chip(OnChip::copy_counters).unwrap();
@@ -289,7 +295,7 @@ fn counters_that_leave_the_last_level_cache_for_what_left_an_l2_reach_memory() {
     let bench = Bench::new();
     let other = bench.scheme.lines_per_counter_line().unwrap();
     [5, other].into_iter().for_each(|line| bench.write(line, 1));
-    bench.scheme.hand_on_counters(LineAddr(5));
+    hand_on_counters(&bench.scheme, LineAddr(5));
     let counters = bench.scheme.counter_slot(LineAddr(5)).unwrap();
     bench.scheme.on_chip(|chip| chip.copies_lie_in(Box::new(Crowded(Cell::new(Some(counters))))));
     let (bytes, operations) = bench.read(0, other);

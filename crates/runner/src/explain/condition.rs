@@ -54,8 +54,8 @@ pub(super) async fn prepare(scheme: &Scheme, memory: &Rc<TimedMemory>, target: L
         OnChip::All => target.0 ^ 2,
     };
     scheme.read_at_controller(&Timed::new(memory), LineAddr(before), Word::FIRST).await;
-    if on_chip == OnChip::LastLevel {
-        scheme.hand_on_counters(target);
+    if let (OnChip::LastLevel, Some(slot)) = (on_chip, scheme.counter_slot(target)) {
+        scheme.on_chip(|chip| chip.caches.hand_on_counters(slot));
     }
 }
 

@@ -203,7 +203,9 @@ fn counters_that_have_moved_on_leave_the_last_level_cache_for_memory() {
         let drain = scene.task(async |access| access.drain(2).await);
         let store = scene.task(async |access| {
             access.accept(3, 2).await;
-            access.scheme.hand_on_counters(LineAddr(3));
+            access
+                .scheme
+                .on_chip(|chip| chip.caches.hand_on_counters(access.scheme.counter_slot(LineAddr(3)).unwrap()));
         });
         scene.run(vec![(Duration::ZERO, drain), (delay, store)]);
         let counters = scene.0.scheme.counter_slot(LineAddr(3)).unwrap();
@@ -319,7 +321,9 @@ fn no_copy_that_came_while_a_renewal_waited_outlives_it() {
         let before = scene.0.scheme.counted().renewals.groups;
         let overflows = HOT.map(|hot| (Duration::ZERO, scene.task(async move |access| access.write(hot, 4).await)));
         let copies = scene.task(async move |access| {
-            access.scheme.hand_on_counters(LineAddr(HOT[1]));
+            access
+                .scheme
+                .on_chip(|chip| chip.caches.hand_on_counters(access.scheme.counter_slot(LineAddr(HOT[1])).unwrap()));
             access.read(COLD[0]).await;
         });
         scene.run(overflows.into_iter().chain([(delay, copies)]).collect());

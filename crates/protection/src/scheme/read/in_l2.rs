@@ -209,7 +209,7 @@ impl<'a, V: Verbs> Begun<'a, V> {
             return true;
         }
         verbs.travel(Leg::Request(core, slot.on_chip())).await;
-        scheme.count(|counted| counted.counters_found.looked_up_in_last_level += 1);
+        scheme.counted.change(|counted| counted.counters_found.looked_up_in_last_level += 1);
         let Some(counters) = scheme.metadata.on_chip(|chip| chip.shared(slot)) else {
             self.asked_in_vain.set(true);
             verbs.travel(Leg::ToController).await;

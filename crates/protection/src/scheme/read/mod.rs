@@ -25,11 +25,11 @@ use super::access::{Access, Arrivals};
 use crate::codec::{Arrived, Order};
 use crate::metadata::{FoundIn, Sought};
 use crate::planted::Bug;
+use crate::release::Release;
 use crate::slot::{Role, Slot, Untrusted};
 use crate::verbs::{Arriving, Cache, Fault, Verbs, Wanted};
 use early::Early;
 use in_l2::{Begun, Found};
-use policy::Release;
 use sim::{Once, join};
 use std::cell::OnceCell;
 use std::pin::pin;
@@ -75,7 +75,7 @@ impl<'a, V: Verbs> Read<'a, V> {
     /// Counts where the line's counters were found, if there are any.
     fn count(&self, found: Option<FoundIn>) {
         if let Some(place) = found {
-            self.access.scheme.count(|counted| counted.counters_found.count(place));
+            self.access.scheme.counted.change(|counted| counted.counters_found.count(place));
         }
     }
 
@@ -174,7 +174,7 @@ impl<'a, V: Verbs> Read<'a, V> {
         let goes_on = scheme.metadata.goes_on(Role::Counter);
         let looked_up = goes_on && found.1 != FoundIn::Controller && sought != Sought::Everywhere;
         if looked_up {
-            scheme.count(|counted| counted.counters_found.looked_up_in_last_level += 1);
+            scheme.counted.change(|counted| counted.counters_found.looked_up_in_last_level += 1);
         }
         Ok(found)
     }

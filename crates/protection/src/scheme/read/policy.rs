@@ -6,22 +6,10 @@ use super::{Access, Read};
 use crate::codec::Order;
 use crate::ownership::Asker;
 use crate::planted::Bug;
+use crate::release::Release;
 use crate::scheme::bitmap::LineBitmap;
 use crate::verbs::{Exit, Fault, Plaintext, Verbs};
-use serde::{Deserialize, Serialize};
 use sim::lock::Mode;
-use strum::VariantArray;
-
-/// When a line that was read goes to the core.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
-#[serde(rename_all = "kebab-case")]
-pub enum Release {
-    /// When its verdict is in.
-    #[default]
-    Verified,
-    /// When it is decrypted. What was computed from it stays on the chip until the verdict is in ([`speculative`]).
-    Speculative,
-}
 
 impl<'a, V: Verbs> Access<'a, V> {
     /// Reads a line that the controller was asked for, which an L2 may have begun, and fetched `early` on a prediction.

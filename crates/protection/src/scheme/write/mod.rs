@@ -27,12 +27,12 @@ pub(crate) use pending::Pending;
 
 use super::access::Access;
 use super::bitmap::LineBitmap;
-use super::read::policy::Release;
 use super::{Scheme, offsets};
 use crate::buffer::Entry;
 use crate::codec::{Others, Sealed};
 use crate::counter::Counter;
 use crate::planted::Bug;
+use crate::release::Release;
 use crate::slot::Role;
 use crate::verbs::{Fault, Verbs};
 use crypto::Tag;
