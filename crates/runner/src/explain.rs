@@ -7,6 +7,7 @@
 //! lines are taken, each on a machine of its own, and the timeline is that of the one with the median latency
 //! ([`sample`]).
 
+mod access;
 mod condition;
 mod dependent;
 mod sample;
@@ -14,7 +15,8 @@ mod store;
 mod value;
 mod witness;
 
-pub use self::condition::{OnChip, memory_lines};
+pub use self::access::{fetched, read_from_l2, walk};
+use self::condition::{OnChip, memory_lines};
 pub use self::dependent::{Dependent, between_fetches, frequent_values};
 pub use self::sample::{Lines, Spread};
 pub use self::store::Meets;
@@ -29,9 +31,7 @@ use machine::dram::Wanted;
 use machine::memory::{DeviceConfig, MemoryConfig, MemorySystem};
 use protection::design::DataLines;
 use protection::execution::{Explained, Timed};
-use protection::scheme::{Demand, Scheme};
-use protection::slot::{Kind, Slot};
-use protection::verbs::{Cache, Leg, Role, TransitVerbs};
+use protection::slot::Kind;
 use serde::{Deserialize, Serialize};
 use sim::Executor;
 use sim::span::{Span, Verb};
@@ -308,7 +308,7 @@ impl Bench<'_> {
             }
             clock.sleep_until(at_rest(&config.device, clock.now())).await;
             channels.close_rows();
-            for slot in fetched(&scheme, target, scenario.of) {
+            for slot in fetched(&scheme, target, !matches!(scenario.of, Of::Write | Of::Store)) {
                 let (line, _) = scheme.layout().shape().lines(slot);
                 if let Some(opening) = that_opens_a_row(&config, line, scenario.row) {
                     channels.read(opening, Wanted::LINE).await;
@@ -333,8 +333,9 @@ impl Bench<'_> {
                     (witness.in_l2(&explained, target).map(|end| (end, Until::InL2)), Vec::new())
                 }
                 (None, Of::Page | Of::Permutation, _) => {
-                    let until = walk(&scheme, &explained, target, scenario.of).await;
-                    (until.map(|until| (clock.now(), until)), Vec::new())
+                    let permutes = scenario.of == Of::Permutation;
+                    walk(&scheme, &explained, target, permutes).await;
+                    (Some((clock.now(), if permutes { Until::Permuted } else { Until::OnChip })), Vec::new())
                 }
                 (None, Of::Write | Of::Store, _) => {
                     scheme.write(&explained, target, &scenario.value.line()).await;
@@ -361,46 +362,8 @@ impl Bench<'_> {
     }
 }
 
-/// The slots that an access fetches, a read's line last. What a write stores waits in its controller's queue, whatever the
-/// row.
-fn fetched(scheme: &Scheme, target: LineAddr, of: Of) -> Vec<Slot> {
-    let mut slots = Vec::new();
-    scheme.name_fetched(target, |slot| {
-        if !slots.contains(&slot) {
-            slots.push(slot);
-        }
-    });
-    if of == Of::Write {
-        slots.pop();
-    }
-    slots
-}
-
-/// Brings the record of a page, or permutes it as well; what is over then.
-async fn walk(scheme: &Scheme, verbs: &Explained<Timed>, target: LineAddr, of: Of) -> Option<Until> {
-    let moving = scheme.moving()?;
-    if of == Of::Page {
-        moving.slot_of(verbs, target).await.ok()?;
-        return Some(Until::OnChip);
-    }
-    moving.permute_chunk_of(verbs, target).await;
-    Some(Until::Permuted)
-}
-
 fn since(start: Time, time: Time) -> Time {
     Time::ZERO + time.since(start)
-}
-
-/// A read as a core's L2 sees it, from its look-up on. The last-level cache has not got the line.
-async fn read_from_l2(scheme: &Scheme, verbs: &Explained<Timed>, (target, word): (LineAddr, Word), predicted: bool) {
-    verbs.look_up(Cache::L2(Role::Data)).await;
-    let prediction = predicted.then(|| verbs.travel(Leg::Predicted));
-    let request = async {
-        verbs.travel(Leg::Request(0, target)).await;
-        verbs.travel(Leg::ToController).await;
-        true
-    };
-    scheme.read_from(verbs, Demand { word, ..Demand::of(target, 0) }, request, prediction).await;
 }
 
 /// A line whose read, on a memory with closed rows, leaves the row of `target` as it is wanted: found by trying.

@@ -22,6 +22,7 @@ mod keys;
 mod masks;
 mod moving;
 mod moving_in_time;
+mod moving_rules;
 mod paused;
 #[cfg(feature = "planted-bugs")]
 mod planted;

@@ -1,0 +1,50 @@
+//! The accesses that are explained: what each fetches, and how some are begun.
+
+use protection::execution::{Explained, Timed};
+use protection::scheme::{Demand, Scheme};
+use protection::slot::Slot;
+use protection::verbs::{Cache, Leg, Role, TransitVerbs};
+use units::{LineAddr, Word};
+
+/// The slots that an access fetches, a read's line last. What a write stores waits in its controller's queue, whatever the
+/// row.
+pub(super) fn fetched(scheme: &Scheme, target: LineAddr, is_read: bool) -> Vec<Slot> {
+    let mut slots = Vec::new();
+    scheme.name_fetched(target, |slot| {
+        if !slots.contains(&slot) {
+            slots.push(slot);
+        }
+    });
+    if !is_read {
+        slots.pop();
+    }
+    slots
+}
+
+/// Brings the record of a page, or permutes the page.
+pub(super) async fn walk(scheme: &Scheme, verbs: &Explained<Timed>, target: LineAddr, permutes: bool) {
+    let Some(moving) = scheme.moving() else { return };
+    if permutes {
+        moving.permute_chunk_of(verbs, target).await;
+    } else {
+        // Nobody has tampered with it.
+        let _ = moving.slot_of(verbs, target).await;
+    }
+}
+
+/// A read as a core's L2 sees it, from its look-up on. The last-level cache has not got the line.
+pub(super) async fn read_from_l2(
+    scheme: &Scheme,
+    verbs: &Explained<Timed>,
+    (target, word): (LineAddr, Word),
+    predicted: bool,
+) {
+    verbs.look_up(Cache::L2(Role::Data)).await;
+    let prediction = predicted.then(|| verbs.travel(Leg::Predicted));
+    let request = async {
+        verbs.travel(Leg::Request(0, target)).await;
+        verbs.travel(Leg::ToController).await;
+        true
+    };
+    scheme.read_from(verbs, Demand { word, ..Demand::of(target, 0) }, request, prediction).await;
+}
