@@ -15,13 +15,13 @@ mod store;
 mod value;
 mod witness;
 
-pub use self::access::{fetched, read_from_l2, walk};
-use self::condition::{OnChip, memory_lines};
+pub use self::condition::{OnChip, memory_lines};
 pub use self::dependent::{Dependent, between_fetches, frequent_values};
 pub use self::sample::{Lines, Spread};
 pub use self::store::Meets;
 pub use self::value::Value;
 
+use self::access::{fetched, read_from_l2, walk};
 use self::condition::{at_rest, lines_per_group, prepare};
 use self::store::{Arrival, Stores};
 use self::witness::Witness;

@@ -4,7 +4,7 @@
 use super::{Checked, hold};
 use crate::execution::{Explained, Functional, Operation, run_now};
 use crate::layout::{Layout, Needs, with_records};
-use crate::moving::{ChunkLines, LockingCache, MovingCounters, MovingLines, PermutationTime, Room, SmallCache};
+use crate::moving::{ChunkLines, LockingCache, MovingCounters, MovingLines, PermutationTime, SmallCache};
 use crate::planted::Planted;
 use crate::record::{LEAF_LINES, Records, SLOTS, WalkDesign};
 use crate::scheme::Release;

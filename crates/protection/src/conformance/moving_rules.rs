@@ -3,7 +3,6 @@
 use super::moving::{LINES, Moving};
 use crate::moving::{LockingCache, Room, SmallCache};
 use crate::planted::Planted;
-use crate::record::SLOTS;
 use crate::release::Release;
 use std::rc::Rc;
 use units::random::Random;
