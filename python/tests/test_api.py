@@ -124,6 +124,14 @@ def test_the_critical_path_accounts_for_all_of_the_latency() -> None:
         assert path[0].start == 0
 
 
+def test_the_tag_of_a_line_is_on_the_critical_path_where_its_release_waits_for_it() -> None:
+    def path(design: str) -> list[str]:
+        return [f"{span.verb} {span.what}" for span in cm.explain(design, cm.Read(on_chip="all")).critical_path()]
+
+    assert path("cryptopage") == ["fetch data", "fetch data 0-31", "decrypt by XOR"]
+    assert path("cryptopage-basic") == ["fetch data", "mac 1 block", "mac 1 block"]
+
+
 @pytest.mark.parametrize("value", ["frequent", "rarest", "other"])
 def test_a_candidate_is_on_the_critical_path_where_the_line_waited_for_it_and_nowhere_else(value: str) -> None:
     for design in ("fvs-tdes", "fvs-aes", "fvs-aes-plain", "fvs-aes-loose", "fvs-counter"):

@@ -179,11 +179,14 @@ class Explanation(Result):
         """The chain of work that decided the latency, from first to last.
 
         Followed from its end backwards: each step began when the one before it was done. Candidates are given up when
-        something else is done and decide nothing; where a piece had to wait for its own there is a `match`.
+        something else is done and decide nothing; where a piece had to wait for its own there is a `match`. Nor does
+        the tag of a line decide anything that is released ahead of its verdict.
         """
         path: list[Span] = []
         until = self.latency_fs
-        work = [span for span in self.spans if span.verb != "speculate"]
+        is_ahead = any(span.verb == "release" and span.what == "ahead" for span in self.spans)
+        deciding_nothing = ("speculate", "mac") if is_ahead else ("speculate",)
+        work = [span for span in self.spans if span.verb not in deciding_nothing]
         while before := [span for span in work if span.end == until and span.start < until]:
             path.insert(0, min(before, key=lambda span: span.start))
             until = path[0].start

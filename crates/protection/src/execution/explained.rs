@@ -250,8 +250,12 @@ impl<V: Verbs + Watch, K: Keep> EngineVerbs for Explained<V, K> {
         self.record((Verb::Hash, Unit::Hash), || "metadata".to_owned(), self.inside.hash())
     }
 
-    fn xor(&self) -> impl Future<Output = ()> {
-        self.inside.xor()
+    async fn xor(&self) {
+        let start = self.inside.now();
+        self.inside.xor().await;
+        if self.inside.now() > start {
+            self.known((Verb::Decrypt, Unit::Wait), || "by XOR".to_owned(), (start, self.inside.now()));
+        }
     }
 }
 
