@@ -304,6 +304,14 @@ impl Parts {
         Ok(report)
     }
 
+    /// Bytes of the caches of metadata on the chip; of lines that move, what records and nodes take there.
+    pub fn metadata_cache_bytes(&self, layout: &Layout) -> u64 {
+        match &self.permutation {
+            Some(permutation) => permutation.cache_bytes(),
+            None => self.caches.used(layout).iter().map(|(_, size)| size.0).sum(),
+        }
+    }
+
     /// Whether a battery saves data whose metadata are lost with the power (SecPB, Fig. 1b).
     fn has_recoverability_gap(&self) -> bool {
         self.persistence.has_buffer() && self.persistence.battery == Battery::Data && !self.is_plain()

@@ -245,11 +245,10 @@ impl<S: Source + 'static> Bench<S> {
 
     fn footprint(&self, options: &RunOptions, program_bytes: u64) -> Footprint {
         let layout = self.meters.scheme.layout();
-        let caches = options.design.parts.caches.used(layout);
         Footprint {
             program_bytes,
             metadata_percent: layout.overhead_percent(),
-            metadata_cache_bytes: caches.iter().map(|(_, size)| size.0).sum(),
+            metadata_cache_bytes: options.design.parts.metadata_cache_bytes(layout),
         }
     }
 }

@@ -16,6 +16,7 @@ use units::{Bytes, LineLength};
 
 /// Bits of the tag of a line that moves.
 const TAG_BITS: u32 = 8 * BLOCK_BYTES as u32;
+
 /// What memory shows of lines that move, and what the chip checks of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
@@ -162,6 +163,12 @@ impl PermutationDesign {
             (true, "SHA-1"),
         ];
         weak.into_iter().filter_map(|(is, word)| is.then_some(word)).collect()
+    }
+
+    /// Bytes of records and nodes on the chip.
+    pub(super) fn cache_bytes(&self) -> u64 {
+        let [records, nodes, _] = self.on_chip();
+        records.bytes + nodes.bytes
     }
 
     /// What the chip has for it, with the bytes.
