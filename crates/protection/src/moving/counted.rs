@@ -27,10 +27,26 @@ pub struct MovingCounters {
 }
 
 /// Of a chunk, which slots were read and written since it was permuted last.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 struct Epoch {
-    read: [bool; SLOTS],
-    written: [bool; SLOTS],
+    read: Bits,
+    written: Bits,
+}
+
+/// A bit for each slot of a chunk.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+struct Bits([u64; SLOTS / 64]);
+
+impl Bits {
+    const ALL: Bits = Bits([u64::MAX; SLOTS / 64]);
+
+    /// Sets a bit. Whether it was set.
+    fn set(&mut self, slot: usize) -> bool {
+        let (word, bit) = (&mut self.0[slot / 64], 1 << (slot % 64));
+        let before = *word & bit != 0;
+        *word |= bit;
+        before
+    }
 }
 
 /// The counters, with what they look at.
@@ -58,14 +74,13 @@ impl Counted {
     }
 
     fn epoch(&mut self, slot: Slot) -> (&mut Epoch, usize, &mut MovingCounters) {
-        let nothing = || Epoch { read: [false; SLOTS], written: [false; SLOTS] };
-        let epoch = self.epochs.entry(slot.0 / SLOTS as u64).or_insert_with(nothing);
+        let epoch = self.epochs.entry(slot.0 / SLOTS as u64).or_default();
         (epoch, (slot.0 % SLOTS as u64) as usize, &mut self.sum)
     }
 
     fn crossed(&mut self, slot: Slot) {
         let (epoch, place, sum) = self.epoch(slot);
-        sum.twice += u64::from(std::mem::replace(&mut epoch.read[place], true));
+        sum.twice += u64::from(epoch.read.set(place));
     }
 
     /// A fill reads a slot.
@@ -84,7 +99,7 @@ impl Counted {
     pub fn written(&mut self, slot: Slot) {
         let (epoch, place, sum) = self.epoch(slot);
         sum.written += 1;
-        sum.twice += u64::from(std::mem::replace(&mut epoch.written[place], true));
+        sum.twice += u64::from(epoch.written.set(place));
     }
 
     /// A permutation of a chunk is over, which has this record from now on.
@@ -93,6 +108,6 @@ impl Counted {
         let times = self.permutations_of(chunk) + 1;
         self.permuted.insert(chunk, (times, Rc::clone(record)));
         let Some(Epoch { read, written }) = self.epochs.remove(&chunk) else { return };
-        self.sum.incomplete += u64::from(read != [true; SLOTS] || written != [true; SLOTS]);
+        self.sum.incomplete += u64::from(read != Bits::ALL || written != Bits::ALL);
     }
 }

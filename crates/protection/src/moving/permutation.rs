@@ -109,10 +109,10 @@ impl<V: Verbs> Permutation<'_, V> {
     /// Reads the slots of a chunk that no fill has read since it was permuted last, and checks them.
     async fn read_rest(&self, record: &Record) -> Result<Buffer, Fault> {
         let Permutation { lines, verbs, chunk } = *self;
-        let by_cache = lines.planted.has(ChunkBug::CachedSlotsNotRead);
+        let (cache, by_cache) = (lines.cache(), lines.planted.has(ChunkBug::CachedSlotsNotRead));
         let is_left = |at: &DataSlot| match by_cache {
-            true => lines.cache().look_up(at.line()).is_none(),
-            false => !lines.cache().was_read(at.line()),
+            true => cache.look_up(at.line()).is_none(),
+            false => !cache.was_read(at.line()),
         };
         let left = by_slot(chunk, record).filter(is_left);
         let read = async |at: DataSlot| {
