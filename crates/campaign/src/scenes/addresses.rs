@@ -89,7 +89,7 @@ fn play(mut stage: Stage<'_>, with_data: bool) -> Option<Ended> {
         victim.write(LineAddr(line), &stage.random.line());
     }
     let strategies = if with_data { &STRATEGIES[..] } else { &STRATEGIES[..STRATEGIES.len() - 1] };
-    let (mut right, mut fills, mut lively) = (vec![0_usize; strategies.len()], 0, 0);
+    let (mut right, mut fills, mut with_eight) = (vec![0_usize; strategies.len()], 0, 0);
     for _ in 0..GAMES {
         let sequences = two_sequences(first, &mut stage.random);
         victim.flush();
@@ -98,7 +98,7 @@ fn play(mut stage: Stage<'_>, with_data: bool) -> Option<Ended> {
         let observed = watch(&mut victim, &sequences[secret]);
         let done = victim.moved().unwrap_or_default() - before;
         fills += done.fills;
-        lively += u64::from(done.permutations >= 8);
+        with_eight += u64::from(done.permutations >= 8);
         for (right, (_, score)) in right.iter_mut().zip(strategies) {
             let guess = usize::from(score(&observed, &sequences[1]) > score(&observed, &sequences[0]));
             *right += usize::from(guess == secret);
@@ -109,7 +109,7 @@ fn play(mut stage: Stage<'_>, with_data: bool) -> Option<Ended> {
     let ended = Ended::new(verdict, LineAddr(first * LINES_PER_CHUNK)).counting("games", GAMES as u64);
     let by_strategy = strategies.iter().zip(&right);
     let ended = by_strategy.fold(ended, |ended, ((name, _), right)| ended.counting(*name, *right as u64));
-    Some(ended.counting("lines brought", fills).counting("games with eight permutations", lively))
+    Some(ended.counting("lines brought", fills).counting("games with eight permutations", with_eight))
 }
 
 /// Two sequences of which the chip brings lines and permutes chunks at the same positions, if it begins with an empty cache.
@@ -119,7 +119,7 @@ fn two_sequences(first: u64, random: &mut Random) -> [Vec<Step>; 2] {
             .map(|_| (first + random.below(CHUNKS), random.below(SETS as u64), random.below(4) == 0))
             .collect();
         let sequences = [(); 2].map(|()| sequence(&plan, random));
-        let [one, other] = sequences.each_ref().map(|steps| happenings(steps));
+        let [one, other] = sequences.each_ref().map(|steps| hits_and_permutations(steps));
         if one == other {
             return sequences;
         }
@@ -144,7 +144,7 @@ fn sequence(plan: &[(u64, u64, bool)], random: &mut Random) -> Vec<Step> {
 }
 
 /// For each access whether it is a hit, and the chunks that are permuted for it and after it, by the locks of a cache alone.
-fn happenings(steps: &[Step]) -> Vec<(bool, Vec<u64>)> {
+fn hits_and_permutations(steps: &[Step]) -> Vec<(bool, Vec<u64>)> {
     let mut cache = Llc::new(SETS, WAYS, Replacement::Lru, Inclusion::Inclusive).locking(LINES_PER_CHUNK);
     let access = |step: &Step| {
         let (line, stores) = (step.line, step.text.is_some());
@@ -168,7 +168,8 @@ fn happenings(steps: &[Step]) -> Vec<(bool, Vec<u64>)> {
 }
 
 impl Victim {
-    fn does(&mut self, step: &Step) {
+    /// Carries out an access, whatever is reported.
+    fn carry_out(&mut self, step: &Step) {
         match &step.text {
             Some(text) => drop(self.write(step.line, text)),
             None => drop(self.read(step.line)),
@@ -183,7 +184,7 @@ fn watch(victim: &mut Victim, steps: &[Step]) -> Observed {
     let is_data = |crossed: &Crossed| crossed.slot.0 < data_lines;
     victim.tap().follow_slots();
     for (step, access) in steps.iter().enumerate() {
-        victim.does(access);
+        victim.carry_out(access);
         let crossed: Vec<Crossed> = victim.tap().take_followed().into_iter().filter(is_data).collect();
         observed.contents.extend(crossed.iter().map(|crossed| crossed.content));
         let last = crossed.len().saturating_sub(1);
