@@ -174,6 +174,27 @@ pub enum PersistRequest {
     },
 }
 
+/// What TLBs ask of the records of pages: see [`Node::take_record_requests`](super::Node::take_record_requests).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RecordRequest {
+    /// The record of a page is needed.
+    Bring {
+        /// When.
+        at: Time,
+        /// Which page.
+        page: PageKey,
+        /// A line of it in memory.
+        line: LineAddr,
+    },
+    /// No TLB has a page any longer whose record was brought.
+    GiveUp {
+        /// When.
+        at: Time,
+        /// The line of it that the record was brought for.
+        line: LineAddr,
+    },
+}
+
 /// Where the tables of one page lie.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PageTables {

@@ -10,6 +10,7 @@
 //! | `pipeline/` | from the front end to retirement: the window, units, loads and stores, branches, translations |
 //! | `caches/` | private caches, their misses and what enters them, prefetchers, what other cores do to lines |
 //! | `persist.rs` | what a persist buffer on a battery asks and is answered |
+//! | `records.rs` | what TLBs ask of the records of pages, and how that is answered |
 //! | `stalls.rs` | how long each line held up the core |
 //! | `lines.rs`, `waiting.rs` | lines of 32 and 64 bytes; lists of those that wait |
 //! | `warm.rs` | the same tables without the time, between the windows of a sampled run |
@@ -23,6 +24,7 @@ mod interface;
 mod lines;
 mod persist;
 mod pipeline;
+mod records;
 mod stalls;
 mod waiting;
 mod warm;
@@ -41,8 +43,8 @@ pub use counters::{
     PrefetchCounters,
 };
 pub use interface::{
-    Feed, Orders, PageKey, PageTables, Pause, Permission, PersistRequest, Request, RequestKind, Step, Touch,
-    WALK_LEVELS_MAX,
+    Feed, Orders, PageKey, PageTables, Pause, Permission, PersistRequest, RecordRequest, Request, RequestKind, Step,
+    Touch, WALK_LEVELS_MAX,
 };
 
 use isa::Instruction;
@@ -197,12 +199,13 @@ impl Node {
         self.core.taken_past_caches(cycle, out);
     }
 
-    /// Lines asked for that have not arrived, lines stored past the caches that memory has not taken, and flushes that were not
-    /// answered.
+    /// Lines and records of pages asked for that have not arrived, lines stored past the caches that memory has not taken, and
+    /// flushes that were not answered.
     pub fn outstanding(&self) -> usize {
         self.core.caches.outstanding()
             + self.core.combining.outstanding()
             + self.core.epochs.as_ref().map_or(0, |epochs| epochs.outstanding())
+            + self.core.tlbs.records.as_ref().map_or(0, |records| records.outstanding())
     }
 
     /// What the program has flushed and fenced, where that does anything.

@@ -64,6 +64,12 @@ impl Node {
         if self.core.window.left() > before.retired { self.stalls.count(before.since, cycle) } else { 0 }
     }
 
+    /// For how many cycles the record of a page, which came in `cycle`, had held up retirement, if that waited for it.
+    pub(super) fn held_up_by_record(&mut self, before: &Standing, was_awaited: bool, cycle: u64) -> u64 {
+        let goes_on = self.core.window.left() > before.retired || self.is_kept_out(before) || was_awaited;
+        if goes_on { self.stalls.count(before.since, cycle) } else { 0 }
+    }
+
     /// Whether an instruction waits for a store to leave its queue. What comes while code is awaited has let nothing in.
     #[inline]
     fn is_kept_out(&self, before: &Standing) -> bool {

@@ -8,7 +8,8 @@ use crate::node::Node;
 use crate::node::caches::prefetch::Seen;
 use crate::node::interface::{PageKey, PageTables, Request, Touch};
 use crate::node::lines::WordAddr;
-use crate::node::pipeline::tlb::{Looked, Side};
+use crate::node::pipeline::tlb::Looked;
+use crate::node::pipeline::translated::Side;
 use isa::Instruction;
 use units::{LineAddr, VirtAddr};
 

@@ -11,8 +11,7 @@ use crate::node::lines::WordAddr;
 use crate::node::pipeline::Core;
 use crate::node::pipeline::branch::{Prediction, Predictor};
 use crate::node::pipeline::queue::Pacer;
-use crate::node::pipeline::tlb::Side;
-use crate::node::pipeline::walk::Translated;
+use crate::node::pipeline::translated::{Side, Translated};
 use isa::{Class, Flow, Instruction, Reg};
 use units::VirtAddr;
 

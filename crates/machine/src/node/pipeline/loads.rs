@@ -7,8 +7,7 @@ use crate::node::interface::Request;
 use crate::node::interface::{PageKey, Touch, UNKNOWN};
 use crate::node::lines::WordAddr;
 use crate::node::pipeline::stores::Forward;
-use crate::node::pipeline::tlb::Side;
-use crate::node::pipeline::walk::Translated;
+use crate::node::pipeline::translated::{Side, Translated};
 use crate::node::pipeline::{Core, Role};
 
 impl Core {
@@ -93,10 +92,19 @@ impl Core {
         if let Some(translated) = self.tlbs.merged(Side::Data, touch.page, left) {
             return self.load(number, touch, forward, true, translated, out);
         }
-        if self.walker.as_mut().is_some_and(|walker| walker.join(touch.page, (Side::Data, goal))) {
+        if self.joins(touch.page, left, (Side::Data, goal)) {
             return None;
         }
         self.look_up(number, touch, forward, left, out)
+    }
+
+    /// Lets an access wait for a translation that others wait for, if they do.
+    fn joins(&mut self, page: PageKey, cycle: u64, waiter: (Side, Translated)) -> bool {
+        match (&mut self.tlbs.records, &mut self.walker) {
+            (Some(records), _) => records.join(page, cycle, waiter),
+            (None, Some(walker)) => walker.join(page, waiter),
+            (None, None) => false,
+        }
     }
 
     /// Keeps an access out that comes at `cycle`, if nothing may enter.
@@ -131,7 +139,9 @@ impl Core {
                 Translated::Store { store } => {
                     self.enter_store(store, cycle, out);
                 }
-                Translated::Fetch { .. } => unreachable!("code is not looked up in L1D"),
+                Translated::StoreAddress { .. } | Translated::Fetch { .. } => {
+                    unreachable!("it is not looked up in L1D")
+                }
             }
         }
     }

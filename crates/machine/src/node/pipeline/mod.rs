@@ -14,6 +14,7 @@ mod epochs;
 mod front;
 mod functional_units;
 mod loads;
+pub(super) mod page_records;
 pub(super) mod persist;
 mod pieces;
 mod queue;
@@ -22,6 +23,7 @@ mod schedule;
 mod stores;
 mod tage;
 pub(super) mod tlb;
+pub(super) mod translated;
 pub(super) mod walk;
 
 use crate::node::caches::Caches;
@@ -74,7 +76,7 @@ pub(in crate::node) struct Plan {
     pub(in crate::node) plain: bool,
     /// Registers of its addresses that have no known time.
     pub(in crate::node) addresses_missing: u32,
-    /// Other registers and loads that have no known time.
+    /// Other registers, loads and translations of stores that have no known time.
     pub(in crate::node) operands_missing: u32,
     /// When its addresses are known, as far as is known.
     pub(in crate::node) addresses: u64,
@@ -87,8 +89,8 @@ pub(in crate::node) struct Plan {
 /// What is known of an access when it has started.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::node) enum Started {
-    /// The store's address is translated then.
-    Store(u64),
+    /// The store's address is translated then, or nothing if that is not known yet.
+    Store(Option<u64>),
     /// What it loads is there then, or nothing if that is not known yet.
     Load(Option<u64>),
 }
@@ -104,9 +106,9 @@ impl Plan {
     #[inline(always)]
     pub(in crate::node) fn note(&mut self, started: Started) {
         match started {
-            Started::Store(translated) => self.stores = self.stores.max(translated + 1),
+            Started::Store(Some(translated)) => self.stores = self.stores.max(translated + 1),
             Started::Load(Some(ready)) => self.operands = self.operands.max(ready),
-            Started::Load(None) => self.operands_missing += 1,
+            Started::Store(None) | Started::Load(None) => self.operands_missing += 1,
         }
     }
 }
@@ -133,6 +135,8 @@ pub(in crate::node) struct Dependent {
 pub(in crate::node) enum Role {
     Address,
     Operand,
+    /// The translated address of a store.
+    StoreAddress,
 }
 
 /// One core.

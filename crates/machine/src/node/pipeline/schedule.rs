@@ -6,8 +6,9 @@ use crate::node::interface::Request;
 use crate::node::interface::{PageKey, Permission, Touch, UNKNOWN};
 use crate::node::lines::WordAddr;
 use crate::node::pipeline::stores::Forward;
-use crate::node::pipeline::tlb::{Looked, Side};
-use crate::node::pipeline::walk::{Next, Translated};
+use crate::node::pipeline::tlb::Looked;
+use crate::node::pipeline::translated::{Side, Translated};
+use crate::node::pipeline::walk::Next;
 use crate::node::pipeline::{Core, Plan, Role, Started};
 use units::{LineAddr, Words};
 
@@ -49,9 +50,9 @@ impl Core {
         if touch.store {
             let issued = self.units.issue(address);
             let start = self.units.store_ports.start(issued);
-            let translated = self.translate_early(touch.page, start);
+            let translated = self.translate_early(number, touch, start, out);
             if !touch.past_caches {
-                self.caches.see_store(self.origin(number), touch, translated, out);
+                self.caches.see_store(self.origin(number), touch, translated.unwrap_or(start), out);
             }
             return Started::Store(translated);
         }
@@ -67,13 +68,12 @@ impl Core {
 
     /// When a store's address is translated. If page tables are walked, that is left until the store is written.
     #[inline]
-    fn translate_early(&mut self, page: PageKey, cycle: u64) -> u64 {
+    fn translate_early(&mut self, number: u64, touch: &Touch, cycle: u64, out: &mut Vec<Request>) -> Option<u64> {
         if self.walker.is_some() {
-            return cycle;
+            return Some(cycle);
         }
-        match self.tlbs.look_up(Side::Data, page, cycle, true) {
-            Looked::Up(ready) | Looked::Missed(ready) => ready,
-        }
+        let goal = Translated::StoreAddress { number, line: touch.line };
+        self.translate(Side::Data, touch.page, cycle, goal, out)
     }
 
     /// When a translation is there, or nothing if a walk will see to `goal`.
@@ -106,6 +106,13 @@ impl Core {
     }
 
     fn walk(&mut self, page: PageKey, cycle: u64, waiter: (Side, Translated), out: &mut Vec<Request>) -> Option<u64> {
+        if let Some(records) = &mut self.tlbs.records {
+            if !records.join(page, cycle, waiter) {
+                records.ask(page, waiter.1.line(&self.stores), cycle, waiter);
+                self.tlbs.count_walk();
+            }
+            return None;
+        }
         let walker = self.walker.as_mut()?;
         if walker.join(page, waiter) {
             return None;
@@ -153,9 +160,29 @@ impl Core {
         }
     }
 
+    /// The record of a page is there at `cycle`. Whether retirement waited for it.
+    pub(in crate::node) fn record_came(&mut self, page: PageKey, cycle: u64, out: &mut Vec<Request>) -> bool {
+        let oldest = self.oldest();
+        let waiters = self.tlbs.records.as_mut().map_or_else(Vec::new, |records| records.came(page));
+        self.tlbs.walked(waiters.iter().map(|(side, _)| *side), page, cycle);
+        let awaited = waiters.iter().any(|(_, goal)| goal.is_awaited(oldest));
+        for (_, goal) in waiters {
+            self.translated(goal, cycle, out);
+        }
+        self.cascade(out);
+        self.retire(out);
+        awaited
+    }
+
+    /// The number of the oldest instruction in the window, if there is one.
+    fn oldest(&self) -> Option<u64> {
+        Some(self.window.left()).filter(|oldest| *oldest < self.window.entered())
+    }
+
     /// Goes on with what waited for a translation.
     fn translated(&mut self, goal: Translated, cycle: u64, out: &mut Vec<Request>) {
         match goal {
+            Translated::StoreAddress { number, .. } => self.tell(number, Role::StoreAddress, cycle, out),
             Translated::Load { number, touch, forward, shared } => {
                 let cycle = if shared { cycle } else { self.caches.lookups.enter(cycle) };
                 if let Some(ready) = self.load(number, &touch, forward, shared, cycle, out) {
@@ -236,7 +263,7 @@ impl Core {
             Waiter::Merge(line) => self.combining.merged(line),
             Waiter::Store(store) => self.stores.written(store, cycle),
             Waiter::Walk(place) => {
-                let oldest = Some(self.window.left()).filter(|oldest| *oldest < self.window.entered());
+                let oldest = self.oldest();
                 self.walker.iter_mut().for_each(|walker| walker.served(place, oldest));
                 self.walk_answered(place, cycle, out);
             }
@@ -266,6 +293,10 @@ impl Core {
         match role {
             Role::Operand => {
                 plan.operands = plan.operands.max(cycle);
+                plan.operands_missing -= 1;
+            }
+            Role::StoreAddress => {
+                plan.stores = plan.stores.max(cycle + 1);
                 plan.operands_missing -= 1;
             }
             Role::Address => {

@@ -1,28 +1,35 @@
 //! Translations: two small first-level buffers before one large second-level one, then a walk.
 //!
 //! Pages of both sizes share entries, distinguished by their keys. A walk has a fixed length, or is made by the walker
-//! (`walk.rs`), which cannot say when it will be done.
+//! (`walk.rs`), which cannot say when it will be done. Where pages have records (`page_records.rs`), a translation is there when the
+//! record of its page is.
 
-use crate::cache::{Replacement, State};
+use crate::cache::{Evicted, Replacement, State};
 use crate::node::caches::timed::TimedTags;
 use crate::node::config::{NodeConfig, TlbConfig};
 use crate::node::counters::HitCounters;
 use crate::node::interface::{PageKey, UNKNOWN};
-
-/// Which first-level buffer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::node) enum Side {
-    Code,
-    Data,
-}
+use crate::node::pipeline::page_records::PageRecords;
+use crate::node::pipeline::translated::Side;
 
 /// What became of a translation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::node) enum Looked {
     /// It is there at this cycle.
     Up(u64),
-    /// The page tables must be walked, from this cycle on.
+    /// The page tables must be walked, or the record of the page brought, from this cycle on.
     Missed(u64),
+}
+
+/// What a translation that no TLB has takes.
+#[derive(Clone, Copy, Debug)]
+enum Walks {
+    /// So many cycles.
+    Fixed(u64),
+    /// So many cycles, and until the record of the page is there.
+    Recorded(u64),
+    /// What the walker says.
+    Walker,
 }
 
 /// All TLBs of one core.
@@ -33,8 +40,9 @@ pub(in crate::node) struct Tlbs {
     second: TimedTags,
     first_latency: [u64; 2],
     second_latency: u64,
-    /// Nothing if there is a walker.
-    walk_latency: Option<u64>,
+    walks: Walks,
+    /// Records of pages, if they have such.
+    pub(in crate::node) records: Option<Box<PageRecords>>,
     pub(in crate::node) counters: [HitCounters; 3],
 }
 
@@ -47,9 +55,20 @@ impl Tlbs {
             second: tags(&config.stlb),
             first_latency: [config.itlb.latency_cycles, config.dtlb.latency_cycles],
             second_latency: config.stlb.latency_cycles,
-            walk_latency: config.walker.is_none().then_some(config.walk_latency_cycles),
+            walks: if config.walker.is_some() { Walks::Walker } else { Walks::Fixed(config.walk_latency_cycles) },
+            records: None,
             counters: Default::default(),
         }
+    }
+
+    /// From now on a translation is there when the record of its page is.
+    ///
+    /// # Panics
+    /// If there is a walker.
+    pub(in crate::node) fn keep_records(&mut self) {
+        let Walks::Fixed(latency) = self.walks else { panic!("what a walker reads has no record beside a TLB") };
+        self.walks = Walks::Recorded(latency);
+        self.records = Some(Box::default());
     }
 
     /// When the translation that is asked for at `cycle` is there. A look-up that several share is `counted` for one.
@@ -68,7 +87,8 @@ impl Tlbs {
         self.counters[side as usize].misses += counted;
         let looked = self.second_level(page, looked_up + self.second_latency);
         if let Looked::Up(ready) = looked {
-            self.first(side).fill(page.0, ready, State::Shared);
+            let (_, evicted) = self.first(side).fill(page.0, ready, State::Shared);
+            self.displaced(evicted, ready);
         }
         looked
     }
@@ -88,16 +108,24 @@ impl Tlbs {
             let longest = self.walk_end(looked_up);
             return Looked::Up(self.second.ready(slot, looked_up, longest));
         }
-        let Some(walk_latency) = self.walk_latency else { return Looked::Missed(looked_up) };
-        let walked = looked_up + walk_latency;
-        self.counters[2].misses += 1;
-        self.second.fill(page.0, walked, State::Shared);
-        Looked::Up(walked)
+        match self.walks {
+            Walks::Fixed(latency) => {
+                let walked = looked_up + latency;
+                self.counters[2].misses += 1;
+                self.second.fill(page.0, walked, State::Shared);
+                Looked::Up(walked)
+            }
+            Walks::Recorded(latency) => Looked::Missed(looked_up + latency),
+            Walks::Walker => Looked::Missed(looked_up),
+        }
     }
 
     /// When a walk of fixed length would be done.
     fn walk_end(&self, start: u64) -> u64 {
-        self.walk_latency.map_or(UNKNOWN, |latency| start + latency)
+        match self.walks {
+            Walks::Fixed(latency) => start + latency,
+            Walks::Recorded(_) | Walks::Walker => UNKNOWN,
+        }
     }
 
     /// A walk has begun: misses that join it do not count as the second level's.
@@ -107,11 +135,22 @@ impl Tlbs {
 
     /// A walk is done.
     pub(in crate::node) fn walked(&mut self, sides: impl Iterator<Item = Side>, page: PageKey, cycle: u64) {
-        self.second.fill(page.0, cycle, State::Shared);
+        let (_, evicted) = self.second.fill(page.0, cycle, State::Shared);
+        self.displaced(evicted, cycle);
         for side in sides {
             if self.first(side).tags.probe(page.0).is_none() {
-                self.first(side).fill(page.0, cycle, State::Shared);
+                let (_, evicted) = self.first(side).fill(page.0, cycle, State::Shared);
+                self.displaced(evicted, cycle);
             }
+        }
+    }
+
+    /// A page had to leave a TLB. Its record leaves with it, unless another has the page.
+    #[inline]
+    fn displaced(&mut self, evicted: Option<Evicted>, cycle: u64) {
+        let (Some(records), Some(Evicted { key, .. })) = (&mut self.records, evicted) else { return };
+        if [&self.code, &self.data, &self.second].iter().all(|tlb| tlb.tags.probe(key).is_none()) {
+            records.give_up(PageKey(key), cycle);
         }
     }
 

@@ -9,10 +9,8 @@
 
 use crate::cache::TagArray;
 use crate::node::config::{NodeConfig, TableLayout, WalkerConfig};
-use crate::node::interface::{PageKey, PageTables, Touch, WALK_LEVELS_MAX};
-use crate::node::lines::WordAddr;
-use crate::node::pipeline::stores::Forward;
-use crate::node::pipeline::tlb::Side;
+use crate::node::interface::{PageKey, PageTables, WALK_LEVELS_MAX};
+use crate::node::pipeline::translated::{Side, Translated};
 use arrayvec::ArrayVec;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
@@ -26,24 +24,6 @@ const LEVEL_BITS: usize = 9;
 const NUMBER_BITS: u64 = (1 << 40) - 1;
 /// Entries of a page table in one line.
 const LINE_ENTRIES: u64 = 8;
-
-/// What goes on when a translation is there.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::node) enum Translated {
-    /// A load of the instruction of that number.
-    Load { number: u64, touch: Touch, forward: Option<Forward>, shared: bool },
-    /// The write of the store of that number.
-    Store { store: u64 },
-    /// The front end, at that place.
-    Fetch { word: WordAddr },
-}
-
-impl Translated {
-    /// How many accesses it counts for.
-    fn counted(&self) -> usize {
-        usize::from(!matches!(self, Translated::Load { shared: true, .. } | Translated::Fetch { .. }))
-    }
-}
 
 /// One walk, under way or waiting for its turn.
 #[derive(Clone, Debug)]
@@ -203,13 +183,8 @@ impl Walker {
 
     /// A line has come for the walk at `place`, while that is the number of the oldest instruction, or there is none.
     pub(in crate::node) fn served(&mut self, place: usize, oldest: Option<u64>) {
-        let is_awaited = |goal: &Translated| match goal {
-            Translated::Load { number, .. } => Some(*number) == oldest,
-            Translated::Fetch { .. } => oldest.is_none(),
-            Translated::Store { .. } => false,
-        };
         let mut waiters = self.walks[place].iter().flat_map(|walk| &walk.waiters);
-        self.awaited_served |= waiters.any(|(_, goal)| is_awaited(goal));
+        self.awaited_served |= waiters.any(|(_, goal)| goal.is_awaited(oldest));
     }
 
     /// Whether a line has come since this was last asked that retirement waited for.

@@ -13,6 +13,7 @@ mod persist_ticking;
 mod prefetch;
 mod random;
 mod reads;
+mod records;
 mod stalls;
 mod ticking;
 mod translations;

@@ -2,7 +2,8 @@
 
 use super::super::PageKey;
 use super::small;
-use crate::node::pipeline::tlb::{Side, Tlbs};
+use crate::node::pipeline::tlb::Tlbs;
+use crate::node::pipeline::translated::Side;
 
 #[test]
 fn a_look_up_that_waits_for_the_translation_of_another_is_a_miss_and_a_shared_one_is_counted_once() {
