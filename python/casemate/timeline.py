@@ -76,7 +76,7 @@ def condition(explanation: Explanation) -> str:
 def value(explanation: Explanation) -> str:
     """What the line holds, in words: a pattern once if it is repeated."""
     scenario = explanation.scenario
-    line = bytes.fromhex(scenario.value)
+    line = bytes.fromhex(scenario.value)[: explanation.line_bytes]
     pattern = next((line[:size] for size in PATTERN_BYTES if line == line[:size] * (len(line) // size)), line)
     told = "zeros" if not any(line) else pattern.hex()
     repeated = f" {len(line) // len(pattern)} times" if any(line) and pattern != line else ""

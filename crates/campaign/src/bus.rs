@@ -138,8 +138,7 @@ impl<'a> Bus<'a> {
 
     /// All data lines in use whose reading depends on something that was changed.
     pub fn affected_lines(&self) -> Vec<LineAddr> {
-        let served: Vec<Range<u64>> = self.changed.iter().map(|slot| self.map.lines_served(*slot)).collect();
-        let affected = |line: &LineAddr| served.iter().any(|range| range.contains(&line.0));
+        let affected = |line: &LineAddr| self.changed.iter().any(|slot| self.map.is_served(*slot, *line));
         self.lines.iter().copied().filter(affected).collect()
     }
 }

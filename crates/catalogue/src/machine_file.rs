@@ -240,6 +240,11 @@ impl Machine {
         Duration::from_ns_f64(self.memory.path_ns / 2.0)
     }
 
+    /// How many translations the TLBs of all cores have room for.
+    pub fn translations(&self) -> usize {
+        [&self.node.itlb, &self.node.dtlb, &self.node.stlb].iter().map(|tlb| tlb.entries).sum::<usize>() * self.cores
+    }
+
     /// How long a core's L2 looks for a line of data.
     pub fn l2_look_up(&self) -> Duration {
         self.node.clock_mhz.clock().span(Cycles(self.node.l2.latency_cycles))

@@ -88,9 +88,10 @@ impl LockingCache for Locks {
     }
 }
 
-/// Lets a scheme lock lines in a chip's last-level cache, if its lines move.
+/// Lets a scheme lock lines in a chip's last-level cache, and have records of the pages in the cores' TLBs, if its lines move.
 pub(crate) fn share(chip: &Rc<Chip>, scheme: &Scheme) {
     let Some(moving) = scheme.moving() else { return };
+    chip.cores.nodes().iter().for_each(|node| node.borrow_mut().keep_records());
     chip.llc.replace_with(|llc| llc.clone().locking(LINES_PER_CHUNK));
     moving.lock_in(Rc::new(Locks(Rc::downgrade(chip))));
 }

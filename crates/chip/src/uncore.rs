@@ -5,6 +5,7 @@
 //! runs the scheme's text itself: the line is delivered when the text releases it, and the reader goes on with whatever
 //! the text still has to do.
 
+mod records;
 mod requests;
 
 pub use requests::Requests;

@@ -47,14 +47,14 @@ impl ChunkCipher {
         }
     }
 
-    /// The code of an encrypted line (equations 4 to 6). `number` is R.
+    /// The code of encrypted lines, whose first slot this is (equations 4 to 6; of several lines as in section 3.3). `number` is R.
     ///
     /// # Panics
     /// If R has more than 120 bits.
-    pub fn code(&self, number: u128, slot: u8, line: &[u8; CHUNK_LINE_BYTES]) -> u128 {
+    pub fn code(&self, number: u128, slot: u8, lines: &[u8]) -> u128 {
         assert_eq!(number >> (u128::BITS - u8::BITS), 0, "R has 120 bits");
         let place = number << u8::BITS | u128::from(slot);
-        let code = self.code.clone().chain_update(place.to_be_bytes()).chain_update(line).finalize();
+        let code = self.code.clone().chain_update(place.to_be_bytes()).chain_update(lines).finalize();
         u128::from_be_bytes(code.into_bytes().into())
     }
 }
@@ -89,6 +89,14 @@ mod tests {
         let h1 = encrypt(&KEYS[1], block(0) ^ h0);
         let h2 = encrypt(&KEYS[1], block(1) ^ h1);
         assert_eq!(ChunkCipher::new(&KEYS[0], &KEYS[1]).code(NUMBER, 0x17, &line), h2);
+    }
+
+    #[test]
+    fn a_code_over_several_lines_goes_on_through_all_their_blocks() {
+        let lines: [u8; 4 * CHUNK_LINE_BYTES] = std::array::from_fn(|byte| (7 * byte) as u8);
+        let blocks = lines.chunks_exact(16).map(|block| u128::from_be_bytes(block.try_into().unwrap()));
+        let code = blocks.fold(encrypt(&KEYS[1], NUMBER << 8 | 0x44), |code, block| encrypt(&KEYS[1], block ^ code));
+        assert_eq!(ChunkCipher::new(&KEYS[0], &KEYS[1]).code(NUMBER, 0x44, &lines), code);
     }
 
     #[test]

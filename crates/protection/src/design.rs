@@ -290,24 +290,25 @@ impl Parts {
         Ok(scheme)
     }
 
-    /// Where everything lies in and above a memory of these lines, and what is on the chip.
+    /// Where everything lies in and above a memory of these lines, and what is on a chip whose TLBs have room for so many pages.
     ///
     /// # Errors
     /// As [`Parts::build`].
-    pub fn layout_report(&self, data: impl Into<DataLines>) -> Result<LayoutReport, String> {
+    pub fn layout_report(&self, data: impl Into<DataLines>, translations: usize) -> Result<LayoutReport, String> {
         let scheme = self.build(data, 0)?;
         let Some(permutation) = &self.permutation else {
             return Ok(scheme.layout.report(&self.caches.used(&scheme.layout), self.caches.ways));
         };
         let mut report = scheme.layout.report(&[], self.caches.ways);
-        report.on_chip.extend(permutation.on_chip());
+        report.on_chip.extend(permutation.on_chip(translations));
         Ok(report)
     }
 
-    /// Bytes of the caches of metadata on the chip; of lines that move, what records and nodes take there.
-    pub fn metadata_cache_bytes(&self, layout: &Layout) -> u64 {
+    /// Bytes of the caches of metadata on the chip; of lines that move, what nodes and records take there, those of so many pages in
+    /// TLBs included.
+    pub fn metadata_cache_bytes(&self, layout: &Layout, translations: usize) -> u64 {
         match &self.permutation {
-            Some(permutation) => permutation.cache_bytes(),
+            Some(permutation) => permutation.cache_bytes(translations),
             None => self.caches.used(layout).iter().map(|(_, size)| size.0).sum(),
         }
     }

@@ -22,8 +22,10 @@ pub struct Shape {
     pub slots: u64,
     /// How many of them, from the first, hold data.
     pub data: u64,
-    /// Bytes that lie behind each of these in ordinary memory.
+    /// Bytes that lie in ordinary memory behind so many of these each, one or more.
     pub behind: u64,
+    /// Data slots that have that behind them, together.
+    pub together: u64,
     /// How long lines of data are, by which the channels number lines; those above have 64 bytes each.
     pub length: LineLength,
 }
@@ -31,7 +33,7 @@ pub struct Shape {
 impl From<u64> for Shape {
     /// So many slots, each on a line of its own.
     fn from(slots: u64) -> Shape {
-        Shape { slots, data: slots, behind: 0, length: LineLength::WHOLE }
+        Shape { slots, data: slots, behind: 0, together: 1, length: LineLength::WHOLE }
     }
 }
 
@@ -45,7 +47,7 @@ impl Shape {
     pub fn byte(&self, slot: Slot) -> u64 {
         let line = LINE_BYTES as u64;
         let data = slot.0.min(self.data);
-        let below = data * (self.length.bytes() as u64 + self.behind);
+        let below = data * self.length.bytes() as u64 + data / self.together * self.behind;
         if data == slot.0 && slot.0 < self.data {
             return below;
         }
@@ -53,15 +55,21 @@ impl Shape {
     }
 
     /// What the channels move for a slot: a burst, and another for what of a line of 64 bytes does not lie on the first. Short lines
-    /// are moved as one burst each, with what lies behind them, and so are lines of metadata next to them.
+    /// are moved as one burst each, with what lies behind them, and so are lines of metadata next to them. Bursts of slots that lie side
+    /// by side follow each other without a gap.
     pub fn bursts(&self, slot: Slot) -> (Burst, Option<Burst>) {
         if self.length == LineLength::WHOLE {
             let (first, second) = self.lines(slot);
             return (first.into(), second.map(Burst::from));
         }
-        let bytes = if slot.0 < self.data { self.length.bytes() + self.behind as usize } else { LINE_BYTES };
+        let bytes = if slot.0 < self.data { self.length.bytes() + self.behind_slot(slot) } else { LINE_BYTES };
         let line = self.length.line_of(PhysAddr(self.byte(slot)));
         (Burst { line, words: (bytes / WORD_BYTES) as u8 }, None)
+    }
+
+    /// Bytes that lie behind a slot of data.
+    fn behind_slot(&self, slot: Slot) -> usize {
+        if slot.0 % self.together == self.together - 1 { self.behind as usize } else { 0 }
     }
 
     /// The lines that the channels move for a slot: the first of each burst.
@@ -106,11 +114,15 @@ impl Shape {
     /// The slot in which a byte of memory lies; of the bytes between data and metadata, the last one of data.
     fn slot_over(&self, byte: u64) -> Slot {
         let line = LINE_BYTES as u64;
-        let cell = self.length.bytes() as u64 + self.behind;
-        let end_of_data = self.data * cell;
+        let short = self.length.bytes() as u64;
+        let cell = short * self.together + self.behind;
+        let end_of_data = self.data * short + self.data / self.together * self.behind;
         match byte.checked_sub(end_of_data.next_multiple_of(line)) {
             Some(above) => Slot(self.data + above / line),
-            None => Slot((byte / cell).min(self.data.saturating_sub(1))),
+            None => {
+                let in_cell = (byte % cell / short).min(self.together - 1);
+                Slot((byte / cell * self.together + in_cell).min(self.data.saturating_sub(1)))
+            }
         }
     }
 }
@@ -218,7 +230,7 @@ mod tests {
         #[test]
         fn slots_lie_side_by_side_without_gap_or_overlap(data in 1u64..1000, above in 1u64..50, tag in 0u64..=2) {
             let (with_tags, behind) = (tag > 0, 8 * tag);
-            let shape = Shape { slots: data + above, data, behind, length: LineLength::WHOLE };
+            let shape = Shape { slots: data + above, data, behind, together: 1, length: LineLength::WHOLE };
             let mut next = 0_u64;
             for slot in 0..shape.slots {
                 let (first, last) = (shape.byte(Slot(slot)), shape.lines(Slot(slot)));
@@ -233,8 +245,25 @@ mod tests {
     }
 
     #[test]
+    fn slots_under_one_tag_lie_side_by_side_before_it() {
+        for together in [2, 4] {
+            let shape = Shape { slots: 20, data: 12, behind: 16, together, length: LineLength::HALF };
+            let mut next = 0;
+            for slot in 0..shape.data {
+                let is_last = (slot + 1) % together == 0;
+                let words = shape.bursts(Slot(slot)).0.words;
+                assert_eq!((shape.byte(Slot(slot)), words), (next, if is_last { 6 } else { 4 }), "slot {slot}");
+                assert_eq!(shape.slot_over(next + 31), Slot(slot));
+                next += if is_last { 48 } else { 32 };
+                assert_eq!(shape.slot_over(next - 1), Slot(slot), "the tag is with the last");
+            }
+            assert_eq!(shape.byte(Slot(12)), next.next_multiple_of(64));
+        }
+    }
+
+    #[test]
     fn short_lines_move_with_their_tags_in_bursts_of_six_words_side_by_side() {
-        let shape = Shape { slots: 20, data: 12, behind: 16, length: LineLength::HALF };
+        let shape = Shape { slots: 20, data: 12, behind: 16, together: 1, length: LineLength::HALF };
         let read = |slot: Slot| Untrusted::from([slot.0 as u8; LINE_BYTES]);
         for slot in 0..shape.slots {
             let (Burst { line, words }, second) = shape.bursts(Slot(slot));
@@ -247,7 +276,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_line_of_the_channels_holds_the_bytes_of_all_slots_on_it(data in 1u64..40, above in 1u64..9, tag in 0u64..=2) {
-            let shape = Shape { slots: data + above, data, behind: 8 * tag, length: LineLength::WHOLE };
+            let shape = Shape { slots: data + above, data, behind: 8 * tag, together: 1, length: LineLength::WHOLE };
             // Every slot but each third was written to, byte by byte in the order of their addresses.
             let written = |slot: Slot| slot.0 % 3 != 1;
             let value = |byte: u64| (byte.wrapping_mul(0x9e37_79b9) >> 8) as u8;

@@ -313,7 +313,7 @@ pub trait MemoryVerbs {
     /// Completes the open tuple and sets the registers that outlive power, in one instant.
     fn complete(&self, completion: Completion);
     /// The content that the machine started with, of a line that is not in memory yet; nothing if it is, or if the machine
-    /// starts with nothing. Asked under the line's lock, and once.
+    /// starts with nothing. Asked under the line's lock, and once. Whether memory has a line that moves its scheme knows.
     fn start_up(&self, at: DataSlot) -> Option<Line>;
     /// Changes a slot as if booting had left it so: it takes no time.
     fn boot(&self, slot: Slot, role: Role, change: impl Fn(Untrusted) -> Untrusted);

@@ -115,6 +115,7 @@ pub fn layout(machine: &str, design: &str, memory: Option<&str>) -> PyResult<Str
         let most = MEMORY_MAX;
         return Err(refused(format!("a memory of {size}: expected whole lines of 64 bytes, at most {most}")));
     }
-    let report = design.parts.layout_report(DataLines { count: length.lines_in(size), length }).map_err(refused)?;
+    let data = DataLines { count: length.lines_in(size), length };
+    let report = design.parts.layout_report(data, machine.translations()).map_err(refused)?;
     to_json(&Laid { design: design.name, report })
 }

@@ -157,6 +157,7 @@ impl<S: Source + 'static> CoreTask<S> {
         let pause = node.run(program, self.clock.now() + progress.ahead, &mut requests);
         drop(node);
         self.uncore.take_up(self.core, &mut requests);
+        self.uncore.take_up_records(self.core);
         self.chip.settle_entries(self.core);
         *self.chip.outbox(self.core).borrow_mut() = requests;
         let foreign = program.take_foreign();

@@ -175,6 +175,8 @@ pub struct Explanation {
     pub scenario: Scenario,
     /// The first byte of the line whose access this is.
     pub address: u64,
+    /// How many bytes a line of this memory has.
+    pub line_bytes: usize,
     /// The latencies of the lines of which this one has the median, if several were read.
     pub spread: Option<Spread>,
     /// From the start to the moment that `until` says, in femtoseconds. If the asked-for words of a read go to the core before
@@ -236,6 +238,7 @@ pub fn explain(machine: &Machine, design: &Design, scenario: Scenario, lines: Li
         machine: machine.name.clone(),
         scenario,
         address: machine.line_length().start_of(target).0,
+        line_bytes: machine.line_length().bytes(),
         spread,
         aes: machine.aes_bandwidth(&design.parts),
         latency_fs: latency.as_fs(),

@@ -248,7 +248,7 @@ impl<S: Source + 'static> Bench<S> {
         Footprint {
             program_bytes,
             metadata_percent: layout.overhead_percent(),
-            metadata_cache_bytes: options.design.parts.metadata_cache_bytes(layout),
+            metadata_cache_bytes: options.design.parts.metadata_cache_bytes(layout, options.machine.translations()),
         }
     }
 }

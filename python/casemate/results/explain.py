@@ -148,6 +148,8 @@ class Explanation(Result):
     """The condition."""
     address: int
     """The first byte of the line."""
+    line_bytes: int
+    """How many bytes a line of this memory has."""
     spread: Spread | None
     """The latencies of the lines of which this one has the median; nothing if only this line was tried."""
     latency_fs: int

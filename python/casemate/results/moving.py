@@ -24,8 +24,10 @@ class PermutationDesign(Result):
     """Whether memory has the lines encrypted and with tags, or as they are."""
     time: Literal["charged", "free"]
     """Whether permutations take time."""
-    records: int
-    """How many chunks the chip holds the records of."""
+    record_buffer: int
+    """How many records the chip holds besides those of the pages in its TLBs."""
+    slots_per_tag: int
+    """How many slots are under one tag; a line comes with all of them."""
     hash_charge: Literal["once", "by-blocks"]
     """What a hash takes of the unit for hashes: one passage, or one for each block of 64 bytes."""
     merkle_cache: MerkleCache
@@ -37,6 +39,8 @@ class Moving(Result):
 
     fills: int
     """Lines that were brought from memory for a reader."""
+    fetched: int
+    """Slots that were read for them: all that are under their tags."""
     records: int
     """Records that were brought from memory, each by a walk."""
     permutations: int
@@ -46,9 +50,10 @@ class Moving(Result):
     written: int
     """Slots that they wrote."""
     twice: int
-    """Slots that were read or written a second time between two permutations; none in a right run."""
+    """Slots that were read or written a second time between two permutations; none in a right run. Where several are
+    under one tag, slots that were read more often than so many times."""
     incomplete: int
-    """Permutations before which not every slot was read once and written once; none in a right run."""
+    """Permutations before which not every slot was read and written; none in a right run."""
 
     @property
     def fills_per_permutation(self) -> float | None:
@@ -58,4 +63,4 @@ class Moving(Result):
     @property
     def moved_per_fill(self) -> float | None:
         """Lines that crossed the bus for each fill, that of the fill included; nothing without one."""
-        return (self.fills + self.read + self.written) / self.fills if self.fills else None
+        return (self.fetched + self.read + self.written) / self.fills if self.fills else None

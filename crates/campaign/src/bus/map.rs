@@ -112,6 +112,12 @@ impl<'a> Map<'a> {
         moved.unwrap_or_else(|| self.0.data_slot(line).slot())
     }
 
+    /// The slot of data that has a line's tag with it: the last of those that lie side by side under that tag.
+    fn tag_slot(&self, line: LineAddr) -> Slot {
+        let together = self.0.lines_per_tag();
+        Slot(self.data_slot(line).0 / together * together + together - 1)
+    }
+
     /// Lines of data, whose slots are the first.
     pub fn data_lines(&self) -> u64 {
         self.0.data_lines()
@@ -142,7 +148,7 @@ impl<'a> Map<'a> {
     /// them: the whole line of data, the line's own tag, its page's own entry, all of a line of counters, of bitmaps or of a node.
     pub fn place(&self, structure: Structure, line: LineAddr) -> Option<(Slot, Range<usize>)> {
         if structure == Structure::Tag && self.0.tags_with_data() {
-            return Some((self.data_slot(line), LINE_BYTES..LINE_BYTES + self.0.tag_bytes()));
+            return Some((self.tag_slot(line), LINE_BYTES..LINE_BYTES + self.0.tag_bytes()));
         }
         let region = self.region(structure)?;
         if region.role == Role::Record {
@@ -183,7 +189,7 @@ impl<'a> Map<'a> {
         if let Some(records) = region {
             return self.record_slots(records, line).map(|slot| (slot, 0..LINE_BYTES)).collect();
         }
-        let whole = structure == Structure::Data && self.0.tags_with_data();
+        let whole = structure == Structure::Data && self.0.tags_with_data() && self.0.lines_per_tag() == 1;
         let place = self.place(structure, line);
         place
             .map(|(slot, bytes)| (slot, if whole { 0..LINE_BYTES + self.0.tag_bytes() } else { bytes }))
@@ -241,18 +247,24 @@ impl<'a> Map<'a> {
         self.region(structure).map_or(0, |region| self.served_by_each(region))
     }
 
-    /// The data lines whose reading depends on a slot.
+    /// Whether the reading of a data line depends on a slot.
+    pub fn is_served(&self, slot: Slot, line: LineAddr) -> bool {
+        if self.1.is_some() && self.structure(slot) == Structure::Data {
+            return self.tag_slot(line).0 / self.0.lines_per_tag() == slot.0 / self.0.lines_per_tag();
+        }
+        self.lines_served(slot).contains(&line.0)
+    }
+
+    /// The data lines whose reading depends on a slot; of one that holds a line that moves, that line alone.
     pub fn lines_served(&self, slot: Slot) -> Range<u64> {
         let structure = self.structure(slot);
         let Some(region) = self.region(structure) else { return 0..0 };
         if structure == Structure::Data {
+            if let Some(table) = self.1 {
+                return table.look_up(|moved| moved.line_in(slot)).map_or(0..0, |LineAddr(line)| line..line + 1);
+            }
             let lines = self.0.lines_per_tag();
-            let line = match self.1 {
-                Some(table) => table.look_up(|moved| moved.line_in(slot)),
-                None => Some(self.0.line_in(slot).line()),
-            };
-            let Some(LineAddr(line)) = line else { return 0..0 };
-            let first = line / lines * lines;
+            let first = self.0.line_in(slot).line().0 / lines * lines;
             return first..first + lines;
         }
         let served = self.served_by_each(region);

@@ -11,10 +11,12 @@ use super::{Ended, Scenes, Stage};
 use crate::tap::Crossed;
 use crate::victim::Victim;
 use catalogue::{Attack, Verdict};
+use crypto::BLOCK_BYTES;
 use machine::cache::Replacement;
 use machine::dram::Kind;
 use machine::llc::{Inclusion, Llc, Way};
 use protection::moving::{LINES_PER_CHUNK, SmallCache};
+use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use units::random::Random;
 use units::{Line, LineAddr};
@@ -35,7 +37,7 @@ const WAYS: usize = SmallCache::USUAL.1;
 /// Lines of a chunk and a set that are accessed: few, so that lines come again.
 const LINES: u64 = 8;
 /// Accesses of a sequence: enough for eight permutations and more.
-const ACCESSES: usize = 200;
+const ACCESSES: usize = 160;
 /// A line is not accessed again before so many others of its set: fewer than [`LINES`].
 const APART: usize = 6;
 
@@ -70,7 +72,15 @@ struct Fill {
 #[derive(Default)]
 struct Observed {
     fills: Vec<Fill>,
-    contents: Vec<Line>,
+    /// The first blocks of all that crossed.
+    blocks: FxHashSet<Block>,
+}
+
+/// A block of a line.
+type Block = [u8; BLOCK_BYTES];
+
+fn first_block(line: &Line) -> Block {
+    std::array::from_fn(|byte| line[byte])
 }
 
 fn chunk_of(line: LineAddr) -> u64 {
@@ -181,15 +191,17 @@ impl Victim {
 fn watch(victim: &mut Victim, steps: &[Step]) -> Observed {
     let (mut observed, mut epochs, mut sweeps) = (Observed::default(), BTreeMap::default(), BTreeMap::default());
     let data_lines = victim.map().data_lines();
+    let together = victim.parts().permutation.map_or(1, |permutation| permutation.slots_per_tag);
     let is_data = |crossed: &Crossed| crossed.slot.0 < data_lines;
     victim.tap().follow_slots();
     for (step, access) in steps.iter().enumerate() {
         victim.carry_out(access);
         let crossed: Vec<Crossed> = victim.tap().take_followed().into_iter().filter(is_data).collect();
-        observed.contents.extend(crossed.iter().map(|crossed| crossed.content));
-        let last = crossed.len().saturating_sub(1);
+        observed.blocks.extend(crossed.iter().map(|crossed| first_block(&crossed.content)));
+        // A fill is the first read of an access, or the last: so many slots as are under one tag, of which it is known by the first.
+        let fill = crossed.len().saturating_sub(together);
         let is_fill =
-            |index: usize| index == if crossed.last().is_some_and(|last| last.kind == Kind::Read) { last } else { 0 };
+            |index: usize| index == if crossed.last().is_some_and(|last| last.kind == Kind::Read) { fill } else { 0 };
         for (index, Crossed { slot, kind, .. }) in crossed.iter().enumerate() {
             let (chunk, slot) = (slot.0 / LINES_PER_CHUNK, slot.0 % LINES_PER_CHUNK);
             let sweep: &mut Vec<u64> = sweeps.entry(chunk).or_default();
@@ -256,9 +268,8 @@ fn by_sweep(observed: &Observed, steps: &[Step]) -> i64 {
 
 /// Texts that cross as they are.
 fn by_content(observed: &Observed, steps: &[Step]) -> i64 {
-    let begins = |text: &Line, content: &Line| text[..crypto::BLOCK_BYTES] == content[..crypto::BLOCK_BYTES];
     let texts = steps.iter().filter_map(|step| step.text.as_ref());
-    texts.filter(|text| observed.contents.iter().any(|content| begins(text, content))).count() as i64
+    texts.filter(|text| observed.blocks.contains(&first_block(text))).count() as i64
 }
 
 /// All pairs of lines of one chunk that were brought.

@@ -55,7 +55,7 @@ fn power_off_rollback(mut stage: Stage<'_>) -> Option<Ended> {
     let present = stage.victim.attacked(|bus| bus.record());
     let chosen = present.slots().filter_map(|(slot, now)| match way {
         1 if !is_data(slot) => None,
-        2 if !map.lines_served(slot).contains(&target.0) => Some((slot, now)),
+        2 if !map.is_served(slot, target) => Some((slot, now)),
         _ => image.get(slot).map(|older| (slot, older)),
     });
     stage.victim = stage.victim.restarted(stage.parts, stage.seed ^ OTHER_KEYS, stage.planted, chosen);

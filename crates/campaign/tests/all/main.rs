@@ -12,6 +12,7 @@ mod crowded;
 mod dying;
 mod every_bit;
 mod forests;
+mod grouped_slots;
 mod locked;
 mod logged;
 mod losses;

@@ -10,7 +10,7 @@ use super::direct::DirectReads;
 use crate::waits::Trip;
 use machine::coherence::{Claim, Supplier};
 use machine::llc::Inclusion;
-use machine::node::{Permission, Request, RequestKind};
+use machine::node::{PageKey, Permission, Request, RequestKind};
 use protection::execution::ReadPart;
 use rustc_hash::FxHashMap;
 use sim::TaskId;
@@ -206,6 +206,17 @@ impl Chip {
         let core = *core;
         drop(under_way);
         self.settle_entries(core);
+    }
+
+    /// The record of a page is on the chip, which a core's TLBs asked for then: the core goes on.
+    pub fn record_came(&self, core: usize, page: PageKey, asked: Time) {
+        let (now, port) = (self.clock.now(), &self.ports[core]);
+        let lost = self.cores.nodes()[core].borrow_mut().record_came(page, now, &mut port.outbox.borrow_mut());
+        let mut trip = Trip::begin(asked);
+        trip.waited(ReadPart::Tree, now.since(asked));
+        *self.lost.borrow_mut() += trip.lost(lost, now);
+        self.settle_entries(core);
+        self.wake_core(core);
     }
 
     /// A line goes up to its core, which has it in `rest`. Other misses that want it are heard in `delay`.

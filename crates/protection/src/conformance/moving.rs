@@ -11,7 +11,7 @@ use crate::scheme::Release;
 use crate::slot::{Kind, Role, Slot, Untrusted};
 use crate::verbs::Fault;
 use crypto::{CHUNK_LINE_BYTES, Key};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use units::random::Random;
 use units::{Line, LineAddr, ZERO_LINE};
@@ -25,6 +25,8 @@ pub(super) struct Moving {
     lines: MovingLines,
     verbs: Functional,
     layout: Layout,
+    /// Slots under one tag.
+    together: usize,
 }
 
 /// A line of 32 bytes.
@@ -35,25 +37,36 @@ fn text(random: &mut Random) -> Line {
 }
 
 impl Moving {
-    pub fn behind(cache: Rc<dyn LockingCache>, release: Release, planted: Planted) -> Moving {
+    pub fn behind(cache: Rc<dyn LockingCache>, release: Release, together: usize, planted: Planted) -> Moving {
         let nothing_else = Needs { lines_per_counter_line: None, tags: None, tree: None };
         let layout = Layout::new(LINES, nothing_else).unwrap_or_else(|rule| panic!("{rule}"));
         let layout = with_records(layout, SLOTS as u64, LEAF_LINES as u64);
         let records = Records::new(&layout, &KEYS[0], Random::new(9), WalkDesign::default(), planted);
         let lines = MovingLines::new(
             records,
-            ChunkLines::sealed(&KEYS[1], &KEYS[2], planted),
+            ChunkLines::sealed(&KEYS[1], &KEYS[2], together, planted),
             (cache, 2),
             (release, PermutationTime::Charged),
             planted,
         );
         let verbs = Functional::booting(layout.total_lines(), 5);
         lines.boot(&verbs, CHUNKS);
-        Moving { lines, verbs, layout }
+        Moving { lines, verbs, layout, together }
     }
 
-    fn new(planted: Planted) -> Moving {
-        Moving::behind(Rc::new(SmallCache::new(64, 2)), Release::Verified, planted)
+    fn new(together: usize, planted: Planted) -> Moving {
+        Moving::behind(Rc::new(SmallCache::new(64, 2)), Release::Verified, together, planted)
+    }
+
+    /// The slot that has the tag over a slot behind it.
+    fn tag_slot(&self, Slot(at): Slot) -> Slot {
+        Slot(at / self.together as u64 * self.together as u64 + self.together as u64 - 1)
+    }
+
+    /// The slots under the tag over a slot.
+    fn under_tag(&self, at: Slot) -> Vec<Slot> {
+        let Slot(last) = self.tag_slot(at);
+        (last + 1 - self.together as u64..=last).map(Slot).collect()
     }
 
     /// Reads a line: what came out, or the fault that was reported.
@@ -70,6 +83,27 @@ impl Moving {
     pub fn write(&self, line: u64, text: &Line) -> Option<Fault> {
         run_now(self.lines.write(&self.verbs, LineAddr(line), text));
         self.verbs.take_fault()
+    }
+
+    /// A TLB asks for the page of a line; the fault that was reported, if one was.
+    pub fn translate(&self, line: u64) -> Option<Fault> {
+        run_now(self.lines.translate(&self.verbs, LineAddr(line)));
+        self.verbs.take_fault()
+    }
+
+    /// A TLB gives up the page of a line.
+    pub fn give_up(&self, line: u64) {
+        self.lines.give_up(LineAddr(line));
+    }
+
+    /// Permutes the chunk of a line.
+    pub fn permute_chunk_of(&self, line: u64) {
+        run_now(self.lines.permute_chunk_of(&self.verbs, LineAddr(line)));
+    }
+
+    /// Records that walks have brought so far.
+    pub fn walks(&self) -> u64 {
+        self.lines.counted().records
     }
 
     fn flush(&self) -> Option<Fault> {
@@ -122,15 +156,19 @@ impl Moving {
 
 /// Holds lines that move to what they must do.
 pub fn check(planted: Planted) -> Checked {
-    crossed(planted)?;
-    for release in [Release::Verified, Release::Speculative] {
-        let memory = Moving::behind(Rc::new(SmallCache::new(64, 3)), release, planted);
-        read_right(&memory)?;
+    for together in [1, 2, 4] {
+        let memory = || Moving::new(together, planted);
+        crossed(memory())?;
+        for release in [Release::Verified, Release::Speculative] {
+            read_right(&Moving::behind(Rc::new(SmallCache::new(64, 3)), release, together, planted))?;
+        }
+        with_translations(&memory())?;
+        stored_again(&memory())?;
+        forged(&memory())?;
+        forged_for_a_permutation(&memory())?;
+        given_up(&memory())?;
     }
-    stored_again(planted)?;
-    forged(planted)?;
-    forged_for_a_permutation(planted)?;
-    given_up(planted)
+    Ok(())
 }
 
 /// Every line reads as it was stored last, or as the machine started with it, and no pad hides two texts.
@@ -159,9 +197,37 @@ fn read_right(memory: &Moving) -> Checked {
     hold(memory.verbs.ledger().reuse().is_none(), || "keystream hid two things".into())
 }
 
+/// Lines read right while records come and go with pages in a TLB.
+fn with_translations(memory: &Moving) -> Checked {
+    let mut random = Random::new(8);
+    let (mut expected, mut translated) = (BTreeMap::new(), Vec::new());
+    for _ in 0..2_000 {
+        let line = random.below(LINES);
+        match random.below(4) {
+            0 if translated.len() < 2 => {
+                let fault = memory.translate(line);
+                hold(fault.is_none(), || format!("the record of line {line} is refused: {fault:?}"))?;
+                translated.push(line);
+            }
+            1 if !translated.is_empty() => memory.give_up(translated.swap_remove(0)),
+            2 => {
+                let stored = text(&mut random);
+                memory.write(line, &stored);
+                expected.insert(line, stored);
+            }
+            _ => {
+                let found = memory.read(line);
+                let is_right = found.as_ref().is_ok_and(|text| expected.get(&line).is_none_or(|stored| stored == text));
+                hold(is_right, || format!("line {line} is not read right by TLBs: {found:?}"))?;
+            }
+        }
+    }
+    Ok(())
+}
+
 /// A line that stayed in the cache over a permutation and is stored to is kept there again.
-fn stored_again(planted: Planted) -> Checked {
-    let (memory, stored) = (Moving::new(planted), text(&mut Random::new(6)));
+fn stored_again(memory: &Moving) -> Checked {
+    let stored = text(&mut Random::new(6));
     memory.write(0, &ZERO_LINE);
     memory.flush();
     memory.write(0, &stored);
@@ -173,9 +239,10 @@ fn stored_again(planted: Planted) -> Checked {
     hold(found == Ok(stored), || format!("line 0 does not read as it was stored: {found:?}"))
 }
 
-/// Who listens on the bus sees each slot of a chunk read once and then all of them written in order, again and again (rule 5).
-fn crossed(planted: Planted) -> Checked {
-    let (Moving { lines, verbs, .. }, mut random) = (Moving::new(planted), Random::new(4));
+/// Who listens on the bus sees each slot of a chunk read, once or as often as slots are under its tag, and then all of them written in
+/// order, again and again (rule 5).
+fn crossed(Moving { lines, verbs, together, .. }: Moving) -> Checked {
+    let mut random = Random::new(4);
     let verbs = Explained::new(verbs);
     for _ in 0..400 {
         let line = LineAddr(random.below(LINES));
@@ -193,11 +260,13 @@ fn crossed(planted: Planted) -> Checked {
         };
         let (read, written) = epochs.entry(slot.0 / SLOTS as u64).or_default();
         if is_read {
-            hold(written.is_empty() && !read.contains(&slot.0), || format!("slot {slot} crosses the bus twice"))?;
+            let before = read.iter().filter(|other| **other == slot.0).count();
+            hold(written.is_empty() && before < together, || format!("slot {slot} crosses the bus twice"))?;
             read.push(slot.0);
             continue;
         }
-        hold(read.len() == SLOTS, || format!("slot {slot} is written before the last read"))?;
+        let is_whole = read.iter().collect::<BTreeSet<_>>().len() == SLOTS;
+        hold(is_whole, || format!("slot {slot} is written before the last read"))?;
         hold(slot.0 % SLOTS as u64 == written.len() as u64, || format!("slot {slot} is written out of order"))?;
         written.push(slot.0);
         if written.len() == SLOTS {
@@ -209,8 +278,8 @@ fn crossed(planted: Planted) -> Checked {
 }
 
 /// Lines and records of an earlier permutation, of other slots and with bits flipped.
-fn forged(planted: Planted) -> Checked {
-    let (memory, mut random) = (Moving::new(planted), Random::new(2));
+fn forged(memory: &Moving) -> Checked {
+    let mut random = Random::new(2);
     for line in 0..LINES {
         memory.write(line, &text(&mut random));
     }
@@ -223,43 +292,49 @@ fn forged(planted: Planted) -> Checked {
     memory.refuses(target, &record, || "a record of an earlier permutation is accepted".into())?;
     memory.refuses(target, &[lines, record].concat(), || "an earlier image of a chunk is accepted".into())?;
     let at = memory.slot_of(target)?;
-    for other in [1, 2, 128, 256].map(|distance| Slot(at.0 ^ distance)) {
-        let content = memory.content(&[other])[0].1;
-        memory
-            .refuses(target, &[(at, content)], || format!("what is in slot {other} is accepted for line {target}"))?;
+    for distance in [1, 2, 128, 256] {
+        // With all that is under its tag, as it lies there.
+        let other = Slot(at.0 ^ distance);
+        let moved =
+            memory.under_tag(at).into_iter().map(|slot| (slot, memory.content(&[Slot(slot.0 ^ distance)])[0].1));
+        let moved: Vec<_> = moved.collect();
+        memory.refuses(target, &moved, || format!("what is in slot {other} is accepted for line {target}"))?;
     }
-    let honest = memory.content(&[at])[0].1;
-    let (line, tag) = (honest.examine(), honest.beside());
-    for bit in 0..8 * CHUNK_LINE_BYTES {
-        let mut flipped = line;
-        flipped[bit / 8] ^= 1 << (bit % 8);
-        memory.refuses(target, &[(at, Untrusted::with(flipped, tag))], || {
-            format!("bit {bit} of a line is not covered")
-        })?;
+    for slot in memory.under_tag(at) {
+        let honest = memory.content(&[slot])[0].1;
+        let (line, tag) = (honest.examine(), honest.beside());
+        for bit in 0..8 * CHUNK_LINE_BYTES {
+            let mut flipped = line;
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            memory.refuses(target, &[(slot, Untrusted::with(flipped, tag))], || {
+                format!("bit {bit} of a line is not covered")
+            })?;
+        }
+        memory.refuses(target, &[(slot, Untrusted::BLANK)], || "a blank slot is accepted".into())?;
     }
+    let tagged = memory.tag_slot(at);
+    let honest = memory.content(&[tagged])[0].1;
     for bit in 0..u128::BITS {
-        let flipped = Untrusted::with(line, tag ^ 1 << bit);
-        memory.refuses(target, &[(at, flipped)], || format!("bit {bit} of a tag is not compared"))?;
+        let flipped = Untrusted::with(honest.examine(), honest.beside() ^ 1 << bit);
+        memory.refuses(target, &[(tagged, flipped)], || format!("bit {bit} of a tag is not compared"))?;
     }
-    memory.refuses(target, &[(at, Untrusted::BLANK)], || "a blank slot is accepted".into())?;
     hold(memory.read(target).is_ok(), || format!("line {target} is refused though nothing is forged"))
 }
 
 /// A permutation checks what it reads before it writes anything.
-fn forged_for_a_permutation(planted: Planted) -> Checked {
-    let memory = Moving::new(planted);
+fn forged_for_a_permutation(memory: &Moving) -> Checked {
     memory.push_out(0);
     let (data, at) = (memory.slots(Kind::Data, 0), memory.slot_of(30)?);
     memory.put(&[(at, Untrusted::from(ZERO_LINE))]);
     let before = memory.content(&data);
     let fault = memory.write(31, &ZERO_LINE).or(memory.flush());
-    hold(fault == Some(Fault::Tag(LineAddr(30))), || format!("a permutation takes a forged line: {fault:?}"))?;
+    let is_named = matches!(fault, Some(Fault::Tag(line)) if memory.together > 1 || line == LineAddr(30));
+    hold(is_named, || format!("a permutation takes a forged line: {fault:?}"))?;
     hold(memory.content(&data) == before, || "a permutation writes before it has checked what it read".into())
 }
 
 /// A chip whose permutation fails after its lines are written serves nothing more.
-fn given_up(planted: Planted) -> Checked {
-    let memory = Moving::new(planted);
+fn given_up(memory: &Moving) -> Checked {
     memory.push_out(1);
     memory.slot_of(0)?;
     // The record of the chunk is on the chip; that beside it is not, and the path up is not as it was.

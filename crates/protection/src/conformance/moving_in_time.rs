@@ -54,16 +54,19 @@ impl Receiver for Seen {
     }
 }
 
-fn layout() -> Layout {
-    let tags = Some(Places::of(128, Place::Beside, 1));
+fn layout(together: usize) -> Layout {
+    let tags = Some(Places::of(128, Place::Beside, together as u64));
     let needs = Needs { lines_per_counter_line: None, tags, tree: None };
     let data = crate::layout::DataLines { count: LINES, length: LineLength::HALF };
     with_records(Layout::new(data, needs).unwrap(), SLOTS as u64, LEAF_LINES as u64)
 }
 
-fn lines(layout: &Layout, cache: SmallCache, (release, time): (Release, PermutationTime)) -> MovingLines {
+/// How lines are released, permutations are timed, and how many slots are under one tag.
+type Handling = (Release, PermutationTime, usize);
+
+fn lines(layout: &Layout, cache: SmallCache, (release, time, together): Handling) -> MovingLines {
     let records = Records::new(layout, &Key([1; 16]), Random::new(9), WalkDesign::default(), Planted::NONE);
-    let lines = ChunkLines::sealed(&Key([2; 16]), &Key([3; 16]), Planted::NONE);
+    let lines = ChunkLines::sealed(&Key([2; 16]), &Key([3; 16]), together, Planted::NONE);
     MovingLines::new(records, lines, (Rc::new(cache), 3), (release, time), Planted::NONE)
 }
 
@@ -76,8 +79,8 @@ struct Machine {
 }
 
 impl Machine {
-    fn new(cache: SmallCache, handling: (Release, PermutationTime)) -> Machine {
-        let (executor, layout, seen) = (Executor::new(), layout(), Rc::new(Seen::default()));
+    fn new(cache: SmallCache, handling: Handling) -> Machine {
+        let (executor, layout, seen) = (Executor::new(), layout(handling.2), Rc::new(Seen::default()));
         let channels: MemorySystem = Channel::start(executor.clock(), cryptopage_memory()).into();
         let channels = channels.handing_on(WordOrder::FromFirst);
         let memory =
@@ -94,10 +97,12 @@ impl Machine {
 fn accesses_to_full_sets_always_end_and_read_what_their_own_task_stored_last() {
     const TASKS: u64 = 64;
     let shapes = [
-        (16, 2, (Release::Verified, Charged)),
-        (4, 8, (Release::Speculative, Charged)),
-        (64, 3, (Release::Speculative, Charged)),
-        (16, 3, (Release::Speculative, Free)),
+        (16, 2, (Release::Verified, Charged, 1)),
+        (4, 8, (Release::Speculative, Charged, 2)),
+        (64, 3, (Release::Speculative, Charged, 1)),
+        (16, 3, (Release::Speculative, Free, 1)),
+        (16, 2, (Release::Verified, Charged, 4)),
+        (16, 3, (Release::Verified, Free, 4)),
     ];
     for (sets, ways, handling) in shapes {
         let Machine { mut executor, memory, seen, lines } = Machine::new(SmallCache::new(sets, ways), handling);
@@ -153,20 +158,27 @@ async fn accesses<V: Verbs>(lines: &MovingLines, verbs: &V) {
 
 #[test]
 fn all_ways_to_run_leave_the_same_memory() {
-    let content = |media: &Media| (0..layout().total_lines()).map(|slot| media.read(Slot(slot))).collect::<Vec<_>>();
+    [1, 2, 4].into_iter().for_each(leave_the_same_memory);
+}
+
+/// With so many slots under one tag.
+fn leave_the_same_memory(together: usize) {
+    let layout = layout(together);
+    let content = |media: &Media| (0..layout.total_lines()).map(|slot| media.read(Slot(slot))).collect::<Vec<_>>();
     let cache = || SmallCache::new(32, 3);
-    let functional = Functional::booting(layout().total_lines(), SEED);
-    let without_time = lines(&layout(), cache(), (Release::Verified, Charged));
+    let functional = Functional::booting(layout.total_lines(), SEED);
+    let without_time = lines(&layout, cache(), (Release::Verified, Charged, together));
     without_time.boot(&functional, CHUNKS);
     run_now(accesses(&without_time, &functional));
     let expected = content(&functional.media.borrow());
 
-    let at_once = Machine::new(cache(), (Release::Verified, Charged));
+    let at_once = Machine::new(cache(), (Release::Verified, Charged, together));
     run_now(accesses(&at_once.lines, &AtOnce::new(&at_once.memory)));
     assert!(content(&at_once.memory.after_power_loss().0) == expected, "at once");
 
     for time in [Charged, Free] {
-        let Machine { mut executor, memory, lines, seen } = Machine::new(cache(), (Release::Speculative, time));
+        let Machine { mut executor, memory, lines, seen } =
+            Machine::new(cache(), (Release::Speculative, time, together));
         let (over, ended) = (Rc::new(Cell::new(false)), memory.clone());
         let ends = over.clone();
         executor.clock().spawn(async move {

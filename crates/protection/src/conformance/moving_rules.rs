@@ -1,4 +1,4 @@
-//! Rules 4 and 5 of lines that move, against a naive model of locks and permutations.
+//! Rules 4, 5, 6 and 8 of lines that move: locks and permutations against a naive model, and records that come with TLBs.
 
 use super::moving::{LINES, Moving};
 use crate::moving::{LockingCache, Room, SmallCache};
@@ -121,7 +121,7 @@ impl LockingCache for Watched {
 fn rules_4_and_5_a_naive_model_permutes_the_same_chunks_at_the_same_accesses() {
     for (sets, ways, seed) in [(64, 4, 1), (16, 2, 2), (256, 3, 3), (32, 8, 4)] {
         let cache = Rc::new(Watched(SmallCache::new(sets, ways), std::cell::RefCell::default()));
-        let memory = Moving::behind(cache.clone(), Release::Verified, Planted::NONE);
+        let memory = Moving::behind(cache.clone(), Release::Verified, 1, Planted::NONE);
         let mut naive = Naive { sets: vec![Vec::new(); sets], ways, now: 0, permuted: Vec::new() };
         let mut random = Random::new(seed);
         for access in 0..2_000 {
@@ -136,4 +136,48 @@ fn rules_4_and_5_a_naive_model_permutes_the_same_chunks_at_the_same_accesses() {
         }
         assert!(naive.permuted.len() > 8, "{}", naive.permuted.len());
     }
+}
+
+/// Records that walks bring for an access.
+fn walks_of(memory: &Moving, access: impl FnOnce(&Moving)) -> u64 {
+    let before = memory.walks();
+    access(memory);
+    memory.walks() - before
+}
+
+/// Reads this line of each of the other chunks: none of their records is where that of chunk 0 was, but for a TLB.
+fn read_others(memory: &Moving, line: u64) {
+    (1..LINES / 256).for_each(|chunk| assert!(memory.read(chunk * 256 + line).is_ok()));
+}
+
+#[test]
+fn rules_6_and_8_a_record_is_on_the_chip_while_a_tlb_has_its_page() {
+    let memory = Moving::behind(Rc::new(SmallCache::new(64, 4)), Release::Verified, 1, Planted::NONE);
+    // Two pages are mapped to the chunk, or both sides have it.
+    assert_eq!(walks_of(&memory, |memory| assert_eq!(memory.translate(3), None)), 1);
+    assert_eq!(walks_of(&memory, |memory| assert_eq!(memory.translate(4), None)), 0);
+    read_others(&memory, 1);
+    memory.give_up(3);
+    read_others(&memory, 2);
+    assert_eq!(walks_of(&memory, |memory| assert!(memory.read(5).is_ok())), 0, "the other page is there");
+    memory.give_up(4);
+    assert_eq!(walks_of(&memory, |memory| assert!(memory.read(6).is_ok())), 1, "it left with the last page");
+}
+
+#[test]
+fn a_chunk_is_permuted_without_a_walk_while_a_tlb_has_its_page_and_with_one_afterwards() {
+    let memory = Moving::behind(Rc::new(SmallCache::new(64, 4)), Release::Verified, 1, Planted::NONE);
+    let stored = Random::new(1).line();
+    let permute = |memory: &Moving| {
+        assert_eq!(memory.write(9, &stored), None);
+        memory.permute_chunk_of(9);
+    };
+    assert_eq!(memory.translate(9), None);
+    read_others(&memory, 3);
+    assert_eq!(walks_of(&memory, permute), 0);
+    memory.give_up(9);
+    assert_eq!(walks_of(&memory, permute), 1);
+    assert_eq!(walks_of(&memory, permute), 0, "the record is in the buffer");
+    read_others(&memory, 4);
+    assert_eq!(walks_of(&memory, permute), 1, "others took its place there");
 }

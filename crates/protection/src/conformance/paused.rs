@@ -60,7 +60,7 @@ impl Untimed for Booted<'_> {
 
     fn started_with(&self, at: DataSlot) -> Option<Line> {
         let is_blank = self.memory.media.borrow().is_blank(at.slot());
-        is_blank.then(|| start_up_content(at.line()))
+        (at.moves() || is_blank).then(|| start_up_content(at.line()))
     }
 
     fn change_at_boot(&self, slot: Slot, role: Role, change: impl Fn(Untrusted) -> Untrusted) {

@@ -177,7 +177,7 @@ fn cases() -> Vec<Case> {
 }
 
 /// The same of bugs in records of chunks.
-fn of_records() -> [Case; 16] {
+fn of_records() -> [Case; 18] {
     use Check::{Design, Moving, Records, Tree};
     [
         (Bug::OfChunks(ChunkBug::RecordVectorRepeats), Records, "an initial vector serves twice", Design),
@@ -200,6 +200,8 @@ fn of_records() -> [Case; 16] {
         (Bug::OfChunks(ChunkBug::FillLeavesUnlocked), Moving, "crosses the bus twice", Records),
         (Bug::OfChunks(ChunkBug::PermutationIgnoresCache), Moving, "does not read as it was stored", Records),
         (Bug::OfChunks(ChunkBug::CachedSlotsNotRead), Moving, "is written before the last read", Records),
+        (Bug::OfChunks(ChunkBug::CodeOfFirstLine), Moving, "of a line is not covered", Records),
+        (Bug::OfChunks(ChunkBug::BufferKeepsTranslated), Moving, "is not read right by TLBs", Records),
         (Bug::OfChunks(ChunkBug::HaltIgnored), Moving, "a chip that has given a permutation up goes on", Records),
     ]
 }

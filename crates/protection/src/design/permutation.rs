@@ -4,7 +4,7 @@ use super::keys::{Keys, Purpose};
 use super::{CipherChoice, CounterChoice, MacChoice, Ownership, Parts, TreeKind};
 use crate::layout::{DataLines, Layout, Needs, OnChipReport, with_records};
 use crate::mac::{Place, Places};
-use crate::moving::{ChunkLines, MovingLines, PermutationTime, SmallCache};
+use crate::moving::{ChunkLines, MovingLines, PermutationTime, SLOTS_PER_TAG_MAX, SmallCache};
 use crate::planted::Planted;
 use crate::record::{HashCharge, LEAF_LINES, MerkleCacheDesign, Record, Records, SLOTS, WalkDesign};
 use crate::scheme::Release;
@@ -38,9 +38,13 @@ pub struct PermutationDesign {
     /// Whether permutations take time.
     #[serde(default)]
     pub time: PermutationTime,
-    /// How many chunks the chip holds the records of, at least one.
-    #[serde(default = "records_of_the_paper")]
-    pub records: usize,
+    /// How many records the chip holds besides those of the pages that its TLBs have, at least one: of chunks that are permuted
+    /// when their page has left the TLBs.
+    #[serde(default = "usual_buffer")]
+    pub record_buffer: usize,
+    /// How many slots are under one tag: 1, 2 or 4. A line comes with all of them.
+    #[serde(default = "one")]
+    pub slots_per_tag: usize,
     /// What a hash takes of the unit for hashes.
     #[serde(default)]
     pub hash_charge: HashCharge,
@@ -49,14 +53,23 @@ pub struct PermutationDesign {
     pub merkle_cache: MerkleCacheDesign,
 }
 
-/// As many as the pages that the paper's TLBs hold: 64 of instructions and 128 of data.
-fn records_of_the_paper() -> usize {
-    64 + 128
+fn one() -> usize {
+    1
+}
+
+/// A few permutations at once; the paper names no buffer.
+fn usual_buffer() -> usize {
+    8
 }
 
 /// The least that a cache of nodes has room for, if there is one: a pair of nodes and the pair above it.
 fn least_entries(in_pairs: bool) -> usize {
     if in_pairs { 2 } else { 4 }
+}
+
+/// Bytes of so many records on the chip.
+fn record_bytes(records: usize) -> u64 {
+    (records * Record::BITS).div_ceil(8) as u64
 }
 
 impl PermutationDesign {
@@ -91,10 +104,20 @@ impl PermutationDesign {
                     .to_owned(),
             );
         }
+        if self.lines == MovingText::Plain && self.slots_per_tag > 1 {
+            return Some(
+                "permutation.slots_per_tag says what a tag is over, and plain lines have none: leave slots_per_tag out, or \
+                 permutation.lines"
+                    .to_owned(),
+            );
+        }
         self.broken_size()
     }
 
     fn broken_size(&self) -> Option<String> {
+        if !matches!(self.slots_per_tag, 1 | 2 | SLOTS_PER_TAG_MAX) {
+            return Some(format!("permutation.slots_per_tag is {}: expected 1, 2 or 4", self.slots_per_tag));
+        }
         let MerkleCacheDesign { entries, in_pairs } = self.merkle_cache;
         let least = least_entries(in_pairs);
         if entries > 0 && entries < least {
@@ -103,7 +126,8 @@ impl PermutationDesign {
                  0, or at least {least}"
             ));
         }
-        (self.records == 0).then(|| "permutation.records is 0: expected at least 1, of the chunk in use".to_owned())
+        (self.record_buffer == 0)
+            .then(|| "permutation.record_buffer is 0: expected at least 1, of the chunk in use".to_owned())
     }
 
     /// The rule that lines of data break which are to move, if they do.
@@ -126,7 +150,8 @@ impl PermutationDesign {
     /// # Errors
     /// As of [`Layout::new`].
     pub(super) fn layout(&self, data: DataLines) -> Result<Layout, String> {
-        let tags = (self.lines == MovingText::Sealed).then(|| Places::of(TAG_BITS, Place::Beside, 1));
+        let per_tag = self.slots_per_tag as u64;
+        let tags = (self.lines == MovingText::Sealed).then(|| Places::of(TAG_BITS, Place::Beside, per_tag));
         let layout = Layout::new(data, Needs { lines_per_counter_line: None, tags, tree: None })?;
         Ok(with_records(layout, SLOTS as u64, LEAF_LINES as u64))
     }
@@ -137,21 +162,21 @@ impl PermutationDesign {
         let records = Records::new(layout, &keys.key(Purpose::Tree), keys.draws(), walks, planted);
         let (pads, codes) = (keys.key(Purpose::Encryption), keys.key(Purpose::Authentication));
         let lines = match self.lines {
-            MovingText::Sealed => ChunkLines::sealed(&pads, &codes, planted),
+            MovingText::Sealed => ChunkLines::sealed(&pads, &codes, self.slots_per_tag, planted),
             MovingText::Plain => ChunkLines::plain(planted),
         };
         let (sets, ways) = SmallCache::USUAL;
         let cache = Rc::new(SmallCache::new(sets, ways));
-        MovingLines::new(records, lines, (cache, self.records), (release, self.time), planted)
+        MovingLines::new(records, lines, (cache, self.record_buffer), (release, self.time), planted)
     }
 
-    /// The same with as many records on the chip as so many bytes hold, and as many verified nodes if it keeps any.
+    /// The same with as many records in the buffer as so many bytes hold, and as many verified nodes if it keeps any.
     pub(super) fn with_stores_of(self, size: Bytes) -> PermutationDesign {
-        let records = (size.0 as usize * 8 / Record::BITS).max(1);
+        let record_buffer = (size.0 as usize * 8 / Record::BITS).max(1);
         let MerkleCacheDesign { entries, in_pairs } = self.merkle_cache;
         let fits = size.0 as usize / crypto::SHA1_BYTES / if in_pairs { 2 } else { 1 };
         let entries = if entries > 0 { fits.max(least_entries(in_pairs)) } else { 0 };
-        PermutationDesign { records, merkle_cache: MerkleCacheDesign { entries, in_pairs }, ..self }
+        PermutationDesign { record_buffer, merkle_cache: MerkleCacheDesign { entries, in_pairs }, ..self }
     }
 
     /// What a reviewer would object to.
@@ -165,19 +190,24 @@ impl PermutationDesign {
         weak.into_iter().filter_map(|(is, word)| is.then_some(word)).collect()
     }
 
-    /// Bytes of records and nodes on the chip.
-    pub(super) fn cache_bytes(&self) -> u64 {
-        let [records, nodes, _] = self.on_chip();
-        records.bytes + nodes.bytes
+    /// Bytes of records and nodes on a chip whose TLBs have room for so many pages.
+    pub(super) fn cache_bytes(&self, translations: usize) -> u64 {
+        let [translated, buffered, nodes, _] = self.on_chip(translations);
+        translated.bytes + buffered.bytes + nodes.bytes
     }
 
-    /// What the chip has for it, with the bytes.
-    pub(super) fn on_chip(&self) -> [OnChipReport; 3] {
+    /// What a chip has for it whose TLBs have room for so many pages, with the bytes.
+    pub(super) fn on_chip(&self, translations: usize) -> [OnChipReport; 4] {
+        let [pads, tags] = Record::NUMBER_BITS;
         let store = |what: String, bytes: u64| OnChipReport { what, bytes, ways: None, serves: None };
         let MerkleCacheDesign { entries, in_pairs } = self.merkle_cache;
         let nodes = (entries * if in_pairs { 2 } else { 1 } * crypto::SHA1_BYTES) as u64;
         [
-            store(format!("records of {} chunks", self.records), (self.records * Record::BITS).div_ceil(8) as u64),
+            store(
+                format!("records of {translations} pages in TLBs, each a table, R' of {pads} bits and R of {tags}"),
+                record_bytes(translations),
+            ),
+            store(format!("buffer of {} records", self.record_buffer), record_bytes(self.record_buffer)),
             store(format!("Merkle cache of {entries} {}", if in_pairs { "pairs of nodes" } else { "nodes" }), nodes),
             store("buffer of a chunk that is permuted".to_owned(), (SLOTS * CHUNK_LINE_BYTES) as u64),
         ]

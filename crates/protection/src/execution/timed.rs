@@ -211,7 +211,7 @@ impl TimedMemory {
 
     /// The start-up content of a line, if nothing was ever written there.
     pub(super) fn start_up(&self, at: DataSlot) -> Option<Line> {
-        (!self.has(at)).then(|| self.receiver.start_up_content(at.line()))
+        (at.moves() || !self.has(at)).then(|| self.receiver.start_up_content(at.line()))
     }
 }
 

@@ -4,7 +4,7 @@ use super::{Layout, Region};
 use crate::mac::Place;
 use crate::verbs::{Role, Slot};
 use serde::Serialize;
-use units::Bytes;
+use units::{Bytes, LINE_BYTES};
 
 /// A run of memory with one purpose.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -15,7 +15,7 @@ pub struct RegionReport {
     pub level: Option<u8>,
     /// Its first byte.
     pub start: u64,
-    /// Its lines; of data with tags behind them, the lines of data.
+    /// Its lines; of tags that lie between the lines of data, as many as would have them.
     pub lines: u64,
     /// Its bytes.
     pub bytes: u64,
@@ -68,29 +68,41 @@ impl Layout {
         });
         LayoutReport {
             memory: self.shape().data_bytes(),
-            regions: self.regions.iter().map(|region| self.region_report(region)).collect(),
+            regions: self.regions.iter().flat_map(|region| self.region_reports(region)).collect(),
             on_chip: caches.iter().map(cache).chain(root).collect(),
             overhead_percent: self.overhead_percent(),
         }
     }
 
-    fn region_report(&self, region: &Region) -> RegionReport {
+    /// A region; data with tags behind its lines are two, one within the other.
+    fn region_reports(&self, region: &Region) -> Vec<RegionReport> {
         let shape = self.shape();
         let start = shape.byte(region.slot(0));
-        let bytes = shape.byte(Slot(region.base + region.lines)) - start;
-        let with = match self.tags.filter(|_| region.role == Role::Data).map(|tags| tags.place) {
-            Some(Place::Ecc) => " (tags in its ECC)",
-            Some(Place::Beside) => " and tags",
-            Some(Place::Region) | None => "",
+        let percent = |bytes| bytes as f64 * 100.0 / shape.data_bytes() as f64;
+        let tags = self.tags.filter(|_| region.role == Role::Data);
+        let role = match tags.map(|tags| tags.place) {
+            Some(Place::Ecc) => format!("{} (tags in its ECC)", region.role),
+            _ => region.role.to_string(),
         };
-        RegionReport {
-            role: format!("{}{with}", region.role),
-            level: if let Role::Node(level) = region.role { Some(level) } else { None },
-            start,
-            lines: region.lines,
-            bytes,
-            serves: region.serves,
-            percent: bytes as f64 * 100.0 / shape.data_bytes() as f64,
-        }
+        let level = if let Role::Node(level) = region.role { Some(level) } else { None };
+        let behind = tags.filter(|tags| tags.place == Place::Beside).map(|tags| {
+            let bytes = region.lines / tags.lines * tags.bytes as u64;
+            RegionReport {
+                role: "tags behind the lines".to_owned(),
+                start: start + tags.lines * shape.length.bytes() as u64,
+                lines: bytes / LINE_BYTES as u64,
+                bytes,
+                serves: tags.lines * tags.per_line(),
+                percent: percent(bytes),
+                level: None,
+            }
+        });
+        let bytes = match region.role {
+            Role::Data => shape.data_bytes(),
+            _ => shape.byte(Slot(region.base + region.lines)) - start,
+        };
+        let (lines, serves) = (region.lines, region.serves);
+        let whole = RegionReport { role, level, start, lines, bytes, serves, percent: percent(bytes) };
+        [Some(whole), behind].into_iter().flatten().collect()
     }
 }

@@ -1,9 +1,17 @@
-//! Chunks of memory: their lines, and the slots that a record gives these.
+//! Chunks of memory: their lines, the slots that a record gives these, and which slots are under one tag.
 
 use crate::placement::DataSlot;
 use crate::record::{Record, SLOTS};
 use crate::slot::Slot;
-use units::LineAddr;
+use arrayvec::ArrayVec;
+use crypto::CHUNK_LINE_BYTES;
+use units::{Line, LineAddr, ZERO_LINE};
+
+/// The most slots under one tag.
+pub const SLOTS_PER_TAG_MAX: usize = 4;
+
+/// The lines under one tag, in order of their slots, which lie side by side.
+pub(super) type Group = ArrayVec<DataSlot, SLOTS_PER_TAG_MAX>;
 
 /// The chunk of a line.
 pub(super) fn chunk_of(line: LineAddr) -> u64 {
@@ -19,4 +27,41 @@ pub(super) fn placed(record: &Record, line: LineAddr) -> DataSlot {
 /// The line of a chunk at this position.
 pub(super) fn line_at(chunk: u64, position: u8) -> LineAddr {
     LineAddr(chunk * SLOTS as u64 + u64::from(position))
+}
+
+/// A line with those that are under its tag, so many together.
+pub(super) fn group_of(record: &Record, line: LineAddr, together: usize) -> Group {
+    let at = placed(record, line);
+    if together == 1 {
+        return [at].into_iter().collect();
+    }
+    let first = in_chunk(at) as usize / together * together;
+    let positions = record.lines_by_slot();
+    positions[first..first + together]
+        .iter()
+        .map(|position| placed(record, line_at(chunk_of(line), *position)))
+        .collect()
+}
+
+/// All lines of a chunk in groups of so many, in order of slots.
+pub(super) fn groups(chunk: u64, record: &Record, together: usize) -> impl Iterator<Item = Group> + '_ {
+    let mut places = record.lines_by_slot().into_iter().map(move |position| placed(record, line_at(chunk, position)));
+    (0..SLOTS / together).map(move |_| places.by_ref().take(together).collect())
+}
+
+/// The number of a slot in its chunk.
+pub(super) fn in_chunk(at: DataSlot) -> u8 {
+    (at.slot().0 % SLOTS as u64) as u8
+}
+
+/// The bytes of a line.
+pub(super) fn narrowed(line: &Line) -> [u8; CHUNK_LINE_BYTES] {
+    std::array::from_fn(|byte| line[byte])
+}
+
+/// A line of these bytes.
+pub(super) fn widened(bytes: &[u8; CHUNK_LINE_BYTES]) -> Line {
+    let mut line = ZERO_LINE;
+    line[..CHUNK_LINE_BYTES].copy_from_slice(bytes);
+    line
 }

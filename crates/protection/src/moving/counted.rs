@@ -1,5 +1,6 @@
 //! What permutations and fills have done, and whether a slot crossed the bus twice.
 
+use super::chunk::Group;
 use crate::record::{Record, SLOTS};
 use crate::slot::Slot;
 use derive_more::{AddAssign, Sub};
@@ -12,6 +13,8 @@ use std::rc::Rc;
 pub struct MovingCounters {
     /// Lines that were brought from memory for a reader.
     pub fills: u64,
+    /// Slots that were read for them: all that are under their tags.
+    pub fetched: u64,
     /// Records that were brought from memory, each by a walk.
     pub records: u64,
     /// Chunks that were permuted.
@@ -20,9 +23,10 @@ pub struct MovingCounters {
     pub read: u64,
     /// Slots that they have written.
     pub written: u64,
-    /// Slots that were read or written a second time between two permutations; none in a right machine.
+    /// Slots that were read or written a second time between two permutations, or, where several are under one tag, read more often
+    /// than these are; none in a right machine.
     pub twice: u64,
-    /// Permutations before which not every slot was read once and written once; none in a right machine.
+    /// Permutations before which not every slot was read and written; none in a right machine.
     pub incomplete: u64,
 }
 
@@ -31,6 +35,8 @@ pub struct MovingCounters {
 struct Epoch {
     read: Bits,
     written: Bits,
+    /// How often each slot was read a second time, where several are under one tag.
+    again: Vec<u8>,
 }
 
 /// A bit for each slot of a chunk.
@@ -78,28 +84,41 @@ impl Counted {
         (epoch, (slot.0 % SLOTS as u64) as usize, &mut self.sum)
     }
 
-    fn crossed(&mut self, slot: Slot) {
+    /// A slot is read, with so many under its tag.
+    fn crossed(&mut self, slot: Slot, together: usize) {
         let (epoch, place, sum) = self.epoch(slot);
-        sum.twice += u64::from(epoch.read.set(place));
+        if !epoch.read.set(place) {
+            return;
+        }
+        if together == 1 {
+            sum.twice += 1;
+            return;
+        }
+        epoch.again.resize(SLOTS, 0);
+        epoch.again[place] = epoch.again[place].saturating_add(1);
+        sum.twice += u64::from(usize::from(epoch.again[place]) >= together);
     }
 
-    /// A fill reads a slot.
-    pub fn filled(&mut self, slot: Slot) {
+    /// A fill reads a group.
+    pub fn filled(&mut self, group: &Group) {
         self.sum.fills += 1;
-        self.crossed(slot);
+        self.sum.fetched += group.len() as u64;
+        group.iter().for_each(|at| self.crossed(at.slot(), group.len()));
     }
 
-    /// A permutation reads a slot.
-    pub fn read(&mut self, slot: Slot) {
-        self.sum.read += 1;
-        self.crossed(slot);
+    /// A permutation reads a group.
+    pub fn read(&mut self, group: &Group) {
+        self.sum.read += group.len() as u64;
+        group.iter().for_each(|at| self.crossed(at.slot(), group.len()));
     }
 
-    /// A permutation writes a slot.
-    pub fn written(&mut self, slot: Slot) {
-        let (epoch, place, sum) = self.epoch(slot);
-        sum.written += 1;
-        sum.twice += u64::from(epoch.written.set(place));
+    /// A permutation writes a group.
+    pub fn written(&mut self, group: &Group) {
+        for at in group {
+            let (epoch, place, sum) = self.epoch(at.slot());
+            sum.written += 1;
+            sum.twice += u64::from(epoch.written.set(place));
+        }
     }
 
     /// A permutation of a chunk is over, which has this record from now on.
@@ -107,7 +126,7 @@ impl Counted {
         self.sum.permutations += 1;
         let times = self.permutations_of(chunk) + 1;
         self.permuted.insert(chunk, (times, Rc::clone(record)));
-        let Some(Epoch { read, written }) = self.epochs.remove(&chunk) else { return };
+        let Some(Epoch { read, written, .. }) = self.epochs.remove(&chunk) else { return };
         self.sum.incomplete += u64::from(read != Bits::ALL || written != Bits::ALL);
     }
 }

@@ -1,178 +1,184 @@
-//! The lines of chunks on their way between chip and memory: opened and checked, or encrypted with their codes. Lines of HIDE are
-//! stored as they are.
+//! The lines of chunks in memory: opened and checked, or encrypted with their codes. Lines of HIDE are stored as they are.
 //!
 //! ```text
 //! open:   pads and H(0) ─┬─ words ─ XOR ─ line
-//!                        └─ first block ─ link ─ second block ─ link ─ tag ─ compare
+//!                        └─ first block ─ link ─ second block ─ link ─ ... ─ tag ─ compare
 //! ```
-//! A slot holds the line and behind it the tag, in one burst; the code takes each block as it comes.
+//! One tag is over one slot, or over two or four that lie side by side, and behind the last of them. So a line comes with all that are
+//! under its tag, in one burst ([`opening`](super::opening)).
 
+use super::chunk::{Group, SLOTS_PER_TAG_MAX, in_chunk, narrowed, widened};
+use super::entered::Entered;
+use super::opening::{Contents, Opening, begin, link};
 use crate::placement::DataSlot;
 use crate::planted::{ChunkBug, Planted};
 use crate::record::{Record, SLOTS};
-use crate::slot::{Role, Untrusted};
-use crate::verbs::{AesUnits, Arriving, Blocks, Fault, Keystream, Known, Passing, Purpose, Verbs, Wanted};
-use crypto::{BLOCK_BYTES, BlockCipher, CHUNK_LINE_BLOCKS, CHUNK_LINE_BYTES, ChunkCipher, Key};
-use sim::join;
-use units::{Line, Word, Words, ZERO_LINE};
+use crate::slot::{Role, Slot, Untrusted};
+use crate::verbs::{Fault, Keystream, Known, Verbs};
+use arrayvec::ArrayVec;
+use crypto::{CHUNK_LINE_BLOCKS, CHUNK_LINE_BYTES, ChunkCipher, Key};
+use sim::{join, join_all};
+use std::cell::{Cell, RefCell};
+use units::{Line, LineAddr, ZERO_LINE};
 
-/// Bytes of a line with its tag.
-const BURST_BYTES: usize = CHUNK_LINE_BYTES + BLOCK_BYTES;
+/// Of each line of a group its text, if memory has one.
+pub(super) type Texts = ArrayVec<Option<Line>, SLOTS_PER_TAG_MAX>;
 
 /// Encryption and codes of lines, with their times.
 pub struct ChunkLines {
     /// Nothing of lines that are stored as they are.
     cipher: Option<ChunkCipher>,
+    /// Slots under one tag.
+    together: usize,
     planted: Planted,
 }
 
-/// The number of a slot in its chunk.
-fn in_chunk(at: DataSlot) -> u8 {
-    (at.slot().0 % SLOTS as u64) as u8
-}
-
-/// The bytes of a line.
-fn narrowed(line: &Line) -> [u8; CHUNK_LINE_BYTES] {
-    std::array::from_fn(|byte| line[byte])
-}
-
-fn widened(bytes: &[u8; CHUNK_LINE_BYTES]) -> Line {
-    let mut line = ZERO_LINE;
-    line[..CHUNK_LINE_BYTES].copy_from_slice(bytes);
-    line
-}
-
-/// Begins what needs the record alone: the pads of a line and the first block of its code.
-fn begin<V: Verbs>(verbs: &V) -> Passing {
-    let blocks = Blocks::parallel(BlockCipher::Aes, Purpose::Ahead, CHUNK_LINE_BLOCKS as u32 + 1);
-    verbs.pad(AesUnits::Controller, blocks, Known::default())
-}
-
-/// Waits for a link of a code, which begins when that before it is known.
-async fn link<V: Verbs>(verbs: &V, before: Known) {
-    let link = Blocks::chained(BlockCipher::Aes, Purpose::Tag, 1);
-    verbs.await_blocks(verbs.pad(AesUnits::Controller, link, before)).await;
+/// What a slot holds, which takes no time.
+fn content<V: Verbs>(verbs: &V, slot: Slot) -> Untrusted {
+    let found = Cell::new(Untrusted::BLANK);
+    verbs.boot(slot, Role::Data, |stored| {
+        found.set(stored);
+        stored
+    });
+    found.get()
 }
 
 impl ChunkLines {
-    /// Lines that are encrypted and authenticated under the keys Ke and Km.
-    pub fn sealed(pads: &Key, codes: &Key, planted: Planted) -> ChunkLines {
-        ChunkLines { cipher: Some(ChunkCipher::new(pads, codes)), planted }
+    /// Lines that are encrypted and authenticated under the keys Ke and Km, so many slots under one tag.
+    ///
+    /// # Panics
+    /// If these are neither one, two nor four.
+    pub fn sealed(pads: &Key, codes: &Key, together: usize, planted: Planted) -> ChunkLines {
+        assert!(matches!(together, 1 | 2 | SLOTS_PER_TAG_MAX), "a tag over {together} slots");
+        ChunkLines { cipher: Some(ChunkCipher::new(pads, codes)), together, planted }
     }
 
     /// Lines that are stored as they are, which nothing checks.
     pub fn plain(planted: Planted) -> ChunkLines {
-        ChunkLines { cipher: None, planted }
+        ChunkLines { cipher: None, together: 1, planted }
     }
 
     /// The same once more.
     pub fn twin(&self) -> ChunkLines {
-        ChunkLines { cipher: self.cipher.clone(), planted: self.planted }
+        ChunkLines { cipher: self.cipher.clone(), together: self.together, planted: self.planted }
     }
 
-    /// A line from its slot; what the machine started with, if memory does not have it yet. Calls `release` when it is decrypted, before
-    /// its code is compared.
+    /// How many slots are under one tag.
+    pub(super) fn together(&self) -> usize {
+        self.together
+    }
+
+    /// Puts a line of a group into memory that the machine started with and that is not there yet, unless what is there is forged, which
+    /// the next fetch finds.
+    pub(super) fn boot<V: Verbs>(
+        &self,
+        verbs: &V,
+        (group, record): (&Group, &Record),
+        line: LineAddr,
+        entered: &RefCell<Entered>,
+    ) {
+        if entered.borrow().has(line) {
+            return;
+        }
+        let mut contents: Contents = group.iter().map(|at| content(verbs, at.slot())).collect();
+        let nothing_is_there = contents.iter().all(Untrusted::is_blank);
+        let is_genuine = || contents.last().map(Untrusted::beside) == self.code((group, record), &contents);
+        let Some(position) = group.iter().position(|at| at.line() == line) else { return };
+        let at = group[position];
+        let may_boot = nothing_is_there && !group.iter().any(|at| entered.borrow().has(at.line()))
+            || self.cipher.is_some() && contents[position].examine() == ZERO_LINE && is_genuine();
+        let Some(text) = may_boot.then(|| verbs.start_up(at)).flatten() else { return };
+        self.spend(verbs, at, record, &text);
+        contents[position] = self.encrypted(at, record, &text).into();
+        self.tag((group, record), &mut contents);
+        for (at, content) in group.iter().zip(contents) {
+            verbs.boot(at.slot(), Role::Data, |_| content);
+        }
+        entered.borrow_mut().note(line);
+    }
+
+    /// A line from its slot, with what comes along under its tag. Calls `release` when it is decrypted, before the code is compared.
     ///
     /// # Errors
     /// [`Fault::Tag`] if what memory returned is not what was written there under this record.
-    pub(super) async fn open_or_boot<V: Verbs>(
+    pub(super) async fn open_line<V: Verbs>(
         &self,
         verbs: &V,
-        (at, is_there): (DataSlot, bool),
-        record: &Record,
+        (group, record): (&Group, &Record),
+        (line, is_there): (LineAddr, bool),
         release: impl FnOnce(&Line),
     ) -> Result<Line, Fault> {
-        let (begun, mut arriving) = self.fetch(verbs, at).await;
-        if !is_there
-            && arriving.content.is_blank()
-            && let Some(booted) = self.boot(verbs, at, record)
-        {
-            arriving.content = booted;
-        }
-        self.open_arrived(verbs, (at, record), (begun, arriving), release).await
+        let opening = Opening::begin(verbs, (group, record), self.cipher.as_ref(), 1);
+        let position = group.iter().position(|at| at.line() == line).unwrap_or(0);
+        let decrypt = async {
+            let text = opening.text(position).await;
+            release(&text);
+            text
+        };
+        let check = opening.is_genuine(|_, contents| self.code((group, record), contents).unwrap_or(0));
+        let (_, text, is_genuine) = join!(opening.fetch(), decrypt, check);
+        // Under the tag of others lie blanks for lines that memory does not have.
+        if is_genuine && (is_there || self.cipher.is_none()) { Ok(text) } else { Err(Fault::Tag(line)) }
     }
 
-    /// Puts a line into memory that the machine started with and that is not there yet: what memory has then, if it did.
-    pub(super) fn boot<V: Verbs>(&self, verbs: &V, at: DataSlot, record: &Record) -> Option<Untrusted> {
-        let text = verbs.start_up(at)?;
-        let booted = self.seal(at, record, &text);
-        self.spend(verbs, at, record, &text);
-        verbs.boot(at.slot(), Role::Data, |_| booted);
-        Some(booted)
-    }
-
-    /// A line from its slot; nothing if memory does not have it yet, and the slot is blank.
+    /// All lines of a group from their slots, but for those that memory does not have yet.
     ///
     /// # Errors
-    /// As [`ChunkLines::open_or_boot`].
-    pub(super) async fn open<V: Verbs>(
+    /// As [`ChunkLines::open_line`].
+    pub(super) async fn open_group<V: Verbs>(
         &self,
         verbs: &V,
-        (at, is_there): (DataSlot, bool),
-        record: &Record,
-    ) -> Result<Option<Line>, Fault> {
-        let (begun, arriving) = self.fetch(verbs, at).await;
-        if !is_there && arriving.content.is_blank() {
-            return Ok(None);
-        }
-        self.open_arrived(verbs, (at, record), (begun, arriving), |_| ()).await.map(Some)
-    }
-
-    /// Begins what the record alone is needed for, and fetches the first block.
-    async fn fetch<V: Verbs>(&self, verbs: &V, at: DataSlot) -> (Option<Passing>, Arriving) {
-        let begun = self.cipher.is_some().then(|| begin(verbs));
-        (begun, verbs.fetch(at.slot(), Role::Data, Wanted::piece(Word::FIRST, BLOCK_BYTES)).await)
-    }
-
-    async fn open_arrived<V: Verbs>(
-        &self,
-        verbs: &V,
-        (at, record): (DataSlot, &Record),
-        (begun, arriving): (Option<Passing>, Arriving),
-        release: impl FnOnce(&Line),
-    ) -> Result<Line, Fault> {
-        let Arriving { content, beats } = arriving;
-        let stored = narrowed(&content.examine());
-        let (Some(cipher), Some(begun)) = (&self.cipher, begun) else {
-            verbs.await_words(beats, Words::with_bytes(0, CHUNK_LINE_BYTES)).await;
-            release(&widened(&stored));
-            return Ok(widened(&stored));
-        };
-        let open = async {
-            verbs.await_blocks(begun).await;
-            verbs.await_words(beats, Words::with_bytes(0, CHUNK_LINE_BYTES)).await;
-            let mut text = stored;
-            cipher.apply_pad(record.pad_number(), in_chunk(at), &mut text);
-            let line = widened(&text);
-            verbs.xor().await;
-            release(&line);
-            line
-        };
-        let check = async {
-            for block in 0..CHUNK_LINE_BLOCKS {
-                verbs.await_words(beats, Words::with_bytes(block * BLOCK_BYTES, BLOCK_BYTES)).await;
-                link(verbs, begun.known()).await;
+        (group, record): (&Group, &Record),
+        entered: &RefCell<Entered>,
+    ) -> Result<Texts, Fault> {
+        let opening = Opening::begin(verbs, (group, record), self.cipher.as_ref(), group.len());
+        let decrypt = async {
+            let mut texts = Texts::new();
+            for position in 0..group.len() {
+                texts.push(Some(opening.text(position).await));
             }
-            verbs.await_words(beats, Words::with_bytes(CHUNK_LINE_BYTES, BURST_BYTES - CHUNK_LINE_BYTES)).await;
-            let computed = self.code(cipher, (at, record), &stored);
-            if content.beside() == computed { Ok(()) } else { Err(Fault::Tag(at.line())) }
+            texts
         };
-        let (line, verdict) = join!(open, check);
-        verdict.map(|()| line)
+        let check = opening.is_genuine(|_, contents| self.code((group, record), contents).unwrap_or(0));
+        let (_, mut texts, is_genuine) = join!(opening.fetch(), decrypt, check);
+        let has = |at: &DataSlot| entered.borrow().has(at.line());
+        let contents = opening.contents();
+        let nothing_is_there = contents.iter().all(Untrusted::is_blank) && !group.iter().any(has);
+        if !is_genuine && !nothing_is_there {
+            return Err(Fault::Tag(group[0].line()));
+        }
+        for ((at, text), content) in group.iter().zip(&mut texts).zip(&contents) {
+            if !has(at) && (self.cipher.is_some() || content.is_blank()) {
+                *text = None;
+            }
+        }
+        Ok(texts)
     }
 
-    fn code(&self, cipher: &ChunkCipher, (at, record): (DataSlot, &Record), stored: &[u8; CHUNK_LINE_BYTES]) -> u128 {
+    /// The code of what lies in the slots of a group, if there are codes.
+    fn code(&self, (group, record): (&Group, &Record), contents: &Contents) -> Option<u128> {
+        let cipher = self.cipher.as_ref()?;
+        let mut stored = ArrayVec::<u8, { SLOTS_PER_TAG_MAX * CHUNK_LINE_BYTES }>::new();
+        contents.iter().for_each(|content| stored.extend(narrowed(&content.examine())));
         let number = if self.planted.has(ChunkBug::CodeWithoutRecord) { 0 } else { record.tag_number() };
-        let slot = if self.planted.has(ChunkBug::CodeWithoutSlot) { 0 } else { in_chunk(at) };
-        cipher.code(number, slot, stored)
+        let slot = if self.planted.has(ChunkBug::CodeWithoutSlot) { 0 } else { in_chunk(group[0]) };
+        let covered = if self.planted.has(ChunkBug::CodeOfFirstLine) { CHUNK_LINE_BYTES } else { stored.len() };
+        Some(cipher.code(number, slot, &stored[..covered]))
     }
 
-    /// What memory gets of a line.
-    fn seal(&self, at: DataSlot, record: &Record, text: &Line) -> Untrusted {
+    /// What memory gets of a line, but for its tag.
+    fn encrypted(&self, at: DataSlot, record: &Record, text: &Line) -> Line {
         let mut bytes = narrowed(text);
-        let Some(cipher) = &self.cipher else { return widened(&bytes).into() };
-        cipher.apply_pad(record.pad_number(), in_chunk(at), &mut bytes);
-        Untrusted::with(widened(&bytes), self.code(cipher, (at, record), &bytes))
+        self.cipher.iter().for_each(|cipher| cipher.apply_pad(record.pad_number(), in_chunk(at), &mut bytes));
+        widened(&bytes)
+    }
+
+    /// Puts the tag behind the lines of a group, if there are tags.
+    fn tag(&self, place: (&Group, &Record), contents: &mut Contents) {
+        let tag = self.code(place, contents);
+        if let (Some(last), Some(tag)) = (contents.last_mut(), tag) {
+            *last = Untrusted::with(last.examine(), tag);
+        }
     }
 
     fn spend<V: Verbs>(&self, verbs: &V, at: DataSlot, record: &Record, text: &Line) {
@@ -181,18 +187,31 @@ impl ChunkLines {
         verbs.spend(at.slot(), || self.cipher.as_ref().map(|_| pad()));
     }
 
-    /// Writes a line to its slot, or what stands for one that is not in memory yet.
-    pub(super) async fn store<V: Verbs>(&self, verbs: &V, at: DataSlot, record: &Record, text: Option<&Line>) {
+    /// Writes the lines of a group to their slots, or what stands for those that are not in memory yet.
+    pub(super) async fn store<V: Verbs>(&self, verbs: &V, (group, record): (&Group, &Record), texts: &[Option<&Line>]) {
         if self.cipher.is_some() {
-            verbs.await_blocks(begin(verbs)).await;
-            for _ in 0..CHUNK_LINE_BLOCKS {
+            verbs.await_blocks(begin(verbs, group.len())).await;
+            for _ in 0..group.len() * CHUNK_LINE_BLOCKS {
                 link(verbs, Known::default()).await;
             }
         }
-        let sealed = text.map_or(Untrusted::BLANK, |text| {
-            self.spend(verbs, at, record, text);
-            self.seal(at, record, text)
-        });
-        verbs.store(at.slot(), Role::Data, sealed).await;
+        let seal = |(at, text): (&DataSlot, &Option<&Line>)| {
+            text.map_or(Untrusted::BLANK, |text| {
+                self.spend(verbs, *at, record, text);
+                self.encrypted(*at, record, text).into()
+            })
+        };
+        let mut contents: Contents = group.iter().zip(texts).map(seal).collect();
+        if texts.iter().any(Option::is_some) {
+            self.tag((group, record), &mut contents);
+        }
+        match (&group[..], &contents[..]) {
+            ([at], [content]) => verbs.store(at.slot(), Role::Data, *content).await,
+            _ => {
+                let stores =
+                    group.iter().zip(contents).map(|(at, content)| verbs.store(at.slot(), Role::Data, content));
+                drop(join_all(stores).await);
+            }
+        }
     }
 }

@@ -15,6 +15,7 @@
 //! [record](crate::record), which is on the chip while it is in use ([`held`]); how a line is opened and sealed is in [`lines`], and how
 //! a chunk is permuted in [`permutation`]. A chunk that was never permuted lies as the chip derives from its key.
 
+mod access;
 mod chunk;
 mod counted;
 mod entered;
@@ -22,8 +23,10 @@ mod free;
 mod held;
 mod lines;
 mod locks;
+mod opening;
 mod permutation;
 
+pub use chunk::SLOTS_PER_TAG_MAX;
 pub use counted::MovingCounters;
 pub use free::PermutationTime;
 pub use lines::ChunkLines;
@@ -33,8 +36,9 @@ use crate::planted::{ChunkBug, Planted};
 use crate::record::{Records, SLOTS};
 use crate::release::Release;
 use crate::slot::Slot;
-use crate::verbs::{Exit, Fault, LockName, Plaintext, Verbs};
-use chunk::{chunk_of, line_at, placed};
+use crate::verbs::{Fault, LockName, Verbs};
+use access::LineAccess;
+use chunk::{chunk_of, group_of, groups, placed};
 use counted::Counted;
 use entered::Entered;
 use held::ChunkRecords;
@@ -61,16 +65,17 @@ pub struct MovingLines {
 }
 
 impl MovingLines {
-    /// Lines under these records, none of which was ever written. The chip holds at most so many records of chunks, at least one.
+    /// Lines under these records, none of which was ever written. Beside the records of pages that TLBs have, the chip has a buffer
+    /// of so many, at least one.
     pub fn new(
         records: Records,
         lines: ChunkLines,
-        (cache, held): (Rc<dyn LockingCache>, usize),
+        (cache, record_buffer): (Rc<dyn LockingCache>, usize),
         (release, time): (Release, PermutationTime),
         planted: Planted,
     ) -> MovingLines {
         MovingLines {
-            records: ChunkRecords::new(records, held),
+            records: ChunkRecords::new(records, record_buffer, planted),
             lines,
             cache: RefCell::new(cache),
             counted: RefCell::default(),
@@ -126,11 +131,11 @@ impl MovingLines {
         }
     }
 
-    /// Names the slots that a read of a line fetches now, as far as the chip knows: the line's own, or those of the record that says
-    /// where that is.
+    /// Names the slots that a read of a line fetches now, as far as the chip knows: the line's own and those under its tag, or those of
+    /// the record that says where that is.
     pub fn name_fetched(&self, line: LineAddr, mut name: impl FnMut(Slot)) {
         match self.records.held(chunk_of(line)) {
-            Some(record) => name(placed(&record, line).slot()),
+            Some(record) => group_of(&record, line, self.lines.together()).iter().for_each(|at| name(at.slot())),
             None => self.records.all().name_fetched(chunk_of(line), name),
         }
     }
@@ -147,13 +152,31 @@ impl MovingLines {
 
     /// Reads a line: from the cache, or from memory into the cache.
     pub async fn read<V: Verbs>(&self, verbs: &V, line: LineAddr) {
-        let outcome = self.bring(verbs, line).await;
+        let outcome = LineAccess { lines: self, verbs, line }.read().await;
         report(verbs, outcome);
+    }
+
+    /// A TLB misses a page with this line: its record comes to the chip and is checked, and stays until [`MovingLines::give_up`].
+    /// Whether it is there; else tampering was reported.
+    pub async fn translate<V: Verbs>(&self, verbs: &V, line: LineAddr) -> bool {
+        let chunk = chunk_of(line);
+        let _shared = verbs.lock(LockName::Group(chunk), Mode::Shared).await;
+        let outcome = match self.refuse_if_halted(line) {
+            Ok(()) => self.records.translate(verbs, chunk).await,
+            Err(fault) => Err(fault),
+        };
+        report(verbs, outcome);
+        outcome.is_ok()
+    }
+
+    /// No TLB has a page with this line any longer, which was translated.
+    pub fn give_up(&self, line: LineAddr) {
+        self.records.give_up_translation(chunk_of(line));
     }
 
     /// Stores a whole line, in the cache.
     pub async fn write<V: Verbs>(&self, verbs: &V, line: LineAddr, text: &Line) {
-        let outcome = self.store(verbs, line, text).await;
+        let outcome = LineAccess { lines: self, verbs, line }.store(text).await;
         report(verbs, outcome);
     }
 
@@ -178,111 +201,11 @@ impl MovingLines {
     pub fn boot<V: Verbs>(&self, verbs: &V, chunks: u64) {
         for chunk in 0..chunks {
             let record = self.records.all().first(chunk);
-            for line in (0..=u8::MAX).map(|position| line_at(chunk, position)) {
-                if self.lines.boot(verbs, placed(&record, line), &record).is_some() {
-                    self.entered.borrow_mut().note(line);
+            for group in groups(chunk, &record, self.lines.together()) {
+                for at in &group {
+                    self.lines.boot(verbs, (&group, &record), at.line(), &self.entered);
                 }
             }
-        }
-    }
-
-    async fn store<V: Verbs>(&self, verbs: &V, line: LineAddr, text: &Line) -> Result<(), Fault> {
-        verbs.come_in().await;
-        loop {
-            if self.cache().stored(line, text) {
-                self.unlock_if(ChunkBug::StoreLeavesUnlocked, line);
-                return Ok(());
-            }
-            if self.has_reserved(verbs, line).await? {
-                break;
-            }
-        }
-        self.cache().enter_stored(line, text);
-        self.permute_ahead(verbs, line).await
-    }
-
-    async fn bring<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<(), Fault> {
-        verbs.come_in().await;
-        loop {
-            if let Some(text) = self.cache().look_up(line) {
-                verbs.release(line, Plaintext { bytes: text, verified: true }, Exit::LastLevel);
-                return Ok(());
-            }
-            if self.has_reserved(verbs, line).await? {
-                break;
-            }
-        }
-        // Who waits for its way waits for this.
-        let coming = verbs.lock(LockName::Line(line), Mode::Exclusive).await;
-        match self.fetch(verbs, line).await {
-            Ok(text) => {
-                self.cache().filled(line, &text);
-                self.unlock_if(ChunkBug::FillLeavesUnlocked, line);
-            }
-            Err(fault) => {
-                self.cache().give_back(line);
-                return Err(fault);
-            }
-        }
-        drop(coming);
-        self.permute_ahead(verbs, line).await
-    }
-
-    /// With a planted bug: a line that was to be locked is not, nor are others of its chunk. Nothing without it.
-    fn unlock_if(&self, bug: ChunkBug, line: LineAddr) {
-        if self.planted.has(bug) {
-            self.cache().unlock(chunk_of(line));
-        }
-    }
-
-    /// Reserves a way for a line, or does what has to come before.
-    async fn has_reserved<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<bool, Fault> {
-        match self.cache().reserve(line) {
-            Room::Reserved => return Ok(true),
-            Room::After(other) => drop(verbs.lock(LockName::Line(other), Mode::Exclusive).await),
-            Room::Permute(chunk) => self.permute_again(verbs, chunk).await?,
-        }
-        Ok(false)
-    }
-
-    /// Brings a line from its slot, and releases it.
-    async fn fetch<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<Line, Fault> {
-        let chunk = chunk_of(line);
-        let _shared = verbs.lock(LockName::Group(chunk), Mode::Shared).await;
-        self.refuse_if_halted(line)?;
-        let record = self.records.get(verbs, chunk).await?;
-        let at = placed(&record, line);
-        self.counted.borrow_mut().filled(at.slot());
-        let ahead = Cell::new(false);
-        let decrypted = |text: &Line| {
-            if self.release == Release::Speculative {
-                ahead.set(true);
-                verbs.release(line, Plaintext { bytes: *text, verified: false }, Exit::AheadOfVerdict);
-            }
-        };
-        let is_there = self.entered.borrow().has(line);
-        let opened = self.lines.open_or_boot(verbs, (at, is_there), &record, decrypted).await;
-        if opened.is_ok() {
-            self.entered.borrow_mut().note(line);
-        }
-        if ahead.get() {
-            verbs.settle(line, opened.is_ok());
-        }
-        let text = opened?;
-        if !ahead.get() {
-            verbs.release(line, Plaintext { bytes: text, verified: true }, Exit::Controller);
-        }
-        Ok(text)
-    }
-
-    /// Permutes a chunk before a line of the same set needs the last way.
-    async fn permute_ahead<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<(), Fault> {
-        if self.cache().unlocked_ways(line) > 1 {
-            return Ok(());
-        }
-        match self.cache().chunk_to_permute(line) {
-            Some(chunk) => self.permute_again(verbs, chunk).await,
-            None => Ok(()),
         }
     }
 
@@ -292,7 +215,7 @@ impl MovingLines {
         self.permute(verbs, chunk, Some(before)).await
     }
 
-    /// The chip gives up all records, as if other pages had needed their entries.
+    /// The chip gives up all records, as if other pages had needed their places.
     pub fn forget_records(&self) {
         self.records.give_up_held();
     }

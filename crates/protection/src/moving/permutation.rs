@@ -6,13 +6,15 @@
 //! Slots are read and written in their order, and the first is written when the last is read and checked: a buffer of one chunk is
 //! between them. What the cache has of a line is what goes to memory; lines stay there, as memory has them.
 
-use super::chunk::{line_at, placed};
+use super::chunk::{Group, SLOTS_PER_TAG_MAX, groups, line_at};
 use super::free::Free;
 use super::{MovingLines, PermutationTime};
 use crate::placement::DataSlot;
 use crate::planted::ChunkBug;
 use crate::record::{Record, SLOTS};
+use crate::slot::Slot;
 use crate::verbs::{Fault, LockName, Verbs};
+use arrayvec::ArrayVec;
 use sim::join_all;
 use sim::lock::Mode;
 use std::rc::Rc;
@@ -38,9 +40,8 @@ impl Buffer {
     }
 }
 
-/// The lines of a chunk with their slots under a record, in order of slots.
-fn by_slot(chunk: u64, record: &Record) -> impl Iterator<Item = DataSlot> + '_ {
-    record.lines_by_slot().into_iter().map(move |position| placed(record, line_at(chunk, position)))
+fn slots_of(group: &Group) -> ArrayVec<Slot, SLOTS_PER_TAG_MAX> {
+    group.iter().map(|at| at.slot()).collect()
 }
 
 impl MovingLines {
@@ -106,7 +107,8 @@ impl<V: Verbs> Permutation<'_, V> {
         Ok(())
     }
 
-    /// Reads the slots of a chunk that no fill has read since it was permuted last, and checks them.
+    /// Reads the slots of a chunk that no fill has read for their lines since it was permuted last, each with what is under its tag, and
+    /// checks them.
     async fn read_rest(&self, record: &Record) -> Result<Buffer, Fault> {
         let Permutation { lines, verbs, chunk } = *self;
         let (cache, by_cache) = (lines.cache(), lines.planted.has(ChunkBug::CachedSlotsNotRead));
@@ -114,17 +116,20 @@ impl<V: Verbs> Permutation<'_, V> {
             true => cache.look_up(at.line()).is_none(),
             false => !cache.was_read(at.line()),
         };
-        let left = by_slot(chunk, record).filter(is_left);
-        let read = async |at: DataSlot| {
-            lines.counted.borrow_mut().read(at.slot());
-            let is_there = lines.entered.borrow().has(at.line());
-            let open = lines.lines.open(verbs, (at, is_there), record);
-            (at.line(), verbs.in_places(&[at.slot()], open).await)
+        let left = groups(chunk, record, lines.lines.together()).filter(|group| group.iter().any(is_left));
+        let read = async |group: Group| {
+            lines.counted.borrow_mut().read(&group);
+            let open = lines.lines.open_group(verbs, (&group, record), &lines.entered);
+            let texts = verbs.in_places(&slots_of(&group), open).await;
+            (group, texts)
         };
         let mut buffer = Buffer::of(chunk);
-        for (line, text) in join_all(left.map(read)).await {
-            let text = if lines.planted.has(ChunkBug::PermutationTrustsMemory) { text.unwrap_or(None) } else { text? };
-            buffer.put(line, text);
+        for (group, texts) in join_all(left.map(read)).await {
+            let texts = match texts {
+                Err(_) if lines.planted.has(ChunkBug::PermutationTrustsMemory) => continue,
+                texts => texts?,
+            };
+            group.iter().zip(texts).for_each(|(at, text)| buffer.put(at.line(), text));
         }
         Ok(buffer)
     }
@@ -132,15 +137,18 @@ impl<V: Verbs> Permutation<'_, V> {
     /// Writes all slots of a chunk, in order.
     async fn write_all(&self, record: &Record, buffer: &Buffer) {
         let Permutation { lines, verbs, chunk } = *self;
-        let write = async |at: DataSlot| {
-            lines.counted.borrow_mut().written(at.slot());
-            let text = buffer.get(at.line());
-            text.iter().for_each(|_| lines.entered.borrow_mut().note(at.line()));
-            verbs.in_places(&[at.slot()], lines.lines.store(verbs, at, record, text)).await;
+        let write = async |group: Group| {
+            lines.counted.borrow_mut().written(&group);
+            let texts: ArrayVec<Option<&Line>, SLOTS_PER_TAG_MAX> =
+                group.iter().map(|at| buffer.get(at.line())).collect();
+            let there = group.iter().zip(&texts).filter(|(_, text)| text.is_some());
+            there.for_each(|(at, _)| lines.entered.borrow_mut().note(at.line()));
+            let store = lines.lines.store(verbs, (&group, record), &texts);
+            verbs.in_places(&slots_of(&group), store).await;
         };
-        let mut places: Vec<DataSlot> = by_slot(chunk, record).collect();
+        let mut places: Vec<Group> = groups(chunk, record, lines.lines.together()).collect();
         if lines.planted.has(ChunkBug::SweepByLine) {
-            places.sort_unstable_by_key(|at| at.line());
+            places.sort_unstable_by_key(|group| group[0].line());
         }
         join_all(places.into_iter().map(write)).await;
     }

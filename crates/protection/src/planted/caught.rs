@@ -83,6 +83,8 @@ impl Bug {
         // Campaigns begin with new counters, which are zeros.
         Bug::BlankChildStaysZeros,
         // In a memory under attack, others show first that a record or a line of a chunk is not as it should be.
+        Bug::OfChunks(ChunkBug::CodeOfFirstLine),
+        Bug::OfChunks(ChunkBug::BufferKeepsTranslated),
         Bug::OfChunks(ChunkBug::RecordVectorRepeats),
         Bug::OfChunks(ChunkBug::RecordVectorUnhashed),
         Bug::OfChunks(ChunkBug::RecordSpareIgnored),

@@ -45,6 +45,10 @@ bugs! {
     SweepByLine,
     /// A chip that gave up a permutation half-way goes on.
     HaltIgnored,
+    /// A tag over several slots covers the line in the first alone.
+    CodeOfFirstLine,
+    /// A record that a TLB asks for stays in the buffer, too, and is not renewed there.
+    BufferKeepsTranslated,
 }
 
 impl From<ChunkBug> for super::Bug {

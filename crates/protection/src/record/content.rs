@@ -36,6 +36,8 @@ pub struct Record {
 }
 
 impl Record {
+    /// Bits of R' and of R.
+    pub const NUMBER_BITS: [u32; 2] = [PAD_NUMBER_BITS, TAG_NUMBER_BITS];
     /// Bits of a record on the chip.
     pub const BITS: usize = 8 * SLOTS + (PAD_NUMBER_BITS + TAG_NUMBER_BITS) as usize;
 

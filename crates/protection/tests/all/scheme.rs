@@ -44,7 +44,7 @@ pub fn parts(cipher: CipherChoice, counters: CounterChoice, code: MacChoice, tre
 #[test]
 fn a_report_names_the_caches_that_a_design_has_a_use_for() {
     let caches_of = |parts: Parts| {
-        let report = parts.layout_report(LINES).unwrap();
+        let report = parts.layout_report(LINES, 0).unwrap();
         let caches = report.on_chip.into_iter().filter(|part| part.ways.is_some());
         caches.map(|cache| (cache.what, cache.bytes)).collect::<Vec<_>>()
     };

@@ -118,7 +118,7 @@ fn a_layout_has_room_for_tags_of_every_length() {
     let plain = || parts(C::Aes128Counter, N::Sc64, M::HmacSha256, T::None);
     // Of the region: lines of data that a line of tags serves, and percent of the data.
     let region = |parts: Parts| {
-        let report = parts.layout_report(LINES).unwrap();
+        let report = parts.layout_report(LINES, 0).unwrap();
         let region = report.regions.into_iter().find(|region| region.role == "tag").unwrap();
         (region.serves, region.percent)
     };
@@ -132,11 +132,13 @@ fn a_layout_has_room_for_tags_of_every_length() {
     assert_eq!(region(of_chunk(chunks(), 32)), (2, 50.0));
     // Lines that take their tags along.
     let data = |bits| {
-        let report = of_line(tags(plain(), P::Beside, 1), bits).layout_report(LINES).unwrap();
-        (report.regions[0].role.clone(), report.regions[0].bytes, report.regions[1].start)
+        let report = of_line(tags(plain(), P::Beside, 1), bits).layout_report(LINES, 0).unwrap();
+        let [data, tags, above, ..] = &report.regions[..] else { panic!("{report:?}") };
+        (data.bytes, tags.role.clone(), tags.bytes, above.start)
     };
-    assert_eq!(data(64), ("data and tags".to_owned(), LINES * 72, LINES * 72));
-    assert_eq!(data(128), ("data and tags".to_owned(), LINES * 80, LINES * 80));
+    let role = || "tags behind the lines".to_owned();
+    assert_eq!(data(64), (LINES * 64, role(), LINES * 8, LINES * 72));
+    assert_eq!(data(128), (LINES * 64, role(), LINES * 16, LINES * 80));
 }
 
 #[test]

@@ -1,0 +1,37 @@
+//! Lines that move with one tag over several of them: does every attack end as claimed, and does every bit count?
+
+use casemate_campaign::{Options, attack_design, exhaustive, honest};
+use catalogue::{Design, Verdict, design};
+use protection::planted::Planted;
+
+/// A design of CryptoPage's with so many slots under a tag.
+fn with_slots(name: &str, slots: usize) -> Design {
+    let mut design = design(name).unwrap();
+    design.parts.permutation.as_mut().unwrap().slots_per_tag = slots;
+    design
+}
+
+#[test]
+fn every_attack_ends_as_claimed_with_a_tag_over_two_or_four_slots() {
+    for (name, slots) in [("cryptopage", 2), ("cryptopage-basic", 4)] {
+        let report =
+            attack_design(&with_slots(name, slots), &Options { trials: 8, ..Options::default() }, &mut |_, _| ());
+        assert!(report.agrees, "{slots} slots: {}", report.complaints().join("\n"));
+    }
+}
+
+#[test]
+fn no_flip_of_any_stored_bit_gets_past_a_tag_over_four_slots() {
+    let report = exhaustive(&with_slots("cryptopage-basic", 4), &mut |_, _| ());
+    for row in &report.rows {
+        assert_eq!(row.histogram.get(&Verdict::Detected), Some(&row.flips), "{row:?}");
+    }
+}
+
+#[test]
+fn an_honest_run_with_a_tag_over_several_slots_returns_what_was_written() {
+    for slots in [2, 4] {
+        let report = honest(&with_slots("cryptopage", slots).parts, 6_000, 7, Planted::NONE).unwrap();
+        assert_eq!((report.accesses, report.finding), (6_000, None), "{slots} slots");
+    }
+}

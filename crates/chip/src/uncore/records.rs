@@ -1,0 +1,68 @@
+//! Records of pages on their way to the chip: what a TLB that misses asks for, where lines move within their page.
+
+use super::Uncore;
+use machine::node::{PageKey, RecordRequest};
+use protection::execution::{Attended, Clipper, Explained, Timed};
+use std::rc::Rc;
+use units::{LineAddr, Time};
+
+/// A record that a core needs.
+#[derive(Clone, Copy)]
+struct Needed {
+    core: usize,
+    page: PageKey,
+    line: LineAddr,
+    asked: Time,
+}
+
+impl Uncore {
+    /// Takes up what a core's TLBs ask of the records of pages.
+    pub fn take_up_records(self: &Rc<Uncore>, core: usize) {
+        if self.scheme.moving().is_none() {
+            return;
+        }
+        let requests = self.chip.cores.nodes()[core].borrow_mut().take_record_requests();
+        for request in requests {
+            match request {
+                RecordRequest::Bring { at, page, line } => self.spawn_bringer(Needed { core, page, line, asked: at }),
+                RecordRequest::GiveUp { at, line } => {
+                    let uncore = Rc::clone(self);
+                    self.clock.spawn(async move {
+                        uncore.clock.sleep_until(at).await;
+                        uncore.scheme.moving().iter().for_each(|moving| moving.give_up(line));
+                    });
+                }
+            }
+        }
+    }
+
+    fn spawn_bringer(self: &Rc<Uncore>, needed: Needed) {
+        self.reads.set(self.reads.get() + 1);
+        let plain = Timed::new(&self.memory);
+        match self.chip.excerpt.get() {
+            None => self.clock.spawn(self.clone().bring_record(plain, needed)),
+            Some(excerpt) => {
+                let kept = Explained::keeping(plain, Clipper::new(excerpt));
+                self.clock.spawn(self.clone().bring_record(kept, needed));
+            }
+        }
+    }
+
+    /// Brings a record from memory to the controller, where it is used, and lets the core go on.
+    async fn bring_record<V: Attended>(self: Rc<Uncore>, verbs: V, needed: Needed) {
+        let Needed { core, page, line, asked } = needed;
+        self.clock.sleep_until(asked).await;
+        let way = self.chip.network.way(core, line) + self.path;
+        self.clock.sleep(way).await;
+        let is_there = match self.scheme.moving() {
+            Some(moving) => moving.translate(&verbs, line).await,
+            None => true,
+        };
+        if is_there {
+            self.clock.sleep(way).await;
+            self.chip.record_came(core, page, asked);
+        }
+        self.reads.set(self.reads.get() - 1);
+        self.tell_of_rest();
+    }
+}

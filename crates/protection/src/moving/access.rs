@@ -1,0 +1,125 @@
+//! A read of a line, or a store to it: in the cache, or after a way there is reserved for it.
+
+use super::MovingLines;
+use super::chunk::{chunk_of, group_of};
+use super::locks::Room;
+use crate::planted::ChunkBug;
+use crate::release::Release;
+use crate::verbs::{Exit, Fault, LockName, Plaintext, Verbs};
+use sim::lock::Mode;
+use std::cell::Cell;
+use units::{Line, LineAddr};
+
+/// One access to a line.
+pub(super) struct LineAccess<'a, V> {
+    pub lines: &'a MovingLines,
+    pub verbs: &'a V,
+    pub line: LineAddr,
+}
+
+impl<V: Verbs> LineAccess<'_, V> {
+    /// Stores a whole line.
+    pub async fn store(&self, text: &Line) -> Result<(), Fault> {
+        let LineAccess { lines, verbs, line } = *self;
+        verbs.come_in().await;
+        loop {
+            if lines.cache().stored(line, text) {
+                self.unlock_if(ChunkBug::StoreLeavesUnlocked);
+                return Ok(());
+            }
+            if self.has_reserved().await? {
+                break;
+            }
+        }
+        lines.cache().enter_stored(line, text);
+        self.permute_ahead().await
+    }
+
+    /// Reads a line.
+    pub async fn read(&self) -> Result<(), Fault> {
+        let LineAccess { lines, verbs, line } = *self;
+        verbs.come_in().await;
+        loop {
+            if let Some(text) = lines.cache().look_up(line) {
+                verbs.release(line, Plaintext { bytes: text, verified: true }, Exit::LastLevel);
+                return Ok(());
+            }
+            if self.has_reserved().await? {
+                break;
+            }
+        }
+        // Who waits for its way waits for this.
+        let coming = verbs.lock(LockName::Line(line), Mode::Exclusive).await;
+        match self.fetch().await {
+            Ok(text) => {
+                lines.cache().filled(line, &text);
+                self.unlock_if(ChunkBug::FillLeavesUnlocked);
+            }
+            Err(fault) => {
+                lines.cache().give_back(line);
+                return Err(fault);
+            }
+        }
+        drop(coming);
+        self.permute_ahead().await
+    }
+
+    /// With a planted bug: the line that was to be locked is not, nor are others of its chunk. Nothing without it.
+    fn unlock_if(&self, bug: ChunkBug) {
+        if self.lines.planted.has(bug) {
+            self.lines.cache().unlock(chunk_of(self.line));
+        }
+    }
+
+    /// Reserves a way, or does what has to come before.
+    async fn has_reserved(&self) -> Result<bool, Fault> {
+        match self.lines.cache().reserve(self.line) {
+            Room::Reserved => return Ok(true),
+            Room::After(other) => drop(self.verbs.lock(LockName::Line(other), Mode::Exclusive).await),
+            Room::Permute(chunk) => self.lines.permute_again(self.verbs, chunk).await?,
+        }
+        Ok(false)
+    }
+
+    /// Brings the line from its slot, and releases it.
+    async fn fetch(&self) -> Result<Line, Fault> {
+        let LineAccess { lines, verbs, line } = *self;
+        let chunk = chunk_of(line);
+        let _shared = verbs.lock(LockName::Group(chunk), Mode::Shared).await;
+        lines.refuse_if_halted(line)?;
+        let record = lines.records.get(verbs, chunk).await?;
+        let group = group_of(&record, line, lines.lines.together());
+        lines.counted.borrow_mut().filled(&group);
+        let ahead = Cell::new(false);
+        let decrypted = |text: &Line| {
+            if lines.release == Release::Speculative {
+                ahead.set(true);
+                verbs.release(line, Plaintext { bytes: *text, verified: false }, Exit::AheadOfVerdict);
+            }
+        };
+        lines.lines.boot(verbs, (&group, &record), line, &lines.entered);
+        let is_there = lines.entered.borrow().has(line);
+        let opened = lines.lines.open_line(verbs, (&group, &record), (line, is_there), decrypted).await;
+        if ahead.get() {
+            verbs.settle(line, opened.is_ok());
+        }
+        let text = opened?;
+        // What is stored as it is counts as there once it was read.
+        lines.entered.borrow_mut().note(line);
+        if !ahead.get() {
+            verbs.release(line, Plaintext { bytes: text, verified: true }, Exit::Controller);
+        }
+        Ok(text)
+    }
+
+    /// Permutes a chunk before a line of the same set needs the last way.
+    async fn permute_ahead(&self) -> Result<(), Fault> {
+        if self.lines.cache().unlocked_ways(self.line) > 1 {
+            return Ok(());
+        }
+        match self.lines.cache().chunk_to_permute(self.line) {
+            Some(chunk) => self.lines.permute_again(self.verbs, chunk).await,
+            None => Ok(()),
+        }
+    }
+}

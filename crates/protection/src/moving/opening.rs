@@ -1,0 +1,113 @@
+//! A group of lines on its way from memory: the lines under one tag come one after the other, and the code takes each block as it comes.
+
+use super::chunk::{Group, SLOTS_PER_TAG_MAX, in_chunk, narrowed, widened};
+use crate::record::Record;
+use crate::slot::{Role, Untrusted};
+use crate::verbs::{AesUnits, Arriving, Blocks, Known, Passing, Purpose, Verbs, Wanted};
+use arrayvec::ArrayVec;
+use crypto::{BLOCK_BYTES, BlockCipher, CHUNK_LINE_BLOCKS, CHUNK_LINE_BYTES, ChunkCipher};
+use sim::join_all;
+use std::cell::Cell;
+use std::future::poll_fn;
+use std::task::Poll;
+use units::{Line, Word, Words};
+
+/// Bytes of a line with the tag behind it.
+const BURST_BYTES: usize = CHUNK_LINE_BYTES + BLOCK_BYTES;
+
+/// What memory has in the slots of a group.
+pub(super) type Contents = ArrayVec<Untrusted, SLOTS_PER_TAG_MAX>;
+
+/// Begins what needs the record alone: the pads of so many lines and the first block of a code.
+pub(super) fn begin<V: Verbs>(verbs: &V, lines: usize) -> Passing {
+    let blocks = Blocks::parallel(BlockCipher::Aes, Purpose::Ahead, (lines * CHUNK_LINE_BLOCKS + 1) as u32);
+    verbs.pad(AesUnits::Controller, blocks, Known::default())
+}
+
+/// Waits for a link of a code, which begins when that before it is known.
+pub(super) async fn link<V: Verbs>(verbs: &V, before: Known) {
+    let link = Blocks::chained(BlockCipher::Aes, Purpose::Tag, 1);
+    verbs.await_blocks(verbs.pad(AesUnits::Controller, link, before)).await;
+}
+
+/// A group that is fetched.
+pub(super) struct Opening<'a, V> {
+    verbs: &'a V,
+    group: &'a Group,
+    record: &'a Record,
+    /// What opens it, and pads and H(0) on their way; nothing of lines that are stored as they are.
+    cipher: Option<(&'a ChunkCipher, Passing)>,
+    /// Of each slot, from when its first block is there.
+    arrivals: [Cell<Option<Arriving>>; SLOTS_PER_TAG_MAX],
+}
+
+impl<'a, V: Verbs> Opening<'a, V> {
+    /// Begins with what needs the record alone, to decrypt so many lines.
+    pub fn begin(
+        verbs: &'a V,
+        (group, record): (&'a Group, &'a Record),
+        cipher: Option<&'a ChunkCipher>,
+        decrypted: usize,
+    ) -> Opening<'a, V> {
+        let cipher = cipher.map(|cipher| (cipher, begin(verbs, decrypted)));
+        Opening { verbs, group, record, cipher, arrivals: Default::default() }
+    }
+
+    /// Fetches all slots, until the first block of each is there.
+    pub async fn fetch(&self) {
+        let fetch = async |position: usize| {
+            let (slot, wanted) = (self.group[position].slot(), Wanted::piece(Word::FIRST, BLOCK_BYTES));
+            self.arrivals[position].set(Some(self.verbs.fetch(slot, Role::Data, wanted).await));
+        };
+        match self.group.len() {
+            1 => fetch(0).await,
+            together => drop(join_all((0..together).map(fetch)).await),
+        }
+    }
+
+    /// Waits for the first block of a slot.
+    async fn arrival(&self, position: usize) -> Arriving {
+        poll_fn(|_| self.arrivals[position].get().map_or(Poll::Pending, Poll::Ready)).await
+    }
+
+    /// Waits for bytes of a slot.
+    async fn bytes(&self, position: usize, from: usize, bytes: usize) -> Untrusted {
+        let Arriving { content, beats } = self.arrival(position).await;
+        self.verbs.await_words(beats, Words::with_bytes(from, bytes)).await;
+        content
+    }
+
+    /// A line of the group, when it is there and decrypted.
+    pub async fn text(&self, position: usize) -> Line {
+        let Some((cipher, begun)) = self.cipher else {
+            return widened(&narrowed(&self.bytes(position, 0, CHUNK_LINE_BYTES).await.examine()));
+        };
+        self.arrival(position).await;
+        self.verbs.await_blocks(begun).await;
+        let mut text = narrowed(&self.bytes(position, 0, CHUNK_LINE_BYTES).await.examine());
+        cipher.apply_pad(self.record.pad_number(), in_chunk(self.group[position]), &mut text);
+        self.verbs.xor().await;
+        widened(&text)
+    }
+
+    /// Whether the tag is the code of what came, once that is computed; `code` computes it. Of lines that are stored as they are there
+    /// is none.
+    pub async fn is_genuine(&self, code: impl FnOnce(&ChunkCipher, &Contents) -> u128) -> bool {
+        let Some((cipher, begun)) = self.cipher else { return true };
+        for position in 0..self.group.len() {
+            for block in 0..CHUNK_LINE_BLOCKS {
+                self.bytes(position, block * BLOCK_BYTES, BLOCK_BYTES).await;
+                link(self.verbs, begun.known()).await;
+            }
+        }
+        let last = self.group.len() - 1;
+        let tag = self.bytes(last, CHUNK_LINE_BYTES, BURST_BYTES - CHUNK_LINE_BYTES).await.beside();
+        tag == code(cipher, &self.contents())
+    }
+
+    /// What came.
+    pub fn contents(&self) -> Contents {
+        let arrivals = self.arrivals.iter().take(self.group.len());
+        arrivals.map(|arrival| arrival.get().map_or(Untrusted::BLANK, |arriving| arriving.content)).collect()
+    }
+}
