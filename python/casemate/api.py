@@ -146,19 +146,19 @@ def run(
     stopped: list[Protection] = []
     try:
         told = {design: asked.changes_of_design(changes, design, names) for design in names}
-        stopped.extend(protection_of(design, told[design]) for design in names if options.protection)
+        stopped.extend(protection_of(design, told[design], progress) for design in names if options.protection)
     except KeyboardInterrupt:
         answer["interrupted"] = True
-    summaries = [summary.model_dump() for summary in stopped]
-    answer |= {"protection": summaries, "changes": asked.listed(changes)}
+    answer |= {"protection": [summary.model_dump() for summary in stopped], "changes": asked.listed(changes)}
     return RunResults.model_validate_json(json.dumps(answer))
 
 
-def protection_of(design: str, changes: Mapping[str, object] | None = None) -> Protection:
-    """What a design stops, from a short campaign; remembered for built-in designs."""
+def protection_of(design: str, changes: Mapping[str, object] | None = None, progress: Told | None = None) -> Protection:
+    """What a design stops, from a short campaign, remembered for built-in ones; `progress` hears what is `attacked`."""
     changed = bool(asked.changes(changes, designs=[design])["design"])
     if changed or design not in _campaigns:
-        found = Protection.of(attack(design, trials=PROTECTION_TRIALS, changes=changes))
+        tell = None if progress is None else lambda told: progress({"attacked": design, **told})
+        found = Protection.of(attack(design, trials=PROTECTION_TRIALS, changes=changes, progress=tell))
         if changed or design.endswith(".toml"):
             return found
         _campaigns[design] = found

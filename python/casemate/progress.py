@@ -7,7 +7,16 @@ from types import TracebackType
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
 from rich.text import Text
 
 from casemate import amounts
@@ -25,7 +34,7 @@ class _Rate(ProgressColumn):
     """Million instructions a second."""
 
     def render(self, task: Task) -> Text:
-        speed = task.finished_speed or task.speed
+        speed = None if task.fields.get("busy") else task.finished_speed or task.speed
         return Text(f"{speed / 1e6:5.2f} M instr/s" if speed else "", style="cyan")
 
 
@@ -126,6 +135,7 @@ class Instructions:
         self._console, self._names, self._limit, self._title = console, names, limit, title
         self._lines = _Lines(console)
         self._bars: Progress | None = None
+        self._attacked, self._attack_task = "", TaskID(0)
         if console.is_terminal:
             columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(32), _Instructions(), _Rate())
             self._bars = Progress(*columns, TimeElapsedColumn(), _Left(), console=console, transient=True)
@@ -147,6 +157,9 @@ class Instructions:
         if self._title:
             self._console.print(self._title, markup=False)
             self._title = ""
+        if attacked := progress.get("attacked"):
+            self._attacks(attacked, progress["done"] / max(progress["of"], 1))
+            return
         self._limit = progress.get("of", self._limit)
         told = progress["instructions"]
         counts: list[int] = told if isinstance(told, list) else [told]
@@ -160,6 +173,15 @@ class Instructions:
         share = min(counts, default=0) / self._limit if self._limit else 0.0
         behind = f"; {busy}" if busy else ""
         self._lines.say(f"instructions: {', '.join(parts)}{behind}", share)
+
+    def _attacks(self, design: str, share: float) -> None:
+        """Shows how much of the attacks on a design is done, which follow its run."""
+        if self._bars is None:
+            self._lines.say(f"attacks on {design}: {100 * share:.0f} %", 0.0)
+            return
+        if self._attacked != design:
+            self._attacked, self._attack_task = design, self._bars.add_task("attacks", total=1)
+        self._bars.update(self._attack_task, completed=share, busy=f"on {design}")
 
 
 class Steps:

@@ -4,6 +4,7 @@ import io
 import time
 from typing import Any, cast
 
+import casemate as cm
 import pytest
 from casemate import progress
 from casemate.commands.cost_hardware import STEP_SECONDS, Pricing
@@ -24,6 +25,25 @@ def test_work_that_says_nothing_for_long_is_said_to_go_on_until_it_ends(monkeypa
     assert all("pricing: 50 %, synthesis" in line for line in lines)
     time.sleep(0.1)
     assert len(heard.getvalue().splitlines()) == len(lines)
+
+
+def test_attacks_that_follow_a_run_say_how_far_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "BETWEEN_LINES_SECONDS", 0.0)
+    monkeypatch.setattr(progress, "BETWEEN_LATER_LINES_SECONDS", 0.0)
+    told = list[dict[str, Any]]()
+    heard = io.StringIO()
+    with progress.Instructions(Console(file=heard), ["xts"], None) as instructions:
+
+        def tell(event: dict[str, Any]) -> None:
+            told.append(event)
+            instructions.tell(event)
+
+        options = cm.RunOptions(limit=2_000)
+        cm.run(cm.BuiltIn("stream"), designs="xts", options=options, progress=tell)
+    shares = [event["done"] / event["of"] for event in told if event.get("attacked") == "xts"]
+    assert shares == sorted(shares)
+    assert len(shares) > 2
+    assert "attacks on xts: " in heard.getvalue()
 
 
 def test_a_forecast_ages_with_what_it_is_from() -> None:
