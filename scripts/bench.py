@@ -14,6 +14,7 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,6 +47,8 @@ RUNS = (
 # The stream on which each design's cryptography is priced: millions of instructions, and three last-level caches.
 CRYPTO_MILLIONS = 10
 CRYPTO_FOOTPRINT = "24MB"
+# Designs that `modern` cannot have.
+OF_DESIGN = {"emcc": "emcc-4core"} | dict.fromkeys(("cryptopage", "cryptopage-basic", "hide"), "cryptopage-2006")
 # What protection may cost the simulator: under it, this part of the speed that is asked for without.
 PROTECTED_SHARE = 0.5
 # Designs that speculate on values, each with what it is without that; millions of instructions of `stream`; and the
@@ -60,6 +63,11 @@ MORE_VALUES_SHARE = 0.7
 PERSISTING = ("secpb-pcm", "stores", "rate=474", "per_line=21", "footprint=32KB")
 PERSISTING_MILLIONS = 1
 PERSISTING_SHARE = 0.7
+# Lines that move, on the machine of their paper: millions of instructions of a kernel and of a recorded program.
+MOVING_MACHINE = "cryptopage-2006"
+MOVING_DESIGNS = ("none", "cryptopage")
+MOVING_CHASE_MILLIONS = 1
+MOVING_GZIP_MILLIONS = 3
 DRAM_REQUESTS = 200_000
 DRAM_TARGET = 1.5e6
 DRAM_SEQUENTIAL_TARGET = 5e6
@@ -85,7 +93,7 @@ AS_RELEASED = ("--config", ".cargo/release.toml")
 
 def build(parts: tuple[str, ...]) -> Path:
     """Builds what is measured; the example that measures whole runs and DRAM."""
-    if {"runs", "misses", "counts", "crypto", "speculation", "persisting", "dram"} & set(parts):
+    if {"runs", "misses", "counts", "crypto", "speculation", "persisting", "moving", "dram"} & set(parts):
         cargo("build", "--release", *AS_RELEASED, "--package", "casemate-runner", "--example", "speed")
     if "kernels" in parts:
         cargo("bench", *AS_RELEASED, *KERNELS, "--no-run", stderr=subprocess.DEVNULL)
@@ -188,10 +196,30 @@ def persisting(speed: Path, runs: int) -> Iterator[Row]:
         target = result["per_second"] * PERSISTING_SHARE
 
 
+def moving(speed: Path, runs: int) -> Iterator[Row]:
+    """Lines that move, next to lines that do not: the fewer fills a permutation has, the more is moved for each."""
+    with tempfile.TemporaryDirectory() as folder:
+        text, trace = Path(folder, "text"), Path(folder, "gzip.trace")
+        text.write_bytes(b"".join(page.read_bytes() for page in sorted((ROOT / "docs").glob("*.md"))))
+        limit = f"{MOVING_GZIP_MILLIONS}M"
+        record = (sys.executable, "-m", "casemate", "record", "--limit", limit, "-o", str(trace))
+        subprocess.run([*record, "--", "gzip", "-9", "-c", str(text)], check=True, stderr=subprocess.DEVNULL)
+        programs = (("chase", "chase", MOVING_CHASE_MILLIONS), ("gzip", f"trace:{trace}", MOVING_GZIP_MILLIONS))
+        for name, workload, millions in programs:
+            for design in MOVING_DESIGNS:
+                command = [str(speed), "run", MOVING_MACHINE, workload, design, str(millions)]
+                result = median(lines_of(command, runs)[0])
+                fills = result["fills_per_permutation"]
+                if fills is not None:
+                    result["of_each"] = {"fills a permutation": fills}
+                called = f"{name}, {design}, {MOVING_MACHINE}"
+                yield Row("moving", called, "instructions", result["per_second"], details=result)
+
+
 def cryptography(speed: Path) -> Iterator[Row]:
     """Every built-in design on a stream, where lines come and go as fast as they can: what its cryptography costs."""
     for design in sorted(path.stem for path in (ROOT / "designs").glob("*.toml")):
-        machine = "emcc-4core" if design == "emcc" else "modern"
+        machine = OF_DESIGN.get(design, "modern")
         stream = ["stream", design, str(CRYPTO_MILLIONS), f"footprint={CRYPTO_FOOTPRINT}"]
         ((result,),) = lines_of([str(speed), "run", machine, *stream], 1)
         yield Row(
@@ -224,7 +252,7 @@ def main() -> int:
     """Measures everything and keeps it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=3, help="processes for each row; the median counts (default: 3)")
-    choices = ("kernels", "gcm", "crypto", "speculation", "persisting", "dram", "runs", "misses", "counts")
+    choices = ("kernels", "gcm", "crypto", "speculation", "persisting", "moving", "dram", "runs", "misses", "counts")
     parser.add_argument("--only", choices=choices, action="append", help="leave the other parts out; may be repeated")
     arguments = parser.parse_args()
     parts = tuple(arguments.only or choices)
@@ -243,6 +271,8 @@ def main() -> int:
         history.add("speculation on values, next to the same design without it", speculation(speed, arguments.runs))
     if "persisting" in parts:
         history.add("a persist buffer with security, next to one without", persisting(speed, arguments.runs))
+    if "moving" in parts:
+        history.add("lines that move, next to lines that do not", moving(speed, arguments.runs))
     if "crypto" in parts:
         history.add("real cryptography in every design, which may take a tenth of the time", cryptography(speed))
     if "dram" in parts:

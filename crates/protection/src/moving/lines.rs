@@ -30,6 +30,8 @@ pub struct ChunkLines {
     cipher: Option<ChunkCipher>,
     /// Slots under one tag.
     together: usize,
+    /// Lines encrypted or decrypted so far, and tags of lines; one over several lines counts as theirs.
+    computed: Cell<(u64, u64)>,
     planted: Planted,
 }
 
@@ -50,17 +52,29 @@ impl ChunkLines {
     /// If these are neither one, two nor four.
     pub fn sealed(pads: &Key, codes: &Key, together: usize, planted: Planted) -> ChunkLines {
         assert!(matches!(together, 1 | 2 | SLOTS_PER_TAG_MAX), "a tag over {together} slots");
-        ChunkLines { cipher: Some(ChunkCipher::new(pads, codes)), together, planted }
+        ChunkLines { cipher: Some(ChunkCipher::new(pads, codes)), together, computed: Cell::default(), planted }
     }
 
     /// Lines that are stored as they are, which nothing checks.
     pub fn plain(planted: Planted) -> ChunkLines {
-        ChunkLines { cipher: None, together: 1, planted }
+        ChunkLines { cipher: None, together: 1, computed: Cell::default(), planted }
     }
 
     /// The same once more.
     pub fn twin(&self) -> ChunkLines {
-        ChunkLines { cipher: self.cipher.clone(), together: self.together, planted: self.planted }
+        ChunkLines { cipher: self.cipher.clone(), computed: self.computed.clone(), ..*self }
+    }
+
+    /// Lines encrypted or decrypted so far, and tags computed.
+    pub(super) fn computed(&self) -> (u64, u64) {
+        self.computed.get()
+    }
+
+    fn count(&self, lines: usize, tags: usize) {
+        let (lines_before, tags_before) = self.computed.get();
+        if self.cipher.is_some() {
+            self.computed.set((lines_before + lines as u64, tags_before + tags as u64));
+        }
     }
 
     /// How many slots are under one tag.
@@ -117,6 +131,7 @@ impl ChunkLines {
         };
         let check = opening.is_genuine(|_, contents| self.code((group, record), contents).unwrap_or(0));
         let (_, text, is_genuine) = join!(opening.fetch(), decrypt, check);
+        self.count(1, 0);
         // Under the tag of others lie blanks for lines that memory does not have.
         if is_genuine && (is_there || self.cipher.is_none()) { Ok(text) } else { Err(Fault::Tag(line)) }
     }
@@ -141,6 +156,7 @@ impl ChunkLines {
         };
         let check = opening.is_genuine(|_, contents| self.code((group, record), contents).unwrap_or(0));
         let (_, mut texts, is_genuine) = join!(opening.fetch(), decrypt, check);
+        self.count(group.len(), 0);
         let has = |at: &DataSlot| entered.borrow().has(at.line());
         let contents = opening.contents();
         let nothing_is_there = contents.iter().all(Untrusted::is_blank) && !group.iter().any(has);
@@ -158,6 +174,7 @@ impl ChunkLines {
     /// The code of what lies in the slots of a group, if there are codes.
     fn code(&self, (group, record): (&Group, &Record), contents: &Contents) -> Option<u128> {
         let cipher = self.cipher.as_ref()?;
+        self.count(0, group.len());
         let mut stored = ArrayVec::<u8, { SLOTS_PER_TAG_MAX * CHUNK_LINE_BYTES }>::new();
         contents.iter().for_each(|content| stored.extend(narrowed(&content.examine())));
         let number = if self.planted.has(ChunkBug::CodeWithoutRecord) { 0 } else { record.tag_number() };
@@ -168,6 +185,7 @@ impl ChunkLines {
 
     /// What memory gets of a line, but for its tag.
     fn encrypted(&self, at: DataSlot, record: &Record, text: &Line) -> Line {
+        self.count(1, 0);
         let mut bytes = narrowed(text);
         self.cipher.iter().for_each(|cipher| cipher.apply_pad(record.pad_number(), in_chunk(at), &mut bytes));
         widened(&bytes)

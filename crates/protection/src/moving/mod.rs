@@ -140,6 +140,12 @@ impl MovingLines {
         }
     }
 
+    /// Lines encrypted or decrypted so far, tags of lines and hashes of the tree.
+    pub fn computed(&self) -> (u64, u64, u64) {
+        let (lines, tags) = self.lines.computed();
+        (lines, tags, self.records.all().hashed())
+    }
+
     /// What was counted so far.
     pub fn counted(&self) -> MovingCounters {
         MovingCounters { records: self.records.brought(), ..self.counted.borrow().sum() }

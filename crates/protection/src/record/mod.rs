@@ -60,6 +60,11 @@ impl Records {
         Records { tree, cipher: Rc::new(RecordCipher::new(key)), draws: RefCell::new(draws), first, planted }
     }
 
+    /// Hashes of the tree computed so far.
+    pub fn hashed(&self) -> u64 {
+        self.tree.hashed()
+    }
+
     /// Brings the record of a chunk, by its number, and checks it up to the root. Nothing if it was never written.
     ///
     /// # Errors

@@ -66,6 +66,8 @@ pub(super) struct PairTree {
     root: Cell<Node>,
     cache: RefCell<MerkleCache>,
     charge: HashCharge,
+    /// Hashes computed so far.
+    hashed: Cell<u64>,
     planted: Planted,
 }
 
@@ -77,12 +79,18 @@ impl PairTree {
     pub fn new(layout: &Layout, WalkDesign { hash_charge, merkle_cache }: WalkDesign, planted: Planted) -> PairTree {
         let records = layout.region(Kind::Records).expect("a layout with records");
         let (root, cache) = (Cell::new(BLANK_NODE), RefCell::new(MerkleCache::new(merkle_cache)));
-        PairTree { records, levels: layout.levels().into(), root, cache, charge: hash_charge, planted }
+        let (levels, hashed) = (layout.levels().into(), Cell::new(0));
+        PairTree { records, levels, root, cache, charge: hash_charge, hashed, planted }
     }
 
     /// The cache of nodes gives all up.
     pub fn forget_nodes(&self) {
         self.cache.borrow_mut().clear();
+    }
+
+    /// Hashes computed so far.
+    pub fn hashed(&self) -> u64 {
+        self.hashed.get()
     }
 
     /// The first slot of a record.
@@ -233,6 +241,7 @@ impl PairTree {
 
     /// Waits for the hash of so many bytes.
     async fn hash<V: Verbs>(&self, verbs: &V, bytes: usize) {
+        self.hashed.set(self.hashed.get() + 1);
         let passages = match self.charge {
             HashCharge::Once => 1,
             HashCharge::ByBlocks => sha1_steps(bytes),

@@ -4,6 +4,7 @@
 use super::Scheme;
 use crate::counter::Counter;
 use crate::mac::Mac;
+use crate::moving::MovingLines;
 use crate::speculation::{Bitmap, Speculation};
 use crate::tree::Tree;
 use crate::verbs::{Role, Slot};
@@ -38,6 +39,9 @@ impl Scheme {
 impl<'a> Cryptography<'a> {
     /// What was computed so far.
     pub fn computed(&self) -> Computed {
+        if let Some((lines, tags, hashes)) = self.0.moving.as_ref().map(MovingLines::computed) {
+            return Computed { lines, tags, tags_in_pairs: 0, hashes };
+        }
         let codec = &self.0.codec;
         let (tags, tags_in_pairs) = codec.mac.as_ref().map_or((0, 0), Mac::computed);
         let hashes = self.0.metadata.tree().map_or(0, Tree::computed);

@@ -1,7 +1,7 @@
 //! One whole run.
 //!
-//! A workload is a built-in kernel, or `champsim/NAME` for one of the traces on which the machine is compared with
-//! ChampSim. As in every run, the program is produced on a thread of its own. A machine of several cores runs it on each of
+//! A workload is a built-in kernel, `champsim/NAME` for one of the traces on which the machine is compared with
+//! ChampSim, or `trace:PATH` for a recorded program. As in every run, the program is produced on a thread of its own. A machine of several cores runs it on each of
 //! them, in memory of its own.
 //!
 //! The overhead in memory is what the process takes at its peak beyond the program, which is all of the built-in program's own
@@ -15,16 +15,19 @@
 
 use crate::timed;
 use casemate_runner::{Control, Record, RunError, RunOptions, run_together};
+use crypto::{CHUNK_LINE_BYTES, ChunkCipher, Key, SHA1_BYTES, sha1_of_pair};
 use protection::design::Parts;
+use protection::layout::DataLines;
 use protection::scheme::Computed;
 use protection::verbs::Slot;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::hint::black_box;
-use units::{LINE_BYTES, Line, LineAddr};
+use std::path::Path;
+use units::{LINE_BYTES, Line, LineAddr, LineLength};
 use workload::broadcast::{Tap, broadcast};
-use workload::{champsim, kernels};
+use workload::{Persistent, champsim, kernels, stored};
 
 /// Instructions of a trace, which then starts again: as many as the reference's files have.
 const TRACE_INSTRUCTIONS: u64 = 4_000_000;
@@ -51,9 +54,10 @@ pub fn measure(
     };
     let (machine_changes, design_changes) = (changes(OF_MACHINE), changes(OF_DESIGN));
     let budget = millions * 1_000_000;
-    let open = || match workload.strip_prefix("champsim/") {
-        Some(trace) => champsim::synthetic(trace, TRACE_INSTRUCTIONS, 1, budget),
-        None => kernels::open(workload, &settings, 1),
+    let open = || match (workload.strip_prefix("champsim/"), workload.strip_prefix("trace:")) {
+        (Some(trace), _) => champsim::synthetic(trace, TRACE_INSTRUCTIONS, 1, budget),
+        (None, Some(path)) => stored::open(Path::new(path), 1, Persistent::default()),
+        (None, None) => kernels::open(workload, &settings, 1),
     };
     let changed = catalogue::design_with(design, &design_changes)?;
     let options = RunOptions::new(catalogue::machine_with(machine, &machine_changes)?, changed, budget);
@@ -81,8 +85,9 @@ pub fn measure(
         "llc_misses": record.llc.misses,
         "memory_requests": record.dram.reads + record.dram.writes,
         "checks_passed": record.checks.passed,
+        "fills_per_permutation": record.moving.map(|moving| moving.fills as f64 / moving.permutations.max(1) as f64),
         "event_hash": record.event_hash,
-        "crypto_share": crypto_seconds(&record, &parts)? / seconds,
+        "crypto_share": crypto_seconds(&record, &parts, options.machine.line_length())? / seconds,
         "program_bytes": record.footprint.program_bytes,
         "peak_bytes": peak_bytes(),
         "overhead_bytes": peak_bytes().map(|peak| peak.saturating_sub(own_bytes.unwrap_or(data_bytes) + data_bytes + metadata_bytes)),
@@ -96,8 +101,11 @@ fn simulate(options: &RunOptions, programs: Vec<Tap>) -> Result<Record, RunError
 }
 
 /// Seconds that the run's cryptography takes alone, in the design's own parts.
-fn crypto_seconds(record: &Record, parts: &Parts) -> Result<f64, String> {
-    let scheme = parts.build(1 << 20, 1)?;
+fn crypto_seconds(record: &Record, parts: &Parts, length: LineLength) -> Result<f64, String> {
+    if parts.permutation.is_some() {
+        return Ok(moving_seconds(record.host.computed));
+    }
+    let scheme = parts.build(DataLines { count: 1 << 20, length }, 1)?;
     let text = |n| [n as u8; LINE_BYTES];
     let Computed { lines, tags, tags_in_pairs, hashes } = record.host.computed;
     let seconds = [
@@ -110,6 +118,22 @@ fn crypto_seconds(record: &Record, parts: &Parts) -> Result<f64, String> {
         seconds_of(hashes, |n| scheme.cryptography().compare(Slot((1 << 20) + n), &node(n))),
     ];
     Ok(seconds.iter().sum())
+}
+
+/// The same of lines that move.
+fn moving_seconds(Computed { lines, tags, hashes, .. }: Computed) -> f64 {
+    let cipher = ChunkCipher::new(&Key([1; 16]), &Key([2; 16]));
+    let text = |n| [n as u8; CHUNK_LINE_BYTES];
+    let seconds = [
+        seconds_of(lines, |n| {
+            let mut line = text(n);
+            cipher.apply_pad(n.into(), n as u8, &mut line);
+            line
+        }),
+        seconds_of(tags, |n| cipher.code(n.into(), n as u8, &text(n))),
+        seconds_of(hashes, |n| sha1_of_pair(&[n as u8; SHA1_BYTES], &[1; SHA1_BYTES])),
+    ];
+    seconds.iter().sum()
 }
 
 /// A node as of a tree with two children, which leaves its end blank; other trees do not care.
