@@ -50,6 +50,8 @@ pub struct Uncore {
     held_up: RefCell<VecDeque<sim::TaskId>>,
     /// Lines asked for and not yet done with.
     reads: Cell<usize>,
+    /// Tasks that wait until a line that is to be locked in the last-level cache is there.
+    wait_for_lines: RefCell<Vec<(LineAddr, sim::TaskId)>>,
     /// Tasks that wait until everything has come to rest.
     wait_for_rest: RefCell<Vec<sim::TaskId>>,
 }
@@ -88,6 +90,7 @@ impl Uncore {
                 .map(|below| (0..machine.cores).map(|_| Intensity::new(below)).collect::<Vec<_>>().into()),
             held_up: RefCell::default(),
             reads: Cell::new(0),
+            wait_for_lines: RefCell::default(),
             wait_for_rest: RefCell::default(),
         });
         let plain = || Timed::new(&uncore.memory);
@@ -226,6 +229,7 @@ impl Uncore {
     async fn request(&self, miss: Miss) -> Option<Asked> {
         let Claim { supplier, probed, .. } = self.chip.claim(miss)?;
         self.clock.sleep(self.probes(miss.line, probed)).await;
+        self.not_before_it_is_locked(miss.line).await;
         if supplier != Supplier::Below || self.chip.look_up(miss.line) {
             self.chip.deliver(miss.line, Duration::ZERO);
             return Some(Asked::Chip);
@@ -245,6 +249,26 @@ impl Uncore {
         }
         self.clock.sleep(self.path).await;
         Some(Asked::Memory)
+    }
+
+    /// A read does not overtake a line that was written from outside, or past the caches, and waits for its place in a last-level
+    /// cache that locks lines.
+    async fn not_before_it_is_locked(&self, line: LineAddr) {
+        if !self.chip.locks_lines() {
+            return;
+        }
+        poll_fn(|_| {
+            if !self.chip.is_leaving(line) || self.chip.llc.borrow().holds(line) {
+                return Poll::Ready(());
+            }
+            let waits = (line, self.clock.current_task());
+            let mut waiting = self.wait_for_lines.borrow_mut();
+            if !waiting.contains(&waits) {
+                waiting.push(waits);
+            }
+            Poll::Pending
+        })
+        .await;
     }
 
     /// How long it takes until the last of these cores has answered. What one of them had written comes with its answer.
@@ -269,6 +293,9 @@ impl Uncore {
             }
             verbs.written();
             self.chip.written(line);
+            let mut waiting = self.wait_for_lines.borrow_mut();
+            waiting.extract_if(.., |(awaited, _)| *awaited == line).for_each(|(_, task)| self.clock.wake(task));
+            drop(waiting);
             self.let_one_go_on();
             self.tell_of_rest();
         }

@@ -133,6 +133,8 @@ pub enum LockName {
     Group(u64),
     /// One line of metadata.
     Metadata(Slot),
+    /// Slots of lines that move and are under one tag, by the first.
+    Tag(Slot),
 }
 
 impl fmt::Display for LockName {
@@ -142,6 +144,7 @@ impl fmt::Display for LockName {
             LockName::Stage(stage) => write!(f, "stage {stage}"),
             LockName::Group(group) => write!(f, "group {group}"),
             LockName::Metadata(slot) => write!(f, "metadata in slot {}", slot.0),
+            LockName::Tag(slot) => write!(f, "tag over slot {}", slot.0),
         }
     }
 }

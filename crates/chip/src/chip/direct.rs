@@ -56,7 +56,7 @@ impl Chip {
     }
 
     /// Whether a line is on its way to memory.
-    pub(super) fn is_leaving(&self, line: LineAddr) -> bool {
+    pub fn is_leaving(&self, line: LineAddr) -> bool {
         self.leaving.borrow().contains_key(&line) || self.passes_through(line)
     }
 

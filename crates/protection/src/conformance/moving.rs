@@ -50,7 +50,8 @@ impl Moving {
             planted,
         );
         let verbs = Functional::booting(layout.total_lines(), 5);
-        lines.boot(&verbs, CHUNKS);
+        // Other lines boot when they are read.
+        lines.boot(&verbs, CHUNKS / 2);
         Moving { lines, verbs, layout, together }
     }
 
@@ -167,6 +168,8 @@ pub fn check(planted: Planted) -> Checked {
         forged(&memory())?;
         forged_for_a_permutation(&memory())?;
         given_up(&memory())?;
+        booted_late(&Moving::behind(Rc::new(SmallCache::new(64, 8)), Release::Verified, together, planted))?;
+        refused_to_tlbs(&memory())?;
     }
     Ok(())
 }
@@ -312,6 +315,8 @@ fn forged(memory: &Moving) -> Checked {
         }
         memory.refuses(target, &[(slot, Untrusted::BLANK)], || "a blank slot is accepted".into())?;
     }
+    let blank: Vec<_> = memory.under_tag(at).into_iter().map(|slot| (slot, Untrusted::BLANK)).collect();
+    memory.refuses(target, &blank, || "blank slots are accepted under a tag".into())?;
     let tagged = memory.tag_slot(at);
     let honest = memory.content(&[tagged])[0].1;
     for bit in 0..u128::BITS {
@@ -330,7 +335,31 @@ fn forged_for_a_permutation(memory: &Moving) -> Checked {
     let fault = memory.write(31, &ZERO_LINE).or(memory.flush());
     let is_named = matches!(fault, Some(Fault::Tag(line)) if memory.together > 1 || line == LineAddr(30));
     hold(is_named, || format!("a permutation takes a forged line: {fault:?}"))?;
-    hold(memory.content(&data) == before, || "a permutation writes before it has checked what it read".into())
+    hold(memory.content(&data) == before, || "a permutation writes before it has checked what it read".into())?;
+    let blank: Vec<_> = memory.under_tag(at).into_iter().map(|slot| (slot, Untrusted::BLANK)).collect();
+    memory.put(&blank);
+    let fault = memory.flush();
+    hold(matches!(fault, Some(Fault::Tag(_))), || {
+        format!("a permutation takes blank slots for stored lines: {fault:?}")
+    })
+}
+
+/// A group as it was before one of its lines booted is refused: the permutation reads it for the lines that nobody has asked for.
+fn booted_late(memory: &Moving) -> Checked {
+    let of_chunk = LINES - SLOTS as u64..LINES;
+    let group = memory.under_tag(memory.slot_of(of_chunk.start)?);
+    let is_there = |line: &u64| memory.slot_of(*line).is_ok_and(|at| group.contains(&at));
+    let there: Vec<u64> = of_chunk.filter(is_there).collect();
+    // Of two lines both would be brought, and the group not read again.
+    let [first, second, _, _] = there[..] else { return Ok(()) };
+    hold(memory.read(first).is_ok(), || format!("line {first} does not boot"))?;
+    let before = memory.content(&group);
+    hold(memory.read(second).is_ok(), || format!("line {second} does not boot"))?;
+    memory.put(&before);
+    let fault = memory.flush();
+    hold(matches!(fault, Some(Fault::Tag(_))), || {
+        format!("a group of before line {second} booted is accepted: {fault:?}")
+    })
 }
 
 /// A chip whose permutation fails after its lines are written serves nothing more.
@@ -347,6 +376,20 @@ fn given_up(memory: &Moving) -> Checked {
     let target = SLOTS as u64 / 2;
     let is_halted = memory.read(target) == Err(Fault::Halted(LineAddr(target)));
     hold(is_halted, || "a chip that has given a permutation up goes on".into())
+}
+
+/// No page enters a TLB whose record is refused, or of a chip that has given a permutation up.
+fn refused_to_tlbs(memory: &Moving) -> Checked {
+    memory.push_out(0);
+    let record = memory.slots(Kind::Records, 0);
+    let honest = memory.content(&record);
+    memory.put(&[(record[0], Untrusted::from([1; 64]))]);
+    let is_there = run_now(memory.lines.translate(&memory.verbs, LineAddr(0)));
+    let fault = memory.verbs.take_fault();
+    memory.put(&honest);
+    hold(!is_there && fault.is_some(), || format!("a TLB gets a forged record: {fault:?}"))?;
+    let is_there = run_now(memory.lines.translate(&memory.verbs, LineAddr(0)));
+    hold(is_there, || "a TLB does not get a record after a forged one".into())
 }
 
 #[test]

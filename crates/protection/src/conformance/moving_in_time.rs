@@ -87,7 +87,8 @@ impl Machine {
             TimedMemory::new(executor.clock(), channels, layout.shape(), &cryptopage_engines(), true, seen.clone());
         memory.expect_power_loss();
         let (memory, lines) = (Rc::new(memory), Rc::new(lines(&layout, cache, handling)));
-        lines.boot(&AtOnce::new(&memory), CHUNKS);
+        // Other lines boot when they are read.
+        lines.boot(&AtOnce::new(&memory), CHUNKS / 2);
         Machine { executor, memory, seen, lines }
     }
 }
@@ -115,7 +116,13 @@ fn accesses_to_full_sets_always_end_and_read_what_their_own_task_stored_last() {
                 for _ in 0..12 {
                     let own = LineAddr(random.below(LINES / TASKS) * TASKS + task);
                     clock.sleep(Duration::from_ns(random.below(50))).await;
-                    match random.below(3) {
+                    match random.below(4) {
+                        3 => {
+                            let verbs = Timed::new(&memory);
+                            assert!(lines.translate(&verbs, own).await);
+                            clock.sleep(Duration::from_ns(random.below(9_000))).await;
+                            lines.give_up(own);
+                        }
                         0 => {
                             let line = text(&mut random);
                             lines.write(&Timed::new(&memory), own, &line).await;
@@ -139,7 +146,7 @@ fn accesses_to_full_sets_always_end_and_read_what_their_own_task_stored_last() {
         let counted = lines.counted();
         assert!(counted.permutations > 30, "{counted:?}");
         assert_eq!((counted.twice, counted.incomplete), (0, 0), "{counted:?}");
-        assert_eq!(memory.ledger().and_then(|ledger| ledger.reuse()), None);
+        assert_eq!(memory.ledger().and_then(|ledger| ledger.reuse()), None, "{sets} sets of {ways} ways, {handling:?}");
     }
 }
 
@@ -168,7 +175,7 @@ fn leave_the_same_memory(together: usize) {
     let cache = || SmallCache::new(32, 3);
     let functional = Functional::booting(layout.total_lines(), SEED);
     let without_time = lines(&layout, cache(), (Release::Verified, Charged, together));
-    without_time.boot(&functional, CHUNKS);
+    without_time.boot(&functional, CHUNKS / 2);
     run_now(accesses(&without_time, &functional));
     let expected = content(&functional.media.borrow());
 
@@ -187,5 +194,31 @@ fn leave_the_same_memory(together: usize) {
         });
         assert!(executor.run_until(|| over.get()) && seen.refused.get().is_none());
         assert!(content(&memory.after_power_loss().0) == expected, "on the clock, {time:?}");
+    }
+}
+
+/// Lines under one tag boot while others under it are on their way.
+#[test]
+fn a_line_gets_under_a_tag_while_none_under_that_is_on_its_way() {
+    const READS: u64 = 64;
+    for together in [1, 2, 4] {
+        for apart in [0, 3, 7, 40] {
+            let handling = (Release::Verified, Charged, together);
+            let Machine { mut executor, memory, seen, lines } = Machine::new(SmallCache::new(64, 8), handling);
+            let first = LINES - SLOTS as u64;
+            run_now(lines.translate(&AtOnce::new(&memory), LineAddr(first)));
+            let left = Rc::new(Cell::new(READS));
+            for read in 0..READS {
+                let (memory, lines, left, clock) =
+                    (memory.clone(), lines.clone(), left.clone(), executor.clock().clone());
+                executor.clock().spawn(async move {
+                    clock.sleep(Duration::from_ns(read * apart)).await;
+                    lines.read(&Timed::new(&memory), LineAddr(first + read)).await;
+                    left.set(left.get() - 1);
+                });
+            }
+            assert!(executor.run_until(|| left.get() == 0), "{together} slots, {apart} ns apart");
+            assert_eq!(seen.refused.get(), None, "{together} slots, {apart} ns apart");
+        }
     }
 }

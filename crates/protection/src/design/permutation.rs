@@ -14,6 +14,8 @@ use std::rc::Rc;
 use strum::VariantArray;
 use units::{Bytes, LineLength};
 
+/// The most entries of what is fully associative.
+const ENTRIES_MAX: usize = 65_535;
 /// Bits of the tag of a line that moves.
 const TAG_BITS: u32 = 8 * BLOCK_BYTES as u32;
 
@@ -126,8 +128,12 @@ impl PermutationDesign {
                  0, or at least {least}"
             ));
         }
-        (self.record_buffer == 0)
-            .then(|| "permutation.record_buffer is 0: expected at least 1, of the chunk in use".to_owned())
+        let most = ENTRIES_MAX;
+        if entries > most {
+            return Some(format!("permutation.merkle_cache.entries is {entries}: expected at most {most}"));
+        }
+        (!(1..=most).contains(&self.record_buffer))
+            .then(|| format!("permutation.record_buffer is {}: expected 1 to {most} records", self.record_buffer))
     }
 
     /// The rule that lines of data break which are to move, if they do.

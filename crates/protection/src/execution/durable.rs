@@ -66,12 +66,16 @@ impl Durable {
         self.show(shown);
     }
 
-    /// The machine's start-up content changes a slot, below whatever the open tuple has written there.
+    /// The machine's start-up content changes a slot, below whatever the open tuple has written there. Memory shows it at once.
     pub fn boot(&self, media: &RefCell<Media>, slot: Slot, change: impl Fn(Untrusted) -> Untrusted) {
         let mut media = media.borrow_mut();
         self.open_tuple.boots(slot, &change);
-        let booted = change(media.read(slot));
+        let before = media.read(slot);
+        let booted = change(before);
         media.store(slot, booted);
+        if booted != before {
+            self.show(self.open_tuple.shown_at_boot(slot));
+        }
     }
 
     /// The open tuple is complete.
@@ -134,6 +138,11 @@ impl OpenTuple {
         let mut kept = self.0.borrow_mut();
         let before = kept.as_mut().and_then(|open| open.before.get_mut(&slot));
         before.into_iter().for_each(|before| *before = change(*before));
+    }
+
+    /// The keystream that was used for what boots in a slot.
+    fn shown_at_boot(&self, slot: Slot) -> Vec<Keystream> {
+        self.0.borrow_mut().as_mut().map_or_else(Vec::new, |open| open.take_used(slot).collect())
     }
 
     /// The tuple is complete. The keystream that this shows.

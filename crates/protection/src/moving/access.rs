@@ -1,7 +1,7 @@
 //! A read of a line, or a store to it: in the cache, or after a way there is reserved for it.
 
 use super::MovingLines;
-use super::chunk::{chunk_of, group_of};
+use super::chunk::{Group, chunk_of, group_of, placed};
 use super::locks::Room;
 use crate::planted::ChunkBug;
 use crate::release::Release;
@@ -41,7 +41,7 @@ impl<V: Verbs> LineAccess<'_, V> {
         verbs.come_in().await;
         loop {
             if let Some(text) = lines.cache().look_up(line) {
-                verbs.release(line, Plaintext { bytes: text, verified: true }, Exit::LastLevel);
+                verbs.release(line, Plaintext { bytes: text, verified: lines.lines.are_checked() }, Exit::LastLevel);
                 return Ok(());
             }
             if self.has_reserved().await? {
@@ -89,7 +89,8 @@ impl<V: Verbs> LineAccess<'_, V> {
         lines.refuse_if_halted(line)?;
         let record = lines.records.get(verbs, chunk).await?;
         let group = group_of(&record, line, lines.lines.together());
-        lines.counted.borrow_mut().filled(&group);
+        let _tag = self.tag(&group).await;
+        lines.counted.borrow_mut().filled(placed(&record, line), &group);
         let ahead = Cell::new(false);
         let decrypted = |text: &Line| {
             if lines.release == Release::Speculative {
@@ -98,8 +99,7 @@ impl<V: Verbs> LineAccess<'_, V> {
             }
         };
         lines.lines.boot(verbs, (&group, &record), line, &lines.entered);
-        let is_there = lines.entered.borrow().has(line);
-        let opened = lines.lines.open_line(verbs, (&group, &record), (line, is_there), decrypted).await;
+        let opened = lines.lines.open_line(verbs, (&group, &record), (line, &lines.entered), decrypted).await;
         if ahead.get() {
             verbs.settle(line, opened.is_ok());
         }
@@ -107,9 +107,19 @@ impl<V: Verbs> LineAccess<'_, V> {
         // What is stored as it is counts as there once it was read.
         lines.entered.borrow_mut().note(line);
         if !ahead.get() {
-            verbs.release(line, Plaintext { bytes: text, verified: true }, Exit::Controller);
+            verbs.release(line, Plaintext { bytes: text, verified: lines.lines.are_checked() }, Exit::Controller);
         }
         Ok(text)
+    }
+
+    /// While a line gets under a tag that has others, none of these is on its way.
+    async fn tag(&self, group: &Group) -> Option<V::Guard<'_>> {
+        if group.len() == 1 {
+            return None;
+        }
+        let boots = !self.lines.entered.borrow().has(self.line);
+        let mode = if boots { Mode::Exclusive } else { Mode::Shared };
+        Some(self.verbs.lock(LockName::Tag(group[0].slot()), mode).await)
     }
 
     /// Permutes a chunk before a line of the same set needs the last way.

@@ -1,6 +1,7 @@
 //! What permutations and fills have done, and whether a slot crossed the bus twice.
 
 use super::chunk::Group;
+use crate::placement::DataSlot;
 use crate::record::{Record, SLOTS};
 use crate::slot::Slot;
 use derive_more::{AddAssign, Sub};
@@ -23,8 +24,8 @@ pub struct MovingCounters {
     pub read: u64,
     /// Slots that they have written.
     pub written: u64,
-    /// Slots that were read or written a second time between two permutations, or, where several are under one tag, read more often
-    /// than these are; none in a right machine.
+    /// Slots that were read or written a second time between two permutations; none in a right machine. Where several are under one
+    /// tag: lines brought twice, and groups that a permutation reads twice or though all their lines were brought.
     pub twice: u64,
     /// Permutations before which not every slot was read and written; none in a right machine.
     pub incomplete: u64,
@@ -33,10 +34,13 @@ pub struct MovingCounters {
 /// Of a chunk, which slots were read and written since it was permuted last.
 #[derive(Clone, Default)]
 struct Epoch {
+    /// Slots of lines that were brought for readers.
+    filled: Bits,
+    /// Slots that were read, be it with another of the same tag.
     read: Bits,
+    /// Slots that a permutation has read.
+    swept: Bits,
     written: Bits,
-    /// How often each slot was read a second time, where several are under one tag.
-    again: Vec<u8>,
 }
 
 /// A bit for each slot of a chunk.
@@ -52,6 +56,10 @@ impl Bits {
         let before = *word & bit != 0;
         *word |= bit;
         before
+    }
+
+    fn has(&self, slot: usize) -> bool {
+        self.0[slot / 64] & 1 << (slot % 64) != 0
     }
 }
 
@@ -84,32 +92,29 @@ impl Counted {
         (epoch, (slot.0 % SLOTS as u64) as usize, &mut self.sum)
     }
 
-    /// A slot is read, with so many under its tag.
-    fn crossed(&mut self, slot: Slot, together: usize) {
-        let (epoch, place, sum) = self.epoch(slot);
-        if !epoch.read.set(place) {
-            return;
+    /// A fill of a line reads a group.
+    pub fn filled(&mut self, line: DataSlot, group: &Group) {
+        let (epoch, place, sum) = self.epoch(line.slot());
+        sum.fills += 1;
+        sum.fetched += group.len() as u64;
+        sum.twice += u64::from(epoch.filled.set(place));
+        for at in group {
+            let (epoch, place, _) = self.epoch(at.slot());
+            epoch.read.set(place);
         }
-        if together == 1 {
-            sum.twice += 1;
-            return;
-        }
-        epoch.again.resize(SLOTS, 0);
-        epoch.again[place] = epoch.again[place].saturating_add(1);
-        sum.twice += u64::from(usize::from(epoch.again[place]) >= together);
     }
 
-    /// A fill reads a group.
-    pub fn filled(&mut self, group: &Group) {
-        self.sum.fills += 1;
-        self.sum.fetched += group.len() as u64;
-        group.iter().for_each(|at| self.crossed(at.slot(), group.len()));
-    }
-
-    /// A permutation reads a group.
+    /// A permutation reads a group, of which not every line was brought before.
     pub fn read(&mut self, group: &Group) {
-        self.sum.read += group.len() as u64;
-        group.iter().for_each(|at| self.crossed(at.slot(), group.len()));
+        let mut were_filled = true;
+        for at in group {
+            let (epoch, place, sum) = self.epoch(at.slot());
+            epoch.read.set(place);
+            sum.read += 1;
+            sum.twice += u64::from(epoch.swept.set(place));
+            were_filled &= epoch.filled.has(place);
+        }
+        self.sum.twice += u64::from(were_filled);
     }
 
     /// A permutation writes a group.
@@ -126,7 +131,7 @@ impl Counted {
         self.sum.permutations += 1;
         let times = self.permutations_of(chunk) + 1;
         self.permuted.insert(chunk, (times, Rc::clone(record)));
-        let Some(Epoch { read, written, .. }) = self.epochs.remove(&chunk) else { return };
+        let Epoch { read, written, .. } = self.epochs.remove(&chunk).unwrap_or_default();
         self.sum.incomplete += u64::from(read != Bits::ALL || written != Bits::ALL);
     }
 }

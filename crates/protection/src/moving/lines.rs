@@ -77,6 +77,11 @@ impl ChunkLines {
         }
     }
 
+    /// Whether lines are checked when they come.
+    pub(super) fn are_checked(&self) -> bool {
+        self.cipher.is_some()
+    }
+
     /// How many slots are under one tag.
     pub(super) fn together(&self) -> usize {
         self.together
@@ -119,7 +124,7 @@ impl ChunkLines {
         &self,
         verbs: &V,
         (group, record): (&Group, &Record),
-        (line, is_there): (LineAddr, bool),
+        (line, entered): (LineAddr, &RefCell<Entered>),
         release: impl FnOnce(&Line),
     ) -> Result<Line, Fault> {
         let opening = Opening::begin(verbs, (group, record), self.cipher.as_ref(), 1);
@@ -133,6 +138,7 @@ impl ChunkLines {
         let (_, text, is_genuine) = join!(opening.fetch(), decrypt, check);
         self.count(1, 0);
         // Under the tag of others lie blanks for lines that memory does not have.
+        let is_there = entered.borrow().has(line) && self.has_all(group, &opening.contents(), entered);
         if is_genuine && (is_there || self.cipher.is_none()) { Ok(text) } else { Err(Fault::Tag(line)) }
     }
 
@@ -160,7 +166,8 @@ impl ChunkLines {
         let has = |at: &DataSlot| entered.borrow().has(at.line());
         let contents = opening.contents();
         let nothing_is_there = contents.iter().all(Untrusted::is_blank) && !group.iter().any(has);
-        if !is_genuine && !nothing_is_there {
+        let is_whole = is_genuine && self.has_all(group, &contents, entered);
+        if !(nothing_is_there || is_whole) {
             return Err(Fault::Tag(group[0].line()));
         }
         for ((at, text), content) in group.iter().zip(&mut texts).zip(&contents) {
@@ -169,6 +176,14 @@ impl ChunkLines {
             }
         }
         Ok(texts)
+    }
+
+    /// Whether what came has every line of a group that memory has: a group as it was before one of them booted does not.
+    fn has_all(&self, group: &Group, contents: &Contents, entered: &RefCell<Entered>) -> bool {
+        let lacks = |(at, content): (&DataSlot, &Untrusted)| {
+            entered.borrow().has(at.line()) && narrowed(&content.examine()) == [0; CHUNK_LINE_BYTES]
+        };
+        self.cipher.is_none() || !group.iter().zip(contents).any(lacks)
     }
 
     /// The code of what lies in the slots of a group, if there are codes.

@@ -59,9 +59,9 @@ impl MovingLines {
         match self.time {
             PermutationTime::Charged => verbs.renewing(Permutation { lines: self, verbs, chunk }.carry_out()).await,
             PermutationTime::Free => {
-                let all_good = verbs.await_verdicts().await;
-                // No walk may be under way that looked at what changes.
+                // No walk may be under way that looked at what changes, and none begins before it has.
                 let _walks = self.records.all().alone(verbs).await;
+                let all_good = verbs.await_verdicts().await;
                 if !all_good {
                     return Err(Fault::Tainted(line_at(chunk, 0)));
                 }

@@ -13,6 +13,7 @@ const NODE_BITS: u32 = 56;
 
 /// How a cache of nodes is built.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct MerkleCacheDesign {
     /// How many entries it has; none if there is no cache.
     pub entries: usize,
