@@ -74,12 +74,29 @@ pub fn design(name_or_path: &str) -> Result<Design, ConfigError> {
 pub fn design_with(name_or_path: &str, changes: &[Change]) -> Result<Design, ConfigError> {
     let table = |design: &Design| Table::try_from(InFull::of(design));
     let design = find("design", embedded::DESIGNS, name_or_path, changes, Design::parse, table)?;
+    refuse_half_a_permutation(name_or_path, changes)?;
     // Changes are for trying out: what they make is of the class that the file says, or of another.
     if changes.is_empty() {
         class::check(&design.design_class, &design.parts)
             .map_err(|rule| ConfigError::Rule { file: name_or_path.to_owned(), rule })?;
     }
     Ok(Design { file: is_path(name_or_path).then(|| name_or_path.to_owned()), ..design })
+}
+
+/// A design whose lines stay where they are does not begin to move them because one key of that is changed.
+fn refuse_half_a_permutation(name_or_path: &str, changes: &[Change]) -> Result<(), ConfigError> {
+    const WHOLE: &str = "parts.permutation";
+    let key = changes.iter().map(|(key, _)| key).find(|key| key.starts_with(&format!("{WHOLE}.")));
+    let begins = changes.iter().any(|(key, _)| key == WHOLE);
+    let Some(key) = key.filter(|_| !begins) else { return Ok(()) };
+    if design(name_or_path)?.parts.permutation.is_some() {
+        return Ok(());
+    }
+    let rule = format!(
+        "the lines of '{name_or_path}' stay where they are, so there is no '{key}': name a design whose lines move, as in \
+         design.cryptopage.{key}"
+    );
+    Err(ConfigError::Rule { file: name_or_path.to_owned(), rule })
 }
 
 /// The machine with this name, or in the file with this path (which must end in `.toml`).

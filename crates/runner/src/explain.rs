@@ -69,10 +69,10 @@ impl Of {
         let moves = design.parts.permutation.is_some();
         match self {
             Of::Page | Of::Permutation if !moves => Err(format!(
-                "the lines of '{name}' stay where they are, so no page has a record: explain a read, with of = \"read\", or take \
+                "the lines of '{name}' stay where they are, and no record says where: explain a read, with of = \"read\", or take \
                  'cryptopage'"
             )),
-            Of::Write if moves => Err(format!(
+            Of::Write | Of::Store if moves => Err(format!(
                 "'{name}' writes no line back alone: explain what brings stores to memory, with of = \"permutation\""
             )),
             Of::Page | Of::Permutation => Ok(()),
@@ -224,6 +224,7 @@ pub fn explain(machine: &Machine, design: &Design, scenario: Scenario, lines: Li
     let machine = if scenario.decoded { &undecoding } else { machine };
     let table = value::table_of(&design.parts.speculation);
     let meets = Meets::of(scenario.of == Of::Store, scenario.meets)?;
+    scenario.value.fits(machine.line_length())?;
     let scenario = Scenario { value: scenario.value.under(&table), meets, ..scenario };
     let bench = Bench::new(machine, design, scenario)?;
     let whole = DataLines { count: bench.whole_lines, ..bench.memory };

@@ -59,7 +59,8 @@ impl Machine {
         ];
         let broken = rules.into_iter().find(|(broken, _)| *broken);
         broken.map_or(Ok(()), |(_, rule)| {
-            Err(format!("permutation cannot be had on machine '{}'. {rule}; or take 'cryptopage-2006'", self.name))
+            let other = if self.name == "cryptopage-2006" { "" } else { "; or take 'cryptopage-2006'" };
+            Err(format!("permutation cannot be had on machine '{}'. {rule}{other}", self.name))
         })
     }
 }

@@ -4,6 +4,7 @@ mod cores;
 mod engine_rules;
 mod machine_rules;
 mod memories;
+mod permutation;
 mod persistence;
 mod speculation;
 mod tag_lengths;

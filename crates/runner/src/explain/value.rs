@@ -5,7 +5,7 @@ use protection::speculation::Tracking;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 use std::str::FromStr;
-use units::{LINE_BYTES, Line, WORD_BYTES};
+use units::{LINE_BYTES, Line, LineLength, WORD_BYTES};
 
 /// Words for lines: of zeros, and of what the table of a speculation holds or does not.
 const NAMED: [(&str, Value); 4] = [
@@ -69,6 +69,21 @@ impl Value {
             }
         };
         word.map_or(self, |word| Value::of(std::array::from_fn(|at| word.to_le_bytes()[at % WORD_BYTES])))
+    }
+
+    /// Refuses what a line of this length has no room for.
+    ///
+    /// # Errors
+    /// How many digits it has.
+    pub(super) fn fits(self, length: LineLength) -> Result<(), String> {
+        let (front, rest) = self.line.split_at(length.bytes());
+        match rest.iter().zip(front).all(|(rest, front)| rest == front) {
+            true => Ok(()),
+            false => Err(format!(
+                "value {self} is longer than a line of this machine: expected {} hexadecimal digits",
+                2 * length.bytes()
+            )),
+        }
     }
 
     /// The bytes.

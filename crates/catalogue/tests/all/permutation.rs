@@ -1,0 +1,44 @@
+//! What is refused of lines that move, by key: sizes, unknown keys, and half of a permutation for lines that stay.
+
+use casemate_catalogue::design_with;
+
+fn refused(design: &str, key: &str, value: &str) -> String {
+    let changes = [(format!("parts.permutation{key}"), value.to_owned())];
+    design_with(design, &changes).expect_err(&format!("{key} = {value}")).to_string()
+}
+
+#[test]
+fn sizes_of_what_is_on_the_chip_have_bounds() {
+    for (key, value, expected) in [
+        (".record_buffer", "0", "expected 1 to 65535"),
+        (".record_buffer", "65536", "expected 1 to 65535"),
+        (".merkle_cache.entries", "1", "at least 2"),
+        (".merkle_cache.entries", "65536", "at most 65535"),
+        (".slots_per_tag", "0", "expected 1, 2 or 4"),
+        (".slots_per_tag", "3", "expected 1, 2 or 4"),
+    ] {
+        let said = refused("cryptopage", key, value);
+        assert!(said.contains(expected), "{said}");
+    }
+    assert!(design_with("cryptopage", &[("parts.permutation.record_buffer".into(), "65535".into())]).is_ok());
+}
+
+#[test]
+fn plain_lines_have_no_tag_over_several_slots() {
+    assert!(refused("hide", ".slots_per_tag", "2").contains("plain lines have none"));
+}
+
+#[test]
+fn a_key_of_the_merkle_cache_that_there_is_not_is_named() {
+    let said = refused("cryptopage", ".merkle_cache", "{ entries = 64, pairs = true }");
+    assert!(said.contains("unknown field `pairs`"), "{said}");
+}
+
+#[test]
+fn one_key_of_a_permutation_moves_no_lines_that_stay_where_they_are() {
+    for key in [".slots_per_tag", ".merkle_cache.entries"] {
+        let said = refused("none", key, "2");
+        assert!(said.contains(&format!("design.cryptopage.parts.permutation{key}")), "{said}");
+    }
+    assert!(design_with("none", &[("parts.permutation".into(), "{ slots_per_tag = 2 }".into())]).is_ok());
+}
