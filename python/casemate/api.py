@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 from pydantic import TypeAdapter
 
-from casemate import asked, laboratory
+from casemate import asked, laboratory, stopped
 from casemate._core import CasemateError
 from casemate.asked import Instructions, Several
 from casemate.crypto_bench import CryptoOptions
@@ -41,11 +41,10 @@ from casemate.results.window import Window
 DEFAULT_DESIGNS = ("none", "sc64-bmt")
 DEFAULT_MACHINE = "modern"
 STORE_MACHINE = "secpb-pcm"
-MOVING_MACHINE = "cryptopage-2006"
 """Where a store is explained if no machine is named: its memory has the write-pending queue of persist buffers."""
 
-PROTECTION_TRIALS = 20
-"""Trials of each attack with a run: enough for what always happens. `attack` tries more."""
+MOVING_MACHINE = "cryptopage-2006"
+"""The same of lines that move: its lines and pages are those that chunks need."""
 
 ATTACK_TRIALS = 100
 """Trials of each attack if nothing is said."""
@@ -58,9 +57,6 @@ DEFAULT_ENTRIES = 32
 
 Told = Callable[[dict[str, Any]], object]
 """Gets the progress, about ten times a second."""
-
-_campaigns: dict[str, Protection] = {}
-"""What each design stops: a campaign's result depends on nothing else, so one a process is enough."""
 
 
 def _relay(progress: Told | None) -> Callable[[str], object]:
@@ -107,9 +103,11 @@ def verbs() -> tuple[VerbMeaning, ...]:
     return TypeAdapter(tuple[VerbMeaning, ...]).validate_json(laboratory.verbs())
 
 
-def layout(design: str, *, machine: str = DEFAULT_MACHINE, memory: str | None = None) -> Layout:
-    """Where a design puts data and metadata in a machine's memory, or in one of another size (as in `"64 GB"`)."""
-    return Layout.model_validate_json(laboratory.layout(machine, design, memory))
+def layout(design: str, *, machine: str | None = None, memory: str | None = None) -> Layout:
+    """Where a design puts data and metadata in the memory of a machine, of its `usual_machine` if none is named, or in
+    one of another size, as in `"64 GB"`.
+    """
+    return Layout.model_validate_json(laboratory.layout(machine or usual_machine([design]), design, memory))
 
 
 def run(
@@ -143,26 +141,15 @@ def run(
         "programs": [program.asked(options.check_values) for program in programs],
     }
     answer = json.loads(laboratory.run(laboratory.to_json(spec), _relay(progress)))
-    stopped: list[Protection] = []
+    found: list[Protection] = []
     try:
         told = {design: asked.changes_of_design(changes, design, names) for design in names}
-        stopped.extend(protection_of(design, told[design], progress) for design in names if options.protection)
+        if options.protection and answer["records"]:
+            found.extend(stopped.protection_of(design, told[design], progress) for design in names)
     except KeyboardInterrupt:
         answer["interrupted"] = True
-    answer |= {"protection": [summary.model_dump() for summary in stopped], "changes": asked.listed(changes)}
+    answer |= {"protection": [summary.model_dump() for summary in found], "changes": asked.listed(changes)}
     return RunResults.model_validate_json(json.dumps(answer))
-
-
-def protection_of(design: str, changes: Mapping[str, object] | None = None, progress: Told | None = None) -> Protection:
-    """What a design stops, from a short campaign, remembered for built-in ones; `progress` hears what is `attacked`."""
-    changed = bool(asked.changes(changes, designs=[design])["design"])
-    if changed or design not in _campaigns:
-        tell = None if progress is None else lambda told: progress({"attacked": design, **told})
-        found = Protection.of(attack(design, trials=PROTECTION_TRIALS, changes=changes, progress=tell))
-        if changed or design.endswith(".toml"):
-            return found
-        _campaigns[design] = found
-    return _campaigns[design]
 
 
 def record(

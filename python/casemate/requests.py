@@ -19,6 +19,9 @@ DEFAULT_LIMIT = 20_000_000
 EXPLAINED_LINES = 999
 """Lines that are timed if nothing is said: the median's timeline is shown."""
 
+EXPLAINED_CHUNKS = 29
+"""The same of permutations, each of which reads and writes 256 lines."""
+
 RECORDER_VARIABLE = "CASEMATE_RECORDER"
 
 Word = str | bytes | os.PathLike[str]
@@ -299,6 +302,9 @@ class Page(Access):
 @dataclass(frozen=True, kw_only=True)
 class Permutation(Access):
     """A permutation of a page of which nothing was read since the last: until memory's controller has taken it all."""
+
+    lines: int = EXPLAINED_CHUNKS
+    """How many lines are tried, whose chunks are permuted."""
 
     def scenario(self) -> dict[str, Any]:
         """The permutation and its condition, in the form of the laboratory."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import casemate as cm
 import pytest
-from casemate import amounts, api
+from casemate import amounts, api, stopped
 from casemate.results import AttackReport, Protection
 from conftest import claimed
 from hypothesis import given
@@ -211,7 +211,7 @@ def test_a_change_is_in_the_record_and_in_the_figures() -> None:
 
 def test_what_a_changed_design_stops_is_found_out_anew() -> None:
     weaker = {"design.parts.tree.kind": "none", "design.parts.mac.tag_bits": 8}
-    assert api.protection_of("sc64-bmt", weaker).stopped < api.protection_of("sc64-bmt").stopped
+    assert stopped.protection_of("sc64-bmt", weaker).stopped < stopped.protection_of("sc64-bmt").stopped
 
 
 def test_an_error_in_the_callback_ends_the_run() -> None:

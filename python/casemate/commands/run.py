@@ -107,6 +107,9 @@ if TYPE_CHECKING:
 @click.option("--check-values", is_flag=True, help="Also compare all values loaded; a trace has them if recorded so.")
 @click.option("--ledger", is_flag=True, help="Also compare every encryption pad with every other (takes memory).")
 @click.option(
+    "--no-attacks", is_flag=True, help="Only run: leave out the attacks that are tried on each design afterwards."
+)
+@click.option(
     "--output", "folder", type=options.folder, metavar="DIRECTORY", help="Write a JSON record per design here."
 )
 @click.option(
@@ -191,6 +194,7 @@ def command(
     persistent: Literal["all", "mapped", "heap"],
     check_values: bool,
     ledger: bool,
+    no_attacks: bool,
     folder: Path | None,
     interval: int | None,
     table: Path | None,
@@ -283,6 +287,7 @@ def command(
         age=age,
         check_values=check_values,
         ledger=ledger,
+        protection=not no_attacks,
         interval=interval,
         values=tuple(dict.fromkeys(values)),
         bus=bus,

@@ -48,6 +48,11 @@ class Outcome(Result):
     examples: tuple[Example, ...]
     """The first case of each end."""
 
+    @property
+    def stopped(self) -> bool:
+        """Whether the design stopped it in every trial, and claims to: few trials may miss what it does not stop."""
+        return self.worst in STOPPED and (self.claim is None or self.claim in STOPPED)
+
     def telling(self) -> Example | None:
         """The worst of the examples, of those that did not end as claimed if there are any."""
         return max(self.examples, key=lambda it: (it.verdict != self.claim, SEVERITY.index(it.verdict)), default=None)
@@ -162,7 +167,7 @@ class Protection(Result):
     design: str
     """The design's name."""
     stopped: int
-    """Attacks that it stopped, in every trial."""
+    """Attacks that it stopped, in every trial, and claims to stop."""
     applicable: int
     """Attacks that there was something to attack for, but for those that are hypothetical."""
     trials: int
@@ -176,7 +181,7 @@ class Protection(Result):
         rows = [row for row in report.rows if row.worst != "not-applicable" and not row.hypothetical]
         return Protection(
             design=report.design,
-            stopped=sum(row.worst in STOPPED for row in rows),
+            stopped=sum(row.stopped for row in rows),
             applicable=len(rows),
             trials=report.trials,
             agrees=report.agrees,

@@ -1,0 +1,38 @@
+"""What designs stop: short campaigns that follow a run."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from casemate import asked, laboratory
+from casemate.results.attack import AttackReport, Protection
+
+TRIALS = 20
+"""Trials of each attack with a run: enough for what always happens. `casemate.attack` tries more."""
+
+_campaigns: dict[str, Protection] = {}
+"""What each design stops: a campaign's result depends on nothing else, so one a process is enough."""
+
+
+def protection_of(
+    design: str,
+    changes: Mapping[str, object] | None = None,
+    progress: Callable[[dict[str, Any]], object] | None = None,
+) -> Protection:
+    """What a design stops, from a short campaign; remembered for built-in designs. `progress` hears which design is
+    `attacked`, and how much is `done` `of` that.
+    """
+    changed = asked.changes(changes, designs=[design])
+    is_changed = bool(changed["design"])
+    if not is_changed and design in _campaigns:
+        return _campaigns[design]
+
+    def heard(text: str) -> None:
+        if progress:
+            progress({"attacked": design, **json.loads(text)})
+
+    spec = laboratory.to_json({"row": None, "trials": TRIALS, "seed": 1, "changes": changed})
+    found = Protection.of(AttackReport.model_validate_json(laboratory.attack(design, spec, heard)))
+    if not is_changed and not design.endswith(".toml"):
+        _campaigns[design] = found
+    return found
