@@ -67,7 +67,8 @@ def _only_one(context: click.Context, parameter: click.Parameter, rows: tuple[st
     "--trials",
     type=click.IntRange(1, 10**12),
     metavar="N",
-    help="Trials of each attack.  [default: 100; with --budget, as many as fit]",
+    help="Trials of each attack; rows about addresses, whose trial is 24 games, take every fourth.  "
+    "[default: 100; with --budget, as many as fit]",
 )
 @options.seed
 @click.option("--replay", type=click.IntRange(0, 2**64 - 1), metavar="SEED", help="Show how this one trial ends.")
