@@ -73,8 +73,8 @@ pub fn design(name_or_path: &str) -> Result<Design, ConfigError> {
 /// As [`design`]; changes of what is not there, or that break a rule.
 pub fn design_with(name_or_path: &str, changes: &[Change]) -> Result<Design, ConfigError> {
     let table = |design: &Design| Table::try_from(InFull::of(design));
-    let design = find("design", embedded::DESIGNS, name_or_path, changes, Design::parse, table)?;
     refuse_half_a_permutation(name_or_path, changes)?;
+    let design = find("design", embedded::DESIGNS, name_or_path, changes, Design::parse, table)?;
     // Changes are for trying out: what they make is of the class that the file says, or of another.
     if changes.is_empty() {
         class::check(&design.design_class, &design.parts)

@@ -21,7 +21,9 @@ mod halts;
 mod keys;
 mod masks;
 mod moving;
+mod moving_boots;
 mod moving_in_time;
+mod moving_memory;
 mod moving_rules;
 mod paused;
 #[cfg(feature = "planted-bugs")]

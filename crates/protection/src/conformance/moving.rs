@@ -1,159 +1,21 @@
 //! What lines that move must do: read as they were stored last, cross the bus once between two permutations, and refuse whatever a
 //! forger puts in their place.
 
+use super::moving_boots::{booted_late, never_stored, refused_to_tlbs};
+use super::moving_memory::{CHUNKS, LINES, Moving, text};
 use super::{Checked, hold};
-use crate::execution::{Explained, Functional, Operation, run_now};
-use crate::layout::{Layout, Needs, with_records};
-use crate::moving::{ChunkLines, LockingCache, MovingCounters, MovingLines, PermutationTime, SmallCache};
+use crate::execution::{Explained, Operation, run_now};
+use crate::moving::{MovingCounters, SmallCache};
 use crate::planted::Planted;
-use crate::record::{LEAF_LINES, Records, SLOTS, WalkDesign};
+use crate::record::SLOTS;
 use crate::scheme::Release;
 use crate::slot::{Kind, Role, Slot, Untrusted};
 use crate::verbs::Fault;
-use crypto::{CHUNK_LINE_BYTES, Key};
+use crypto::CHUNK_LINE_BYTES;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use units::random::Random;
-use units::{Line, LineAddr, ZERO_LINE};
-
-const CHUNKS: u64 = 4;
-pub(super) const LINES: u64 = CHUNKS * SLOTS as u64;
-const KEYS: [Key; 3] = [Key([1; 16]), Key([2; 16]), Key([3; 16])];
-
-/// A memory of a few chunks, on a machine that starts with a content.
-pub(super) struct Moving {
-    lines: MovingLines,
-    verbs: Functional,
-    layout: Layout,
-    /// Slots under one tag.
-    together: usize,
-}
-
-/// A line of 32 bytes.
-fn text(random: &mut Random) -> Line {
-    let mut line = random.line();
-    line[CHUNK_LINE_BYTES..].fill(0);
-    line
-}
-
-impl Moving {
-    pub fn behind(cache: Rc<dyn LockingCache>, release: Release, together: usize, planted: Planted) -> Moving {
-        let nothing_else = Needs { lines_per_counter_line: None, tags: None, tree: None };
-        let layout = Layout::new(LINES, nothing_else).unwrap_or_else(|rule| panic!("{rule}"));
-        let layout = with_records(layout, SLOTS as u64, LEAF_LINES as u64);
-        let records = Records::new(&layout, &KEYS[0], Random::new(9), WalkDesign::default(), planted);
-        let lines = MovingLines::new(
-            records,
-            ChunkLines::sealed(&KEYS[1], &KEYS[2], together, planted),
-            (cache, 2),
-            (release, PermutationTime::Charged),
-            planted,
-        );
-        let verbs = Functional::booting(layout.total_lines(), 5);
-        // Other lines boot when they are read.
-        lines.boot(&verbs, CHUNKS / 2);
-        Moving { lines, verbs, layout, together }
-    }
-
-    fn new(together: usize, planted: Planted) -> Moving {
-        Moving::behind(Rc::new(SmallCache::new(64, 2)), Release::Verified, together, planted)
-    }
-
-    /// The slot that has the tag over a slot behind it.
-    fn tag_slot(&self, Slot(at): Slot) -> Slot {
-        Slot(at / self.together as u64 * self.together as u64 + self.together as u64 - 1)
-    }
-
-    /// The slots under the tag over a slot.
-    fn under_tag(&self, at: Slot) -> Vec<Slot> {
-        let Slot(last) = self.tag_slot(at);
-        (last + 1 - self.together as u64..=last).map(Slot).collect()
-    }
-
-    /// Reads a line: what came out, or the fault that was reported.
-    pub fn read(&self, line: u64) -> Result<Line, Fault> {
-        run_now(self.lines.read(&self.verbs, LineAddr(line)));
-        let released = self.verbs.take_released();
-        match (self.verbs.take_fault(), released) {
-            (None, Some((_, plaintext))) => Ok(plaintext.bytes),
-            (fault, _) => Err(fault.unwrap_or(Fault::Root)),
-        }
-    }
-
-    /// Stores to a line; the fault that was reported, if one was.
-    pub fn write(&self, line: u64, text: &Line) -> Option<Fault> {
-        run_now(self.lines.write(&self.verbs, LineAddr(line), text));
-        self.verbs.take_fault()
-    }
-
-    /// A TLB asks for the page of a line; the fault that was reported, if one was.
-    pub fn translate(&self, line: u64) -> Option<Fault> {
-        run_now(self.lines.translate(&self.verbs, LineAddr(line)));
-        self.verbs.take_fault()
-    }
-
-    /// A TLB gives up the page of a line.
-    pub fn give_up(&self, line: u64) {
-        self.lines.give_up(LineAddr(line));
-    }
-
-    /// Permutes the chunk of a line.
-    pub fn permute_chunk_of(&self, line: u64) {
-        run_now(self.lines.permute_chunk_of(&self.verbs, LineAddr(line)));
-    }
-
-    /// Records that walks have brought so far.
-    pub fn walks(&self) -> u64 {
-        self.lines.counted().records
-    }
-
-    fn flush(&self) -> Option<Fault> {
-        run_now(self.lines.flush(&self.verbs));
-        self.verbs.take_fault()
-    }
-
-    /// Lines of another chunk take all ways, after this one's stores are in memory; its record leaves the chip.
-    fn push_out(&self, chunk: u64) {
-        self.flush();
-        for line in (0..LINES).filter(|line| line / SLOTS as u64 != chunk) {
-            // What is refused is for others to find.
-            let _ = self.read(line);
-        }
-        self.lines.forget_records();
-    }
-
-    fn slot_of(&self, line: u64) -> Result<Slot, String> {
-        run_now(self.lines.slot_of(&self.verbs, LineAddr(line))).map_err(|fault| format!("no record: {fault}"))
-    }
-
-    fn slots(&self, kind: Kind, of_chunk: u64) -> Vec<Slot> {
-        let per_chunk = if kind == Kind::Records { LEAF_LINES } else { SLOTS } as u64;
-        let base = self.layout.region(kind).map_or(0, |region| region.base) + of_chunk * per_chunk;
-        (base..base + per_chunk).map(Slot).collect()
-    }
-
-    fn content(&self, slots: &[Slot]) -> Vec<(Slot, Untrusted)> {
-        let media = self.verbs.media.borrow();
-        slots.iter().map(|slot| (*slot, media.read(*slot))).collect()
-    }
-
-    fn put(&self, content: &[(Slot, Untrusted)]) {
-        let mut media = self.verbs.media.borrow_mut();
-        content.iter().for_each(|(slot, content)| media.store(*slot, *content));
-    }
-
-    /// A line is refused while this is in memory, and read again when it is gone. Its chunk is not on the chip, before and after.
-    fn refuses(&self, line: u64, forged: &[(Slot, Untrusted)], broken: impl FnOnce() -> String) -> Checked {
-        let slots: Vec<Slot> = forged.iter().map(|(slot, _)| *slot).collect();
-        let honest = self.content(&slots);
-        self.lines.forget_records();
-        self.put(forged);
-        let is_refused = self.read(line).is_err();
-        self.put(&honest);
-        self.lines.forget_records();
-        hold(is_refused, broken)
-    }
-}
+use units::{LineAddr, ZERO_LINE};
 
 /// Holds lines that move to what they must do.
 pub fn check(planted: Planted) -> Checked {
@@ -170,6 +32,7 @@ pub fn check(planted: Planted) -> Checked {
         given_up(&memory())?;
         booted_late(&Moving::behind(Rc::new(SmallCache::new(64, 8)), Release::Verified, together, planted))?;
         refused_to_tlbs(&memory())?;
+        never_stored(together, planted)?;
     }
     Ok(())
 }
@@ -344,24 +207,6 @@ fn forged_for_a_permutation(memory: &Moving) -> Checked {
     })
 }
 
-/// A group as it was before one of its lines booted is refused: the permutation reads it for the lines that nobody has asked for.
-fn booted_late(memory: &Moving) -> Checked {
-    let of_chunk = LINES - SLOTS as u64..LINES;
-    let group = memory.under_tag(memory.slot_of(of_chunk.start)?);
-    let is_there = |line: &u64| memory.slot_of(*line).is_ok_and(|at| group.contains(&at));
-    let there: Vec<u64> = of_chunk.filter(is_there).collect();
-    // Of two lines both would be brought, and the group not read again.
-    let [first, second, _, _] = there[..] else { return Ok(()) };
-    hold(memory.read(first).is_ok(), || format!("line {first} does not boot"))?;
-    let before = memory.content(&group);
-    hold(memory.read(second).is_ok(), || format!("line {second} does not boot"))?;
-    memory.put(&before);
-    let fault = memory.flush();
-    hold(matches!(fault, Some(Fault::Tag(_))), || {
-        format!("a group of before line {second} booted is accepted: {fault:?}")
-    })
-}
-
 /// A chip whose permutation fails after its lines are written serves nothing more.
 fn given_up(memory: &Moving) -> Checked {
     memory.push_out(1);
@@ -376,20 +221,6 @@ fn given_up(memory: &Moving) -> Checked {
     let target = SLOTS as u64 / 2;
     let is_halted = memory.read(target) == Err(Fault::Halted(LineAddr(target)));
     hold(is_halted, || "a chip that has given a permutation up goes on".into())
-}
-
-/// No page enters a TLB whose record is refused, or of a chip that has given a permutation up.
-fn refused_to_tlbs(memory: &Moving) -> Checked {
-    memory.push_out(0);
-    let record = memory.slots(Kind::Records, 0);
-    let honest = memory.content(&record);
-    memory.put(&[(record[0], Untrusted::from([1; 64]))]);
-    let is_there = run_now(memory.lines.translate(&memory.verbs, LineAddr(0)));
-    let fault = memory.verbs.take_fault();
-    memory.put(&honest);
-    hold(!is_there && fault.is_some(), || format!("a TLB gets a forged record: {fault:?}"))?;
-    let is_there = run_now(memory.lines.translate(&memory.verbs, LineAddr(0)));
-    hold(is_there, || "a TLB does not get a record after a forged one".into())
 }
 
 #[test]

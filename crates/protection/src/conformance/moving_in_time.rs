@@ -10,8 +10,8 @@ use crate::moving::{ChunkLines, MovingLines, SmallCache};
 use crate::planted::Planted;
 use crate::record::{LEAF_LINES, Records, SLOTS, WalkDesign};
 use crate::scheme::Release;
-use crate::slot::Slot;
-use crate::verbs::{Fault, Plaintext, Verbs};
+use crate::slot::{Role, Slot, Untrusted};
+use crate::verbs::{Fault, MemoryVerbs, Plaintext, Verbs};
 use crypto::{CHUNK_LINE_BYTES, Key};
 use machine::channel::Channel;
 use machine::memory::{MemorySystem, WordOrder};
@@ -220,5 +220,39 @@ fn a_line_gets_under_a_tag_while_none_under_that_is_on_its_way() {
             assert!(executor.run_until(|| left.get() == 0), "{together} slots, {apart} ns apart");
             assert_eq!(seen.refused.get(), None, "{together} slots, {apart} ns apart");
         }
+    }
+}
+
+/// A line that is released ahead of its verdict, which is bad: a permutation that begins meanwhile writes nothing.
+#[test]
+fn no_permutation_writes_while_a_verdict_is_out() {
+    for time in [Charged, Free] {
+        let handling = (Release::Speculative, time, 1);
+        let Machine { mut executor, memory, seen, lines } = Machine::new(SmallCache::new(64, 8), handling);
+        let at_once = AtOnce::new(&memory);
+        // All of chunk 0 is in the cache, so nothing is left to read; the record of chunk 1 is on the chip.
+        (0..SLOTS as u64).for_each(|line| run_now(lines.read(&at_once, LineAddr(line))));
+        let forged = LineAddr(SLOTS as u64);
+        assert!(run_now(lines.translate(&at_once, forged)));
+        let slot = run_now(lines.slot_of(&at_once, forged)).unwrap();
+        at_once.boot(slot, Role::Data, |_| Untrusted::from([7; 64]));
+        let content = || (0..SLOTS as u64).map(|slot| memory.after_power_loss().0.read(Slot(slot))).collect::<Vec<_>>();
+        let (before, over) = (content(), Rc::new(Cell::new(false)));
+        let (clock, ends) = (executor.clock().clone(), over.clone());
+        let (reading, permuting) = ((memory.clone(), lines.clone()), (memory.clone(), lines.clone()));
+        executor.clock().spawn(async move { reading.1.read(&Timed::new(&reading.0), forged).await });
+        executor.clock().spawn(async move {
+            // It is decrypted at 96 and refused at 107.
+            clock.sleep(Duration::from_ns(100)).await;
+            permuting.1.permute_chunk_of(&Timed::new(&permuting.0), LineAddr(0)).await;
+            ends.set(true);
+        });
+        assert!(executor.run_until(|| over.get()), "{time:?}");
+        assert!(
+            matches!(seen.refused.get(), Some(Fault::Tainted(_) | Fault::Tag(_))),
+            "{time:?}: {:?}",
+            seen.refused.get()
+        );
+        assert!(content() == before, "{time:?}: a permutation writes before a bad verdict");
     }
 }

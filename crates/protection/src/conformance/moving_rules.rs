@@ -1,6 +1,6 @@
 //! Rules 4, 5, 6 and 8 of lines that move: locks and permutations against a naive model, and records that come with TLBs.
 
-use super::moving::{LINES, Moving};
+use super::moving_memory::{LINES, Moving};
 use crate::moving::{LockingCache, Room, SmallCache};
 use crate::planted::Planted;
 use crate::release::Release;

@@ -1,0 +1,154 @@
+//! A memory whose lines move, for what is held against it: with an attacker's hands on what lies there.
+
+use super::{Checked, hold};
+use crate::execution::{Functional, run_now};
+use crate::layout::{Layout, Needs, with_records};
+use crate::moving::{ChunkLines, LockingCache, MovingLines, PermutationTime, SmallCache};
+use crate::planted::Planted;
+use crate::record::{LEAF_LINES, Records, SLOTS, WalkDesign};
+use crate::scheme::Release;
+use crate::slot::{Kind, Slot, Untrusted};
+use crate::verbs::Fault;
+use crypto::{CHUNK_LINE_BYTES, Key};
+use std::rc::Rc;
+use units::random::Random;
+use units::{Line, LineAddr};
+
+pub const CHUNKS: u64 = 4;
+pub const LINES: u64 = CHUNKS * SLOTS as u64;
+const KEYS: [Key; 3] = [Key([1; 16]), Key([2; 16]), Key([3; 16])];
+
+/// A memory of a few chunks, on a machine that starts with a content.
+pub struct Moving {
+    pub lines: MovingLines,
+    pub verbs: Functional,
+    pub layout: Layout,
+    /// Slots under one tag.
+    pub together: usize,
+}
+
+/// A line of 32 bytes.
+pub fn text(random: &mut Random) -> Line {
+    let mut line = random.line();
+    line[CHUNK_LINE_BYTES..].fill(0);
+    line
+}
+
+impl Moving {
+    pub fn behind(cache: Rc<dyn LockingCache>, release: Release, together: usize, planted: Planted) -> Moving {
+        let nothing_else = Needs { lines_per_counter_line: None, tags: None, tree: None };
+        let layout = Layout::new(LINES, nothing_else).unwrap_or_else(|rule| panic!("{rule}"));
+        let layout = with_records(layout, SLOTS as u64, LEAF_LINES as u64);
+        let records = Records::new(&layout, &KEYS[0], Random::new(9), WalkDesign::default(), planted);
+        let lines = MovingLines::new(
+            records,
+            ChunkLines::sealed(&KEYS[1], &KEYS[2], together, planted),
+            (cache, 2),
+            (release, PermutationTime::Charged),
+            planted,
+        );
+        let verbs = Functional::booting(layout.total_lines(), 5);
+        // Other lines boot when they are read.
+        lines.boot(&verbs, CHUNKS / 2);
+        Moving { lines, verbs, layout, together }
+    }
+
+    pub fn new(together: usize, planted: Planted) -> Moving {
+        Moving::behind(Rc::new(SmallCache::new(64, 2)), Release::Verified, together, planted)
+    }
+
+    /// The slot that has the tag over a slot behind it.
+    pub fn tag_slot(&self, Slot(at): Slot) -> Slot {
+        Slot(at / self.together as u64 * self.together as u64 + self.together as u64 - 1)
+    }
+
+    /// The slots under the tag over a slot.
+    pub fn under_tag(&self, at: Slot) -> Vec<Slot> {
+        let Slot(last) = self.tag_slot(at);
+        (last + 1 - self.together as u64..=last).map(Slot).collect()
+    }
+
+    /// Reads a line: what came out, or the fault that was reported.
+    pub fn read(&self, line: u64) -> Result<Line, Fault> {
+        run_now(self.lines.read(&self.verbs, LineAddr(line)));
+        let released = self.verbs.take_released();
+        match (self.verbs.take_fault(), released) {
+            (None, Some((_, plaintext))) => Ok(plaintext.bytes),
+            (fault, _) => Err(fault.unwrap_or(Fault::Root)),
+        }
+    }
+
+    /// Stores to a line; the fault that was reported, if one was.
+    pub fn write(&self, line: u64, text: &Line) -> Option<Fault> {
+        run_now(self.lines.write(&self.verbs, LineAddr(line), text));
+        self.verbs.take_fault()
+    }
+
+    /// A TLB asks for the page of a line; the fault that was reported, if one was.
+    pub fn translate(&self, line: u64) -> Option<Fault> {
+        run_now(self.lines.translate(&self.verbs, LineAddr(line)));
+        self.verbs.take_fault()
+    }
+
+    /// A TLB gives up the page of a line.
+    pub fn give_up(&self, line: u64) {
+        self.lines.give_up(LineAddr(line));
+    }
+
+    /// Permutes the chunk of a line.
+    pub fn permute_chunk_of(&self, line: u64) {
+        run_now(self.lines.permute_chunk_of(&self.verbs, LineAddr(line)));
+    }
+
+    /// Records that walks have brought so far.
+    pub fn walks(&self) -> u64 {
+        self.lines.counted().records
+    }
+
+    pub fn flush(&self) -> Option<Fault> {
+        run_now(self.lines.flush(&self.verbs));
+        self.verbs.take_fault()
+    }
+
+    /// Lines of another chunk take all ways, after this one's stores are in memory; its record leaves the chip.
+    pub fn push_out(&self, chunk: u64) {
+        self.flush();
+        for line in (0..LINES).filter(|line| line / SLOTS as u64 != chunk) {
+            // What is refused is for others to find.
+            let _ = self.read(line);
+        }
+        self.lines.forget_records();
+    }
+
+    pub fn slot_of(&self, line: u64) -> Result<Slot, String> {
+        run_now(self.lines.slot_of(&self.verbs, LineAddr(line))).map_err(|fault| format!("no record: {fault}"))
+    }
+
+    pub fn slots(&self, kind: Kind, of_chunk: u64) -> Vec<Slot> {
+        let per_chunk = if kind == Kind::Records { LEAF_LINES } else { SLOTS } as u64;
+        let base = self.layout.region(kind).map_or(0, |region| region.base) + of_chunk * per_chunk;
+        (base..base + per_chunk).map(Slot).collect()
+    }
+
+    pub fn content(&self, slots: &[Slot]) -> Vec<(Slot, Untrusted)> {
+        let media = self.verbs.media.borrow();
+        slots.iter().map(|slot| (*slot, media.read(*slot))).collect()
+    }
+
+    pub fn put(&self, content: &[(Slot, Untrusted)]) {
+        let mut media = self.verbs.media.borrow_mut();
+        content.iter().for_each(|(slot, content)| media.store(*slot, *content));
+    }
+
+    /// A line is refused while this is in memory, and read again when it is gone. Its chunk is not on the chip, before and after.
+    pub fn refuses(&self, line: u64, forged: &[(Slot, Untrusted)], broken: impl FnOnce() -> String) -> Checked {
+        let slots: Vec<Slot> = forged.iter().map(|(slot, _)| *slot).collect();
+        let honest = self.content(&slots);
+        self.lines.forget_records();
+        self.put(forged);
+        let is_refused = self.read(line).is_err();
+        self.put(&honest);
+        self.lines.forget_records();
+        hold(is_refused, broken)
+    }
+}
