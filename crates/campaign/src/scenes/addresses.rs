@@ -94,7 +94,9 @@ fn in_chunk(line: LineAddr) -> u64 {
 fn play(mut stage: Stage<'_>, with_data: bool) -> Option<Ended> {
     let parts = stage.victim.parts().clone();
     let mut victim = Victim::blank(&parts, stage.seed, stage.planted).ok()?;
-    let first = stage.any_line().0 / LINES_PER_CHUNK / CHUNKS * CHUNKS;
+    // Where memory ends there are fewer.
+    let last = (victim.map().data_lines() / LINES_PER_CHUNK).checked_sub(CHUNKS)?;
+    let first = (stage.any_line().0 / LINES_PER_CHUNK / CHUNKS * CHUNKS).min(last);
     for line in first * LINES_PER_CHUNK..(first + CHUNKS) * LINES_PER_CHUNK {
         victim.write(LineAddr(line), &stage.random.line());
     }
