@@ -65,10 +65,10 @@ pub fn tallies(
     tallies_of(design, (attacks, &|_, _| true), options, go_on)
 }
 
-/// As [`tallies`], of the trials that each row takes.
+/// As [`tallies`], of the trials that each row has.
 fn tallies_of(
     design: &Design,
-    (attacks, takes): (&[Attack], &dyn Fn(Attack, u64) -> bool),
+    (attacks, has): (&[Attack], &dyn Fn(Attack, u64) -> bool),
     options: &Options,
     go_on: &mut dyn FnMut(u64) -> bool,
 ) -> Vec<Tally> {
@@ -77,7 +77,7 @@ fn tallies_of(
         let seed = options.seed.wrapping_add(trial);
         let one = Trial { design, seed, planted: options.planted };
         let past = one.victim();
-        for (tally, attack) in tallies.iter_mut().zip(attacks).filter(|(_, attack)| takes(**attack, trial)) {
+        for (tally, attack) in tallies.iter_mut().zip(attacks).filter(|(_, attack)| has(**attack, trial)) {
             one.run(tally, *attack, &|| past.twin());
         }
         if !go_on(trial + 1) {
@@ -87,8 +87,8 @@ fn tallies_of(
     tallies
 }
 
-/// Whether a row takes a trial when all rows are tried: one whose trial is many games takes every fourth.
-fn is_among_others(attack: Attack, trial: u64) -> bool {
+/// Whether a row has a trial when several rows are tried: one whose trial is many games has every fourth.
+fn has_trial(attack: Attack, trial: u64) -> bool {
     let plays = matches!(attack, Attack::AddressPattern | Attack::AddressAndData);
     !plays || trial.is_multiple_of(4)
 }
@@ -111,9 +111,9 @@ pub fn attack_rows(
     options: &Options,
     progress: &mut dyn FnMut(usize, usize),
 ) -> DesignReport {
-    let all = |_, _| true;
-    let takes: &dyn Fn(Attack, u64) -> bool = if attacks.len() > 1 { &is_among_others } else { &all };
-    let tallies = tallies_of(design, (attacks, takes), options, &mut |done| {
+    let is_alone = attacks.len() == 1;
+    let has = |attack, trial| is_alone || has_trial(attack, trial);
+    let tallies = tallies_of(design, (attacks, &has), options, &mut |done| {
         progress(done as usize, options.trials as usize);
         true
     });

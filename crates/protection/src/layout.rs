@@ -222,8 +222,8 @@ impl Layout {
     /// How slots lie on what the memory's channels move.
     pub fn shape(&self) -> Shape {
         let behind = self.tags.filter(|tags| tags.place == Place::Beside);
-        let (behind, together) = behind.map_or((0, 1), |tags| (tags.bytes as u64, tags.lines));
-        Shape { slots: self.total_lines(), data: self.data_lines(), behind, together, length: self.length }
+        let (behind, slots_per_tag) = behind.map_or((0, 1), |tags| (tags.bytes as u64, tags.lines));
+        Shape { slots: self.total_lines(), data: self.data_lines(), behind, slots_per_tag, length: self.length }
     }
 
     /// Metadata in ordinary memory in percent of the data it protects.

@@ -25,7 +25,7 @@ pub struct Shape {
     /// Bytes that lie in ordinary memory behind so many of these each, one or more.
     pub behind: u64,
     /// Data slots that have that behind them, together.
-    pub together: u64,
+    pub slots_per_tag: u64,
     /// How long lines of data are, by which the channels number lines; those above have 64 bytes each.
     pub length: LineLength,
 }
@@ -33,7 +33,7 @@ pub struct Shape {
 impl From<u64> for Shape {
     /// So many slots, each on a line of its own.
     fn from(slots: u64) -> Shape {
-        Shape { slots, data: slots, behind: 0, together: 1, length: LineLength::WHOLE }
+        Shape { slots, data: slots, behind: 0, slots_per_tag: 1, length: LineLength::WHOLE }
     }
 }
 
@@ -47,7 +47,7 @@ impl Shape {
     pub fn byte(&self, slot: Slot) -> u64 {
         let line = LINE_BYTES as u64;
         let data = slot.0.min(self.data);
-        let below = data * self.length.bytes() as u64 + data / self.together * self.behind;
+        let below = data * self.length.bytes() as u64 + data / self.slots_per_tag * self.behind;
         if data == slot.0 && slot.0 < self.data {
             return below;
         }
@@ -69,7 +69,7 @@ impl Shape {
 
     /// Bytes that lie behind a slot of data.
     fn behind_slot(&self, slot: Slot) -> usize {
-        if slot.0 % self.together == self.together - 1 { self.behind as usize } else { 0 }
+        if slot.0 % self.slots_per_tag == self.slots_per_tag - 1 { self.behind as usize } else { 0 }
     }
 
     /// The lines that the channels move for a slot: the first of each burst.
@@ -115,13 +115,13 @@ impl Shape {
     fn slot_over(&self, byte: u64) -> Slot {
         let line = LINE_BYTES as u64;
         let short = self.length.bytes() as u64;
-        let cell = short * self.together + self.behind;
-        let end_of_data = self.data * short + self.data / self.together * self.behind;
+        let cell = short * self.slots_per_tag + self.behind;
+        let end_of_data = self.data * short + self.data / self.slots_per_tag * self.behind;
         match byte.checked_sub(end_of_data.next_multiple_of(line)) {
             Some(above) => Slot(self.data + above / line),
             None => {
-                let in_cell = (byte % cell / short).min(self.together - 1);
-                Slot((byte / cell * self.together + in_cell).min(self.data.saturating_sub(1)))
+                let in_cell = (byte % cell / short).min(self.slots_per_tag - 1);
+                Slot((byte / cell * self.slots_per_tag + in_cell).min(self.data.saturating_sub(1)))
             }
         }
     }
@@ -230,7 +230,7 @@ mod tests {
         #[test]
         fn slots_lie_side_by_side_without_gap_or_overlap(data in 1u64..1000, above in 1u64..50, tag in 0u64..=2) {
             let (with_tags, behind) = (tag > 0, 8 * tag);
-            let shape = Shape { slots: data + above, data, behind, together: 1, length: LineLength::WHOLE };
+            let shape = Shape { slots: data + above, data, behind, slots_per_tag: 1, length: LineLength::WHOLE };
             let mut next = 0_u64;
             for slot in 0..shape.slots {
                 let (first, last) = (shape.byte(Slot(slot)), shape.lines(Slot(slot)));
@@ -246,11 +246,11 @@ mod tests {
 
     #[test]
     fn slots_under_one_tag_lie_side_by_side_before_it() {
-        for together in [2, 4] {
-            let shape = Shape { slots: 20, data: 12, behind: 16, together, length: LineLength::HALF };
+        for slots_per_tag in [2, 4] {
+            let shape = Shape { slots: 20, data: 12, behind: 16, slots_per_tag, length: LineLength::HALF };
             let mut next = 0;
             for slot in 0..shape.data {
-                let is_last = (slot + 1) % together == 0;
+                let is_last = (slot + 1) % slots_per_tag == 0;
                 let words = shape.bursts(Slot(slot)).0.words;
                 assert_eq!((shape.byte(Slot(slot)), words), (next, if is_last { 6 } else { 4 }), "slot {slot}");
                 assert_eq!(shape.slot_over(next + 31), Slot(slot));
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn short_lines_move_with_their_tags_in_bursts_of_six_words_side_by_side() {
-        let shape = Shape { slots: 20, data: 12, behind: 16, together: 1, length: LineLength::HALF };
+        let shape = Shape { slots: 20, data: 12, behind: 16, slots_per_tag: 1, length: LineLength::HALF };
         let read = |slot: Slot| Untrusted::from([slot.0 as u8; LINE_BYTES]);
         for slot in 0..shape.slots {
             let (Burst { line, words }, second) = shape.bursts(Slot(slot));
@@ -276,7 +276,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_line_of_the_channels_holds_the_bytes_of_all_slots_on_it(data in 1u64..40, above in 1u64..9, tag in 0u64..=2) {
-            let shape = Shape { slots: data + above, data, behind: 8 * tag, together: 1, length: LineLength::WHOLE };
+            let shape = Shape { slots: data + above, data, behind: 8 * tag, slots_per_tag: 1, length: LineLength::WHOLE };
             // Every slot but each third was written to, byte by byte in the order of their addresses.
             let written = |slot: Slot| slot.0 % 3 != 1;
             let value = |byte: u64| (byte.wrapping_mul(0x9e37_79b9) >> 8) as u8;

@@ -67,7 +67,7 @@ def _only_one(context: click.Context, parameter: click.Parameter, rows: tuple[st
     "--trials",
     type=click.IntRange(1, 10**12),
     metavar="N",
-    help="Trials of each attack; rows about addresses, whose trial is 24 games, take every fourth.  "
+    help="Trials of each attack; among others, the rows about addresses have every fourth, of 24 games each.  "
     "[default: 100; with --budget, as many as fit]",
 )
 @options.seed

@@ -51,7 +51,7 @@ class Moving(Result):
     """Slots that they wrote."""
     twice: int
     """Slots that were read or written a second time between two permutations; none in a right run. Where several are
-    under one tag, slots that were read more often than so many times."""
+    under one tag: lines brought twice, and groups that a permutation read twice or though it had all their lines."""
     incomplete: int
     """Permutations before which not every slot was read and written; none in a right run."""
 

@@ -114,8 +114,8 @@ impl<'a> Map<'a> {
 
     /// The slot of data that has a line's tag with it: the last of those that lie side by side under that tag.
     fn tag_slot(&self, line: LineAddr) -> Slot {
-        let together = self.0.lines_per_tag();
-        Slot(self.data_slot(line).0 / together * together + together - 1)
+        let slots_per_tag = self.0.lines_per_tag();
+        Slot(self.data_slot(line).0 / slots_per_tag * slots_per_tag + slots_per_tag - 1)
     }
 
     /// Lines of data, whose slots are the first.

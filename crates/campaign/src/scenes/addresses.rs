@@ -193,7 +193,7 @@ impl Victim {
 fn watch(victim: &mut Victim, steps: &[Step]) -> Observed {
     let (mut observed, mut epochs, mut sweeps) = (Observed::default(), BTreeMap::default(), BTreeMap::default());
     let data_lines = victim.map().data_lines();
-    let together = victim.parts().permutation.map_or(1, |permutation| permutation.slots_per_tag);
+    let slots_per_tag = victim.parts().permutation.map_or(1, |permutation| permutation.slots_per_tag);
     let is_data = |crossed: &Crossed| crossed.slot.0 < data_lines;
     victim.tap().follow_slots();
     for (step, access) in steps.iter().enumerate() {
@@ -201,7 +201,7 @@ fn watch(victim: &mut Victim, steps: &[Step]) -> Observed {
         let crossed: Vec<Crossed> = victim.tap().take_followed().into_iter().filter(is_data).collect();
         observed.blocks.extend(crossed.iter().map(|crossed| first_block(&crossed.content)));
         // A fill is the first read of an access, or the last: so many slots as are under one tag, of which it is known by the first.
-        let fill = crossed.len().saturating_sub(together);
+        let fill = crossed.len().saturating_sub(slots_per_tag);
         let is_fill =
             |index: usize| index == if crossed.last().is_some_and(|last| last.kind == Kind::Read) { fill } else { 0 };
         for (index, Crossed { slot, kind, .. }) in crossed.iter().enumerate() {

@@ -27,21 +27,32 @@ fn better_than_chance(outcome: &Outcome) -> Vec<(String, u64, u64)> {
     guesses(outcome).into_iter().filter(|(_, right, games)| !is_chance(*right, *games)).collect()
 }
 
+/// Plays 10^4 games with CASEMATE_SWEEPS=all, else 288.
+fn no_strategy_guesses_better_than_a_coin(name: &str, row: Attack) {
+    let outcome = played(name, row, if every_one() { 420 } else { 12 });
+    assert_eq!(better_than_chance(&outcome), [], "{name}, {row}");
+    assert_eq!(outcome.counts["games with eight permutations"], outcome.counts["games"], "{name}, {row}");
+}
+
+// A test for each, so that long games are played side by side.
 #[test]
-fn where_lines_move_no_strategy_guesses_better_than_a_coin() {
-    // Over 10^4 games of each with CASEMATE_SWEEPS=all.
-    let trials = if every_one() { 420 } else { 12 };
-    let rows = [
-        ("cryptopage", Attack::AddressPattern),
-        ("cryptopage", Attack::AddressAndData),
-        ("cryptopage-basic", Attack::AddressPattern),
-        ("hide", Attack::AddressPattern),
-    ];
-    for (name, row) in rows {
-        let outcome = played(name, row, trials);
-        assert_eq!(better_than_chance(&outcome), [], "{name}, {row}");
-        assert_eq!(outcome.counts["games with eight permutations"], outcome.counts["games"], "{name}, {row}");
-    }
+fn slots_of_cryptopage_show_no_program() {
+    no_strategy_guesses_better_than_a_coin("cryptopage", Attack::AddressPattern);
+}
+
+#[test]
+fn slots_and_data_of_cryptopage_show_no_program() {
+    no_strategy_guesses_better_than_a_coin("cryptopage", Attack::AddressAndData);
+}
+
+#[test]
+fn slots_of_cryptopage_basic_show_no_program() {
+    no_strategy_guesses_better_than_a_coin("cryptopage-basic", Attack::AddressPattern);
+}
+
+#[test]
+fn slots_of_hide_show_no_program() {
+    no_strategy_guesses_better_than_a_coin("hide", Attack::AddressPattern);
 }
 
 #[test]

@@ -209,11 +209,11 @@ impl Chip {
     }
 
     /// The record of a page is on the chip, which a core's TLBs asked for then: the core goes on.
-    pub fn record_came(&self, core: usize, page: PageKey, asked: Time) {
+    pub fn record_arrived(&self, core: usize, page: PageKey, requested: Time) {
         let (now, port) = (self.clock.now(), &self.ports[core]);
-        let lost = self.cores.nodes()[core].borrow_mut().record_came(page, now, &mut port.outbox.borrow_mut());
-        let mut trip = Trip::begin(asked);
-        trip.waited(ReadPart::Tree, now.since(asked));
+        let lost = self.cores.nodes()[core].borrow_mut().record_arrived(page, now, &mut port.outbox.borrow_mut());
+        let mut trip = Trip::begin(requested);
+        trip.waited(ReadPart::Tree, now.since(requested));
         *self.lost.borrow_mut() += trip.lost(lost, now);
         self.settle_entries(core);
         self.wake_core(core);

@@ -12,7 +12,7 @@ struct Needed {
     core: usize,
     page: PageKey,
     line: LineAddr,
-    asked: Time,
+    requested: Time,
 }
 
 impl Uncore {
@@ -24,12 +24,14 @@ impl Uncore {
         let requests = self.chip.cores.nodes()[core].borrow_mut().take_record_requests();
         for request in requests {
             match request {
-                RecordRequest::Bring { at, page, line } => self.spawn_bringer(Needed { core, page, line, asked: at }),
+                RecordRequest::Bring { at, page, line } => {
+                    self.spawn_bringer(Needed { core, page, line, requested: at })
+                }
                 RecordRequest::GiveUp { at, line } => {
                     let uncore = Rc::clone(self);
                     self.clock.spawn(async move {
                         uncore.clock.sleep_until(at).await;
-                        uncore.scheme.moving().iter().for_each(|moving| moving.give_up(line));
+                        uncore.scheme.moving().iter().for_each(|moving| moving.release_record(line));
                     });
                 }
             }
@@ -50,17 +52,17 @@ impl Uncore {
 
     /// Brings a record from memory to the controller, where it is used, and lets the core go on.
     async fn bring_record<V: Attended>(self: Rc<Uncore>, verbs: V, needed: Needed) {
-        let Needed { core, page, line, asked } = needed;
-        self.clock.sleep_until(asked).await;
+        let Needed { core, page, line, requested } = needed;
+        self.clock.sleep_until(requested).await;
         let way = self.chip.network.way(core, line) + self.path;
         self.clock.sleep(way).await;
         let is_there = match self.scheme.moving() {
-            Some(moving) => moving.translate(&verbs, line).await,
+            Some(moving) => moving.acquire_record(&verbs, line).await,
             None => true,
         };
         if is_there {
             self.clock.sleep(way).await;
-            self.chip.record_came(core, page, asked);
+            self.chip.record_arrived(core, page, requested);
         }
         self.reads.set(self.reads.get() - 1);
         self.tell_of_rest();

@@ -19,20 +19,20 @@ use units::{LineAddr, ZERO_LINE};
 
 /// Holds lines that move to what they must do.
 pub fn check(planted: Planted) -> Checked {
-    for together in [1, 2, 4] {
-        let memory = || Moving::new(together, planted);
+    for slots_per_tag in [1, 2, 4] {
+        let memory = || Moving::new(slots_per_tag, planted);
         crossed(memory())?;
         for release in [Release::Verified, Release::Speculative] {
-            read_right(&Moving::behind(Rc::new(SmallCache::new(64, 3)), release, together, planted))?;
+            read_right(&Moving::behind(Rc::new(SmallCache::new(64, 3)), release, slots_per_tag, planted))?;
         }
         with_translations(&memory())?;
         stored_again(&memory())?;
         forged(&memory())?;
         forged_for_a_permutation(&memory())?;
         given_up(&memory())?;
-        booted_late(&Moving::behind(Rc::new(SmallCache::new(64, 8)), Release::Verified, together, planted))?;
+        booted_late(&Moving::behind(Rc::new(SmallCache::new(64, 8)), Release::Verified, slots_per_tag, planted))?;
         refused_to_tlbs(&memory())?;
-        never_stored(together, planted)?;
+        never_stored(slots_per_tag, planted)?;
     }
     Ok(())
 }
@@ -107,7 +107,7 @@ fn stored_again(memory: &Moving) -> Checked {
 
 /// Who listens on the bus sees each slot of a chunk read, once or as often as slots are under its tag, and then all of them written in
 /// order, again and again (rule 5).
-fn crossed(Moving { lines, verbs, together, .. }: Moving) -> Checked {
+fn crossed(Moving { lines, verbs, slots_per_tag, .. }: Moving) -> Checked {
     let mut random = Random::new(4);
     let verbs = Explained::new(verbs);
     for _ in 0..400 {
@@ -127,7 +127,7 @@ fn crossed(Moving { lines, verbs, together, .. }: Moving) -> Checked {
         let (read, written) = epochs.entry(slot.0 / SLOTS as u64).or_default();
         if is_read {
             let before = read.iter().filter(|other| **other == slot.0).count();
-            hold(written.is_empty() && before < together, || format!("slot {slot} crosses the bus twice"))?;
+            hold(written.is_empty() && before < slots_per_tag, || format!("slot {slot} crosses the bus twice"))?;
             read.push(slot.0);
             continue;
         }
@@ -196,7 +196,7 @@ fn forged_for_a_permutation(memory: &Moving) -> Checked {
     memory.put(&[(at, Untrusted::from(ZERO_LINE))]);
     let before = memory.content(&data);
     let fault = memory.write(31, &ZERO_LINE).or(memory.flush());
-    let is_named = matches!(fault, Some(Fault::Tag(line)) if memory.together > 1 || line == LineAddr(30));
+    let is_named = matches!(fault, Some(Fault::Tag(line)) if memory.slots_per_tag > 1 || line == LineAddr(30));
     hold(is_named, || format!("a permutation takes a forged line: {fault:?}"))?;
     hold(memory.content(&data) == before, || "a permutation writes before it has checked what it read".into())?;
     let blank: Vec<_> = memory.under_tag(at).into_iter().map(|slot| (slot, Untrusted::BLANK)).collect();

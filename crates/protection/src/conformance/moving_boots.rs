@@ -34,8 +34,8 @@ pub fn booted_late(memory: &Moving) -> Checked {
 }
 
 /// Under the tag of another line there is none that was never stored, where a machine starts with nothing.
-pub fn never_stored(together: usize, planted: Planted) -> Checked {
-    let mut memory = Moving::new(together, planted);
+pub fn never_stored(slots_per_tag: usize, planted: Planted) -> Checked {
+    let mut memory = Moving::new(slots_per_tag, planted);
     memory.verbs = Functional::new(memory.layout.total_lines());
     let first = LINES - SLOTS as u64;
     memory.write(first, &ZERO_LINE);
@@ -54,10 +54,10 @@ pub fn refused_to_tlbs(memory: &Moving) -> Checked {
     let record = memory.slots(Kind::Records, 0);
     let honest = memory.content(&record);
     memory.put(&[(record[0], Untrusted::from([1; 64]))]);
-    let is_there = run_now(memory.lines.translate(&memory.verbs, LineAddr(0)));
+    let is_there = run_now(memory.lines.acquire_record(&memory.verbs, LineAddr(0)));
     let fault = memory.verbs.take_fault();
     memory.put(&honest);
     hold(!is_there && fault.is_some(), || format!("a TLB gets a forged record: {fault:?}"))?;
-    let is_there = run_now(memory.lines.translate(&memory.verbs, LineAddr(0)));
+    let is_there = run_now(memory.lines.acquire_record(&memory.verbs, LineAddr(0)));
     hold(is_there, || "a TLB does not get a record after a forged one".into())
 }

@@ -54,8 +54,8 @@ impl Receiver for Seen {
     }
 }
 
-fn layout(together: usize) -> Layout {
-    let tags = Some(Places::of(128, Place::Beside, together as u64));
+fn layout(slots_per_tag: usize) -> Layout {
+    let tags = Some(Places::of(128, Place::Beside, slots_per_tag as u64));
     let needs = Needs { lines_per_counter_line: None, tags, tree: None };
     let data = crate::layout::DataLines { count: LINES, length: LineLength::HALF };
     with_records(Layout::new(data, needs).unwrap(), SLOTS as u64, LEAF_LINES as u64)
@@ -64,9 +64,9 @@ fn layout(together: usize) -> Layout {
 /// How lines are released, permutations are timed, and how many slots are under one tag.
 type Handling = (Release, PermutationTime, usize);
 
-fn lines(layout: &Layout, cache: SmallCache, (release, time, together): Handling) -> MovingLines {
+fn lines(layout: &Layout, cache: SmallCache, (release, time, slots_per_tag): Handling) -> MovingLines {
     let records = Records::new(layout, &Key([1; 16]), Random::new(9), WalkDesign::default(), Planted::NONE);
-    let lines = ChunkLines::sealed(&Key([2; 16]), &Key([3; 16]), together, Planted::NONE);
+    let lines = ChunkLines::sealed(&Key([2; 16]), &Key([3; 16]), slots_per_tag, Planted::NONE);
     MovingLines::new(records, lines, (Rc::new(cache), 3), (release, time), Planted::NONE)
 }
 
@@ -119,9 +119,9 @@ fn accesses_to_full_sets_always_end_and_read_what_their_own_task_stored_last() {
                     match random.below(4) {
                         3 => {
                             let verbs = Timed::new(&memory);
-                            assert!(lines.translate(&verbs, own).await);
+                            assert!(lines.acquire_record(&verbs, own).await);
                             clock.sleep(Duration::from_ns(random.below(9_000))).await;
-                            lines.give_up(own);
+                            lines.release_record(own);
                         }
                         0 => {
                             let line = text(&mut random);
@@ -169,23 +169,23 @@ fn all_ways_to_run_leave_the_same_memory() {
 }
 
 /// With so many slots under one tag.
-fn leave_the_same_memory(together: usize) {
-    let layout = layout(together);
+fn leave_the_same_memory(slots_per_tag: usize) {
+    let layout = layout(slots_per_tag);
     let content = |media: &Media| (0..layout.total_lines()).map(|slot| media.read(Slot(slot))).collect::<Vec<_>>();
     let cache = || SmallCache::new(32, 3);
     let functional = Functional::booting(layout.total_lines(), SEED);
-    let without_time = lines(&layout, cache(), (Release::Verified, Charged, together));
+    let without_time = lines(&layout, cache(), (Release::Verified, Charged, slots_per_tag));
     without_time.boot(&functional, CHUNKS / 2);
     run_now(accesses(&without_time, &functional));
     let expected = content(&functional.media.borrow());
 
-    let at_once = Machine::new(cache(), (Release::Verified, Charged, together));
+    let at_once = Machine::new(cache(), (Release::Verified, Charged, slots_per_tag));
     run_now(accesses(&at_once.lines, &AtOnce::new(&at_once.memory)));
     assert!(content(&at_once.memory.after_power_loss().0) == expected, "at once");
 
     for time in [Charged, Free] {
         let Machine { mut executor, memory, lines, seen } =
-            Machine::new(cache(), (Release::Speculative, time, together));
+            Machine::new(cache(), (Release::Speculative, time, slots_per_tag));
         let (over, ended) = (Rc::new(Cell::new(false)), memory.clone());
         let ends = over.clone();
         executor.clock().spawn(async move {
@@ -201,12 +201,12 @@ fn leave_the_same_memory(together: usize) {
 #[test]
 fn a_line_gets_under_a_tag_while_none_under_that_is_on_its_way() {
     const READS: u64 = 64;
-    for together in [1, 2, 4] {
+    for slots_per_tag in [1, 2, 4] {
         for apart in [0, 3, 7, 40] {
-            let handling = (Release::Verified, Charged, together);
+            let handling = (Release::Verified, Charged, slots_per_tag);
             let Machine { mut executor, memory, seen, lines } = Machine::new(SmallCache::new(64, 8), handling);
             let first = LINES - SLOTS as u64;
-            run_now(lines.translate(&AtOnce::new(&memory), LineAddr(first)));
+            run_now(lines.acquire_record(&AtOnce::new(&memory), LineAddr(first)));
             let left = Rc::new(Cell::new(READS));
             for read in 0..READS {
                 let (memory, lines, left, clock) =
@@ -217,8 +217,8 @@ fn a_line_gets_under_a_tag_while_none_under_that_is_on_its_way() {
                     left.set(left.get() - 1);
                 });
             }
-            assert!(executor.run_until(|| left.get() == 0), "{together} slots, {apart} ns apart");
-            assert_eq!(seen.refused.get(), None, "{together} slots, {apart} ns apart");
+            assert!(executor.run_until(|| left.get() == 0), "{slots_per_tag} slots, {apart} ns apart");
+            assert_eq!(seen.refused.get(), None, "{slots_per_tag} slots, {apart} ns apart");
         }
     }
 }
@@ -233,7 +233,7 @@ fn no_permutation_writes_while_a_verdict_is_out() {
         // All of chunk 0 is in the cache, so nothing is left to read; the record of chunk 1 is on the chip.
         (0..SLOTS as u64).for_each(|line| run_now(lines.read(&at_once, LineAddr(line))));
         let forged = LineAddr(SLOTS as u64);
-        assert!(run_now(lines.translate(&at_once, forged)));
+        assert!(run_now(lines.acquire_record(&at_once, forged)));
         let slot = run_now(lines.slot_of(&at_once, forged)).unwrap();
         at_once.boot(slot, Role::Data, |_| Untrusted::from([7; 64]));
         let content = || (0..SLOTS as u64).map(|slot| memory.after_power_loss().0.read(Slot(slot))).collect::<Vec<_>>();

@@ -24,7 +24,7 @@ pub struct Moving {
     pub verbs: Functional,
     pub layout: Layout,
     /// Slots under one tag.
-    pub together: usize,
+    pub slots_per_tag: usize,
 }
 
 /// A line of 32 bytes.
@@ -35,14 +35,14 @@ pub fn text(random: &mut Random) -> Line {
 }
 
 impl Moving {
-    pub fn behind(cache: Rc<dyn LockingCache>, release: Release, together: usize, planted: Planted) -> Moving {
+    pub fn behind(cache: Rc<dyn LockingCache>, release: Release, slots_per_tag: usize, planted: Planted) -> Moving {
         let nothing_else = Needs { lines_per_counter_line: None, tags: None, tree: None };
         let layout = Layout::new(LINES, nothing_else).unwrap_or_else(|rule| panic!("{rule}"));
         let layout = with_records(layout, SLOTS as u64, LEAF_LINES as u64);
         let records = Records::new(&layout, &KEYS[0], Random::new(9), WalkDesign::default(), planted);
         let lines = MovingLines::new(
             records,
-            ChunkLines::sealed(&KEYS[1], &KEYS[2], together, planted),
+            ChunkLines::sealed(&KEYS[1], &KEYS[2], slots_per_tag, planted),
             (cache, 2),
             (release, PermutationTime::Charged),
             planted,
@@ -50,22 +50,22 @@ impl Moving {
         let verbs = Functional::booting(layout.total_lines(), 5);
         // Other lines boot when they are read.
         lines.boot(&verbs, CHUNKS / 2);
-        Moving { lines, verbs, layout, together }
+        Moving { lines, verbs, layout, slots_per_tag }
     }
 
-    pub fn new(together: usize, planted: Planted) -> Moving {
-        Moving::behind(Rc::new(SmallCache::new(64, 2)), Release::Verified, together, planted)
+    pub fn new(slots_per_tag: usize, planted: Planted) -> Moving {
+        Moving::behind(Rc::new(SmallCache::new(64, 2)), Release::Verified, slots_per_tag, planted)
     }
 
     /// The slot that has the tag over a slot behind it.
     pub fn tag_slot(&self, Slot(at): Slot) -> Slot {
-        Slot(at / self.together as u64 * self.together as u64 + self.together as u64 - 1)
+        Slot(at / self.slots_per_tag as u64 * self.slots_per_tag as u64 + self.slots_per_tag as u64 - 1)
     }
 
     /// The slots under the tag over a slot.
     pub fn under_tag(&self, at: Slot) -> Vec<Slot> {
         let Slot(last) = self.tag_slot(at);
-        (last + 1 - self.together as u64..=last).map(Slot).collect()
+        (last + 1 - self.slots_per_tag as u64..=last).map(Slot).collect()
     }
 
     /// Reads a line: what came out, or the fault that was reported.
@@ -86,13 +86,13 @@ impl Moving {
 
     /// A TLB asks for the page of a line; the fault that was reported, if one was.
     pub fn translate(&self, line: u64) -> Option<Fault> {
-        run_now(self.lines.translate(&self.verbs, LineAddr(line)));
+        run_now(self.lines.acquire_record(&self.verbs, LineAddr(line)));
         self.verbs.take_fault()
     }
 
     /// A TLB gives up the page of a line.
     pub fn give_up(&self, line: u64) {
-        self.lines.give_up(LineAddr(line));
+        self.lines.release_record(LineAddr(line));
     }
 
     /// Permutes the chunk of a line.

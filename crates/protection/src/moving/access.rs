@@ -88,7 +88,7 @@ impl<V: Verbs> LineAccess<'_, V> {
         let _shared = verbs.lock(LockName::Group(chunk), Mode::Shared).await;
         lines.refuse_if_halted(line)?;
         let record = lines.records.get(verbs, chunk).await?;
-        let group = group_of(&record, line, lines.lines.together());
+        let group = group_of(&record, line, lines.lines.slots_per_tag());
         let _tag = self.tag(&group).await;
         lines.counted.borrow_mut().filled(placed(&record, line), &group);
         let ahead = Cell::new(false);

@@ -30,23 +30,23 @@ pub(super) fn line_at(chunk: u64, position: u8) -> LineAddr {
 }
 
 /// A line with those that are under its tag, so many together.
-pub(super) fn group_of(record: &Record, line: LineAddr, together: usize) -> Group {
+pub(super) fn group_of(record: &Record, line: LineAddr, slots_per_tag: usize) -> Group {
     let at = placed(record, line);
-    if together == 1 {
+    if slots_per_tag == 1 {
         return [at].into_iter().collect();
     }
-    let first = in_chunk(at) as usize / together * together;
+    let first = in_chunk(at) as usize / slots_per_tag * slots_per_tag;
     let positions = record.lines_by_slot();
-    positions[first..first + together]
+    positions[first..first + slots_per_tag]
         .iter()
         .map(|position| placed(record, line_at(chunk_of(line), *position)))
         .collect()
 }
 
 /// All lines of a chunk in groups of so many, in order of slots.
-pub(super) fn groups(chunk: u64, record: &Record, together: usize) -> impl Iterator<Item = Group> + '_ {
+pub(super) fn groups(chunk: u64, record: &Record, slots_per_tag: usize) -> impl Iterator<Item = Group> + '_ {
     let mut places = record.lines_by_slot().into_iter().map(move |position| placed(record, line_at(chunk, position)));
-    (0..SLOTS / together).map(move |_| places.by_ref().take(together).collect())
+    (0..SLOTS / slots_per_tag).map(move |_| places.by_ref().take(slots_per_tag).collect())
 }
 
 /// The number of a slot in its chunk.

@@ -104,7 +104,7 @@ impl ChunkRecords {
     ///
     /// # Errors
     /// As of [`Records::bring`].
-    pub async fn translate<V: Verbs>(&self, verbs: &V, chunk: u64) -> Result<(), Fault> {
+    pub async fn acquire<V: Verbs>(&self, verbs: &V, chunk: u64) -> Result<(), Fault> {
         let record = match self.used(chunk) {
             Some(record) => record,
             None => self.walk(verbs, chunk).await?,
@@ -119,7 +119,7 @@ impl ChunkRecords {
     }
 
     /// A TLB has given up a page of a chunk.
-    pub fn give_up_translation(&self, chunk: u64) {
+    pub fn release(&self, chunk: u64) {
         let mut translated = self.translated.borrow_mut();
         let Some(of_chunk) = translated.get_mut(&chunk) else { return };
         of_chunk.pages -= 1;

@@ -9,11 +9,13 @@
 
 use super::chunk::{Group, SLOTS_PER_TAG_MAX, in_chunk, narrowed, widened};
 use super::entered::Entered;
+use super::free::Free;
 use super::opening::{Contents, Opening, begin, link};
 use crate::placement::DataSlot;
 use crate::planted::{ChunkBug, Planted};
 use crate::record::{Record, SLOTS};
-use crate::slot::{Role, Slot, Untrusted};
+use crate::slot::{Role, Untrusted};
+use crate::untimed::Untimed;
 use crate::verbs::{Fault, Keystream, Known, Verbs};
 use arrayvec::ArrayVec;
 use crypto::{CHUNK_LINE_BLOCKS, CHUNK_LINE_BYTES, ChunkCipher, Key};
@@ -29,20 +31,10 @@ pub struct ChunkLines {
     /// Nothing of lines that are stored as they are.
     cipher: Option<ChunkCipher>,
     /// Slots under one tag.
-    together: usize,
+    slots_per_tag: usize,
     /// Lines encrypted or decrypted so far, and tags of lines; one over several lines counts as theirs.
     computed: Cell<(u64, u64)>,
     planted: Planted,
-}
-
-/// What a slot holds, which takes no time.
-fn content<V: Verbs>(verbs: &V, slot: Slot) -> Untrusted {
-    let found = Cell::new(Untrusted::BLANK);
-    verbs.boot(slot, Role::Data, |stored| {
-        found.set(stored);
-        stored
-    });
-    found.get()
 }
 
 impl ChunkLines {
@@ -50,14 +42,14 @@ impl ChunkLines {
     ///
     /// # Panics
     /// If these are neither one, two nor four.
-    pub fn sealed(pads: &Key, codes: &Key, together: usize, planted: Planted) -> ChunkLines {
-        assert!(matches!(together, 1 | 2 | SLOTS_PER_TAG_MAX), "a tag over {together} slots");
-        ChunkLines { cipher: Some(ChunkCipher::new(pads, codes)), together, computed: Cell::default(), planted }
+    pub fn sealed(pads: &Key, codes: &Key, slots_per_tag: usize, planted: Planted) -> ChunkLines {
+        assert!(matches!(slots_per_tag, 1 | 2 | SLOTS_PER_TAG_MAX), "a tag over {slots_per_tag} slots");
+        ChunkLines { cipher: Some(ChunkCipher::new(pads, codes)), slots_per_tag, computed: Cell::default(), planted }
     }
 
     /// Lines that are stored as they are, which nothing checks.
     pub fn plain(planted: Planted) -> ChunkLines {
-        ChunkLines { cipher: None, together: 1, computed: Cell::default(), planted }
+        ChunkLines { cipher: None, slots_per_tag: 1, computed: Cell::default(), planted }
     }
 
     /// The same once more.
@@ -83,8 +75,8 @@ impl ChunkLines {
     }
 
     /// How many slots are under one tag.
-    pub(super) fn together(&self) -> usize {
-        self.together
+    pub(super) fn slots_per_tag(&self) -> usize {
+        self.slots_per_tag
     }
 
     /// Puts a line of a group into memory that the machine started with and that is not there yet, unless what is there is forged, which
@@ -99,7 +91,7 @@ impl ChunkLines {
         if entered.borrow().has(line) {
             return;
         }
-        let mut contents: Contents = group.iter().map(|at| content(verbs, at.slot())).collect();
+        let mut contents: Contents = group.iter().map(|at| Free(verbs).read(at.slot())).collect();
         let nothing_is_there = contents.iter().all(Untrusted::is_blank);
         let is_genuine = || contents.last().map(Untrusted::beside) == self.code((group, record), &contents);
         let Some(position) = group.iter().position(|at| at.line() == line) else { return };

@@ -135,7 +135,7 @@ impl MovingLines {
     /// the record that says where that is.
     pub fn name_fetched(&self, line: LineAddr, mut name: impl FnMut(Slot)) {
         match self.records.held(chunk_of(line)) {
-            Some(record) => group_of(&record, line, self.lines.together()).iter().for_each(|at| name(at.slot())),
+            Some(record) => group_of(&record, line, self.lines.slots_per_tag()).iter().for_each(|at| name(at.slot())),
             None => self.records.all().name_fetched(chunk_of(line), name),
         }
     }
@@ -162,13 +162,13 @@ impl MovingLines {
         report(verbs, outcome);
     }
 
-    /// A TLB misses a page with this line: its record comes to the chip and is checked, and stays until [`MovingLines::give_up`].
+    /// A TLB misses a page with this line: its record comes to the chip and is checked, and stays until [`MovingLines::release_record`].
     /// Whether it is there; else tampering was reported.
-    pub async fn translate<V: Verbs>(&self, verbs: &V, line: LineAddr) -> bool {
+    pub async fn acquire_record<V: Verbs>(&self, verbs: &V, line: LineAddr) -> bool {
         let chunk = chunk_of(line);
         let _shared = verbs.lock(LockName::Group(chunk), Mode::Shared).await;
         let outcome = match self.refuse_if_halted(line) {
-            Ok(()) => self.records.translate(verbs, chunk).await,
+            Ok(()) => self.records.acquire(verbs, chunk).await,
             Err(fault) => Err(fault),
         };
         report(verbs, outcome);
@@ -176,8 +176,8 @@ impl MovingLines {
     }
 
     /// No TLB has a page with this line any longer, which was translated.
-    pub fn give_up(&self, line: LineAddr) {
-        self.records.give_up_translation(chunk_of(line));
+    pub fn release_record(&self, line: LineAddr) {
+        self.records.release(chunk_of(line));
     }
 
     /// Stores a whole line, in the cache.
@@ -207,7 +207,7 @@ impl MovingLines {
     pub fn boot<V: Verbs>(&self, verbs: &V, chunks: u64) {
         for chunk in 0..chunks {
             let record = self.records.all().first(chunk);
-            for group in groups(chunk, &record, self.lines.together()) {
+            for group in groups(chunk, &record, self.lines.slots_per_tag()) {
                 for at in &group {
                     self.lines.boot(verbs, (&group, &record), at.line(), &self.entered);
                 }

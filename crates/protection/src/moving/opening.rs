@@ -61,7 +61,7 @@ impl<'a, V: Verbs> Opening<'a, V> {
         };
         match self.group.len() {
             1 => fetch(0).await,
-            together => drop(join_all((0..together).map(fetch)).await),
+            slots => drop(join_all((0..slots).map(fetch)).await),
         }
     }
 

@@ -116,7 +116,7 @@ impl<V: Verbs> Permutation<'_, V> {
             true => cache.look_up(at.line()).is_none(),
             false => !cache.was_read(at.line()),
         };
-        let left = groups(chunk, record, lines.lines.together()).filter(|group| group.iter().any(is_left));
+        let left = groups(chunk, record, lines.lines.slots_per_tag()).filter(|group| group.iter().any(is_left));
         let read = async |group: Group| {
             lines.counted.borrow_mut().read(&group);
             let open = lines.lines.open_group(verbs, (&group, record), &lines.entered);
@@ -146,7 +146,7 @@ impl<V: Verbs> Permutation<'_, V> {
             let store = lines.lines.store(verbs, (&group, record), &texts);
             verbs.in_places(&slots_of(&group), store).await;
         };
-        let mut places: Vec<Group> = groups(chunk, record, lines.lines.together()).collect();
+        let mut places: Vec<Group> = groups(chunk, record, lines.lines.slots_per_tag()).collect();
         if lines.planted.has(ChunkBug::SweepByLine) {
             places.sort_unstable_by_key(|group| group[0].line());
         }

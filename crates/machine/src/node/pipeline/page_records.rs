@@ -11,7 +11,7 @@ use units::LineAddr;
 
 /// A request about the record of a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::node) struct RecordAsked {
+pub(in crate::node) struct PageRecordRequest {
     pub(in crate::node) cycle: u64,
     pub(in crate::node) page: PageKey,
     pub(in crate::node) line: LineAddr,
@@ -25,7 +25,7 @@ pub(in crate::node) struct PageRecords {
     /// A line of each page that a TLB has, or that accesses wait for.
     lines: FxHashMap<PageKey, LineAddr>,
     waiting: FxHashMap<PageKey, Vec<(Side, Translated)>>,
-    requests: Vec<RecordAsked>,
+    requests: Vec<PageRecordRequest>,
 }
 
 impl PageRecords {
@@ -34,7 +34,7 @@ impl PageRecords {
         let Some(waiters) = self.waiting.get_mut(&page) else { return false };
         waiters.push(waiter);
         // An older access with late operands may ask later than a younger one.
-        let is_it = |asked: &&mut RecordAsked| asked.page == page && asked.is_needed;
+        let is_it = |asked: &&mut PageRecordRequest| asked.page == page && asked.is_needed;
         if let Some(asked) = self.requests.iter_mut().find(is_it) {
             asked.cycle = asked.cycle.min(cycle);
         }
@@ -45,18 +45,18 @@ impl PageRecords {
     pub(in crate::node) fn ask(&mut self, page: PageKey, line: LineAddr, cycle: u64, waiter: (Side, Translated)) {
         self.waiting.insert(page, vec![waiter]);
         self.lines.insert(page, line);
-        self.requests.push(RecordAsked { cycle, page, line, is_needed: true });
+        self.requests.push(PageRecordRequest { cycle, page, line, is_needed: true });
     }
 
     /// The record of a page is there; what waited for it.
-    pub(in crate::node) fn came(&mut self, page: PageKey) -> Vec<(Side, Translated)> {
+    pub(in crate::node) fn arrived(&mut self, page: PageKey) -> Vec<(Side, Translated)> {
         self.waiting.remove(&page).unwrap_or_default()
     }
 
     /// No TLB has a page any longer.
     pub(in crate::node) fn give_up(&mut self, page: PageKey, cycle: u64) {
         if let Some(line) = self.lines.remove(&page) {
-            self.requests.push(RecordAsked { cycle, page, line, is_needed: false });
+            self.requests.push(PageRecordRequest { cycle, page, line, is_needed: false });
         }
     }
 
@@ -66,7 +66,7 @@ impl PageRecords {
     }
 
     /// What was asked since this was called last.
-    pub(in crate::node) fn take_requests(&mut self) -> Vec<RecordAsked> {
+    pub(in crate::node) fn take_requests(&mut self) -> Vec<PageRecordRequest> {
         std::mem::take(&mut self.requests)
     }
 }

@@ -161,9 +161,9 @@ impl Core {
     }
 
     /// The record of a page is there at `cycle`. Whether retirement waited for it.
-    pub(in crate::node) fn record_came(&mut self, page: PageKey, cycle: u64, out: &mut Vec<Request>) -> bool {
+    pub(in crate::node) fn record_arrived(&mut self, page: PageKey, cycle: u64, out: &mut Vec<Request>) -> bool {
         let oldest = self.oldest();
-        let waiters = self.tlbs.records.as_mut().map_or_else(Vec::new, |records| records.came(page));
+        let waiters = self.tlbs.records.as_mut().map_or_else(Vec::new, |records| records.arrived(page));
         self.tlbs.walked(waiters.iter().map(|(side, _)| *side), page, cycle);
         let awaited = waiters.iter().any(|(_, goal)| goal.is_awaited(oldest));
         for (_, goal) in waiters {

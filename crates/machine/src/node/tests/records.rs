@@ -89,7 +89,7 @@ impl Recorded {
                 }
                 (line, Some((at, page))) if line.is_none_or(|(first, _)| at <= first) => {
                     records.remove(0);
-                    let lost = bench.node.record_came(page, at, &mut out);
+                    let lost = bench.node.record_arrived(page, at, &mut out);
                     seen.lost += clock.cycle_at_or_after(Time::ZERO + lost).0;
                 }
                 _ => {
