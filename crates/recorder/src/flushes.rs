@@ -5,9 +5,10 @@
 //! thread stores past the caches to another, and before a fence. A fence behind no flush orders nothing, and is not sent.
 
 use crate::blocks::Block;
+use crate::position::Place;
 use crate::qemu::{self, Insn, Tb};
 use crate::registers::Registers;
-use crate::thread::{Place, Thread};
+use crate::thread::Thread;
 use crate::{block_entered, memory_accessed, recorder};
 use libc::{c_uint, c_void};
 use std::ptr;

@@ -21,6 +21,7 @@ mod memory;
 mod objects;
 mod oddities;
 mod pages;
+mod position;
 mod qemu;
 mod registers;
 mod reservation;
@@ -31,13 +32,13 @@ mod unfenced;
 
 use flushes::Watched;
 use libc::{c_char, c_int, c_uint, c_void};
+use position::Place;
 use qemu::{Id, Info, Tb};
 use state::Recorder;
 use std::ffi::{CStr, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::AtomicPtr;
 use std::sync::atomic::Ordering::{Relaxed, Release};
-use thread::Place;
 use wire::launch::{FROM_OPTION, RING_OPTION};
 
 /// The version of the interface that this plug-in was made for, which QEMU looks up by name.

@@ -28,6 +28,31 @@ enum Before {
     Unknown,
 }
 
+/// An access for which lines are shown.
+pub enum Touch {
+    /// A load.
+    Load,
+    /// A store.
+    Store {
+        /// The bytes that it stores to.
+        bytes: Range<u64>,
+        /// The lines that the same instruction has loaded from. Its load comes first, so they must not be sent with its store in them,
+        /// although another thread may have made a system call in between that the kernel might have written to them in.
+        loaded: Range<u64>,
+    },
+}
+
+impl Touch {
+    fn is_store(&self) -> bool {
+        matches!(self, Touch::Store { .. })
+    }
+
+    /// Whether the instruction has loaded from the line already.
+    fn has_loaded(&self, line: u64) -> bool {
+        matches!(self, Touch::Store { loaded, .. } if loaded.contains(&line))
+    }
+}
+
 /// What there is to say of a page.
 struct Identity {
     detail: PageDetail,
@@ -79,24 +104,23 @@ impl Memory {
         }
     }
 
-    /// Sends what the simulator does not know of these lines, before an access to them; `stored` are the bytes of a store.
+    /// Sends what the simulator does not know of these lines, before an access to them.
     #[cold]
-    pub fn show(&self, output: &mut Output<'_>, lines: RangeInclusive<u64>, stored: Option<Range<u64>>) {
+    pub fn show(&self, output: &mut Output<'_>, lines: RangeInclusive<u64>, touch: &Touch) {
         for line in lines.clone() {
             let page = line / PAGE_LINES;
-            if self.pages.knows(line, stored.is_some()) {
+            if self.pages.knows(line, touch.is_store()) {
                 continue;
             }
             if !self.pages.is_shown(page) {
-                self.show_page(output, page, stored.as_ref());
-            } else if self.must_copy(page, stored.is_some()) {
-                self.show_copy(output, page, lines.clone());
-            } else {
-                // Of a line that is known already, only stores had to be looked at.
-                if !self.pages.knows(line, false) {
-                    self.send_line(output, line);
-                }
+                self.show_page(output, page, touch);
+            } else if self.must_copy(page, touch.is_store()) {
+                self.show_copy(output, page, lines.clone(), touch);
+            } else if self.pages.knows(line, false) {
                 self.pages.send(line);
+            } else if !touch.has_loaded(line) {
+                self.pages.send(line);
+                self.send_line(output, line);
             }
         }
     }
@@ -105,7 +129,7 @@ impl Memory {
     pub fn show_code(&self, output: &mut Output<'_>, addresses: Range<u64>) {
         for page in addresses.start / PAGE_BYTES as u64..addresses.end.div_ceil(PAGE_BYTES as u64) {
             if !self.pages.is_shown(page) {
-                self.show_page(output, page, None);
+                self.show_page(output, page, &Touch::Load);
             }
         }
     }
@@ -121,7 +145,7 @@ impl Memory {
     /// The kernel has written to a page: if the process shared it, it is one of its own now.
     pub fn copy_if_shared(&self, output: &mut Output<'_>, page: u64) {
         if self.pages.is_shown(page) && self.must_copy(page, true) {
-            self.show_copy(output, page, NO_LINES);
+            self.show_copy(output, page, NO_LINES, &Touch::Load);
         }
     }
 
@@ -141,27 +165,32 @@ impl Memory {
         self.mappings.find(page * PAGE_BYTES as u64)
     }
 
-    fn show_page(&self, output: &mut Output<'_>, page: u64, stored: Option<&Range<u64>>) {
+    fn show_page(&self, output: &mut Output<'_>, page: u64, touch: &Touch) {
         let address = page * PAGE_BYTES as u64;
         // SAFETY: a byte of the page was just accessed, or executed.
-        let mut content = unsafe { guest::<PageContent>(address) };
-        let Identity { detail, object, before, is_final } = self.identify(page, &content, stored.is_some());
-        if let Some(stored) = stored.filter(|_| !self.pages.are_blind()) {
-            self.put_back(&mut content, address, stored, &before);
-        }
+        let read = || unsafe { guest::<PageContent>(address) };
+        let Identity { detail, object, before, is_final } = self.identify(page, &read(), touch.is_store());
         self.pages.show(page, is_final);
+        // Read after the page is marked: a system call of another thread that writes to it meanwhile clears the mark again.
+        let mut content = read();
+        if let Touch::Store { bytes, .. } = touch
+            && !self.pages.are_blind()
+        {
+            self.put_back(&mut content, address, bytes, &before);
+        }
         self.send_page(output, (address, detail, object), &content);
     }
 
     /// A page that was shared becomes one of the process's own, by a store to these lines. An instruction may have loaded from them
     /// just before: what the simulator already has of them is right for that, and the page has the store in it by now.
-    fn show_copy(&self, output: &mut Output<'_>, page: u64, touched: RangeInclusive<u64>) {
+    fn show_copy(&self, output: &mut Output<'_>, page: u64, lines: RangeInclusive<u64>, touch: &Touch) {
         let address = page * PAGE_BYTES as u64;
-        // SAFETY: a byte of the page was just accessed.
-        let content = unsafe { guest::<PageContent>(address) };
-        let known = touched.filter(|line| line / PAGE_LINES == page && self.pages.knows(*line, false));
+        let is_known = |line: u64| self.pages.knows(line, false) || touch.has_loaded(line);
+        let known = lines.filter(|line| line / PAGE_LINES == page && is_known(*line));
         let kept = known.fold(0, |kept, line| kept | 1 << (line % PAGE_LINES));
         self.pages.show(page, true);
+        // SAFETY: a byte of the page was just accessed. It is read after the page is marked, as above.
+        let content = unsafe { guest::<PageContent>(address) };
         let heap = self.is_heap(self.mapping_of(page).as_ref());
         let detail = PageDetail { kind: PageKind::Copy, mapped: false, heap };
         self.send_page(output, (address, detail, (kept, 0)), &content);

@@ -5,7 +5,7 @@ use crate::exec::{self, Outcome};
 use crate::flushes;
 use crate::follow::Call;
 use crate::mappings::copies_process;
-use crate::memory::{Memory, Output};
+use crate::memory::{Memory, Output, Touch};
 use crate::oddities;
 use crate::qemu::guest;
 use crate::reservation;
@@ -136,7 +136,7 @@ impl Recorder {
     /// A thread enters a block.
     #[inline]
     pub fn enter_block(&self, thread: &mut Thread, block: &Block) {
-        let ran_before = thread.last_access;
+        let ran_before = thread.position.ran();
         if thread.must_draw() && thread.draw(&self.ring) == Drawn::Unrecorded {
             // Stores that are not recorded change memory unseen.
             self.memory.pages.become_blind();
@@ -177,10 +177,18 @@ impl Recorder {
         }
         let (first, last) = (address / LINE_BYTES as u64, (address + bytes - 1) / LINE_BYTES as u64);
         if !self.memory.pages.knows(first, store) || !self.memory.pages.knows(last, store) {
-            let stored = store.then(|| address..address + bytes);
-            self.memory.show(&mut Output { thread, ring: &self.ring }, first..=last, stored);
+            let touch = if store {
+                Touch::Store { bytes: address..address + bytes, loaded: thread.position.lines_loaded_by(index) }
+            } else {
+                Touch::Load
+            };
+            self.memory.show(&mut Output { thread, ring: &self.ring }, first..=last, &touch);
         }
-        thread.last_access = index + 1;
+        if store {
+            thread.position.store(index);
+        } else {
+            thread.position.load(index, address, bytes as u8);
+        }
         if !store && !self.load_values {
             return thread.push(&self.ring, &[word::access(false, log2_bytes, false, index, address)]);
         }

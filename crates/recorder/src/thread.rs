@@ -3,35 +3,13 @@
 //! Recording is switched on and off only where a block is entered, so that a block is recorded wholly or not at all.
 
 use crate::blocks::Block;
+use crate::position::{Place, Position};
 use crate::unfenced::Unfenced;
-use libc::c_void;
 use wire::ring::{CHUNK_WORDS, Phase, Ring};
 use wire::word::{self, Control};
 
 /// The exit status of a process that is not wanted any more.
 const UNWANTED: libc::c_int = 125;
-
-/// An instruction: which of which block. Small enough to be handed through QEMU in place of a pointer.
-#[derive(Clone, Copy)]
-pub struct Place {
-    /// The block's number.
-    pub block: u32,
-    /// The index in the block.
-    pub index: u16,
-}
-
-impl Place {
-    /// As QEMU keeps it.
-    pub fn pack(self) -> *mut c_void {
-        ((self.block as usize) << 16 | usize::from(self.index)) as *mut c_void
-    }
-
-    /// As it was.
-    #[inline]
-    pub fn unpack(data: *mut c_void) -> Place {
-        Place { block: (data as usize >> 16) as u32, index: data as usize as u16 }
-    }
-}
 
 /// A system call that a thread has made.
 #[derive(Clone, Copy, Default)]
@@ -59,9 +37,8 @@ pub struct Thread {
     pub recording: bool,
     /// Whether a system call was made since the last block was entered.
     pub after_syscall: bool,
-    /// The index, plus one, of the instruction that accessed memory last in the current block.
-    pub last_access: u16,
-    block: u32,
+    /// How far it is in the current block.
+    pub position: Position,
     /// The system call that is under way.
     pub syscall: SystemCall,
     /// What it has flushed.
@@ -81,8 +58,7 @@ impl Thread {
         let mut thread = Thread {
             recording: false,
             after_syscall: false,
-            last_access: 0,
-            block: 0,
+            position: Position::default(),
             syscall: SystemCall::default(),
             unfenced: Unfenced::default(),
             process,
@@ -108,15 +84,14 @@ impl Thread {
     #[inline]
     pub fn advance(&mut self, block: &Block) {
         self.quota -= i64::from(block.instructions);
-        self.block = block.id;
-        self.last_access = 0;
+        self.position.enter(block);
     }
 
     /// Whether an access by this instruction is the program's, and recorded. When QEMU saves the registers for a signal
     /// handler it may claim that some instruction executed earlier has stored them.
     #[inline]
     pub fn is_at(&self, place: Place) -> bool {
-        self.recording && place.block == self.block && place.index + 1 >= self.last_access
+        self.recording && self.position.can_reach(place)
     }
 
     /// Draws instructions, and records them or not as the ring says.

@@ -4,6 +4,7 @@
 //! A program stores numbers from [`FIRST`] on, each once, and so says itself which line is which; what stores a number again
 //! saves a register that has it. What is expected is written down by hand from the two manual pages.
 
+use crate::common::compiled::Compiled;
 use crate::common::recorder;
 use casemate_workload::live::{Live, LiveOptions};
 use casemate_workload::shadow::check_values;
@@ -13,43 +14,10 @@ use casemate_workload::trace::{TraceReader, record};
 use casemate_workload::walker::{Event, Walker};
 use casemate_workload::{Finish, Source};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
-use std::process::Command;
 use units::VirtAddr;
 
 /// The first number that a program stores.
 const FIRST: u64 = 0xca5e_3a7e_0000_0000;
-
-/// What all programs have: a file each by the names of their arguments, pages of it, and stores of numbers.
-const PRELUDE: &str = r#"
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <pthread.h>
-#include <sched.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-enum { PAGE = 4096, LINE = 64 };
-__attribute__((unused)) static int file(const char *name) {
-    int made = open(name, O_RDWR | O_CREAT | O_TRUNC, 0600);
-    if (made < 0 || ftruncate(made, 8 * PAGE)) abort();
-    return made;
-}
-__attribute__((unused)) static char *map(int file, int kind, int first, int pages) {
-    char *at = mmap(0, pages * PAGE, PROT_READ | PROT_WRITE, kind, file, first * PAGE);
-    if (at == MAP_FAILED) abort();
-    return at;
-}
-static void store(char *at, uint64_t number) { *(volatile uint64_t *)at = 0xca5e3a7e00000000 + number; }
-#define clwb(at) __asm__ volatile(".byte 0x66; xsaveopt %0" : "+m"(*(at)))
-#define clflushopt(at) __asm__ volatile(".byte 0x66; clflush %0" : "+m"(*(at)))
-#define clflush(at) __asm__ volatile("clflush %0" : "+m"(*(at)))
-#define sfence() __asm__ volatile("sfence" ::: "memory")
-#define past_caches(at, number) __asm__ volatile("movnti %1, %0" : "=m"(*(at)) : "r"(0xca5e3a7e00000000 + (number)))
-__attribute__((unused)) static void check(int result, int expected) { if (result != expected) abort(); }
-"#;
 
 /// What happened, as far as it matters here: stores and flushed lines by their numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,34 +28,6 @@ enum Told {
     Fence,
 }
 use Told::{Fence, Flush, Store};
-
-/// A compiled program with a directory of its own.
-struct Compiled(PathBuf);
-
-impl Compiled {
-    fn new(name: &str, body: &str) -> Compiled {
-        let directory = std::env::temp_dir().join(format!("casemate-durable-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&directory).unwrap();
-        let source = directory.join("program.c");
-        let text = format!("{PRELUDE}\nint main(int argc, char **argv) {{ (void)argc; {body} return 0; }}\n");
-        std::fs::write(&source, text).unwrap();
-        let mut compiler = Command::new("cc");
-        compiler.args(["-O1", "-Wall", "-Werror", "-Wl,-z,now", "-o"]).arg(directory.join("program")).arg(source);
-        assert!(compiler.status().unwrap().success());
-        Compiled(directory)
-    }
-
-    fn options(&self, recorder: PathBuf) -> LiveOptions {
-        LiveOptions::new(["program", "one", "two"].map(|name| self.0.join(name)), recorder)
-    }
-}
-
-impl Drop for Compiled {
-    fn drop(&mut self) {
-        // A directory that stays behind is no failure.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 /// Where an access stores one of a program's numbers, and which.
 fn number_of(access: &Access) -> Option<(VirtAddr, u64)> {
@@ -140,7 +80,7 @@ fn told(name: &str, body: &str) -> Option<Vec<Vec<Told>>> {
     let options = program.options(recorder);
     let (live, finish) = told_by(Live::start(options.clone()).unwrap());
     assert_eq!(finish, Finish::Exited(0));
-    let trace = program.0.join("trace");
+    let trace = program.file("trace");
     record(Live::start(options).unwrap(), &trace).unwrap();
     assert_eq!(told_by(TraceReader::open(&trace).unwrap()).0, live);
     Some(live)

@@ -1,5 +1,6 @@
 //! Real programs under the recorder. Every test is skipped, with a message, where QEMU is not installed.
 
+use crate::common::compiled::Compiled;
 use crate::common::recorder;
 use casemate_workload::live::{Input, Live, LiveOptions};
 use casemate_workload::shadow::{Report, check_values};
@@ -42,6 +43,33 @@ fn every_load_finds_the_value_that_the_recording_says() {
     let Some(report) = checked(&["sh", "-c", script]) else { return };
     assert_eq!(report.wrong, 0, "{report:?}");
     assert!(report.loads > 100_000 && report.processes > 5, "{report:?}");
+}
+
+/// Each thread adds to words of its own, while others end: then the recorder forgets which lines the simulator has, often between the
+/// load and the store of one instruction.
+#[test]
+fn threads_that_end_leave_the_values_of_others_right() {
+    let Some(recorder) = recorder() else { return };
+    let program = Compiled::new(
+        "adding",
+        "
+        static uint64_t words[3][4 * PAGE] __attribute__((aligned(4096)));
+        void *add(void *first) {
+            uint64_t *word = first;
+            for (int turn = 0; turn < 12; turn++)
+                for (int at = 0; at < 4 * PAGE; at += 2) __asm__ volatile(\"addq $3, %0\" : \"+m\"(word[at]));
+            return 0;
+        }
+        void *end(void *it) { return it; }
+        pthread_t adding[3], ending;
+        for (int n = 0; n < 3; n++) pthread_create(&adding[n], 0, add, words[n]);
+        for (int n = 0; n < 200; n++) { pthread_create(&ending, 0, end, 0); pthread_join(ending, 0); }
+        for (int n = 0; n < 3; n++) pthread_join(adding[n], 0);",
+    );
+    let options = LiveOptions { load_values: true, ..program.options(recorder) };
+    let report = check_values(Live::start(options).unwrap()).unwrap();
+    assert_eq!(report.wrong, 0, "{report:?}");
+    assert!(report.loads > 3 * 12 * 8192, "{report:?}");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! What tests share.
 
+pub mod compiled;
+
 use casemate_workload::decode::BlockDecoder;
 use casemate_workload::live::recorder_from_environment;
 use casemate_workload::stream::{Block, BlockId, Chunk};
