@@ -187,6 +187,10 @@ pub struct Machine {
     /// What of it can be in L2s, for designs that begin reads there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_l2: Option<AtL2>,
+    /// Cycles that the operating system's handler takes at a TLB miss besides its LoadNode and HashCheck, for designs whose records it
+    /// brings; 0 if nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub os_walk_cycles: Option<u64>,
 }
 
 impl Machine {
@@ -248,6 +252,11 @@ impl Machine {
     /// How long a core's L2 looks for a line of data.
     pub fn l2_look_up(&self) -> Duration {
         self.node.clock_mhz.clock().span(Cycles(self.node.l2.latency_cycles))
+    }
+
+    /// How long the operating system's handler of a TLB miss takes besides its instructions that bring a record.
+    pub fn os_walk(&self) -> Duration {
+        self.node.clock_mhz.clock().span(Cycles(self.os_walk_cycles.unwrap_or(0)))
     }
 
     /// One way between a core and the last-level cache in the mean, and what is left of the latency of a hit: the look-up.

@@ -1,8 +1,8 @@
 //! What lies on the chip between the core and protected memory, as far as it has no time of its own: tags of the
 //! last-level cache, lines on their way out, and the shadow.
 //!
-//! The chip is the [`Receiver`] of the timed memory: a released line goes through the shadow, which checks it, enters the
-//! last-level cache and goes up to its core, which is seen to in `chip/upward.rs`.
+//! The chip is the [`Receiver`](protection::execution::Receiver) of the timed memory: a released line goes through the shadow, which checks it, enters the
+//! last-level cache and goes up to its core (`chip/receiver.rs`, `chip/upward.rs`).
 
 pub(crate) mod buffers;
 mod counters;
@@ -13,6 +13,7 @@ mod look_ahead;
 mod past_caches;
 mod power;
 mod prediction;
+mod receiver;
 mod room;
 #[cfg(test)]
 mod tests;
@@ -34,16 +35,16 @@ use machine::noc::Network;
 use machine::observer::ObserverCounters;
 use past_caches::PastCaches;
 use power::Power;
-use protection::execution::{Excerpt, Parts, Receiver};
+use protection::execution::{Excerpt, Parts};
 use protection::scheme::Scheme;
-use protection::verbs::{Fault, Leg, Plaintext, Role, Slot};
+use protection::verbs::{Fault, Plaintext};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sim::resource::WorkQueue;
 use sim::{Clock, TaskId};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::VecDeque;
 use std::rc::{Rc, Weak};
-use units::{Duration, LineAddr, Words};
+use units::LineAddr;
 use upward::{Miss, Port, UnderWay};
 
 /// The chip's state.
@@ -324,74 +325,5 @@ impl Chip {
         let mut counters = self.counters.get();
         change(&mut counters);
         self.counters.set(counters);
-    }
-}
-
-impl Receiver for Chip {
-    /// The first of a line that memory was asked for is about to be released.
-    fn read(&self, line: LineAddr, parts: &Parts) {
-        let mut under_way = self.under_way.borrow_mut();
-        let Some(journey) = under_way.of(line) else { return };
-        journey.trip.read(parts);
-        if let Some(asked) = journey.asked.take() {
-            self.count(|counters| counters.miss_latency_fs += self.clock.now().since(asked).as_fs());
-        }
-    }
-
-    fn released_first(&self, line: LineAddr, _: &Plaintext, words: Words) {
-        self.deliver_first(line, words, self.distances.path);
-    }
-
-    fn released(&self, line: LineAddr, plaintext: &Plaintext) {
-        if self.released_directly(line, plaintext) {
-            return;
-        }
-        self.brought(line, plaintext);
-        self.deliver(line, self.distances.path);
-    }
-
-    fn released_in_private(&self, line: LineAddr, plaintext: &Plaintext) {
-        self.shadow.borrow_mut().returned(line, &plaintext.bytes);
-        let displaced = self.llc.borrow_mut().fetched_unverified(line);
-        self.make_room(displaced);
-        self.arrived(line);
-    }
-
-    fn found(&self, line: LineAddr, _: &Plaintext) {
-        self.deliver(line, self.distances.path);
-    }
-
-    fn fault(&self, fault: Fault) {
-        self.fault.set(self.fault.get().or(Some(fault)));
-    }
-
-    fn last_level_look_up(&self, _: Slot) -> Duration {
-        self.distances.last_level_look_up
-    }
-
-    fn way(&self, leg: Leg) -> Duration {
-        match leg {
-            Leg::Request(core, line) => self.network.request(core, line),
-            Leg::Answer(core, line) => self.network.to_last_stretch(core, line, self.clock.now()),
-            Leg::ToController | Leg::FromController => self.distances.path,
-            Leg::Predicted => self.distances.prediction,
-        }
-    }
-
-    fn last_stretch(&self, leg: Leg) -> Option<Duration> {
-        let Leg::Answer(core, _) = leg else { return None };
-        self.network.has_links().then(|| self.network.last_stretch(core, self.clock.now()))
-    }
-
-    fn private_look_up(&self, role: Role) -> Duration {
-        self.distances.private_look_up(role)
-    }
-
-    fn hit_time(&self, core: usize, line: LineAddr) -> Duration {
-        self.network.request(core, line) + self.network.way(core, line)
-    }
-
-    fn start_up_content(&self, line: LineAddr) -> units::Line {
-        self.shadow.borrow_mut().start_up(line)
     }
 }

@@ -1,4 +1,4 @@
-//! How long the ways on the chip are that are the same for every line, and the look-ups in an L2.
+//! How long the ways on the chip are that are the same for every line, the look-ups in an L2, and an exception.
 
 use catalogue::Machine;
 use protection::verbs::Role;
@@ -12,6 +12,8 @@ pub struct Distances {
     pub prediction: Duration,
     /// From the controller to the last-level cache, through its look-up and back.
     pub last_level_look_up: Duration,
+    /// What the operating system's handler of a missing record takes besides its instructions for the tree.
+    pub exception: Duration,
     data_in_l2: Duration,
     counter_in_l2: Duration,
 }
@@ -23,6 +25,7 @@ impl Distances {
             path: machine.path(),
             prediction: machine.prediction_after_look_up(),
             last_level_look_up: machine.last_level_look_up(),
+            exception: machine.os_walk(),
             data_in_l2: machine.l2_look_up(),
             counter_in_l2: Duration::from_ns_f64(machine.at_l2.map_or(0.0, |at_l2| at_l2.counter_look_up_ns)),
         }

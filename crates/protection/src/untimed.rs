@@ -159,6 +159,10 @@ impl<U: Untimed> TransitVerbs for U {
         ready(())
     }
 
+    fn handle_exception(&self) -> impl Future<Output = ()> {
+        self.pause()
+    }
+
     fn come_in(&self) -> impl Future<Output = ()> {
         ready(())
     }

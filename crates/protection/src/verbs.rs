@@ -135,6 +135,8 @@ pub enum LockName {
     Metadata(Slot),
     /// Slots of lines that move and are under one tag, by the first.
     Tag(Slot),
+    /// The operating system's handler of missing records.
+    Handler,
 }
 
 impl fmt::Display for LockName {
@@ -145,6 +147,7 @@ impl fmt::Display for LockName {
             LockName::Group(group) => write!(f, "group {group}"),
             LockName::Metadata(slot) => write!(f, "metadata in slot {}", slot.0),
             LockName::Tag(slot) => write!(f, "tag over slot {}", slot.0),
+            LockName::Handler => f.write_str("operating system"),
         }
     }
 }
@@ -205,7 +208,7 @@ pub enum Purpose {
 
 impl Blocks {
     /// So many blocks side by side.
-    pub(crate) fn parallel(cipher: BlockCipher, purpose: Purpose, parallel: u32) -> Blocks {
+    pub(crate) const fn parallel(cipher: BlockCipher, purpose: Purpose, parallel: u32) -> Blocks {
         Blocks { cipher, chained: 0, parallel, purpose, piece: Words::NONE }
     }
 
@@ -355,6 +358,8 @@ pub trait TransitVerbs {
     fn travel(&self, leg: Leg) -> impl Future<Output = ()>;
     /// Waits as long as the last-level cache takes to answer a core with a line that it has; the time begins with the call.
     fn outwait_hit(&self, core: usize, line: LineAddr) -> impl Future<Output = ()>;
+    /// Waits while the operating system's handler of a missing record executes instructions of its own.
+    fn handle_exception(&self) -> impl Future<Output = ()>;
     /// Waits at the controller's door, with nothing in hand, while a write waits to begin [`TransitVerbs::renewing`].
     fn come_in(&self) -> impl Future<Output = ()>;
     /// Renews a group, as soon as a machine that lets few groups be renewed at once lets one more.

@@ -63,6 +63,8 @@ pub enum Verb {
     Travel,
     /// Let the time pass in which the last-level cache might have answered.
     Outwait,
+    /// Ran the operating system's handler of a missing record.
+    Handle,
     /// Waited for a lock.
     Lock,
     /// Waited for verdicts.
@@ -112,7 +114,7 @@ impl Verb {
             Verb::Mac => Subject::Authentication,
             Verb::Hash => Subject::Tree,
             Verb::Travel | Verb::Outwait => Subject::Way,
-            Verb::Lock | Verb::Await => Subject::Wait,
+            Verb::Handle | Verb::Lock | Verb::Await => Subject::Wait,
             Verb::Release | Verb::Settle => Subject::Exit,
             Verb::Fault => Subject::Alarm,
         }

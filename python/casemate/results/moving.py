@@ -32,6 +32,9 @@ class PermutationDesign(Result):
     """What a hash takes of the unit for hashes: one passage, or one for each block of 64 bytes."""
     merkle_cache: MerkleCache
     """Where a walk to a record may stop."""
+    verification_buffer: int | None = None
+    """Lines of the verification buffer: with it the operating system walks, by LoadNode and HashCheck; nothing if the
+    memory controller does."""
 
 
 class Moving(Result):

@@ -31,6 +31,7 @@ mod planted;
 mod record_walks;
 mod records;
 mod recovery;
+mod system_walks;
 mod tree;
 mod unordered;
 

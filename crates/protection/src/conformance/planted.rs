@@ -4,7 +4,8 @@
 
 use super::{Checked, buffered, composition, durable, eager, forest};
 use super::{
-    aged, boot, buffer, cipher, code, copies, counters, design, forests, halts, keys, moving, records, recovery, tree,
+    aged, boot, buffer, cipher, code, copies, counters, design, forests, halts, keys, moving, records, recovery,
+    system_walks, tree,
 };
 use crate::design::{CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Parts, TreeDesign, TreeKind};
 use crate::planted::{Bug, ChunkBug, Planted};
@@ -26,6 +27,7 @@ enum Check {
     Recovery,
     Halts,
     Records,
+    SystemWalks,
     Moving,
 }
 
@@ -98,6 +100,7 @@ fn run(check: Check, parts: &Parts, planted: Planted) -> Checked {
         Check::Recovery => recovery::check(parts, planted),
         Check::Halts => halts::check(parts, planted),
         Check::Records => records::check(planted),
+        Check::SystemWalks => system_walks::check(planted),
         Check::Moving => moving::check(planted),
     }
 }
@@ -172,7 +175,7 @@ fn cases() -> Vec<Case> {
         (Bug::FoldKeepsNews, Forests, "before everybody above knew", Design),
         (Bug::RootDropped, Forests, "a fold lost what its root had heard", Design),
     ];
-    cases.extend(of_records().into_iter().chain(after_losses()));
+    cases.extend(of_records().into_iter().chain(of_systems()).chain(after_losses()));
     cases
 }
 
@@ -203,6 +206,30 @@ fn of_records() -> [Case; 18] {
         (Bug::OfChunks(ChunkBug::CodeOfFirstLine), Moving, "of a line is not covered", Records),
         (Bug::OfChunks(ChunkBug::BufferKeepsTranslated), Moving, "is not read right by TLBs", Records),
         (Bug::OfChunks(ChunkBug::HaltIgnored), Moving, "a chip that has given a permutation up goes on", Records),
+    ]
+}
+
+/// The same of bugs in records that an operating system brings.
+fn of_systems() -> [Case; 7] {
+    use Check::{Records, SystemWalks, Tree};
+    [
+        (
+            Bug::OfChunks(ChunkBug::ParentFromBuffer),
+            SystemWalks,
+            "a parent in the buffer vouches for a record",
+            Records,
+        ),
+        (Bug::OfChunks(ChunkBug::DepthUnchecked), SystemWalks, "a pair passes at another depth", Records),
+        (
+            Bug::OfChunks(ChunkBug::VerificationBufferKept),
+            SystemWalks,
+            "a line of the buffer outlives a switch",
+            Records,
+        ),
+        (Bug::OfChunks(ChunkBug::MerkleCacheKept), SystemWalks, "the cache of nodes outlives a switch", Tree),
+        (Bug::OfChunks(ChunkBug::VerificationBufferStale), SystemWalks, "meets the exception", Records),
+        (Bug::OfChunks(ChunkBug::HardwareWalksEvict), SystemWalks, "meets the exception", Records),
+        (Bug::OfChunks(ChunkBug::EmptyLineRaises), SystemWalks, "an empty line raises the exception", Records),
     ]
 }
 

@@ -15,15 +15,16 @@ use units::{Line, ZERO_LINE};
 const LIVES: usize = 4;
 
 /// A memory of records.
-struct Memory {
-    verbs: Functional,
-    records: Records,
-    layout: Layout,
-    current: BTreeMap<u64, Record>,
+pub(super) struct Memory {
+    pub verbs: Functional,
+    pub records: Records,
+    pub layout: Layout,
+    /// Records that were written, as they are now.
+    pub current: BTreeMap<u64, Record>,
 }
 
 impl Memory {
-    fn of_chunks(chunks: u64, walks: WalkDesign, planted: Planted) -> Result<Memory, String> {
+    pub fn of_chunks(chunks: u64, walks: WalkDesign, planted: Planted) -> Result<Memory, String> {
         let none = Needs { lines_per_counter_line: None, tags: None, tree: None };
         let layout = Layout::new(chunks * SLOTS as u64, none)?;
         let layout = with_records(layout, SLOTS as u64, LEAF_LINES as u64);
@@ -32,11 +33,11 @@ impl Memory {
         Ok(Memory { verbs, records, layout, current: BTreeMap::new() })
     }
 
-    fn chunks(&self) -> u64 {
+    pub fn chunks(&self) -> u64 {
         self.layout.data_lines() / SLOTS as u64
     }
 
-    fn renew(&mut self, chunk: u64) -> Result<Record, String> {
+    pub fn renew(&mut self, chunk: u64) -> Result<Record, String> {
         let renewed = run_now(self.records.renew(&self.verbs, chunk, self.current.get(&chunk)));
         let record = renewed.map_err(|fault| format!("chunk {chunk} is not renewed: {fault}"))?;
         self.current.insert(chunk, record.clone());
@@ -44,7 +45,7 @@ impl Memory {
     }
 
     /// Whether a walk refuses the record of a chunk.
-    fn is_refused(&self, chunk: u64) -> bool {
+    pub fn is_refused(&self, chunk: u64) -> bool {
         run_now(self.records.bring(&self.verbs, chunk)).is_err()
     }
 
@@ -73,12 +74,12 @@ impl Memory {
         slots
     }
 
-    fn content(&self, slots: &[Slot]) -> Vec<(Slot, Line)> {
+    pub fn content(&self, slots: &[Slot]) -> Vec<(Slot, Line)> {
         let media = self.verbs.media.borrow();
         slots.iter().map(|slot| (*slot, media.read(*slot).examine())).collect()
     }
 
-    fn put(&self, content: &[(Slot, Line)]) {
+    pub fn put(&self, content: &[(Slot, Line)]) {
         let mut media = self.verbs.media.borrow_mut();
         content.iter().for_each(|(slot, line)| media.store(*slot, Untrusted::from(*line)));
     }

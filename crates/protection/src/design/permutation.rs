@@ -53,6 +53,10 @@ pub struct PermutationDesign {
     /// Where a walk to a record may stop.
     #[serde(default)]
     pub merkle_cache: MerkleCacheDesign,
+    /// Lines of the verification buffer, one for each depth of the tree. With it the operating system walks, by LoadNode and HashCheck;
+    /// without it the memory controller does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verification_buffer: Option<usize>,
 }
 
 fn one() -> usize {
@@ -128,6 +132,13 @@ impl PermutationDesign {
                  0, or at least {least}"
             ));
         }
+        if self.verification_buffer.is_some() && entries == 0 {
+            return Some(
+                "permutation.verification_buffer has the operating system walk, and HashCheck finds a parent in the Merkle cache alone: \
+                 set permutation.merkle_cache.entries, or leave verification_buffer out"
+                    .to_owned(),
+            );
+        }
         let most = ENTRIES_MAX;
         if entries > most {
             return Some(format!("permutation.merkle_cache.entries is {entries}: expected at most {most}"));
@@ -145,9 +156,15 @@ impl PermutationDesign {
                 data.length.bytes()
             ));
         }
-        let is_whole = data.count.is_multiple_of(SLOTS as u64);
-        (!is_whole).then(|| {
-            format!("permutation needs a memory of whole chunks of {SLOTS} lines, not of {} lines", data.count)
+        if !data.count.is_multiple_of(SLOTS as u64) {
+            return Some(format!(
+                "permutation needs a memory of whole chunks of {SLOTS} lines, not of {} lines",
+                data.count
+            ));
+        }
+        let depth = (data.count / SLOTS as u64).next_power_of_two().max(2).ilog2() as usize;
+        self.verification_buffer.filter(|lines| *lines < depth).map(|lines| {
+            format!("permutation.verification_buffer is {lines}: the tree over this memory has {depth} levels, so expected at least {depth} lines")
         })
     }
 
@@ -164,7 +181,11 @@ impl PermutationDesign {
 
     /// The lines, none of which was ever written, behind a small last-level cache of their own.
     pub(super) fn build(&self, layout: &Layout, keys: Keys, release: Release, planted: Planted) -> MovingLines {
-        let walks = WalkDesign { hash_charge: self.hash_charge, merkle_cache: self.merkle_cache };
+        let walks = WalkDesign {
+            hash_charge: self.hash_charge,
+            merkle_cache: self.merkle_cache,
+            verification_buffer: self.verification_buffer.unwrap_or(0),
+        };
         let records = Records::new(layout, &keys.key(Purpose::Tree), keys.draws(), walks, planted);
         let (pads, codes) = (keys.key(Purpose::Encryption), keys.key(Purpose::Authentication));
         let lines = match self.lines {

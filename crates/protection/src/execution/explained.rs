@@ -296,6 +296,11 @@ impl<V: Verbs + Watch, K: Keep> TransitVerbs for Explained<V, K> {
         self.record((Verb::Outwait, Unit::Wait), || "last-level hit".to_owned(), self.inside.outwait_hit(core, line))
     }
 
+    fn handle_exception(&self) -> impl Future<Output = ()> {
+        let handled = self.inside.handle_exception();
+        self.record((Verb::Handle, Unit::Wait), || "operating system".to_owned(), handled)
+    }
+
     fn come_in(&self) -> impl Future<Output = ()> {
         self.inside.come_in()
     }

@@ -159,7 +159,7 @@ impl Progress {
         match name {
             LockName::Line(_) => self.ended(ReadPart::Admission, now),
             LockName::Group(_) => self.ended(ReadPart::Reencryption, now),
-            LockName::Metadata(_) | LockName::Stage(_) | LockName::Tag(_) => {}
+            LockName::Metadata(_) | LockName::Stage(_) | LockName::Tag(_) | LockName::Handler => {}
         }
     }
 

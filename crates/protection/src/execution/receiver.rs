@@ -35,6 +35,10 @@ pub trait Receiver {
     fn hit_time(&self, _core: usize, _line: LineAddr) -> Duration {
         Duration::ZERO
     }
+    /// How long the operating system's handler of a missing record takes besides its instructions for the tree.
+    fn exception_time(&self) -> Duration {
+        Duration::ZERO
+    }
     /// A line has left the checker in the L2 that asked for it.
     fn released_in_private(&self, line: LineAddr, plaintext: &Plaintext) {
         self.released(line, plaintext);

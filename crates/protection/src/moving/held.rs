@@ -107,7 +107,7 @@ impl ChunkRecords {
     pub async fn acquire<V: Verbs>(&self, verbs: &V, chunk: u64) -> Result<(), Fault> {
         let record = match self.used(chunk) {
             Some(record) => record,
-            None => self.walk(verbs, chunk).await?,
+            None => self.walk_for_tlb(verbs, chunk).await?,
         };
         // What changes later changes in one place.
         if !self.planted.has(ChunkBug::BufferKeepsTranslated) {
@@ -132,6 +132,15 @@ impl ChunkRecords {
         self.brought.set(self.brought.get() + 1);
         let brought = self.all.bring(verbs, chunk).await?;
         Ok(Rc::new(brought.unwrap_or_else(|| self.all.first(chunk))))
+    }
+
+    /// The record of a chunk that a TLB misses: the operating system brings it, if the design leaves that to it.
+    async fn walk_for_tlb<V: Verbs>(&self, verbs: &V, chunk: u64) -> Result<Rc<Record>, Fault> {
+        if !self.all.are_brought_by_system() {
+            return self.walk(verbs, chunk).await;
+        }
+        self.brought.set(self.brought.get() + 1);
+        self.all.load_page_info(verbs, chunk).await.map(Rc::new)
     }
 
     /// How many were brought by walks.

@@ -26,6 +26,22 @@ bugs! {
     /// The cache of nodes keeps what a write changes.
     MerkleCacheStale,
 
+    // In walks of an operating system.
+    /// HashCheck takes a parent from the verification buffer.
+    ParentFromBuffer,
+    /// HashCheck takes any node above as the parent.
+    DepthUnchecked,
+    /// The verification buffer keeps its lines over a switch of processes.
+    VerificationBufferKept,
+    /// The cache of nodes keeps its nodes over a switch of processes.
+    MerkleCacheKept,
+    /// The verification buffer keeps lines that a permutation has written anew.
+    VerificationBufferStale,
+    /// Nodes of a hardware walk push out what the next HashCheck needs.
+    HardwareWalksEvict,
+    /// HashCheck of an empty line raises the security exception.
+    EmptyLineRaises,
+
     // In lines that move.
     /// The code of a line is made without the number that is drawn for it.
     CodeWithoutRecord,

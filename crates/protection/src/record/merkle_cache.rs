@@ -73,6 +73,15 @@ impl MerkleCache {
         Some(Pair([left?, right?]))
     }
 
+    /// A pair that was verified or written is renewed as far as its nodes are here; none enters.
+    pub fn renew(&mut self, level: usize, node: u64, pair: Pair) {
+        for name in [node & !1, node | 1].map(|node| self.name(level, node)) {
+            if let Some(slot) = self.tags.as_ref().and_then(|tags| tags.probe(name)) {
+                self.pairs[slot.index()] = pair;
+            }
+        }
+    }
+
     /// A verified pair enters, of which this node was asked for.
     pub fn put(&mut self, level: usize, node: u64, pair: Pair) {
         for name in [node ^ 1, node].map(|node| self.name(level, node)) {

@@ -10,30 +10,43 @@
 //! counter and no cache has a name here.
 
 mod content;
+mod hashes;
+mod instructions;
 mod leaf;
 mod merkle_cache;
 mod node;
+mod operating_system;
 mod tree;
+mod tree_slots;
+mod verification;
+mod vouched;
 
 pub use content::{Record, SLOTS};
+pub use hashes::HashCharge;
 pub use leaf::LEAF_LINES;
 pub use merkle_cache::MerkleCacheDesign;
-pub use tree::{HashCharge, WalkDesign};
+pub use tree::WalkDesign;
+pub use verification::{HashCheck, LoadNode, NodeName};
 
 use crate::layout::Layout;
 use crate::planted::{ChunkBug, Planted};
 use crate::slot::Slot;
 use crate::verbs::{AesUnits, Blocks, Fault, Known, Purpose, Verbs};
 use crypto::{BLOCK_BYTES, BlockCipher, Key};
+use instructions::Instructions;
 use leaf::{Leaf, RecordCipher};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tree::PairTree;
 use units::random::Random;
 
+/// The blocks of a record that is decrypted.
+const OPENING: Blocks = Blocks::parallel(BlockCipher::Aes, Purpose::Opening, RecordCipher::BLOCKS);
+
 /// All records of a memory, with what vouches for them on the chip.
 pub struct Records {
     tree: PairTree,
+    instructions: Instructions,
     cipher: Rc<RecordCipher>,
     /// The chip's random numbers.
     draws: RefCell<Random>,
@@ -56,8 +69,16 @@ impl Records {
     /// If the layout has no records.
     pub fn new(layout: &Layout, key: &Key, draws: Random, walks: WalkDesign, planted: Planted) -> Records {
         let tree = PairTree::new(layout, walks, planted);
+        let instructions = Instructions::new(walks.verification_buffer, planted);
         let first = u128::from_le_bytes(key.0) as u64;
-        Records { tree, cipher: Rc::new(RecordCipher::new(key)), draws: RefCell::new(draws), first, planted }
+        Records {
+            tree,
+            instructions,
+            cipher: Rc::new(RecordCipher::new(key)),
+            draws: RefCell::new(draws),
+            first,
+            planted,
+        }
     }
 
     /// Hashes of the tree computed so far.
@@ -70,9 +91,8 @@ impl Records {
     /// # Errors
     /// [`Fault::Tree`] if the record or the path above it is not as it was written.
     pub async fn bring<V: Verbs>(&self, verbs: &V, chunk: u64) -> Result<Option<Record>, Fault> {
-        let opening = Blocks::parallel(BlockCipher::Aes, Purpose::Opening, RecordCipher::BLOCKS);
         let opened = Cell::new(None);
-        let begin = |_: &Leaf| opened.set(Some(verbs.pad(AesUnits::Controller, opening, Known::default())));
+        let begin = |_: &Leaf| opened.set(Some(verbs.pad(AesUnits::Controller, OPENING, Known::default())));
         let leaf = self.tree.read(verbs, chunk, begin).await?;
         if leaf.is_blank() {
             return Ok(None);
@@ -80,12 +100,23 @@ impl Records {
         if let Some(passing) = opened.take() {
             verbs.await_blocks(passing).await;
         }
-        self.cipher.open(&leaf).map(Some).ok_or(Fault::Tree(self.tree.slot_of(chunk)))
+        self.opened(chunk, &leaf).map(Some)
+    }
+
+    /// What a leaf says that was checked.
+    fn opened(&self, chunk: u64, leaf: &Leaf) -> Result<Record, Fault> {
+        self.cipher.open(leaf).ok_or(Fault::Tree(self.tree.slot_of(chunk)))
     }
 
     /// The same once more, between two accesses.
     pub fn twin(&self) -> Records {
-        Records { tree: self.tree.clone(), cipher: Rc::clone(&self.cipher), draws: self.draws.clone(), ..*self }
+        Records {
+            tree: self.tree.clone(),
+            instructions: self.instructions.clone(),
+            cipher: Rc::clone(&self.cipher),
+            draws: self.draws.clone(),
+            ..*self
+        }
     }
 
     /// Waits until no record is on its way, and lets none set out until what comes back is dropped.
@@ -98,9 +129,14 @@ impl Records {
         self.tree.name_fetched(chunk, name);
     }
 
-    /// The cache of nodes gives all up, as for another process.
+    /// The cache of nodes and the verification buffer give all up, as for another process.
     pub fn forget_nodes(&self) {
-        self.tree.forget_nodes();
+        if !self.planted.has(ChunkBug::MerkleCacheKept) {
+            self.tree.vouched().forget();
+        }
+        if !self.planted.has(ChunkBug::VerificationBufferKept) {
+            self.instructions.forget();
+        }
     }
 
     /// The record of a chunk that was never written, which the chip derives from its key.
@@ -125,7 +161,12 @@ impl Records {
     pub async fn store<V: Verbs>(&self, verbs: &V, chunk: u64, drawn: &Drawn) -> Result<(), Fault> {
         let sealing = Blocks::chained(BlockCipher::Aes, Purpose::Sealing, RecordCipher::BLOCKS);
         verbs.await_blocks(verbs.pad(AesUnits::Controller, sealing, Known::default())).await;
-        self.tree.write(verbs, chunk, self.cipher.seal(&drawn.record, &drawn.vector)).await
+        self.tree.write(verbs, chunk, self.cipher.seal(&drawn.record, &drawn.vector)).await?;
+        if !self.planted.has(ChunkBug::VerificationBufferStale) {
+            // In the moment of the write, and all of it: a parent that is missing would raise the exception for what hangs below it.
+            self.instructions.forget();
+        }
+        Ok(())
     }
 
     /// A record and an initial vector that the chip draws. `before` is the record of the chunk until now.

@@ -12,30 +12,22 @@
 //!
 //! All walks share one lock, which a write has alone: a write changes the root, and so what every walk compares with.
 
+use super::hashes::{HashCharge, Hashes};
 use super::leaf::{LEAF_LINES, Leaf, SEALED_BYTES};
-use super::merkle_cache::{MerkleCache, MerkleCacheDesign};
-use super::node::{BLANK_NODE, Node, PAIR_BYTES, Pair, node_of};
-use crate::layout::{Layout, Region};
+use super::merkle_cache::MerkleCacheDesign;
+use super::node::{Node, PAIR_BYTES, Pair, node_of};
+use super::tree_slots::TreeSlots;
+use super::verification::{Loaded, NodeName, Siblings};
+use super::vouched::VouchedNodes;
+use crate::layout::Layout;
 use crate::planted::{ChunkBug, Planted};
-use crate::slot::{Kind, Role, Slot};
+use crate::slot::{Role, Slot};
 use crate::verbs::{Fault, LockName, Verbs, Wanted};
-use crypto::{BLOCK_BYTES, sha1_steps};
+use crypto::BLOCK_BYTES;
 use serde::{Deserialize, Serialize};
 use sim::lock::Mode;
 use sim::{join, join_all};
-use std::cell::{Cell, RefCell};
 use units::Line;
-
-/// The time that a hash takes of the unit for hashes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum HashCharge {
-    /// One passage, whatever its length, as the paper has it.
-    #[default]
-    Once,
-    /// A passage for each block of 64 bytes that SHA-1 takes.
-    ByBlocks,
-}
 
 /// A record with its sibling, and the pairs of nodes above, from the lowest up to where the chip vouches for the rest.
 struct Path {
@@ -55,19 +47,17 @@ pub struct WalkDesign {
     /// Where a walk may stop.
     #[serde(default)]
     pub merkle_cache: MerkleCacheDesign,
+    /// Lines of the verification buffer, through which the operating system walks; none if hardware does.
+    #[serde(default)]
+    pub verification_buffer: usize,
 }
 
 /// The tree, with its root and the nodes that the chip keeps.
 #[derive(Clone)]
 pub(super) struct PairTree {
-    records: Region,
-    /// Lines of pairs, from the lowest level up.
-    levels: Box<[Region]>,
-    root: Cell<Node>,
-    cache: RefCell<MerkleCache>,
-    charge: HashCharge,
-    /// Hashes computed so far.
-    hashed: Cell<u64>,
+    slots: TreeSlots,
+    vouched: VouchedNodes,
+    hashes: Hashes,
     planted: Planted,
 }
 
@@ -76,26 +66,36 @@ impl PairTree {
     ///
     /// # Panics
     /// If the layout has no records.
-    pub fn new(layout: &Layout, WalkDesign { hash_charge, merkle_cache }: WalkDesign, planted: Planted) -> PairTree {
-        let records = layout.region(Kind::Records).expect("a layout with records");
-        let (root, cache) = (Cell::new(BLANK_NODE), RefCell::new(MerkleCache::new(merkle_cache)));
-        let (levels, hashed) = (layout.levels().into(), Cell::new(0));
-        PairTree { records, levels, root, cache, charge: hash_charge, hashed, planted }
+    pub fn new(layout: &Layout, walks: WalkDesign, planted: Planted) -> PairTree {
+        let slots = TreeSlots::new(layout);
+        let hardware_enters = walks.verification_buffer == 0 || planted.has(ChunkBug::HardwareWalksEvict);
+        let vouched = VouchedNodes::new(walks.merkle_cache, slots.levels(), hardware_enters);
+        PairTree { slots, vouched, hashes: Hashes::new(walks.hash_charge), planted }
     }
 
-    /// The cache of nodes gives all up.
-    pub fn forget_nodes(&self) {
-        self.cache.borrow_mut().clear();
+    /// The nodes that the chip vouches for.
+    pub fn vouched(&self) -> &VouchedNodes {
+        &self.vouched
+    }
+
+    /// The depth of records.
+    pub fn depth(&self) -> usize {
+        self.slots.levels() + 1
     }
 
     /// Hashes computed so far.
     pub fn hashed(&self) -> u64 {
-        self.hashed.get()
+        self.hashes.computed()
     }
 
     /// The first slot of a record.
     pub fn slot_of(&self, record: u64) -> Slot {
-        self.records.slot(record * LEAF_LINES as u64)
+        self.slots.of_record(record)
+    }
+
+    /// Where a node lies with its sibling.
+    pub fn address_of(&self, name: NodeName) -> Slot {
+        self.slots.of_siblings(name)
     }
 
     /// Brings a record, and checks it up to the root (Fig. 4a). Calls `start` when the record has come, before it is checked.
@@ -104,10 +104,10 @@ impl PairTree {
     /// The slot of the pair that does not fit what vouches for it, or of a line whose spare bytes are not zeros.
     pub async fn read<V: Verbs>(&self, verbs: &V, record: u64, start: impl Fn(&Leaf)) -> Result<Leaf, Fault> {
         let _shared = verbs.lock(self.lock(), Mode::Shared).await;
-        let (known, above) = self.nearest(record);
+        let (known, above) = self.vouched.nearest(record);
         let sought = vec![None; known];
         let path = self.bring(verbs, record, (sought, above), start).await?;
-        self.keep(record, &path.pairs);
+        self.vouched.keep(record, &path.pairs);
         Ok(path.leaves[position(record, 0)])
     }
 
@@ -117,40 +117,18 @@ impl PairTree {
     /// As [`PairTree::read`]; then nothing changes.
     pub async fn write<V: Verbs>(&self, verbs: &V, record: u64, leaf: Leaf) -> Result<(), Fault> {
         let _alone = verbs.lock(self.lock(), Mode::Exclusive).await;
-        let mut path = self.bring(verbs, record, (self.cached(record), self.root.get()), |_| ()).await?;
+        let mut path = self.bring(verbs, record, (self.vouched.cached(record), self.vouched.root()), |_| ()).await?;
         path.leaves[position(record, 0)] = leaf;
         let root = self.hash_again(verbs, record, &mut path).await;
-        let of_record = self.leaf_slots(record).zip(leaf.lines()).map(|(slot, line)| (slot, Role::Record, line));
-        let of_pairs = self.slots_above(record).zip(path.pairs.iter().map(|(pair, _)| pair.to_line()));
+        let of_record = self.slots.of_leaf(record).zip(leaf.lines()).map(|(slot, line)| (slot, Role::Record, line));
+        let of_pairs = self.slots.above(record).zip(path.pairs.iter().map(|(pair, _)| pair.to_line()));
         let of_pairs = of_pairs.map(|((slot, role), line)| (slot, role, line));
         join_all(of_record.chain(of_pairs).map(|(slot, role, line)| verbs.store(slot, role, line.into()))).await;
-        self.root.set(root);
+        self.vouched.set_root(root);
         if !self.planted.has(ChunkBug::MerkleCacheStale) {
-            self.keep(record, &path.pairs);
+            self.vouched.keep(record, &path.pairs);
         }
         Ok(())
-    }
-
-    /// The lowest node above a record that the chip has, and its level: that of the root if the cache has none.
-    fn nearest(&self, record: u64) -> (usize, Node) {
-        let mut cache = self.cache.borrow_mut();
-        let mut found = (0..self.levels.len()).map(|level| (level, cache.node(level, node_above(record, level))));
-        let found = found.find_map(|(level, node)| node.map(|node| (level, node)));
-        found.unwrap_or((self.levels.len(), self.root.get()))
-    }
-
-    /// The pairs above a record that the cache has, from the lowest up.
-    fn cached(&self, record: u64) -> Vec<Option<Pair>> {
-        let mut cache = self.cache.borrow_mut();
-        (0..self.levels.len()).map(|level| cache.pair(level, node_above(record, level))).collect()
-    }
-
-    /// Keeps verified pairs above a record, from the highest down.
-    fn keep(&self, record: u64, pairs: &[(Pair, bool)]) {
-        let mut cache = self.cache.borrow_mut();
-        for (level, (pair, _)) in pairs.iter().enumerate().rev() {
-            cache.put(level, node_above(record, level), *pair);
-        }
     }
 
     /// Brings as many pairs as are told, and compares them from the topmost down, which is below `above`: those that the cache has are
@@ -162,40 +140,37 @@ impl PairTree {
         (cached, above): (Vec<Option<Pair>>, Node),
         start: impl Fn(&Leaf),
     ) -> Result<Path, Fault> {
-        let pairs = cached.into_iter().zip(self.slots_above(record)).map(async |(cached, (slot, role))| match cached {
+        let pairs = cached.into_iter().zip(self.slots.above(record)).map(async |(cached, (slot, role))| match cached {
             Some(pair) => Ok((pair, true)),
             None => Ok((self.bring_pair(verbs, slot, role).await?, false)),
         });
         let (pairs, leaves) = join!(join_all(pairs), self.bring_leaves(verbs, record, start));
         let path = Path { leaves: leaves?, pairs: pairs.into_iter().collect::<Result<_, _>>()?, above };
         if self.planted.has(ChunkBug::MerkleCacheUnverified) {
-            self.keep(record, &path.pairs);
+            self.vouched.keep(record, &path.pairs);
         }
         self.compare(record, &path)?;
         Ok(path)
     }
 
     async fn bring_pair<V: Verbs>(&self, verbs: &V, slot: Slot, role: Role) -> Result<Pair, Fault> {
-        let line = verbs.fetch(slot, role, Wanted::LINE).await.content.examine();
-        self.hash(verbs, PAIR_BYTES).await;
-        let (pair, rest_is_zero) = Pair::read(&line);
-        self.unless_spare_is_used(slot, rest_is_zero).map(|()| pair)
+        let (pair, spare_is_zero) = fetch_pair(verbs, slot, role).await;
+        self.hashes.compute(verbs, PAIR_BYTES).await;
+        self.unless_spare_is_used(slot, spare_is_zero).map(|()| pair)
     }
 
     /// A record and its sibling, in order.
     async fn bring_leaves<V: Verbs>(&self, verbs: &V, record: u64, start: impl Fn(&Leaf)) -> Result<[Leaf; 2], Fault> {
-        let fetch_leaf = async |of: u64| {
-            let lines = self.leaf_slots(of).map(|slot| verbs.fetch(slot, Role::Record, Wanted::LINE));
-            let lines: Vec<Line> = join_all(lines).await.iter().map(|line| line.content.examine()).collect();
-            let leaf = Leaf::of_lines(&lines);
+        let bring_leaf = async |of: u64| {
+            let leaf = fetch_leaf(verbs, self.slot_of(of)).await;
             if of == record {
                 start(&leaf);
             }
             leaf
         };
         let left = record & !1;
-        let (left_leaf, right_leaf) = join!(fetch_leaf(left), fetch_leaf(left + 1));
-        self.hash(verbs, 2 * SEALED_BYTES).await;
+        let (left_leaf, right_leaf) = join!(bring_leaf(left), bring_leaf(left + 1));
+        self.hashes.compute(verbs, 2 * SEALED_BYTES).await;
         for (of, leaf) in [(left, &left_leaf), (left + 1, &right_leaf)] {
             self.unless_spare_is_used(self.slot_of(of), leaf.spare_is_zero())?;
         }
@@ -209,9 +184,9 @@ impl PairTree {
     /// Compares each pair that was brought with the node above it, from the topmost down.
     fn compare(&self, record: u64, path: &Path) -> Result<(), Fault> {
         let mut expected = path.above;
-        let slots: Vec<_> = self.slots_above(record).collect();
+        let slots: Vec<_> = self.slots.above(record).collect();
         for (level, (pair, is_cached)) in path.pairs.iter().enumerate().rev() {
-            let is_top = level + 1 == self.levels.len();
+            let is_top = level + 1 == self.slots.levels();
             let skipped = *is_cached || is_top && self.planted.has(ChunkBug::RecordWalkALevelShort);
             if !skipped && pair.node() != expected {
                 return Err(Fault::Tree(slots[level].0));
@@ -224,11 +199,11 @@ impl PairTree {
 
     /// Puts the hashes of what has changed into the pairs of a path, from the lowest up. Returns the new root.
     async fn hash_again<V: Verbs>(&self, verbs: &V, record: u64, path: &mut Path) -> Node {
-        self.hash(verbs, 2 * SEALED_BYTES).await;
+        self.hashes.compute(verbs, 2 * SEALED_BYTES).await;
         let mut node = self.node_of_leaves(&path.leaves);
         for (level, (pair, _)) in path.pairs.iter_mut().enumerate() {
             pair.0[position(record, level + 1)] = node;
-            self.hash(verbs, PAIR_BYTES).await;
+            self.hashes.compute(verbs, PAIR_BYTES).await;
             node = pair.node();
         }
         node
@@ -239,34 +214,47 @@ impl PairTree {
         node_of(&left.sealed()[start..], &right.sealed()[start..])
     }
 
-    /// Waits for the hash of so many bytes.
-    async fn hash<V: Verbs>(&self, verbs: &V, bytes: usize) {
-        self.hashed.set(self.hashed.get() + 1);
-        let passages = match self.charge {
-            HashCharge::Once => 1,
-            HashCharge::ByBlocks => sha1_steps(bytes),
-        };
-        for _ in 0..passages {
-            verbs.hash().await;
+    /// A node and its sibling from an address; nothing if memory has no such address, or the tree no such node.
+    pub async fn fetch_siblings<V: Verbs>(&self, verbs: &V, address: Slot, name: NodeName) -> Option<Siblings> {
+        let are_records = name.depth == self.depth();
+        let lines = if are_records { 2 * LEAF_LINES } else { 1 };
+        let is_there = (1..=self.depth()).contains(&name.depth) && name.position >> name.depth == 0;
+        if !is_there || !self.slots.has(address, lines) {
+            return None;
         }
+        Some(if are_records {
+            let right = self.slots.right_of(address);
+            let (left, right) = join!(fetch_leaf(verbs, address), fetch_leaf(verbs, right));
+            Siblings::Records(Box::new([left, right]))
+        } else {
+            let role = self.slots.role(self.vouched.level_of(name.depth));
+            let (pair, spare_is_zero) = fetch_pair(verbs, address, role).await;
+            Siblings::Nodes(pair, spare_is_zero)
+        })
+    }
+
+    /// The node above two siblings that were loaded.
+    ///
+    /// # Errors
+    /// Their address, if what their hash leaves out of their lines is in use.
+    pub async fn node_above<V: Verbs>(&self, verbs: &V, loaded: &Loaded) -> Result<Node, Fault> {
+        let node = match &loaded.siblings {
+            Siblings::Nodes(pair, _) => {
+                self.hashes.compute(verbs, PAIR_BYTES).await;
+                pair.node()
+            }
+            Siblings::Records(leaves) => {
+                self.hashes.compute(verbs, 2 * SEALED_BYTES).await;
+                self.node_of_leaves(leaves)
+            }
+        };
+        self.unless_spare_is_used(loaded.address, loaded.siblings.spare_is_zero()).map(|()| node)
     }
 
     /// Names the slots that a walk to a record fetches now.
     pub fn name_fetched(&self, record: u64, mut name: impl FnMut(Slot)) {
-        let cache = self.cache.borrow();
-        let known = (0..self.levels.len()).find(|level| cache.has(*level, node_above(record, *level)));
-        let pairs = self.slots_above(record).take(known.unwrap_or(self.levels.len())).map(|(slot, _)| slot);
-        pairs.chain(self.leaf_slots(record & !1)).chain(self.leaf_slots(record | 1)).for_each(&mut name);
-    }
-
-    fn leaf_slots(&self, record: u64) -> impl Iterator<Item = Slot> + use<> {
-        let first = self.slot_of(record).0;
-        (first..first + LEAF_LINES as u64).map(Slot)
-    }
-
-    /// The lines of pairs above a record, from the lowest up.
-    fn slots_above(&self, record: u64) -> impl Iterator<Item = (Slot, Role)> {
-        self.levels.iter().enumerate().map(move |(level, region)| (region.slot(record >> (level + 2)), region.role))
+        let pairs = self.slots.above(record).take(self.vouched.lowest(record)).map(|(slot, _)| slot);
+        pairs.chain(self.slots.of_leaf(record & !1)).chain(self.slots.of_leaf(record | 1)).for_each(&mut name);
     }
 
     /// Waits until no walk is under way, and lets none begin until what comes back is dropped.
@@ -275,17 +263,25 @@ impl PairTree {
     }
 
     /// What all walks share, and a write has alone.
-    fn lock(&self) -> LockName {
-        LockName::Metadata(self.levels.last().unwrap_or(&self.records).slot(0))
+    pub fn lock(&self) -> LockName {
+        LockName::Metadata(self.slots.topmost())
     }
 }
 
-/// The number of the node above a record at a level of pairs, from the lowest up.
-fn node_above(record: u64, level: usize) -> u64 {
-    record >> (level + 1)
+/// A pair from a line, and whether the rest of the line is zeros.
+async fn fetch_pair<V: Verbs>(verbs: &V, slot: Slot, role: Role) -> (Pair, bool) {
+    Pair::read(&verbs.fetch(slot, role, Wanted::LINE).await.content.examine())
+}
+
+/// A record from the lines that begin with this one.
+async fn fetch_leaf<V: Verbs>(verbs: &V, first: Slot) -> Leaf {
+    let slots = (first.0..first.0 + LEAF_LINES as u64).map(Slot);
+    let lines = slots.map(|slot| verbs.fetch(slot, Role::Record, Wanted::LINE));
+    let lines: Vec<Line> = join_all(lines).await.iter().map(|line| line.content.examine()).collect();
+    Leaf::of_lines(&lines)
 }
 
 /// Where a record is in its pair, or, at each level above, the node of its pair in the next.
-fn position(record: u64, level: usize) -> usize {
+pub(super) fn position(record: u64, level: usize) -> usize {
     (record >> level & 1) as usize
 }

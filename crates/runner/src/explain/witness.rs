@@ -108,6 +108,10 @@ impl Receiver for Witness {
         self.distances.private_look_up(role)
     }
 
+    fn exception_time(&self) -> Duration {
+        self.distances.exception
+    }
+
     fn hit_time(&self, _: usize, _: LineAddr) -> Duration {
         self.way * 2 + self.look_up
     }

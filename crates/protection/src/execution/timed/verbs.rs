@@ -162,6 +162,11 @@ impl TransitVerbs for Timed {
         self.after(self.memory.receiver.hit_time(core, line))
     }
 
+    async fn handle_exception(&self) {
+        self.after(self.memory.receiver.exception_time()).await;
+        self.progress.ended(ReadPart::Tree, self.memory.clock.now());
+    }
+
     async fn come_in(&self) {
         self.progress.begin(self.memory.clock.now());
         self.memory.overflows.come_in().await;

@@ -1,0 +1,79 @@
+//! What the timed memory tells the chip: lines that are released, tampering, and how long ways on the chip are.
+
+use super::Chip;
+use protection::execution::{Parts, Receiver};
+use protection::verbs::{Fault, Leg, Plaintext, Role, Slot};
+use units::{Duration, LineAddr, Words};
+
+impl Receiver for Chip {
+    /// The first of a line that memory was asked for is about to be released.
+    fn read(&self, line: LineAddr, parts: &Parts) {
+        let mut under_way = self.under_way.borrow_mut();
+        let Some(journey) = under_way.of(line) else { return };
+        journey.trip.read(parts);
+        if let Some(asked) = journey.asked.take() {
+            self.count(|counters| counters.miss_latency_fs += self.clock.now().since(asked).as_fs());
+        }
+    }
+
+    fn released_first(&self, line: LineAddr, _: &Plaintext, words: Words) {
+        self.deliver_first(line, words, self.distances.path);
+    }
+
+    fn released(&self, line: LineAddr, plaintext: &Plaintext) {
+        if self.released_directly(line, plaintext) {
+            return;
+        }
+        self.brought(line, plaintext);
+        self.deliver(line, self.distances.path);
+    }
+
+    fn released_in_private(&self, line: LineAddr, plaintext: &Plaintext) {
+        self.shadow.borrow_mut().returned(line, &plaintext.bytes);
+        let displaced = self.llc.borrow_mut().fetched_unverified(line);
+        self.make_room(displaced);
+        self.arrived(line);
+    }
+
+    fn found(&self, line: LineAddr, _: &Plaintext) {
+        self.deliver(line, self.distances.path);
+    }
+
+    fn fault(&self, fault: Fault) {
+        self.fault.set(self.fault.get().or(Some(fault)));
+    }
+
+    fn last_level_look_up(&self, _: Slot) -> Duration {
+        self.distances.last_level_look_up
+    }
+
+    fn way(&self, leg: Leg) -> Duration {
+        match leg {
+            Leg::Request(core, line) => self.network.request(core, line),
+            Leg::Answer(core, line) => self.network.to_last_stretch(core, line, self.clock.now()),
+            Leg::ToController | Leg::FromController => self.distances.path,
+            Leg::Predicted => self.distances.prediction,
+        }
+    }
+
+    fn last_stretch(&self, leg: Leg) -> Option<Duration> {
+        let Leg::Answer(core, _) = leg else { return None };
+        self.network.has_links().then(|| self.network.last_stretch(core, self.clock.now()))
+    }
+
+    fn private_look_up(&self, role: Role) -> Duration {
+        self.distances.private_look_up(role)
+    }
+
+    fn exception_time(&self) -> Duration {
+        self.distances.exception
+    }
+
+    fn hit_time(&self, core: usize, line: LineAddr) -> Duration {
+        self.network.request(core, line) + self.network.way(core, line)
+    }
+
+    fn start_up_content(&self, line: LineAddr) -> units::Line {
+        self.shadow.borrow_mut().start_up(line)
+    }
+}

@@ -1,0 +1,319 @@
+//! What an operating system can do with LoadNode and HashCheck: bring the record that was drawn last, or be refused.
+
+use super::records::Memory;
+use super::{Checked, hold};
+use crate::execution::run_now;
+use crate::planted::Planted;
+use crate::record::{HashCheck, LEAF_LINES, LoadNode, MerkleCacheDesign, NodeName, Record, WalkDesign};
+use crate::slot::Slot;
+use crate::verbs::Fault;
+use units::Line;
+use units::random::Random;
+
+/// Records of the memory, under a tree of this depth.
+const CHUNKS: u64 = 16;
+const DEPTH: usize = 4;
+
+fn walks(entries: usize, in_pairs: bool) -> WalkDesign {
+    let merkle_cache = MerkleCacheDesign { entries, in_pairs };
+    WalkDesign { merkle_cache, verification_buffer: DEPTH, ..WalkDesign::default() }
+}
+
+/// A memory whose records an operating system brings, all of them written.
+fn memory(entries: usize, in_pairs: bool, planted: Planted) -> Result<Memory, String> {
+    let mut memory = Memory::of_chunks(CHUNKS, walks(entries, in_pairs), planted)?;
+    (0..CHUNKS).try_for_each(|chunk| memory.renew(chunk).map(|_| ()))?;
+    Ok(memory)
+}
+
+impl Memory {
+    fn load(&self, address: Slot, name: NodeName) -> LoadNode {
+        run_now(self.records.load_node(&self.verbs, address, name))
+    }
+
+    /// LoadNode as an honest operating system gives it.
+    fn load_right(&self, name: NodeName) -> LoadNode {
+        self.load(self.records.address_of(name), name)
+    }
+
+    fn check(&self, depth: usize) -> Result<HashCheck<Record>, Fault> {
+        run_now(self.records.hash_check(&self.verbs, depth))
+    }
+
+    fn path(&self, chunk: u64) -> impl Iterator<Item = NodeName> {
+        std::iter::successors(Some(self.records.name_of(chunk)), |name| (name.depth > 1).then(|| name.parent()))
+    }
+
+    /// Loads the path of a record from the bottom up, but for this depth, where it loads what `lie` says.
+    fn lie(&self, chunk: u64, depth: usize, lie: (Slot, NodeName)) -> Result<Option<Record>, Fault> {
+        self.records.forget_nodes();
+        for name in self.path(chunk) {
+            if name.depth == depth {
+                self.load(lie.0, lie.1)
+            } else {
+                self.load_right(name)
+            };
+        }
+        let mut brought = None;
+        for depth in 1..=DEPTH {
+            if let HashCheck::Record(of, record) = self.check(depth)? {
+                brought = (of == chunk).then_some(record);
+            }
+        }
+        Ok(brought)
+    }
+
+    fn is_current(&self, chunk: u64, record: &Record) -> bool {
+        self.current.get(&chunk) == Some(record)
+    }
+}
+
+/// Holds the instructions to their contract.
+pub fn check(planted: Planted) -> Checked {
+    for (entries, in_pairs) in [(2, true), (8, true), (4, false), (64, false)] {
+        let mut memory = memory(entries, in_pairs, planted)?;
+        over_a_switch(&memory)?;
+        honest(&mut memory)?;
+        lies(&mut memory)?;
+        interrupted(&mut memory, 200)?;
+        random(&mut memory, &mut Random::new(entries as u64), 2_000)?;
+    }
+    Ok(())
+}
+
+/// An honest operating system brings each record, whatever is permuted between.
+fn honest(memory: &mut Memory) -> Checked {
+    for chunk in (0..CHUNKS).chain([3, 3, 2, 9]) {
+        let brought = run_now(memory.records.load_page_info(&memory.verbs, chunk));
+        hold(brought.as_ref().is_ok_and(|record| memory.is_current(chunk, record)), || {
+            format!("an honest operating system gets {:?} for chunk {chunk}", brought.as_ref().err())
+        })?;
+        memory.renew(chunk * 7 % CHUNKS)?;
+    }
+    Ok(())
+}
+
+/// Each lie ends in the security exception, or without the record.
+fn lies(memory: &mut Memory) -> Checked {
+    let chunk = 9;
+    let names: Vec<NodeName> = memory.path(chunk).collect();
+    for &name in &names {
+        let right = memory.records.address_of(name);
+        let slots: Vec<Slot> =
+            (right.0..right.0 + if name.depth == DEPTH { 2 * LEAF_LINES as u64 } else { 1 }).map(Slot).collect();
+        let before = memory.content(&slots);
+        memory.renew(chunk)?;
+        let now = memory.content(&slots);
+        let refused = |what: &str, told: Result<Option<Record>, Fault>| {
+            hold(!matches!(told, Ok(Some(_))), || format!("{what} at depth {} passes", name.depth))
+        };
+        let lie = |address, name: NodeName| memory.lie(chunk, name.depth, (address, name));
+        let others = slots.iter().map(|slot| (*slot, [9; 64])).collect();
+        for (what, lines) in [("a stale pair", before), ("swapped siblings", swapped(&now)), ("another node", others)] {
+            memory.put(&lines);
+            let told = memory.lie(chunk, name.depth, (right, name));
+            memory.put(&now);
+            refused(what, told)?;
+        }
+        // The right bytes elsewhere, and the wrong ones here.
+        let elsewhere = NodeName { position: name.position ^ 2, ..name };
+        if name.depth > 1 {
+            refused("the address of another node", lie(memory.records.address_of(elsewhere), name))?;
+            refused("another position", lie(right, elsewhere))?;
+            refused(
+                "another depth",
+                memory.lie(chunk, name.depth, (right, NodeName { depth: name.depth - 1, ..name.parent() })),
+            )?;
+        }
+        refused("data", lie(Slot(0), name))?;
+        refused("an address behind memory", lie(Slot(u64::MAX - 1), name))?;
+        refused("nothing", lie(Slot(memory.layout.data_lines() / 2), name))?;
+    }
+    in_buffer_only(memory, chunk)?;
+    at_another_depth(memory, chunk)
+}
+
+/// Two siblings in each other's place.
+fn swapped(lines: &[(Slot, Line)]) -> Vec<(Slot, Line)> {
+    match lines {
+        [(slot, line)] => {
+            let mut swapped = *line;
+            swapped[..20].copy_from_slice(&line[20..40]);
+            swapped[20..40].copy_from_slice(&line[..20]);
+            vec![(*slot, swapped)]
+        }
+        records => {
+            let (left, right) = records.split_at(LEAF_LINES);
+            let lines = right.iter().chain(left).map(|(_, line)| *line);
+            records.iter().zip(lines).map(|((slot, _), line)| (*slot, line)).collect()
+        }
+    }
+}
+
+/// A parent that is in the buffer vouches for nothing.
+fn in_buffer_only(memory: &Memory, chunk: u64) -> Checked {
+    memory.records.forget_nodes();
+    memory.path(chunk).for_each(|name| {
+        memory.load_right(name);
+    });
+    hold(memory.check(DEPTH).is_err(), || "a parent in the buffer vouches for a record".into())
+}
+
+/// A node that the chip has vouches for what hashes to it, in its own place alone.
+fn at_another_depth(memory: &Memory, chunk: u64) -> Checked {
+    memory.records.forget_nodes();
+    let [_, below @ .., top] = &memory.path(chunk).collect::<Vec<_>>()[..] else { return Ok(()) };
+    memory.load_right(*top);
+    hold(memory.check(1) == Ok(HashCheck::Nodes), || "the topmost pair is refused".into())?;
+    // The pair right below, said to lie deeper: its parent is on the chip, and not where that of this name is.
+    let Some(right_below) = below.last() else { return Ok(()) };
+    let deeper = NodeName { depth: right_below.depth + 1, position: right_below.position * 2 };
+    if deeper.depth < DEPTH {
+        memory.load(memory.records.address_of(*right_below), deeper);
+        hold(memory.check(deeper.depth).is_err(), || "a pair passes at another depth".into())?;
+    }
+    Ok(())
+}
+
+/// After a switch of processes nothing is left of the one before.
+fn over_a_switch(memory: &Memory) -> Checked {
+    memory.records.forget_nodes();
+    let top = NodeName { depth: 1, position: 0 };
+    hold(memory.load_right(top) == LoadNode::Loaded, || "the cache of nodes outlives a switch".into())?;
+    memory.records.forget_nodes();
+    let told = memory.check(1);
+    hold(told.is_ok(), || "an empty line raises the exception".into())?;
+    hold(told == Ok(HashCheck::Empty), || "a line of the buffer outlives a switch".into())?;
+    memory.load_right(top);
+    hold(memory.check(1) == Ok(HashCheck::Nodes), || "the topmost pair is refused".into())?;
+    memory.records.forget_nodes();
+    hold(memory.load_right(top) == LoadNode::Loaded, || "the cache of nodes outlives a switch".into())
+}
+
+/// Honest walks that are interrupted at each of their instructions, by a permutation, a walk of hardware or a switch of processes: none raises the
+/// exception, and each ends. The handler goes on where it was, as the algorithm of figure 5 does.
+fn interrupted(memory: &mut Memory, walks: u64) -> Checked {
+    let mut random = Random::new(walks);
+    for _ in 0..walks {
+        let chunk = random.below(CHUNKS);
+        let mut exceptions = 0;
+        let record = loop {
+            exceptions += 1;
+            hold(exceptions < 64, || format!("the walk to chunk {chunk} does not end"))?;
+            let mut name = memory.records.name_of(chunk);
+            while name.depth > 0 && memory.load_right(name) != LoadNode::OnChip {
+                name = name.parent();
+                interrupt(memory, &mut random)?;
+            }
+            let mut brought = None;
+            for depth in name.depth + 1..=DEPTH {
+                match memory.check(depth) {
+                    Ok(HashCheck::Record(_, record)) => brought = Some(record),
+                    Ok(HashCheck::Nodes | HashCheck::Empty) => {}
+                    Err(fault) => return Err(format!("an honest walk to chunk {chunk} meets the exception: {fault}")),
+                }
+                interrupt(memory, &mut random)?;
+            }
+            if brought.is_some() {
+                break brought;
+            }
+        };
+        // What came is what was drawn last when it came: a permutation after that renews it on the chip.
+        hold(record.is_some(), || "no record".into())?;
+    }
+    Ok(())
+}
+
+/// Seldom enough that a walk ends.
+fn interrupt(memory: &mut Memory, random: &mut Random) -> Checked {
+    match random.below(16) {
+        0 => memory.renew(random.below(CHUNKS)).map(|_| ()),
+        1 => {
+            memory.records.forget_nodes();
+            Ok(())
+        }
+        // Hardware walks for a permutation of a page that no TLB has.
+        2 => hold(!memory.is_refused(random.below(CHUNKS)), || "a hardware walk is refused".into()),
+        _ => Ok(()),
+    }
+}
+
+/// Any instructions in any order, over memory in which bits flip: a record that comes is the one that was drawn last.
+fn random(memory: &mut Memory, random: &mut Random, steps: u64) -> Checked {
+    let mut honest: Vec<(Slot, Line)> = Vec::new();
+    let first = memory.layout.data_lines();
+    let slots = memory.layout.total_lines() - first;
+    let mut aim = memory.records.name_of(0);
+    for _ in 0..steps {
+        match random.below(32) {
+            0..12 => {
+                // Up a path, more often than not.
+                if aim.depth <= 1 || random.below(8) == 0 {
+                    aim = memory.records.name_of(random.below(CHUNKS));
+                } else if random.below(8) > 0 {
+                    aim = aim.parent();
+                }
+                let address = match random.below(8) {
+                    0 => Slot(first + random.below(slots)),
+                    1 => memory.records.address_of(NodeName { position: random.below(1 << aim.depth), ..aim }),
+                    _ => memory.records.address_of(aim),
+                };
+                let depth = if random.below(8) == 0 { random.below(6) as usize } else { aim.depth };
+                memory.load(address, NodeName { depth, ..aim });
+            }
+            12..28 => {
+                let depth = 1 + random.below(DEPTH as u64) as usize;
+                match memory.check(depth) {
+                    Ok(HashCheck::Record(of, record)) => {
+                        hold(memory.is_current(of, &record), || {
+                            format!("a record of chunk {of} comes that is not the last")
+                        })?;
+                    }
+                    Ok(_) => {}
+                    // The process is aborted: another one goes on.
+                    Err(_) => memory.records.forget_nodes(),
+                }
+            }
+            28 => {
+                let slot = Slot(first + random.below(slots));
+                let now = memory.content(&[slot]);
+                let mut line = now[0].1;
+                line[random.below(64) as usize] ^= 1 << random.below(8);
+                memory.put(&[(slot, line)]);
+                honest.extend(now);
+            }
+            29 => memory.records.forget_nodes(),
+            _ => {
+                // From the last flip back to the first; hardware checks the path that it writes anew.
+                honest.drain(..).rev().for_each(|line| memory.put(&[line]));
+                memory.renew(random.below(CHUNKS))?;
+            }
+        }
+    }
+    honest.drain(..).rev().for_each(|line| memory.put(&[line]));
+    Ok(())
+}
+
+#[test]
+fn an_operating_system_brings_the_last_record_or_is_refused() {
+    assert_eq!(check(Planted::NONE), Ok(()));
+}
+
+#[test]
+fn rule_7_a_walk_takes_as_many_instructions_as_there_are_depths_below_the_lowest_node_on_the_chip() {
+    let memory =
+        Memory::of_chunks(1 << 19, WalkDesign { verification_buffer: 19, ..walks(512, true) }, Planted::NONE).unwrap();
+    let executed = |chunk: u64| {
+        let (loads, checks) = memory.records.executed();
+        run_now(memory.records.load_page_info(&memory.verbs, chunk)).unwrap();
+        let (loads_after, checks_after) = memory.records.executed();
+        (loads_after - loads, checks_after - checks)
+    };
+    assert_eq!(executed(77_777), (19, 19), "nothing but the root is on the chip");
+    for depth in 1..19 {
+        // The paths of the two records part at this depth, where their nodes are siblings, which the chip has together.
+        assert_eq!(executed(77_777 ^ 1 << (19 - depth)), (20 - depth, 19 - depth), "a node at depth {depth}");
+        memory.records.forget_nodes();
+        executed(77_777);
+    }
+}

@@ -1,0 +1,48 @@
+//! The hashes of the tree over records: what each takes of the unit for hashes, and how many there were.
+
+use crate::verbs::Verbs;
+use crypto::sha1_steps;
+use serde::{Deserialize, Serialize};
+use std::cell::Cell;
+
+/// The time that a hash takes of the unit for hashes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HashCharge {
+    /// One passage, whatever its length, as the paper has it.
+    #[default]
+    Once,
+    /// A passage for each block of 64 bytes that SHA-1 takes.
+    ByBlocks,
+}
+
+/// Hashes, each with its time.
+#[derive(Clone)]
+pub(super) struct Hashes {
+    charge: HashCharge,
+    computed: Cell<u64>,
+}
+
+impl Hashes {
+    /// None so far.
+    pub fn new(charge: HashCharge) -> Hashes {
+        Hashes { charge, computed: Cell::new(0) }
+    }
+
+    /// How many were computed so far.
+    pub fn computed(&self) -> u64 {
+        self.computed.get()
+    }
+
+    /// Waits for the hash of so many bytes.
+    pub async fn compute<V: Verbs>(&self, verbs: &V, bytes: usize) {
+        self.computed.set(self.computed.get() + 1);
+        let passages = match self.charge {
+            HashCharge::Once => 1,
+            HashCharge::ByBlocks => sha1_steps(bytes),
+        };
+        for _ in 0..passages {
+            verbs.hash().await;
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! The two instructions by which an operating system walks the tree for the chip: LoadNode and HashCheck (Duc and Keryell, ACSAC
+//! 2006, section 2.5).
+//!
+//! ```text
+//! LoadNode address, depth, position    the chip has the node ─ a flag
+//!                                      else node and sibling from the address ─ the line of this depth
+//! HashCheck depth                      the line is empty ─ a flag
+//!                                      hash of the line = parent, which the chip has ─ nodes into their cache, a record to the chip
+//!                                      else the security exception
+//! ```
+//! The chip has the root, and the nodes of its cache; what is in the buffer vouches for nothing.
+
+use super::leaf::Leaf;
+use super::node::Node;
+use super::tree::{PairTree, position};
+use super::verification::{HashCheck, LoadNode, Loaded, NodeName, Siblings, VerificationBuffer};
+use crate::planted::{ChunkBug, Planted};
+use crate::slot::Slot;
+use crate::verbs::{Fault, Verbs};
+use sim::lock::Mode;
+use std::cell::{Cell, RefCell};
+
+/// The instructions, with the buffer between them.
+#[derive(Clone)]
+pub(super) struct Instructions {
+    buffer: RefCell<VerificationBuffer>,
+    /// LoadNodes and HashChecks executed so far.
+    executed: Cell<(u64, u64)>,
+    planted: Planted,
+}
+
+impl Instructions {
+    /// A buffer of so many lines.
+    pub fn new(lines: usize, planted: Planted) -> Instructions {
+        let buffer = RefCell::new(VerificationBuffer::new(lines));
+        Instructions { buffer, executed: Cell::default(), planted }
+    }
+
+    /// Lines of the buffer.
+    pub fn lines(&self) -> usize {
+        self.buffer.borrow().lines()
+    }
+
+    /// LoadNodes and HashChecks executed so far.
+    pub fn executed(&self) -> (u64, u64) {
+        self.executed.get()
+    }
+
+    /// The buffer gives all up.
+    pub fn forget(&self) {
+        self.buffer.borrow_mut().clear();
+    }
+
+    /// LoadNode: loads a node and its sibling from an address, unless the chip has the node.
+    pub async fn load_node<V: Verbs>(&self, verbs: &V, tree: &PairTree, address: Slot, name: NodeName) -> LoadNode {
+        let (loads, checks) = self.executed();
+        self.executed.set((loads + 1, checks));
+        let _shared = verbs.lock(tree.lock(), Mode::Shared).await;
+        if tree.vouched().node(name).is_some() {
+            return LoadNode::OnChip;
+        }
+        let Some(siblings) = tree.fetch_siblings(verbs, address, name).await else { return LoadNode::Nowhere };
+        let is_in = self.buffer.borrow_mut().put(Loaded { name, address, siblings });
+        if is_in { LoadNode::Loaded } else { LoadNode::Nowhere }
+    }
+
+    /// HashCheck: compares what the line of a depth has with its parent, and moves it to where the chip keeps it.
+    ///
+    /// # Errors
+    /// The security exception: [`Fault::Tree`] with the address of what does not fit, or has no parent on the chip.
+    pub async fn hash_check<V: Verbs>(
+        &self,
+        verbs: &V,
+        tree: &PairTree,
+        depth: usize,
+    ) -> Result<HashCheck<Leaf>, Fault> {
+        let (loads, checks) = self.executed();
+        self.executed.set((loads, checks + 1));
+        let _shared = verbs.lock(tree.lock(), Mode::Shared).await;
+        let Some(loaded) = self.buffer.borrow_mut().take(depth) else {
+            let raises = self.planted.has(ChunkBug::EmptyLineRaises);
+            return if raises { Err(Fault::Tree(tree.slot_of(0))) } else { Ok(HashCheck::Empty) };
+        };
+        let node = tree.node_above(verbs, &loaded).await?;
+        let Loaded { name, address, siblings } = loaded;
+        if !self.is_parent(tree, name, node) {
+            return Err(Fault::Tree(address));
+        }
+        Ok(match siblings {
+            Siblings::Nodes(pair, _) => {
+                tree.vouched().enter(name, pair);
+                HashCheck::Nodes
+            }
+            Siblings::Records(leaves) => HashCheck::Record(name.position, leaves[position(name.position, 0)]),
+        })
+    }
+
+    /// Whether the chip vouches for this as the parent of a node.
+    fn is_parent(&self, tree: &PairTree, name: NodeName, node: Node) -> bool {
+        let parent = name.parent();
+        let is_in_buffer = || {
+            let buffer = self.buffer.borrow();
+            let Some(Loaded { siblings: Siblings::Nodes(pair, _), .. }) = buffer.with(parent) else { return false };
+            pair.0[position(parent.position, 0)] == node
+        };
+        let is_any_above = || {
+            let ancestors =
+                (0..name.depth).map(|depth| NodeName { depth, position: name.position >> (name.depth - depth) });
+            ancestors.into_iter().any(|above| tree.vouched().node(above) == Some(node))
+        };
+        tree.vouched().node(parent) == Some(node)
+            || self.planted.has(ChunkBug::ParentFromBuffer) && is_in_buffer()
+            || self.planted.has(ChunkBug::DepthUnchecked) && is_any_above()
+    }
+}

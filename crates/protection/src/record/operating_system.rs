@@ -1,0 +1,97 @@
+//! Records that an operating system brings: its two instructions, and what an honest one does at a TLB miss (Duc and Keryell, ACSAC
+//! 2006, section 2.5 and figure 5).
+//!
+//! ```text
+//! TLB miss ─ exception ─ LoadNode from the record up, until the chip has a node ─ HashCheck from there down to the record ─ return
+//! ```
+//! If the record is not on the chip when the operating system returns, the exception repeats: it can refuse service, no more.
+
+use super::leaf::Leaf;
+use super::verification::{HashCheck, LoadNode, NodeName};
+use super::{OPENING, Record, Records};
+use crate::slot::Slot;
+use crate::verbs::{AesUnits, Fault, Known, LockName, Verbs};
+use sim::lock::Mode;
+
+impl Records {
+    /// The node of a record.
+    pub fn name_of(&self, chunk: u64) -> NodeName {
+        NodeName { depth: self.tree.depth(), position: chunk }
+    }
+
+    /// Where a node lies with its sibling.
+    pub fn address_of(&self, name: NodeName) -> Slot {
+        self.tree.address_of(name)
+    }
+
+    /// LoadNode: loads a node and its sibling from an address into the verification buffer, unless the chip has the node.
+    pub async fn load_node<V: Verbs>(&self, verbs: &V, address: Slot, name: NodeName) -> LoadNode {
+        self.instructions.load_node(verbs, &self.tree, address, name).await
+    }
+
+    /// HashCheck: checks a line of the verification buffer. A record that was never written is that which the chip derives.
+    ///
+    /// # Errors
+    /// The security exception: [`Fault::Tree`] with the address of what does not fit, or has no parent on the chip.
+    pub async fn hash_check<V: Verbs>(&self, verbs: &V, depth: usize) -> Result<HashCheck<Record>, Fault> {
+        Ok(match self.instructions.hash_check(verbs, &self.tree, depth).await? {
+            HashCheck::Empty => HashCheck::Empty,
+            HashCheck::Nodes => HashCheck::Nodes,
+            HashCheck::Record(chunk, leaf) => HashCheck::Record(chunk, self.decrypted(verbs, chunk, &leaf).await?),
+        })
+    }
+
+    async fn decrypted<V: Verbs>(&self, verbs: &V, chunk: u64, leaf: &Leaf) -> Result<Record, Fault> {
+        if leaf.is_blank() {
+            return Ok(self.first(chunk));
+        }
+        verbs.await_blocks(verbs.pad(AesUnits::Controller, OPENING, Known::default())).await;
+        self.opened(chunk, leaf)
+    }
+
+    /// LoadNodes and HashChecks executed so far.
+    pub fn executed(&self) -> (u64, u64) {
+        self.instructions.executed()
+    }
+
+    /// Whether a TLB miss is the operating system's: it has a verification buffer.
+    pub fn are_brought_by_system(&self) -> bool {
+        self.instructions.lines() > 0
+    }
+
+    /// Brings the record of a chunk as an honest operating system does, from one exception to the return that finds it.
+    ///
+    /// # Errors
+    /// The security exception, as of [`Records::hash_check`].
+    pub async fn load_page_info<V: Verbs>(&self, verbs: &V, chunk: u64) -> Result<Record, Fault> {
+        let _handler = verbs.lock(LockName::Handler, Mode::Exclusive).await;
+        loop {
+            verbs.handle_exception().await;
+            let lowest = self.climb(verbs, chunk).await;
+            if let Some(record) = self.descend(verbs, lowest).await? {
+                return Ok(record);
+            }
+        }
+    }
+
+    /// Loads the nodes from a record up, as far as the chip does not have them. Returns the depth of the highest that it lacks.
+    async fn climb<V: Verbs>(&self, verbs: &V, chunk: u64) -> usize {
+        let mut name = self.name_of(chunk);
+        while name.depth > 0 && self.load_node(verbs, self.address_of(name), name).await != LoadNode::OnChip {
+            name = name.parent();
+        }
+        name.depth + 1
+    }
+
+    /// Checks the loaded nodes from a depth down. Returns the record, unless a permutation has emptied a line meanwhile.
+    async fn descend<V: Verbs>(&self, verbs: &V, highest: usize) -> Result<Option<Record>, Fault> {
+        for depth in highest..=self.tree.depth() {
+            match self.hash_check(verbs, depth).await? {
+                HashCheck::Record(_, record) => return Ok(Some(record)),
+                HashCheck::Nodes => {}
+                HashCheck::Empty => break,
+            }
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,94 @@
+//! The nodes that the chip vouches for: the root, and those in the cache of nodes.
+
+use super::merkle_cache::{MerkleCache, MerkleCacheDesign};
+use super::node::{BLANK_NODE, Node, Pair};
+use super::verification::NodeName;
+use std::cell::{Cell, RefCell};
+
+/// Nodes on the chip, all of them verified.
+#[derive(Clone)]
+pub(super) struct VouchedNodes {
+    root: Cell<Node>,
+    cache: RefCell<MerkleCache>,
+    /// Levels of pairs below the root.
+    levels: usize,
+    /// Whether hardware walks put nodes into the cache. Where an operating system walks they do not: they could push out the parent that
+    /// the next HashCheck needs.
+    hardware_enters: bool,
+}
+
+impl VouchedNodes {
+    /// The root of records that were never written, below which there are so many levels of pairs.
+    pub fn new(design: MerkleCacheDesign, levels: usize, hardware_enters: bool) -> VouchedNodes {
+        let cache = RefCell::new(MerkleCache::new(design));
+        VouchedNodes { root: Cell::new(BLANK_NODE), cache, levels, hardware_enters }
+    }
+
+    /// The root.
+    pub fn root(&self) -> Node {
+        self.root.get()
+    }
+
+    /// The root is this from now on.
+    pub fn set_root(&self, root: Node) {
+        self.root.set(root);
+    }
+
+    /// The cache gives all up.
+    pub fn forget(&self) {
+        self.cache.borrow_mut().clear();
+    }
+
+    /// The level of the pairs of a depth, from the lowest up.
+    pub fn level_of(&self, depth: usize) -> usize {
+        self.levels - depth
+    }
+
+    /// A node, if the chip has it; records it has not.
+    pub fn node(&self, name: NodeName) -> Option<Node> {
+        match name.depth {
+            0 => Some(self.root()),
+            depth if depth <= self.levels => self.cache.borrow_mut().node(self.level_of(depth), name.position),
+            _ => None,
+        }
+    }
+
+    /// A pair enters that HashCheck has verified.
+    pub fn enter(&self, name: NodeName, pair: Pair) {
+        self.cache.borrow_mut().put(self.level_of(name.depth), name.position, pair);
+    }
+
+    /// The level of the lowest node above a record that the cache has; that of the root if there is none. It is no use of it.
+    pub fn lowest(&self, record: u64) -> usize {
+        let cache = self.cache.borrow();
+        (0..self.levels).find(|level| cache.has(*level, node_above(record, *level))).unwrap_or(self.levels)
+    }
+
+    /// The lowest node above a record that the chip has, and its level: that of the root if the cache has none.
+    pub fn nearest(&self, record: u64) -> (usize, Node) {
+        let mut cache = self.cache.borrow_mut();
+        let mut found = (0..self.levels).map(|level| (level, cache.node(level, node_above(record, level))));
+        let found = found.find_map(|(level, node)| node.map(|node| (level, node)));
+        found.unwrap_or((self.levels, self.root()))
+    }
+
+    /// The pairs above a record that the cache has, from the lowest up.
+    pub fn cached(&self, record: u64) -> Vec<Option<Pair>> {
+        let mut cache = self.cache.borrow_mut();
+        (0..self.levels).map(|level| cache.pair(level, node_above(record, level))).collect()
+    }
+
+    /// Keeps pairs above a record that hardware has verified or written, from the highest down.
+    pub fn keep(&self, record: u64, pairs: &[(Pair, bool)]) {
+        let mut cache = self.cache.borrow_mut();
+        for (level, (pair, _)) in pairs.iter().enumerate().rev() {
+            let node = node_above(record, level);
+            if self.hardware_enters { cache.put(level, node, *pair) } else { cache.renew(level, node, *pair) }
+        }
+    }
+}
+
+/// The number of the node above a record at a level of pairs, from the lowest up.
+fn node_above(record: u64, level: usize) -> u64 {
+    record >> (level + 1)
+}
