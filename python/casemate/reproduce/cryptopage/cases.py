@@ -1,0 +1,27 @@
+"""The workloads of the CryptoPage paper, as near as we have them: programs in the midst of their work, and kernels for
+the SPEC 2000 programs that have no counterpart among these.
+"""
+
+from casemate.reproduce.programs import PROGRAMS
+from casemate.reproduce.runs import Case
+
+PROGRAM = "program"
+"""One of this computer."""
+KERNEL = "kernel"
+"""A built-in workload."""
+SIMPLEX = "simplex"
+"""The case for mcf, which has the paper's highest rate of TLB misses."""
+
+
+def _recorded(name: str, warm_up: int = 2_000_000, counted: int = 1_000_000) -> Case:
+    return Case(name, PROGRAM, recorded=PROGRAMS[name], warm_up=warm_up, counted=counted)
+
+
+CASES = (
+    *(
+        _recorded(name)
+        for name in ("gzip", "bzip2", "gcc", "parser", "perl", "python3", "sqlite3", "ld", "glpsol", "stockfish")
+    ),
+    Case("anneal", KERNEL, "anneal", warm_up=60_000, counted=40_000),
+    Case(SIMPLEX, KERNEL, "simplex", warm_up=60_000, counted=40_000),
+)

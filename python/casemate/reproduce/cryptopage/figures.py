@@ -1,0 +1,96 @@
+"""The CryptoPage paper's figures 7a to 7d as functions of records, each with what the paper's text says of it.
+
+Each has two companions: the same with free permutations, and what crosses the bus behind its numbers.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from casemate.reproduce.cryptopage import measures
+from casemate.reproduce.cryptopage.settings import CACHES, FREE, SLOTS, UNPROTECTED, cached, tagged
+from casemate.reproduce.study import Figure, Series, of_run
+
+HIDE, BASIC, ADVANCED = "HIDE", "CryptoPage, basic", "CryptoPage"
+L2_MISSES, TLB_MISSES = "L2 misses", "TLB misses"
+BEHIND = "-behind"
+"""Ends the number of a figure that says what is behind another one."""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A series of a figure: the IPC under one setting."""
+
+    name: str
+    setting: str
+    paper: float | None = None
+    """Its mean in the paper, where the text says it."""
+
+    def ipc(self, end: str = "") -> Series:
+        """What is left of the unprotected machine's IPC, under the setting or under its twin with this end."""
+        setting = f"{self.setting}{end}"
+        paper = None if end else self.paper
+        return Series(self.name, lambda under: 100 * under(setting).ipc / under(UNPROTECTED).ipc, paper)
+
+    def behind(self) -> Sequence[Series]:
+        """What crosses the bus meanwhile."""
+        return [
+            of_run(f"{what}, {self.name}", measure, self.setting)
+            for what, measure in (
+                ("fills a permutation", measures.fills_per_permutation),
+                ("lines moved a fill", measures.moved_per_fill),
+                ("bus time, %", measures.bus_time),
+            )
+        ]
+
+
+def cache_name(entries: int) -> str:
+    """The series of so many entries in the Merkle cache."""
+    return f"{entries} entries" if entries else "no cache"
+
+
+def slots_name(slots: int) -> str:
+    """The series of so many lines under a tag."""
+    return f"{slots} line{'s' if slots > 1 else ''} a tag"
+
+
+def _figures(number: str, title: str, bars: Sequence[Bar], note: str = "") -> tuple[Figure, ...]:
+    """A figure of the paper and its companions."""
+    settings = [bar.setting for bar in bars]
+    unit = "IPC, % of the unprotected machine's"
+    misses = (
+        of_run(L2_MISSES, measures.l2_misses, UNPROTECTED),
+        of_run(TLB_MISSES, measures.tlb_misses, UNPROTECTED),
+    )
+    return (
+        Figure(number, title, unit, tuple(bar.ipc() for bar in bars), (UNPROTECTED, *settings), note=note),
+        Figure(
+            f"{number}{FREE}", f"{title}: permutations are free", unit, tuple(bar.ipc(FREE) for bar in bars),
+            (UNPROTECTED, *(f"{setting}{FREE}" for setting in settings)), note="Not the paper's.",
+        ),
+        Figure(
+            f"{number}{BEHIND}", f"{title}: misses and moves behind it", "misses in 1000 instructions; lines; %",
+            (*misses, *(series for bar in bars for series in bar.behind())), (UNPROTECTED, *settings),
+            note="Not the paper's. Misses are the unprotected machine's. Without a permutation, fills a permutation "
+            "are 0.",
+        ),
+    )  # fmt: skip
+
+
+def _of_tags(number: str, verified: bool, note: str) -> tuple[Figure, ...]:
+    papers = {2: 95.6, 4: 88.3} if verified else {}
+    bars = [Bar(slots_name(slots), tagged(slots, verified), papers.get(slots)) for slots in SLOTS]
+    return _figures(number, f"Lines under one tag, released when {'verified' if verified else 'decrypted'}", bars, note)
+
+
+FIGURES = (
+    *_figures(
+        "7a", "Architectures",
+        [Bar(HIDE, "hide", 98.7), Bar(BASIC, "cryptopage-basic"), Bar(ADVANCED, "cryptopage", 97.0)],
+        "The paper's basic architecture loses up to 50 %, on mcf.",
+    ),
+    *_figures("7b", "Entries of the Merkle cache", [Bar(cache_name(entries), cached(entries)) for entries in CACHES]),
+    *_of_tags(
+        "7c", True, "The paper does not say whether it compares with the unprotected machine or with one line a tag."
+    ),
+    *_of_tags("7d", False, "The paper says that less than 1 % is lost."),
+)  # fmt: skip

@@ -1,0 +1,43 @@
+"""What the figures of the CryptoPage paper are made of: numbers of a record."""
+
+from casemate.reproduce.measures import clock_mhz, share
+from casemate.results.moving import Moving
+from casemate.results.run import Record
+
+LINE_WORDS = 4
+"""Words of 8 bytes in a line."""
+TAG_WORDS = 2
+
+
+def l2_misses(record: Record) -> float:
+    """Misses of the paper's L2, which is the last-level cache here, in a thousand instructions."""
+    return 1e3 * record.llc.misses / record.instructions
+
+
+def tlb_misses(record: Record) -> float:
+    """Page-table walks in a thousand instructions."""
+    return 1e3 * record.node.stlb.misses / record.instructions
+
+
+def _moving(record: Record) -> Moving:
+    assert record.moving is not None, f"the lines of {record.design} move"
+    return record.moving
+
+
+def fills_per_permutation(record: Record) -> float:
+    """Lines brought for readers for each permutation; 0 without one."""
+    return _moving(record).fills_per_permutation or 0.0
+
+
+def moved_per_fill(record: Record) -> float:
+    """Lines that crossed the bus for each fill, that of the fill included; 0 without one."""
+    return _moving(record).moved_per_fill or 0.0
+
+
+def bus_time(record: Record) -> float:
+    """The time for which lines that move and their tags take the bus, in percent of the run's time."""
+    moving, permutation = _moving(record), record.configuration.design.parts.permutation
+    assert permutation is not None, f"{record.design} permutes"
+    tags = TAG_WORDS / permutation.slots_per_tag if permutation.lines == "sealed" else 0.0
+    words = (moving.fetched + moving.read + moving.written) * (LINE_WORDS + tags)
+    return share(words, record.time_fs * 1e-9 * clock_mhz(record, "dram"))

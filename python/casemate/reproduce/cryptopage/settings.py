@@ -1,0 +1,50 @@
+"""Designs, and what is changed of them. Each setting with permutations has a twin whose permutations are free."""
+
+from casemate.reproduce.runs import Changes, Setting
+
+FREE = "-free"
+"""Ends the name of a twin."""
+UNPROTECTED = "none"
+CACHES = (0, 256, 512, 1024)
+"""Entries of the Merkle cache (Fig. 7b), of which `cryptopage` has 512."""
+SLOTS = (1, 2, 4)
+"""Lines under one tag (Figs. 7c, 7d), of which `cryptopage` has one."""
+
+_PERMUTATION = "design.parts.permutation"
+_VERIFIED: Changes = {"design.parts.release": "verified"}
+
+
+def cached(entries: int) -> str:
+    """The setting of `cryptopage` with so many entries in its Merkle cache."""
+    return "cryptopage" if entries == 512 else f"cryptopage-cache-{entries}"
+
+
+def tagged(slots: int, verified: bool) -> str:
+    """The setting of `cryptopage` with so many lines under a tag, released when verified or when decrypted."""
+    if verified:
+        return f"cryptopage-verified-{slots}"
+    return "cryptopage" if slots == 1 else f"cryptopage-slots-{slots}"
+
+
+def _cached(entries: int) -> Setting:
+    return Setting(cached(entries), "cryptopage", {f"{_PERMUTATION}.merkle_cache.entries": entries})
+
+
+def _tagged(slots: int, verified: bool) -> Setting:
+    changes: Changes = {f"{_PERMUTATION}.slots_per_tag": slots, **(_VERIFIED if verified else {})}
+    return Setting(tagged(slots, verified), "cryptopage", changes)
+
+
+_CHARGED = (
+    *(Setting(design, design) for design in ("hide", "cryptopage-basic", "cryptopage")),
+    *(_cached(entries) for entries in CACHES if entries != 512),
+    *(_tagged(slots, verified=False) for slots in SLOTS if slots != 1),
+    *(_tagged(slots, verified=True) for slots in SLOTS),
+)
+
+
+def _free(setting: Setting) -> Setting:
+    return Setting(f"{setting.name}{FREE}", setting.design, {**setting.changes, f"{_PERMUTATION}.time": "free"})
+
+
+SETTINGS = (Setting(UNPROTECTED, "none"), *_CHARGED, *(_free(setting) for setting in _CHARGED))

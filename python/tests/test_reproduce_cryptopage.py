@@ -1,0 +1,95 @@
+"""The study of CryptoPage: its figures come from what records count, and each of its trends can fail."""
+
+from dataclasses import replace
+
+import pytest
+from casemate.reproduce.cryptopage import STUDY
+from casemate.reproduce.cryptopage.cases import KERNEL, PROGRAM, SIMPLEX
+from casemate.reproduce.cryptopage.figures import ADVANCED, BASIC, BEHIND, HIDE, L2_MISSES, cache_name, slots_name
+from casemate.reproduce.cryptopage.settings import CACHES, FREE, SLOTS
+from casemate.reproduce.runs import Case, Runs, Store
+from casemate.reproduce.study import Carried, Trend
+from casemate.results.reproduce import Reproduction
+from conftest import trend_holds
+
+CASES = ("python3", "anneal", SIMPLEX)
+SMALL = Case("small", KERNEL, "chase", {"footprint": "2 MB"}, warm_up=2_000, counted=20_000)
+QUIET = Case("quiet", KERNEL, "resident", {"footprint": "64 KB"}, warm_up=2_000, counted=20_000)
+
+
+def test_every_figure_of_the_paper_is_there_and_names_settings_that_exist() -> None:
+    numbers = {figure.number.removesuffix(FREE).removesuffix(BEHIND) for figure in STUDY.figures}
+    assert numbers == {"7a", "7b", "7c", "7d"}
+    known = [setting.name for setting in STUDY.settings]
+    assert {name for figure in STUDY.figures for name in figure.settings} == set(known)
+    assert len(known) == len(set(known)) == 23
+
+
+def test_programs_are_recorded_and_the_network_simplex_is_among_the_kernels() -> None:
+    programs = [case.recorded for case in STUDY.cases if case.group == PROGRAM]
+    assert len(programs) >= 8
+    assert all(recorded and recorded.packages[recorded.command[0]] for recorded in programs)
+    assert SIMPLEX in [case.workload for case in STUDY.cases if case.group == KERNEL]
+
+
+@pytest.mark.parametrize("trend", STUDY.trends, ids=lambda trend: trend.claim)
+def test_every_trend_holds_for_numbers_that_show_it_and_fails_for_others(trend: Trend) -> None:
+    assert trend_holds(STUDY, trend, shown, CASES)
+    assert not trend_holds(STUDY, trend, turned, CASES)
+
+
+def shown(number: str, name: str, place: int) -> float:
+    """Numbers like the paper's: the later a case, the more it misses."""
+    if number.endswith(BEHIND):
+        return 1.0 + place
+    lost = {
+        "7a": {HIDE: 1.3, ADVANCED: 3.0, BASIC: 20.0},
+        "7b": {cache_name(entries): 3.0 + (17.0 if not entries else 10 / entries) for entries in CACHES},
+        "7c": dict(zip(map(slots_name, SLOTS), (3.5, 4.4, 11.7), strict=True)),
+        "7d": dict(zip(map(slots_name, SLOTS), (3.0, 3.1, 3.2), strict=True)),
+    }[number.removesuffix(FREE)][name]
+    return 100 - lost * (1 + place) / (4 if number.endswith(FREE) else 1)
+
+
+def turned(number: str, name: str, place: int) -> float:
+    """Where the paper's rise these fall."""
+    return 100 - shown(number, name, place) / (4 if number.endswith(FREE) else 1)
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Runs, Reproduction]:
+    """All figures, of two cases that are short."""
+    study = replace(STUDY, cases=(SMALL, QUIET))
+    store = Store(tmp_path_factory.mktemp("cryptopage"), STUDY.machine, STUDY.copies, STUDY.shared)
+    numbers = [figure.number for figure in STUDY.figures]
+    jobs = [store.job(case, setting, None) for case, setting in study.needed(numbers)]
+    runs, failures = store.carry_out(jobs, lambda *_: None)
+    assert failures == []
+    return runs, study.found(numbers, 1, Carried(runs))
+
+
+def test_all_settings_run_and_free_permutations_move_the_same_lines(small: tuple[Runs, Reproduction]) -> None:
+    runs, found = small
+    assert [figure.number for figure in found.figures] == [figure.number for figure in STUDY.figures]
+    assert len(found.trends) == len(STUDY.trends)
+    for name in [
+        setting.name for setting in STUDY.settings if f"{setting.name}{FREE}" in {s.name for s in STUDY.settings}
+    ]:
+        charged, free = runs["small", name, 1].moving, runs["small", f"{name}{FREE}", 1].moving
+        assert charged and free
+        assert charged.fills > 0
+
+
+def test_what_is_behind_a_figure_is_counted_by_its_runs(small: tuple[Runs, Reproduction]) -> None:
+    runs, found = small
+    behind = next(figure for figure in found.figures if figure.number == f"7a{BEHIND}")
+    [row] = [case for case in behind.cases if case.case == "small"]
+    value = dict(zip([series.name for series in behind.series], row.values, strict=True))
+    record, unprotected = runs["small", "cryptopage", 1], runs["small", "none", 1]
+    moving = record.moving
+    assert moving
+    assert value[L2_MISSES] == pytest.approx(1e3 * unprotected.llc.misses / unprotected.instructions)
+    moved = moving.fetched + moving.read + moving.written
+    assert value[f"lines moved a fill, {ADVANCED}"] == pytest.approx(moved / moving.fills)
+    # Six words of five cycles for a line and its tag; the clock of the core is 1 GHz.
+    assert value[f"bus time, %, {ADVANCED}"] == pytest.approx(100 * moved * 6 * 5 / record.cycles, rel=0.01)
