@@ -72,12 +72,12 @@ def test_all_settings_run_and_free_permutations_move_the_same_lines(small: tuple
     runs, found = small
     assert [figure.number for figure in found.figures] == [figure.number for figure in STUDY.figures]
     assert len(found.trends) == len(STUDY.trends)
-    for name in [
-        setting.name for setting in STUDY.settings if f"{setting.name}{FREE}" in {s.name for s in STUDY.settings}
-    ]:
-        charged, free = runs["small", name, 1].moving, runs["small", f"{name}{FREE}", 1].moving
-        assert charged and free
-        assert charged.fills > 0
+    names = {setting.name for setting in STUDY.settings}
+    for name in (name for name in names if f"{name}{FREE}" in names):
+        charged, free = (runs["small", twin, 1].moving for twin in (name, f"{name}{FREE}"))
+        assert charged is not None
+        assert free is not None
+        assert 0 < charged.fills == free.fills
 
 
 def test_what_is_behind_a_figure_is_counted_by_its_runs(small: tuple[Runs, Reproduction]) -> None:

@@ -5,7 +5,7 @@ use crate::testing::nop;
 use isa::Instruction;
 use machine::node::{Feed, Orders, PageKey, Request, RequestKind, Step, Touch};
 use std::convert::Infallible;
-use units::Time;
+use units::{Duration, Time};
 
 const LINE: LineAddr = LineAddr(3);
 const CODE: LineAddr = LineAddr(64);
