@@ -45,6 +45,16 @@ impl Scalar for u64 {
     }
 }
 
+impl Scalar for i64 {
+    const LOG2_BYTES: u8 = 3;
+    fn to_bits(self) -> u64 {
+        self.cast_unsigned()
+    }
+    fn from_bits(bits: u64) -> i64 {
+        bits.cast_signed()
+    }
+}
+
 impl Scalar for f64 {
     const LOG2_BYTES: u8 = 3;
     fn to_bits(self) -> u64 {
