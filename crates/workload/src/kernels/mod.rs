@@ -22,6 +22,7 @@ mod pagerank;
 mod parameters;
 mod program;
 mod resident;
+mod simplex;
 mod stores;
 mod stream;
 #[cfg(test)]
@@ -49,7 +50,7 @@ pub struct KernelInfo {
     prepare: fn(&Settings) -> Box<dyn Program>,
 }
 
-static KERNELS: [KernelInfo; 13] = [
+static KERNELS: [KernelInfo; 14] = [
     chase::INFO,
     stream::INFO,
     gups::INFO,
@@ -60,6 +61,7 @@ static KERNELS: [KernelInfo; 13] = [
     btree::INFO,
     hashjoin::INFO,
     anneal::INFO,
+    simplex::INFO,
     resident::INFO,
     stores::INFO,
     log::INFO,
@@ -128,7 +130,7 @@ mod tests {
     use wire::word;
 
     /// Settings that make every kernel small enough to be run to its end.
-    const SMALL: [(&str, &[(&str, &str)]); 13] = [
+    const SMALL: [(&str, &[(&str, &str)]); 14] = [
         ("chase", &[("footprint", "64 KB"), ("chains", "2"), ("steps", "20000")]),
         ("stream", &[("footprint", "64 KB"), ("passes", "2")]),
         ("gups", &[("footprint", "64 KB"), ("updates", "20000")]),
@@ -139,6 +141,7 @@ mod tests {
         ("btree", &[("preload", "1000"), ("operations", "2000")]),
         ("hashjoin", &[("build", "16 KB"), ("probe", "64 KB")]),
         ("anneal", &[("elements", "500"), ("swaps", "300"), ("temperatures", "3")]),
+        ("simplex", &[("nodes", "60"), ("arcs", "6"), ("record", "all")]),
         ("resident", &[("rounds", "2")]),
         ("stores", &[("footprint", "4 KB"), ("stores", "20000")]),
         ("log", &[("footprint", "16 KB"), ("records", "2000")]),
@@ -246,7 +249,7 @@ mod tests {
 
     #[test]
     fn an_unknown_kernel_is_refused_with_the_nearest_name_and_the_list() {
-        let known = "there are chase, stream, gups, bfs, pagerank, components, coloring, btree, hashjoin, anneal, resident, stores, log";
+        let known = "there are chase, stream, gups, bfs, pagerank, components, coloring, btree, hashjoin, anneal, simplex, resident, stores, log";
         let expected = format!("there is no built-in kernel 'steam' (did you mean stream?); {known}");
         assert_eq!(refusal("steam", &[]), expected);
         assert_eq!(refusal("xyz", &[]), format!("there is no built-in kernel 'xyz'; {known}"));

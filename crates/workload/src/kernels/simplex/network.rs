@@ -1,0 +1,256 @@
+//! A network with supplies, and its records in memory.
+//!
+//! ```text
+//! node: potential │ parent │ child │ sibling │ previous sibling │ basic arc │ its flow │ subtree size, orientation
+//! arc:  cost │ tail │ head │ state │ capacity │ flow │ two unused words
+//! ```
+//!
+//! Both records fill a line, as those of mcf nearly do; mcf keeps lists of arcs in the words that are unused here.
+
+use super::super::arena::{Array, Place};
+use super::super::emitter::Emitter;
+use units::LINE_BYTES;
+use units::random::Random;
+
+/// Costs per unit of flow are below this number.
+pub const COSTS: u64 = 10_000;
+/// The largest capacity of an arc.
+pub const CAPACITY: u64 = 50;
+/// One arc in this number has flow in the solution that makes a drawn network feasible.
+const USED_ARCS: u64 = 4;
+/// The capacity of an artificial arc: it never limits a flow.
+const UNLIMITED: i64 = 1 << 56;
+
+/// Words of a record.
+const RECORD_WORDS: u64 = LINE_BYTES as u64 / 8;
+/// The size of a record, in bytes.
+pub const RECORD_BYTES: u64 = LINE_BYTES as u64;
+
+/// State of an arc outside the tree without flow. A state is the sign of the reduced costs that keep the arc optimal.
+pub const AT_LOWER: i64 = 1;
+/// State of an arc of the tree.
+pub const BASIC: i64 = 0;
+/// State of an arc outside the tree whose flow is its capacity.
+pub const AT_UPPER: i64 = -1;
+
+/// Orientation of a basic arc from the node to its parent.
+pub const UP: u32 = 1;
+/// Orientation of a basic arc from the parent to the node.
+pub const DOWN: u32 = 0;
+
+/// An arc of the problem.
+#[derive(Clone, Copy, Debug)]
+pub struct ArcData {
+    /// Index of the node that it leaves.
+    pub tail: usize,
+    /// Index of the node that it enters.
+    pub head: usize,
+    /// Cost per unit of flow.
+    pub cost: i64,
+    /// Largest flow, at least one.
+    pub capacity: i64,
+}
+
+/// A minimum-cost flow problem.
+pub struct Network {
+    /// Per node, the flow that enters the network there; demands are negative, and the sum is zero.
+    pub supplies: Vec<i64>,
+    /// The arcs, at least one.
+    pub arcs: Vec<ArcData>,
+}
+
+impl Network {
+    /// A random network in which `arcs` arcs leave each node. A random flow decides the supplies, so it has a
+    /// solution.
+    pub fn draw(nodes: u64, arcs: u64, random: &mut Random) -> Network {
+        let mut network =
+            Network { supplies: vec![0; nodes as usize], arcs: Vec::with_capacity((nodes * arcs) as usize) };
+        for index in 0..nodes * arcs {
+            let tail = index / arcs;
+            let drawn = random.below(nodes - 1);
+            // No arc enters the node that it leaves.
+            let head = if drawn < tail { drawn } else { drawn + 1 };
+            let cost = random.below(COSTS) as i64;
+            let capacity = 1 + random.below(CAPACITY) as i64;
+            let (tail, head) = (tail as usize, head as usize);
+            if random.below(USED_ARCS) == 0 {
+                let flow = 1 + random.below(capacity as u64) as i64;
+                network.supplies[tail] += flow;
+                network.supplies[head] -= flow;
+            }
+            network.arcs.push(ArcData { tail, head, cost, capacity });
+        }
+        network
+    }
+
+    /// A cost that exceeds that of every path without artificial arcs.
+    fn artificial_cost(&self) -> i64 {
+        let largest = self.arcs.iter().map(|arc| arc.cost).max().unwrap_or(0);
+        (largest + 1) * (self.supplies.len() as i64 + 1)
+    }
+}
+
+/// The address of a node's record.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NodeRecord(pub u64);
+
+impl NodeRecord {
+    /// The null pointer: the node has no such relative.
+    pub const NONE: NodeRecord = NodeRecord(0);
+
+    /// The dual variable: the price of a unit of flow at this node.
+    pub fn potential(self) -> Place<i64> {
+        Place::at(self.0)
+    }
+
+    /// The node above.
+    pub fn parent(self) -> Place<u64> {
+        Place::at(self.0 + 8)
+    }
+
+    /// The first of the nodes below.
+    pub fn child(self) -> Place<u64> {
+        Place::at(self.0 + 16)
+    }
+
+    /// The next node with the same parent.
+    pub fn sibling(self) -> Place<u64> {
+        Place::at(self.0 + 24)
+    }
+
+    /// The node before this one with the same parent.
+    pub fn previous(self) -> Place<u64> {
+        Place::at(self.0 + 32)
+    }
+
+    /// The arc of the tree between this node and its parent.
+    pub fn arc(self) -> Place<u64> {
+        Place::at(self.0 + 40)
+    }
+
+    /// The flow on that arc; the node's supply before there is a tree.
+    pub fn flow(self) -> Place<i64> {
+        Place::at(self.0 + 48)
+    }
+
+    /// The number of nodes in the subtree of this node, itself included. mcf calls it `depth`.
+    pub fn size(self) -> Place<u32> {
+        Place::at(self.0 + 56)
+    }
+
+    /// [`UP`] or [`DOWN`].
+    pub fn orientation(self) -> Place<u32> {
+        Place::at(self.0 + 60)
+    }
+}
+
+/// The address of an arc's record.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ArcRecord(pub u64);
+
+impl ArcRecord {
+    /// Cost per unit of flow.
+    pub fn cost(self) -> Place<i64> {
+        Place::at(self.0)
+    }
+
+    /// The node that it leaves.
+    pub fn tail(self) -> Place<u64> {
+        Place::at(self.0 + 8)
+    }
+
+    /// The node that it enters.
+    pub fn head(self) -> Place<u64> {
+        Place::at(self.0 + 16)
+    }
+
+    /// [`AT_LOWER`], [`BASIC`] or [`AT_UPPER`].
+    pub fn state(self) -> Place<i64> {
+        Place::at(self.0 + 24)
+    }
+
+    /// Largest flow.
+    pub fn capacity(self) -> Place<i64> {
+        Place::at(self.0 + 32)
+    }
+
+    /// The flow in the solution, once there is one.
+    pub fn flow(self) -> Place<i64> {
+        Place::at(self.0 + 40)
+    }
+}
+
+/// The records of a network in memory.
+#[derive(Clone, Copy)]
+pub struct Records {
+    /// Number of nodes without the root.
+    pub nodes: u64,
+    /// Number of arcs without the artificial ones.
+    pub arcs: u64,
+    /// The cost of an artificial arc.
+    pub artificial_cost: i64,
+    /// The root of the tree, a node without supply that artificial arcs join to all others.
+    pub root: NodeRecord,
+    arc_words: Array<u64>,
+    artificial_words: Array<u64>,
+    node_pointers: Array<u64>,
+}
+
+impl Records {
+    /// The memory that [`Records::allocate`] takes, in bytes.
+    pub fn bytes(nodes: u64, arcs: u64) -> u64 {
+        let line_ends = 4 * 64;
+        RECORD_BYTES * (2 * nodes + 1 + arcs) + 8 * nodes + line_ends
+    }
+
+    /// Takes memory for a network and writes its data there. Nodes and arcs are in random order, so neighbours in the
+    /// tree are on unrelated pages from the start.
+    pub fn allocate(emit: &mut Emitter, network: &Network, random: &mut Random) -> Records {
+        let (nodes, arcs) = (network.supplies.len() as u64, network.arcs.len() as u64);
+        let node_words: Array<u64> = emit.array(RECORD_WORDS * (nodes + 1));
+        let records = Records {
+            nodes,
+            arcs,
+            artificial_cost: network.artificial_cost(),
+            root: NodeRecord(node_words.at(RECORD_WORDS * nodes).addr),
+            arc_words: emit.array(RECORD_WORDS * arcs),
+            artificial_words: emit.array(RECORD_WORDS * nodes),
+            node_pointers: emit.array(nodes),
+        };
+        let mut slots: Vec<u64> = (0..nodes).collect();
+        random.shuffle(&mut slots);
+        let record = |index: usize| NodeRecord(node_words.at(RECORD_WORDS * slots[index]).addr);
+        for (index, supply) in network.supplies.iter().enumerate() {
+            emit.poke(records.node_pointer(index as u64), record(index).0);
+            emit.poke(record(index).flow(), *supply);
+        }
+        let mut slots: Vec<u64> = (0..arcs).collect();
+        random.shuffle(&mut slots);
+        for (arc, slot) in network.arcs.iter().zip(slots) {
+            let at = records.arc(slot);
+            emit.poke(at.cost(), arc.cost);
+            emit.poke(at.tail(), record(arc.tail).0);
+            emit.poke(at.head(), record(arc.head).0);
+            emit.poke(at.capacity(), arc.capacity);
+        }
+        for index in 0..nodes {
+            emit.poke(records.artificial(index).capacity(), UNLIMITED);
+        }
+        records
+    }
+
+    /// The arc in this position of memory.
+    pub fn arc(self, position: u64) -> ArcRecord {
+        ArcRecord(self.arc_words.at(RECORD_WORDS * position).addr)
+    }
+
+    /// The artificial arc of the node with this index.
+    pub fn artificial(self, index: u64) -> ArcRecord {
+        ArcRecord(self.artificial_words.at(RECORD_WORDS * index).addr)
+    }
+
+    /// The pointer to the node with this index.
+    pub fn node_pointer(self, index: u64) -> Place<u64> {
+        self.node_pointers.at(index)
+    }
+}
