@@ -1,0 +1,80 @@
+//! Table of the contexts that are outside the chip, by their numbers.
+//!
+//! The paper encrypts a context and says nothing of an old one that the operating system loads again. With the memory of its
+//! time, which its root fits, that would roll the whole process back. So each context leaves under a new number, the
+//! processor keeps the numbers of those outside, and a context comes back once.
+
+use crate::error::ContextError;
+use crate::planted::{Bug, Planted};
+use std::collections::BTreeSet;
+
+/// Numbers of the contexts outside, and the next one.
+pub(crate) struct OutsideTable {
+    numbers: BTreeSet<u64>,
+    entries: usize,
+    next: u64,
+    planted: Planted,
+}
+
+impl OutsideTable {
+    /// An empty table with this many entries.
+    pub fn new(entries: usize, planted: Planted) -> OutsideTable {
+        OutsideTable { numbers: BTreeSet::new(), entries, next: 0, planted }
+    }
+
+    /// Numbers in the table.
+    pub fn numbers(&self) -> impl Iterator<Item = u64> {
+        self.numbers.iter().copied()
+    }
+
+    /// Takes an entry for a context that leaves, and returns its number.
+    pub fn enter(&mut self) -> Result<u64, ContextError> {
+        if self.numbers.len() >= self.entries {
+            let forgets = self.planted.has(Bug::TableForgets) && self.numbers.pop_first().is_some();
+            if !forgets {
+                return Err(ContextError::TableFull { entries: self.entries });
+            }
+        }
+        let mut number = self.next;
+        if self.planted.has(Bug::NumberReused) {
+            number = (0..self.next).find(|number| !self.numbers.contains(number)).unwrap_or(number);
+        }
+        if number == self.next {
+            self.next = number.checked_add(1).ok_or(ContextError::NumbersExhausted)?;
+        }
+        self.numbers.insert(number);
+        Ok(number)
+    }
+
+    /// Frees the entry of a context that comes back.
+    pub fn remove(&mut self, number: u64) -> Result<(), ContextError> {
+        if self.planted.has(Bug::OtherNumberTaken) {
+            let known = self.numbers.contains(&number) && self.numbers.pop_first().is_some();
+            return if known { Ok(()) } else { Err(ContextError::NotOutside { number }) };
+        }
+        let keeps = self.planted.has(Bug::AcceptedTwice) && self.numbers.contains(&number);
+        let known = keeps || self.numbers.remove(&number) || self.planted.has(Bug::NumberUnchecked);
+        if known { Ok(()) } else { Err(ContextError::NotOutside { number }) }
+    }
+
+    /// Frees the entry of a context that shall never come back.
+    pub fn forget(&mut self, number: u64) -> Result<(), ContextError> {
+        if self.numbers.remove(&number) { Ok(()) } else { Err(ContextError::NotOutside { number }) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_out_of_numbers_refuses_and_gives_none_twice() {
+        let mut table = OutsideTable::new(4, Planted::NONE);
+        table.next = u64::MAX - 1;
+        assert_eq!(table.enter(), Ok(u64::MAX - 1));
+        for _ in 0..2 {
+            assert_eq!(table.enter(), Err(ContextError::NumbersExhausted));
+        }
+        assert!(table.numbers().eq([u64::MAX - 1]));
+    }
+}
