@@ -1,0 +1,7 @@
+//! What the context unit promises, from outside. All of it is one program.
+
+mod checks;
+mod common;
+mod oracle;
+mod refused;
+mod sealed;
