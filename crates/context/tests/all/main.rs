@@ -3,5 +3,7 @@
 mod checks;
 mod common;
 mod oracle;
+#[cfg(feature = "planted-bugs")]
+mod planted;
 mod refused;
 mod sealed;

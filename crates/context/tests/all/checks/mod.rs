@@ -1,6 +1,7 @@
 //! Checks of one promise each, on a unit with or without a planted bug.
 //!
-//! A check returns the reason why the promise does not hold.
+//! A check returns the reason why the promise does not hold. Without a bug every check passes; `planted.rs` holds each bug
+//! against its check.
 
 mod roots;
 mod seen;
