@@ -3,7 +3,7 @@
 use crate::process::ProcessNumber;
 use thiserror::Error;
 
-/// Why the context unit refuses an operation. The state of the unit is then as before.
+/// Refusal of an operation. It leaves the state of the unit unchanged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub enum ContextError {
     /// The configuration has no hardware context buffer.
@@ -24,7 +24,7 @@ pub enum ContextError {
         buffer: usize,
     },
     /// Every buffer has a context, or the last one is reserved for the running context.
-    #[error("none of the {buffers} hardware context buffers is free: the running context needs one for itself")]
+    #[error("no hardware context buffer of {buffers} is free: a running context keeps the last one reserved")]
     NoFreeBuffer {
         /// Buffers that the processor has.
         buffers: usize,
@@ -50,8 +50,8 @@ pub enum ContextError {
         /// Process of the context.
         process: ProcessNumber,
     },
-    /// The process returns from a signal without having one.
-    #[error("{process} has no signal to return from")]
+    /// The process returns from a signal, and none is pending.
+    #[error("{process} has no pending signal to return from")]
     NoSignalPending {
         /// Process of the context.
         process: ProcessNumber,
@@ -70,7 +70,7 @@ pub enum ContextError {
         /// Entries of the table.
         entries: usize,
     },
-    /// Every number was given to a context or to a process.
+    /// All numbers are used up.
     #[error("the processor has no unused number left for a context or a process")]
     NumbersExhausted,
     /// The bytes have the wrong length.
@@ -99,7 +99,7 @@ pub enum ContextError {
         /// Process that was named.
         process: ProcessNumber,
     },
-    /// No secret can be shared with this public key.
+    /// The public key allows no shared secret.
     #[error("the public key is not a valid key of X25519")]
     InvalidPublicKey,
 }

@@ -1,7 +1,7 @@
 //! Initial contexts, sealed by a software vendor to the public key of one processor.
 //!
 //! Sealed by HPKE in base mode (RFC 9180) with DHKEM(X25519, HKDF-SHA256), HKDF-SHA256 and AES-128-GCM, through the crate `hpke`.
-//! Base mode authenticates no vendor: everybody may write programs for a processor, as in the paper. The bytes are the
+//! Base mode does not authenticate the vendor: any vendor may write programs for a processor, as in the paper. The bytes are the
 //! processor's identity, the encapsulated key, the ciphertext and its tag.
 
 use crate::context::InitialContext;
@@ -89,7 +89,7 @@ pub fn seal_initial(public: &PublicKey, context: &InitialContext, seed: u64) -> 
     Ok([&public.identity().0[..], &encapsulated.to_bytes(), &ciphertext].concat())
 }
 
-/// The project's random words as `hpke` takes them: repeatable and of 64 bits of seed, which is enough for a simulation only.
+/// Adapts the project's generator to the trait that `hpke` takes. A seed of 64 bits is enough for a simulation only.
 struct Seeded(Random);
 
 impl TryRng for Seeded {

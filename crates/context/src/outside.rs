@@ -57,7 +57,7 @@ impl OutsideTable {
         if known { Ok(()) } else { Err(ContextError::NotOutside { number }) }
     }
 
-    /// Frees the entry of a context that shall never come back.
+    /// Frees the entry of a context for good: an import of it is refused from then on.
     pub fn forget(&mut self, number: u64) -> Result<(), ContextError> {
         if self.numbers.remove(&number) { Ok(()) } else { Err(ContextError::NotOutside { number }) }
     }

@@ -168,7 +168,7 @@ impl RegisterFile {
         self.get_mut(register)[..SCALAR_BYTES].copy_from_slice(&word.to_le_bytes());
     }
 
-    /// What the operating system sees at an interrupt: zero in each register but the visible ones.
+    /// A copy with zero in each register but the visible ones, as the operating system sees it at an interrupt.
     pub fn blanked(&self, visible: RegisterSet) -> RegisterFile {
         let mut seen = RegisterFile::default();
         seen.take(self, visible);
@@ -200,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn registers_lie_side_by_side_and_fill_the_file() {
+    fn registers_are_contiguous_and_fill_the_file() {
         let mut end = 0;
         for register in Register::all() {
             assert_eq!(register.range().start, end, "{register}");

@@ -38,7 +38,7 @@ impl ContextUnit {
     /// Loads an initial context that is sealed to this processor. Returns its buffer.
     ///
     /// Each admission starts another process with a number of its own, also of the same bytes: their keys and their first root
-    /// are then the same. A vendor that wants one instance only has to see to that in the program.
+    /// are then the same. The chip does not limit how often a program is started.
     pub fn admit(&mut self, sealed: &[u8]) -> Result<usize, ContextError> {
         let buffer = self.free_buffer()?;
         let initial = self.key.open(sealed)?;
@@ -47,7 +47,7 @@ impl ContextUnit {
         Ok(buffer)
     }
 
-    /// Frees the table's entry of a context that shall never come back: its process was killed.
+    /// Frees the table entry of a context whose process was killed: an import of it is refused from then on.
     pub fn forget(&mut self, number: u64) -> Result<(), ContextError> {
         self.outside.forget(number)
     }

@@ -29,7 +29,7 @@ pub struct ContextConfig {
     pub planted: Planted,
 }
 
-/// Where the chip holds a context.
+/// Location of a context on the chip.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Location {
     /// In the registers of the processor.
@@ -38,7 +38,7 @@ pub enum Location {
     Buffer(usize),
 }
 
-/// What an interrupt leaves to the operating system.
+/// Interrupt frame: the state that the operating system gets.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct InterruptFrame {
     /// Buffer that holds the context.
@@ -98,7 +98,7 @@ impl ContextUnit {
         }
     }
 
-    /// Where the chip holds the context of a process. A process whose context is outside has no keys on the chip.
+    /// Locates the context of a process on the chip. A process whose context is outside has no keys on the chip.
     pub fn find(&self, process: ProcessNumber) -> Result<Location, ContextError> {
         let locations = (0..self.buffers.len()).map(Location::Buffer).chain([Location::Running]);
         locations
@@ -192,7 +192,7 @@ impl ContextUnit {
         Ok(process)
     }
 
-    /// A buffer that a context may be loaded into. One stays free for the running context.
+    /// Finds a free buffer for a context that is loaded. One stays free for the running context.
     pub(crate) fn free_buffer(&self) -> Result<usize, ContextError> {
         let reserves = self.running.is_some() && !self.planted.has(Bug::ReservedBufferFilled);
         let mut free = (0..self.buffers.len()).filter(|buffer| self.buffers[*buffer].is_none());

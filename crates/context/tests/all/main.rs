@@ -1,4 +1,4 @@
-//! What the context unit promises, from outside. All of it is one program.
+//! Integration tests of the context unit, in one program.
 
 mod checks;
 mod common;

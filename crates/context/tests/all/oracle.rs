@@ -17,7 +17,7 @@ const VENDORS: u64 = 4;
 /// Kinds of refusals that admissions, resumes, signals, exports and imports of honest bytes or modified ones meet.
 const REFUSALS: usize = 10;
 
-/// What the oracle knows of a process.
+/// Oracle's copy of a context.
 #[derive(Clone)]
 struct Known {
     process: u64,
@@ -287,7 +287,7 @@ impl Pair {
 }
 
 #[test]
-fn random_sequences_of_operations_end_as_a_map_of_numbers_says() {
+fn random_sequences_of_operations_match_a_map_of_numbers() {
     let mut random = Random::new(50);
     let vendors: Vec<(InitialContext, Vec<u8>)> = (0..VENDORS)
         .map(|seed| {

@@ -45,7 +45,7 @@ found! {
         by "a forced permutation changes a root in a buffer", as "old root", past "a root leaves and returns";
     an_export_with_locked_lines_is_found: LockedLinesIgnored
         by "locked lines keep a context", as "LockedLines", past "an exported context leaves its buffer";
-    a_context_in_two_places_is_found: BufferKept
+    a_context_in_its_buffer_and_outside_is_found: BufferKept
         by "an exported context leaves its buffer", as "BufferEmpty", past "locked lines keep a context";
     an_unchecked_number_is_found: NumberUnchecked
         by "a forgotten context stays outside", as "NotOutside", past "a number is never used again";

@@ -85,7 +85,7 @@ fn a_context_is_not_sealed_to_a_key_that_shares_no_secret() {
 }
 
 #[test]
-fn a_context_outside_is_no_initial_one_and_no_other_way_round() {
+fn exported_and_initial_contexts_are_not_interchangeable() {
     let mut unit = unit(1, 1, Planted::NONE);
     let sealed = seal_initial(&unit.public_key(), &initial(&mut Random::new(47)), 1).unwrap();
     let buffer = unit.admit(&sealed).unwrap();
