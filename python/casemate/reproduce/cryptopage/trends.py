@@ -101,7 +101,7 @@ TRENDS = (
         _most_where_tlbs_miss,
     ),
     Trend("Verified first, each program loses more with more lines under a tag (Fig. 7c)", ("7c",), _lines_under_a_tag),
-    Trend("Released when decrypted, no program loses more than when verified (Figs. 7c, 7d)", ("7c", "7d"), _speculation),
+    Trend("No program loses more by a release before the verdict (Figs. 7c, 7d)", ("7c", "7d"), _speculation),
     Trend(
         "Slowdowns rank with the misses of L2: the published 3 % are of programs that seldom miss",
         ("7a", f"7a{FREE}", f"7a{BEHIND}"), _slowdown_follows_misses,
