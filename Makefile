@@ -7,7 +7,6 @@ RECORDER := python/casemate/libcasemate_recorder.so python/casemate/casemate-kee
 
 # The tests can build schemes with a deliberate weakness; what is installed cannot.
 PLANTED := --features casemate-campaign/planted-bugs
-ALL_PLANTED := $(PLANTED) --features casemate-context/planted-bugs
 
 # How the recorder and the package are built: as they are released, but for tests. Those share with the Rust tests what they are
 # built from, so they are built with the same features, and without the flags of what is released.
@@ -22,7 +21,7 @@ ALONE := env -u MAKEFLAGS -u MFLAGS
 # builds examples, which clippy has looked at; documentation has tests only for cargo.
 NEXTEST := $(shell cargo nextest --version 2>/dev/null)
 RUN_TESTS := $(ALONE) $(if $(NEXTEST),cargo nextest run --cargo-quiet --status-level fail,cargo test --quiet)
-RUST_TESTS = $(RUN_TESTS) --workspace --locked $(ALL_PLANTED) --tests
+RUST_TESTS = $(RUN_TESTS) --workspace --locked $(PLANTED) --tests
 
 # Property tests draw the same cases each time; `make test SEED=7` draws others.
 SEED ?= 1
@@ -83,7 +82,7 @@ test-hw: build
 # The package comes first: the other chains wait for it, and cargo builds for one of them at a time.
 test-crates: lint-rust build
 	$(RUST_TESTS)
-	$(ALONE) cargo test --workspace --locked --quiet $(ALL_PLANTED) --doc
+	$(ALONE) cargo test --workspace --locked --quiet $(PLANTED) --doc
 
 # Sweeps go over one design of each class. Left out are the tests of the package, and what takes half a minute each without
 # being a sweep: samples against runs in detail.
@@ -94,7 +93,7 @@ check: test-rust lint-python ## Formats, lints, Rust tests with one design of ea
 
 lint-rust:
 	cargo fmt --all --check
-	$(ALONE) cargo clippy --workspace --all-targets --locked --quiet $(ALL_PLANTED) -- -D warnings
+	$(ALONE) cargo clippy --workspace --all-targets --locked --quiet $(PLANTED) -- -D warnings
 
 test-rust: lint-rust
 	$(RUST_TESTS) $(if $(SKIPPED),-- $(addprefix --skip ,$(SKIPPED)))

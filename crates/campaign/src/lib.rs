@@ -7,6 +7,8 @@
 //! * [`attacker`]: the attacks on memory at rest, written against [`bus`], which holds what an attacker can reach and
 //!   nothing else; [`own_bits`] says which bits of a line of counters are one line's.
 //! * [`scenes`]: the attacks in which the victim acts too, some of them through [`tap`], which sits on the bus.
+//! * [`system`]: a processor whose operating system brings records, and may lie.
+//! * [`processor`]: contexts of processes, which go out and come back.
 //! * [`frequent`]: what a victim's lines hold where they are to be predictable.
 //! * [`oracle`]: what the memory should have said, from a plain list of versions.
 //! * [`campaign`]: many trials of each attack, compared with the design's claims.
@@ -32,8 +34,10 @@ pub mod honest;
 pub mod logged;
 pub mod oracle;
 pub mod own_bits;
+pub mod processor;
 pub mod report;
 pub mod scenes;
+pub mod system;
 pub mod tally;
 pub mod tap;
 pub mod victim;

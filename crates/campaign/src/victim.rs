@@ -23,7 +23,7 @@ use protection::design::{DataLines, Parts, Point, TreeKind};
 use protection::execution::{Untimed, run_now};
 use protection::ledger::Reuse;
 use protection::media::Media;
-use protection::moving::{MovingCounters, MovingLines};
+use protection::moving::{MovingCounters, MovingLines, SystemPort};
 use protection::ownership::Asker;
 use protection::planted::{Bug, Planted};
 use protection::scheme::{DurableCaches, Scheme};
@@ -223,6 +223,22 @@ impl Victim {
     /// Empties the metadata caches; says what was reported, if anything was.
     pub fn flush(&self) -> Option<Fault> {
         run_now(self.scheme.flush(&self.memory));
+        self.memory.memory().take_fault()
+    }
+
+    /// The operating system's side, and the memory that it owns, if it brings records.
+    pub fn system(&self) -> Option<(SystemPort<'_>, &Tapped)> {
+        Some((self.scheme.moving()?.system()?, &self.memory))
+    }
+
+    /// How many chunks have lines locked on the chip, if lines move.
+    pub fn chunks_with_locks(&self) -> usize {
+        self.scheme.moving().map_or(0, MovingLines::chunks_with_locks)
+    }
+
+    /// Another process's fill has the chunk of a line permuted.
+    pub fn permute_chunk_of(&self, line: LineAddr) -> Option<Fault> {
+        run_now(self.scheme.moving()?.permute_chunk_of(&self.memory, line));
         self.memory.memory().take_fault()
     }
 

@@ -123,6 +123,34 @@ named! {
     AddressPattern = "address-pattern",
     /// The same, knowing also what either program writes, and looking at the data on the bus.
     AddressAndData = "address-and-data",
+    /// As an operating system that brings records: puts bytes of its own in the place of a node on the path.
+    OsWrongNode = "os-wrong-node",
+    /// Loads the right node under another position or depth, or from the address of another.
+    OsWrongPlace = "os-wrong-place",
+    /// Swaps two siblings of the path.
+    OsSwappedSiblings = "os-swapped-siblings",
+    /// Has a node checked while its parent is in the verification buffer alone.
+    OsParentInBuffer = "os-parent-in-buffer",
+    /// Loads the path as it was before the page was permuted: one pair of it, some, or all.
+    OsStalePath = "os-stale-path",
+    /// Gives the address of data, of a node of another process's tree, or of nothing.
+    OsWrongAddress = "os-wrong-address",
+    /// Refuses service: returns at once, in the middle of its walk, or without having loaded what it checks.
+    OsNoService = "os-no-service",
+    /// Switches processes in the middle of a walk, and goes on with what it loaded before; or with a path that was right then.
+    OsReplayOverSwitch = "os-replay-over-switch",
+    /// Brings the record of another page of the process.
+    OsOtherPage = "os-other-page",
+    /// Maps two pages the wrong way round, and brings the records that belong to the frames.
+    OsSwappedPages = "os-swapped-pages",
+    /// Looks at what an interrupt leaves in the registers, and at the context that leaves the chip.
+    ContextSpy = "context-spy",
+    /// Changes a bit of a context outside the chip, or cuts it short.
+    ContextForge = "context-forge",
+    /// Brings back an old context, alone and with the memory of its time, or the same one twice.
+    ContextReplay = "context-replay",
+    /// Lets a process go on over the memory of another.
+    ContextSwap = "context-swap",
     /// Tampers, and takes what leaves the chip before the verdict, also as the address of the next read.
     UseBeforeVerify = "use-before-verify",
     /// Guesses tags of 8, 10, 12 and 16 bits, and counts how many pass.

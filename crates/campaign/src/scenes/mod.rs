@@ -9,6 +9,7 @@ mod alias;
 mod bitmaps;
 mod candidates;
 mod cold_boot;
+mod contexts;
 mod copies;
 mod histogram;
 mod histories;
@@ -17,6 +18,7 @@ mod nonce_repeat;
 mod other_keys;
 mod owners;
 mod refusal;
+mod system;
 mod tags;
 mod timing;
 mod writes;
@@ -90,6 +92,7 @@ const SCENES: &[Scenes] = &[
     bitmaps::SCENES,
     candidates::SCENES,
     cold_boot::SCENES,
+    contexts::SCENES,
     copies::SCENES,
     histogram::SCENES,
     histories::SCENES,
@@ -98,6 +101,7 @@ const SCENES: &[Scenes] = &[
     other_keys::SCENES,
     owners::SCENES,
     refusal::SCENES,
+    system::SCENES,
     tags::SCENES,
     timing::SCENES,
     writes::SCENES,

@@ -27,6 +27,7 @@ mod programs;
 mod reboots;
 mod reordered;
 mod strokes;
+mod systems;
 mod tuples;
 mod twins;
 mod values;

@@ -3,7 +3,7 @@
 use super::Machine;
 use machine::llc::Inclusion;
 use machine::memory::WordOrder;
-use protection::design::Parts;
+use protection::design::{CipherChoice, MacChoice, Parts};
 use protection::moving::LINES_PER_CHUNK;
 use units::{Bytes, LineLength};
 
@@ -13,6 +13,7 @@ impl Machine {
     /// # Errors
     /// The first key that is in the way, and what is expected there.
     pub(super) fn lets_lines_move(&self, parts: &Parts) -> Result<(), String> {
+        self.has_a_handler_for(parts)?;
         if parts.permutation.is_none() {
             return Ok(());
         }
@@ -62,5 +63,18 @@ impl Machine {
             let other = if self.name == "cryptopage-2006" { "" } else { "; or take 'cryptopage-2006'" };
             Err(format!("permutation cannot be had on machine '{}'. {rule}{other}", self.name))
         })
+    }
+
+    /// Whether the cost of an operating system's handler is that of something, if it is said. Plain memory may stand beside it.
+    fn has_a_handler_for(&self, parts: &Parts) -> Result<(), String> {
+        let is_brought = parts.permutation.is_some_and(|permutation| permutation.verification_buffer.is_some());
+        let is_plain =
+            parts.permutation.is_none() && parts.mac.code == MacChoice::None && parts.cipher == CipherChoice::None;
+        if self.os_walk_cycles.is_none() || is_brought || is_plain {
+            return Ok(());
+        }
+        Err("os_walk_cycles: leave it out, since no operating system walks for this design; or take a design with \
+             permutation.verification_buffer, such as 'cryptopage-os'"
+            .to_owned())
     }
 }

@@ -299,6 +299,33 @@ fn an_operating_system_brings_the_last_record_or_is_refused() {
     assert_eq!(check(Planted::NONE), Ok(()));
 }
 
+/// How much of the long run is done: all of it with CASEMATE_SWEEPS=all.
+fn share(of: u64) -> u64 {
+    let all = std::env::var("CASEMATE_SWEEPS").is_ok_and(|value| value == "all");
+    if all { of } else { of / 20 }
+}
+
+/// 100,000 sequences of 32 instructions, faults, permutations and switches.
+#[test]
+fn no_sequence_of_instructions_brings_a_record_that_is_not_the_last() {
+    for (seed, (entries, in_pairs)) in [(2, true), (8, true), (4, false), (64, false)].into_iter().enumerate() {
+        let mut memory = memory(entries, in_pairs, Planted::NONE).unwrap();
+        let mut draws = Random::new(seed as u64);
+        for _ in 0..share(25_000) {
+            assert_eq!(random(&mut memory, &mut draws, 32), Ok(()));
+        }
+    }
+}
+
+/// A million honest walks, interrupted at each of their instructions.
+#[test]
+fn no_interrupted_walk_meets_the_exception_and_each_ends() {
+    for (entries, in_pairs) in [(2, true), (4, false)] {
+        let mut memory = memory(entries, in_pairs, Planted::NONE).unwrap();
+        assert_eq!(interrupted(&mut memory, share(500_000)), Ok(()));
+    }
+}
+
 #[test]
 fn rule_7_a_walk_takes_as_many_instructions_as_there_are_depths_below_the_lowest_node_on_the_chip() {
     let memory =

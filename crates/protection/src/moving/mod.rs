@@ -25,12 +25,14 @@ mod lines;
 mod locks;
 mod opening;
 mod permutation;
+mod system;
 
 pub use chunk::SLOTS_PER_TAG_MAX;
 pub use counted::MovingCounters;
 pub use free::PermutationTime;
 pub use lines::ChunkLines;
 pub use locks::{LockingCache, Room, SmallCache};
+pub use system::SystemPort;
 
 use crate::planted::{ChunkBug, Planted};
 use crate::record::{Records, SLOTS};
@@ -180,6 +182,11 @@ impl MovingLines {
         self.records.release(chunk_of(line));
     }
 
+    /// The operating system's side, if it brings records.
+    pub fn system(&self) -> Option<SystemPort<'_>> {
+        self.records.all().are_brought_by_system().then(|| SystemPort::new(&self.records, self.planted))
+    }
+
     /// Stores a whole line, in the cache.
     pub async fn write<V: Verbs>(&self, verbs: &V, line: LineAddr, text: &Line) {
         let outcome = LineAccess { lines: self, verbs, line }.store(text).await;
@@ -195,6 +202,11 @@ impl MovingLines {
         self.cache().empty();
         self.forget_records();
         self.records.all().forget_nodes();
+    }
+
+    /// How many chunks have lines locked in the cache.
+    pub fn chunks_with_locks(&self) -> usize {
+        self.cache().chunks_with_locks().len()
     }
 
     /// Permutes the chunk of a line, whatever is locked of it.

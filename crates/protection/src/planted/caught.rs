@@ -97,6 +97,12 @@ impl Bug {
         Bug::OfChunks(ChunkBug::PermutationIgnoresCache),
         Bug::OfChunks(ChunkBug::CachedSlotsNotRead),
         Bug::OfChunks(ChunkBug::HaltIgnored),
+        // One process alone meets no buffer or cache of another, and no permutation in the middle of its walk.
+        Bug::OfChunks(ChunkBug::DepthUnchecked),
+        Bug::OfChunks(ChunkBug::VerificationBufferKept),
+        Bug::OfChunks(ChunkBug::MerkleCacheKept),
+        Bug::OfChunks(ChunkBug::VerificationBufferStale),
+        Bug::OfChunks(ChunkBug::HardwareWalksEvict),
         // Nodes of lines that were never written; a later write of them raises an alarm.
         Bug::RecoveryKeepsUnknownNodes,
     ];

@@ -39,6 +39,8 @@ bugs! {
     VerificationBufferStale,
     /// Nodes of a hardware walk push out what the next HashCheck needs.
     HardwareWalksEvict,
+    /// A record that HashCheck has verified is taken for that of the page that missed, whatever page it is of.
+    RecordForMissedPage,
     /// HashCheck of an empty line raises the security exception.
     EmptyLineRaises,
 

@@ -11,6 +11,7 @@ use super::verification::{HashCheck, LoadNode, NodeName};
 use super::{OPENING, Record, Records};
 use crate::slot::Slot;
 use crate::verbs::{AesUnits, Fault, Known, LockName, Verbs};
+use crypto::SHA1_BYTES;
 use sim::lock::Mode;
 
 impl Records {
@@ -47,6 +48,16 @@ impl Records {
         }
         verbs.await_blocks(verbs.pad(AesUnits::Controller, OPENING, Known::default())).await;
         self.opened(chunk, leaf)
+    }
+
+    /// The root on the chip.
+    pub fn root(&self) -> [u8; SHA1_BYTES] {
+        self.tree.vouched().root()
+    }
+
+    /// The root on the chip is this from now on.
+    pub fn set_root(&self, root: [u8; SHA1_BYTES]) {
+        self.tree.vouched().set_root(root);
     }
 
     /// LoadNodes and HashChecks executed so far.

@@ -32,6 +32,7 @@ mod recoveries;
 mod registers;
 mod scenes;
 mod speculation;
+mod systems;
 mod trees;
 mod version_trees;
 
@@ -68,10 +69,16 @@ impl Case {
 }
 
 fn cases() -> Vec<Case> {
-    [addresses::cases(), bitmaps::cases(), ciphers::cases(), codes::cases(), counters::cases(), trees::cases()]
-        .into_iter()
-        .flatten()
-        .collect()
+    let all = [
+        addresses::cases(),
+        bitmaps::cases(),
+        ciphers::cases(),
+        codes::cases(),
+        counters::cases(),
+        systems::cases(),
+        trees::cases(),
+    ];
+    all.into_iter().flatten().collect()
 }
 
 #[test]

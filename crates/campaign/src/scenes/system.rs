@@ -1,0 +1,325 @@
+//! An operating system that lies to the processor, where it brings the records of pages: rows 26, 27 and 29 of an untrusted system.
+//!
+//! The victim's process has run; its records and nodes have left the chip. It reads a line, and the processor raises the exception for the
+//! line's page. Each lie is a way to handle it. What the process then reads must be what it wrote last, or nothing: the security exception
+//! aborts it, or it waits for ever. After a refusal an honest operating system must be able to serve it.
+
+use super::{Ended, Scenes, Stage};
+use crate::system::{Handler, Service};
+use crate::victim::Victim;
+use catalogue::{Attack, Verdict};
+use protection::moving::LINES_PER_CHUNK;
+use protection::record::{LEAF_LINES, LoadNode, NodeName};
+use protection::verbs::{Fault, Slot, Untrusted};
+use units::random::Random;
+use units::{Line, LineAddr};
+
+/// The attacks of this file.
+pub(super) const SCENES: Scenes = &[
+    (Attack::OsWrongNode, wrong_node),
+    (Attack::OsWrongPlace, wrong_place),
+    (Attack::OsSwappedSiblings, swapped_siblings),
+    (Attack::OsParentInBuffer, parent_in_buffer),
+    (Attack::OsStalePath, stale_path),
+    (Attack::OsWrongAddress, wrong_address),
+    (Attack::OsNoService, no_service),
+    (Attack::OsReplayOverSwitch, replay_over_switch),
+    (Attack::OsOtherPage, other_page),
+    (Attack::OsSwappedPages, swapped_pages),
+];
+
+/// Lines of memory with what they hold.
+pub(super) type Image = Vec<(Slot, Untrusted)>;
+
+/// The names on the way from a record up to just below the root.
+fn path(record: NodeName) -> Vec<NodeName> {
+    std::iter::successors(Some(record), |name| (name.depth > 1).then(|| name.parent())).collect()
+}
+
+/// Loads a path from the record up as the honest one does, but for what `lie` says of a node; then checks it downwards.
+fn walk(
+    handler: &Handler<'_>,
+    record: NodeName,
+    lie: impl Fn(NodeName) -> Option<(Slot, NodeName)>,
+) -> Result<(), Fault> {
+    let mut first = 1;
+    for name in path(record) {
+        let (address, told) = lie(name).unwrap_or((handler.address_of(name), name));
+        if handler.load_node(address, told) == LoadNode::OnChip {
+            first = name.depth + 1;
+            break;
+        }
+    }
+    (first..=record.depth).try_for_each(|depth| handler.hash_check(depth).map(|_| ()))
+}
+
+/// The slots of a node with its sibling.
+fn slots_of(handler: &Handler<'_>, name: NodeName) -> Vec<Slot> {
+    let lines = if name == handler.record() { 2 * LEAF_LINES as u64 } else { 1 };
+    let first = handler.address_of(name).0;
+    (first..first + lines).map(Slot).collect()
+}
+
+pub(super) fn image(victim: &Victim, slots: &[Slot]) -> Image {
+    slots.iter().map(|slot| (*slot, victim.unprotected_read(*slot))).collect()
+}
+
+pub(super) fn put(victim: &Victim, image: &Image) {
+    image.iter().for_each(|(slot, content)| victim.unprotected_write(*slot, *content));
+}
+
+/// The process reads a line of a page whose record is not on the chip, under a lying operating system. `honest` is the memory as it was
+/// before the lie.
+pub(super) fn judged(
+    stage: &Stage<'_>,
+    target: LineAddr,
+    honest: &Image,
+    lie: impl FnMut(&Handler<'_>) -> Result<(), Fault>,
+) -> Option<Ended> {
+    let victim = &stage.victim;
+    let handler = Handler::of(victim, target)?;
+    let verdict = match handler.access(lie, || victim.read(target).0) {
+        Service::Done(answer) => victim.oracle().judge(target, &answer, None),
+        Service::Aborted => Verdict::Detected,
+        Service::Denied => {
+            // It can refuse service, and no more: an honest system serves the process.
+            put(victim, honest);
+            match handler.access(|handler| handler.serve(), || victim.read(target).0) {
+                Service::Done(answer) if victim.oracle().judge(target, &answer, None) == Verdict::Harmless => {
+                    Verdict::Refused
+                }
+                _ => Verdict::Unrecoverable,
+            }
+        }
+    };
+    Some(Ended::new(verdict, target).leaking(stage.reuses_keystream()))
+}
+
+/// The process has stopped, and its records are in memory alone.
+fn stopped(stage: &mut Stage<'_>) -> Option<LineAddr> {
+    let target = stage.any_line();
+    stage.victim.flush();
+    Handler::of(&stage.victim, target)?.switch_process();
+    Some(target)
+}
+
+/// A node of the path, any of them.
+fn any_name(handler: &Handler<'_>, random: &mut Random) -> NodeName {
+    random.pick(&path(handler.record())).unwrap_or(handler.record())
+}
+
+fn wrong_node(mut stage: Stage<'_>) -> Option<Ended> {
+    let target = stopped(&mut stage)?;
+    let handler = Handler::of(&stage.victim, target)?;
+    let name = any_name(&handler, &mut stage.random);
+    let honest = image(&stage.victim, &slots_of(&handler, name));
+    let (slot, content) = *honest.first()?;
+    let mut bytes: Line = content.examine();
+    match stage.random.below(2) {
+        0 => bytes[stage.random.below(40) as usize] ^= 1 << stage.random.below(8),
+        _ => bytes = stage.random.line(),
+    }
+    stage.victim.unprotected_write(slot, bytes.into());
+    judged(&stage, target, &honest, |handler| walk(handler, handler.record(), |_| None))
+}
+
+fn wrong_place(mut stage: Stage<'_>) -> Option<Ended> {
+    let target = stopped(&mut stage)?;
+    let handler = Handler::of(&stage.victim, target)?;
+    let name = any_name(&handler, &mut stage.random);
+    let elsewhere = NodeName { position: stage.random.below(1 << name.depth), ..name };
+    let deeper = NodeName { depth: name.depth + 1, position: name.position * 2 };
+    let lie = match stage.random.below(4) {
+        0 => (handler.address_of(name), elsewhere),
+        1 => (handler.address_of(elsewhere), name),
+        2 => (handler.address_of(name), if name.depth < handler.record().depth { deeper } else { name.parent() }),
+        _ => (handler.address_of(if name.depth > 1 { name.parent() } else { elsewhere }), name),
+    };
+    judged(&stage, target, &Vec::new(), |handler| walk(handler, handler.record(), |met| (met == name).then_some(lie)))
+}
+
+fn swapped_siblings(mut stage: Stage<'_>) -> Option<Ended> {
+    let target = stopped(&mut stage)?;
+    let handler = Handler::of(&stage.victim, target)?;
+    let name = any_name(&handler, &mut stage.random);
+    let honest = image(&stage.victim, &slots_of(&handler, name));
+    let swapped: Image = match &honest[..] {
+        [(slot, content)] => {
+            let mut bytes = content.examine();
+            bytes[..40].rotate_left(20);
+            vec![(*slot, bytes.into())]
+        }
+        records => {
+            let (left, right) = records.split_at(LEAF_LINES);
+            let contents = right.iter().chain(left).map(|(_, content)| *content);
+            records.iter().map(|(slot, _)| *slot).zip(contents).collect()
+        }
+    };
+    put(&stage.victim, &swapped);
+    judged(&stage, target, &honest, |handler| walk(handler, handler.record(), |_| None))
+}
+
+/// An old page with the path of its time, of which the record is checked while its parents are in the buffer alone.
+fn parent_in_buffer(mut stage: Stage<'_>) -> Option<Ended> {
+    let target = stopped(&mut stage)?;
+    let before = whole_page(&stage.victim, target)?;
+    stage.fill_chunk(target);
+    let handler = Handler::of(&stage.victim, target)?;
+    handler.switch_process();
+    let honest = whole_page(&stage.victim, target)?;
+    put(&stage.victim, &before);
+    judged(&stage, target, &honest, |handler| {
+        for name in path(handler.record()) {
+            handler.load_node(handler.address_of(name), name);
+        }
+        handler.hash_check(handler.record().depth).map(|_| ())
+    })
+}
+
+/// The page is permuted once more, and some of its path is as it was before.
+fn stale_path(mut stage: Stage<'_>) -> Option<Ended> {
+    let target = stopped(&mut stage)?;
+    let (before, whole) = (whole_path(&stage.victim, target)?, whole_page(&stage.victim, target)?);
+    stage.fill_chunk(target);
+    Handler::of(&stage.victim, target)?.switch_process();
+    let honest = whole_page(&stage.victim, target)?;
+    // One pair, those up to some depth with the record, or all with the data.
+    let all = before.len();
+    let stale: Image = match stage.random.below(3) {
+        0 => vec![*stage.random.pick(&before).as_ref()?],
+        1 => before[..2 * LEAF_LINES + stage.random.below((all - 2 * LEAF_LINES) as u64 + 1) as usize].to_vec(),
+        _ => whole,
+    };
+    put(&stage.victim, &stale);
+    judged(&stage, target, &honest, |handler| walk(handler, handler.record(), |_| None))
+}
+
+/// The slots of a line's page.
+fn frame(line: LineAddr) -> Vec<Slot> {
+    let first = line.0 / LINES_PER_CHUNK * LINES_PER_CHUNK;
+    (first..first + LINES_PER_CHUNK).map(Slot).collect()
+}
+
+/// A page with its path.
+pub(super) fn whole_page(victim: &Victim, target: LineAddr) -> Option<Image> {
+    Some([whole_path(victim, target)?, image(victim, &frame(target))].concat())
+}
+
+/// All that is stored of the path of a page, from the record up.
+fn whole_path(victim: &Victim, target: LineAddr) -> Option<Image> {
+    let handler = Handler::of(victim, target)?;
+    Some(path(handler.record()).into_iter().flat_map(|name| image(victim, &slots_of(&handler, name))).collect())
+}
+
+fn wrong_address(mut stage: Stage<'_>) -> Option<Ended> {
+    let target = stopped(&mut stage)?;
+    let handler = Handler::of(&stage.victim, target)?;
+    let name = any_name(&handler, &mut stage.random);
+    let data = stage.victim.data_slot(target);
+    // The same node of a process with other keys, copied to a place that nobody uses.
+    let other = stage.blank(stage.seed ^ 1);
+    let free = LineAddr(stage.victim.map().data_lines() - LINES_PER_CHUNK);
+    let copied = Slot(free.0);
+    let address = match stage.random.below(4) {
+        0 => data,
+        1 => {
+            for (offset, slot) in slots_of(&handler, name).into_iter().enumerate() {
+                stage.victim.unprotected_write(Slot(copied.0 + offset as u64), other.unprotected_read(slot));
+            }
+            copied
+        }
+        2 => Slot(u64::MAX - 8),
+        _ => Slot(free.0 + LINES_PER_CHUNK / 2),
+    };
+    judged(&stage, target, &Vec::new(), |handler| {
+        walk(handler, handler.record(), |met| (met == name).then_some((address, name)))
+    })
+}
+
+fn no_service(mut stage: Stage<'_>) -> Option<Ended> {
+    let target = stopped(&mut stage)?;
+    let (way, loads) = (stage.random.below(3), stage.random.below(10) as usize);
+    judged(&stage, target, &Vec::new(), |handler| {
+        let names = path(handler.record());
+        match way {
+            0 => Ok(()),
+            1 => {
+                names.iter().take(loads.min(names.len() - 1)).for_each(|name| {
+                    handler.load_node(handler.address_of(*name), *name);
+                });
+                Ok(())
+            }
+            _ => (1..=names.len()).try_for_each(|depth| handler.hash_check(depth).map(|_| ())),
+        }
+    })
+}
+
+fn replay_over_switch(mut stage: Stage<'_>) -> Option<Ended> {
+    let target = stopped(&mut stage)?;
+    let before = whole_page(&stage.victim, target)?;
+    let handler = Handler::of(&stage.victim, target)?;
+    // The path is loaded, and perhaps checked, while it is right.
+    let names = path(handler.record());
+    names.iter().for_each(|name| {
+        handler.load_node(handler.address_of(*name), *name);
+    });
+    if stage.random.below(2) == 0 {
+        let all_fit = (1..handler.record().depth).all(|depth| handler.hash_check(depth).is_ok());
+        debug_assert!(all_fit, "an honest path raises the exception");
+    }
+    handler.switch_process();
+    stage.fill_chunk(target);
+    let handler = Handler::of(&stage.victim, target)?;
+    handler.switch_process();
+    let honest = whole_page(&stage.victim, target)?;
+    let replays = stage.random.below(2) == 0;
+    if replays {
+        put(&stage.victim, &before);
+    }
+    judged(&stage, target, &honest, |handler| {
+        if replays {
+            return walk(handler, handler.record(), |_| None);
+        }
+        // It goes on with what it loaded before the switch.
+        (1..=handler.record().depth).try_for_each(|depth| handler.hash_check(depth).map(|_| ()))
+    })
+}
+
+fn other_page(mut stage: Stage<'_>) -> Option<Ended> {
+    let target = stopped(&mut stage)?;
+    let other = another_page(&mut stage, target)?;
+    judged(&stage, target, &Vec::new(), |handler| walk(handler, handler.record_of(other), |_| None))
+}
+
+/// A line in use of another page.
+fn another_page(stage: &mut Stage<'_>, target: LineAddr) -> Option<LineAddr> {
+    let chunk = |line: LineAddr| line.0 / LINES_PER_CHUNK;
+    let lines = stage.victim.oracle().lines();
+    let others: Vec<LineAddr> = lines.into_iter().filter(|line| chunk(*line) != chunk(target)).collect();
+    stage.random.pick(&others)
+}
+
+/// Each page has the other's frame: its lines, and the record that lies with them.
+fn swapped_pages(mut stage: Stage<'_>) -> Option<Ended> {
+    let target = stopped(&mut stage)?;
+    let other = another_page(&mut stage, target)?;
+    let honest = image(&stage.victim, &[frame(target), frame(other)].concat());
+    let (one, two) = honest.split_at(LINES_PER_CHUNK as usize);
+    let swap = |into: &[(Slot, Untrusted)], from: &[(Slot, Untrusted)]| -> Image {
+        into.iter().zip(from).map(|((slot, _), (_, content))| (*slot, *content)).collect()
+    };
+    let swapped = [swap(one, two), swap(two, one)].concat();
+    put(&stage.victim, &swapped);
+    let brings_others = stage.random.below(2) == 0;
+    judged(&stage, target, &honest, |handler| {
+        if brings_others {
+            // The record of the frame, said to be that of the page; then under its own name.
+            let of_frame = handler.record_of(other);
+            walk(handler, handler.record(), |met| {
+                (met == handler.record()).then(|| (handler.address_of(of_frame), met))
+            })
+        } else {
+            walk(handler, handler.record(), |_| None)
+        }
+    })
+}

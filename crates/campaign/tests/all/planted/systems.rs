@@ -1,0 +1,23 @@
+//! Bugs in what an operating system may do for records of pages.
+
+use super::Case;
+use super::checks::Check::Row;
+use super::checks::Found::Ended;
+use catalogue::{Attack, Verdict};
+use protection::planted::{Bug, ChunkBug};
+
+pub fn cases() -> Vec<Case> {
+    let row = |attack| Row(attack, 8);
+    let case = |bug, attack, ends: Verdict| {
+        let other = row(Attack::OsSwappedSiblings);
+        Case::new(Bug::OfChunks(bug), row(attack), Ended(ends.into(), Vec::new()), other).of("cryptopage-os")
+    };
+    vec![
+        // An old page passes with the parents of its time.
+        case(ChunkBug::ParentFromBuffer, Attack::OsParentInBuffer, Verdict::Stale),
+        // The process goes on with the record of another page, in which its lines lie elsewhere.
+        case(ChunkBug::RecordForMissedPage, Attack::OsOtherPage, Verdict::Leaked),
+        // An interrupted walk aborts the process, instead of being begun again.
+        case(ChunkBug::EmptyLineRaises, Attack::OsNoService, Verdict::Detected),
+    ]
+}

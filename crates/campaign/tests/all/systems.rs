@@ -1,0 +1,94 @@
+//! An operating system that brings records and keeps contexts: each of its lies ends in the security exception or without service, and an
+//! honest one serves every process.
+
+use casemate_campaign::processor::Processor;
+use casemate_campaign::system::{Handler, Service};
+use casemate_campaign::victim::Victim;
+use casemate_campaign::{Options, attack};
+use catalogue::{Attack, design};
+use context::planted::Planted as ContextPlanted;
+use context::{ContextError, Location, RegisterFile, RegisterSet};
+use protection::moving::LINES_PER_CHUNK;
+use protection::planted::Planted;
+use units::LineAddr;
+use units::random::Random;
+
+const DESIGN: &str = "cryptopage-os";
+
+/// The rows of operating systems and contexts.
+fn rows() -> Vec<Attack> {
+    let is_one = |row: &&Attack| row.name().starts_with("os-") || row.name().starts_with("context-");
+    Attack::ALL.iter().filter(is_one).copied().collect()
+}
+
+#[test]
+fn every_lie_of_an_operating_system_ends_as_the_design_claims() {
+    let design = design(DESIGN).unwrap();
+    assert_eq!(rows().len(), 14);
+    for row in rows() {
+        let outcome = attack(&design, row, &Options { trials: 60, ..Options::default() });
+        assert!(outcome.agrees, "{row}: {outcome:?}");
+    }
+}
+
+/// Lines of two pages of a victim, all written.
+fn used(victim: &mut Victim, random: &mut Random) -> Vec<LineAddr> {
+    let lines: Vec<LineAddr> = (0..4 * LINES_PER_CHUNK).step_by(7).map(LineAddr).collect();
+    for line in &lines {
+        assert_eq!(victim.write(*line, &random.line()), None);
+    }
+    lines
+}
+
+fn reads_right(victim: &Victim, lines: &[LineAddr]) {
+    for line in lines {
+        let handler = Handler::of(victim, *line).unwrap();
+        let Service::Done((answer, fault)) = handler.access(|handler| handler.serve(), || victim.read(*line)) else {
+            panic!("{line} is not served")
+        };
+        assert_eq!(fault, None, "{line}");
+        assert_eq!(answer.released, victim.oracle().current(*line).copied(), "{line}");
+    }
+}
+
+#[test]
+fn a_process_goes_on_after_a_thousand_permutations_that_another_one_forced() {
+    let parts = design(DESIGN).unwrap().parts;
+    let mut random = Random::new(51);
+    let mut victim = Victim::blank(&parts, 3, Planted::NONE).unwrap();
+    let lines = used(&mut victim, &mut random);
+    let mut processor = Processor::boot(1, ContextPlanted::NONE).unwrap();
+    let handler = Handler::of(&victim, lines[0]).unwrap();
+    processor.start(&handler, &mut random).unwrap();
+    let buffer = processor.interrupt(&handler, RegisterSet::NONE).unwrap().buffer;
+    for _ in 0..1_000 {
+        let line = random.pick(&lines).unwrap();
+        assert_eq!(victim.permute_chunk_of(line), None);
+        let root = handler.root();
+        processor.unit().set_root(Location::Buffer(buffer), root).unwrap();
+    }
+    handler.switch_process();
+    processor.unit().resume(buffer, &RegisterFile::default()).unwrap();
+    handler.set_root(*processor.unit().root_of(Location::Running).unwrap());
+    reads_right(&victim, &lines);
+    assert_eq!(victim.keystream_reuse(), None);
+}
+
+#[test]
+fn no_context_leaves_while_lines_of_its_process_are_locked() {
+    let parts = design(DESIGN).unwrap().parts;
+    let mut random = Random::new(5);
+    let mut victim = Victim::blank(&parts, 3, Planted::NONE).unwrap();
+    let lines = used(&mut victim, &mut random);
+    let handler = Handler::of(&victim, lines[0]).unwrap();
+    let mut processor = Processor::boot(1, ContextPlanted::NONE).unwrap();
+    processor.start(&handler, &mut random).unwrap();
+    let buffer = processor.interrupt(&handler, RegisterSet::NONE).unwrap().buffer;
+    let locked = victim.chunks_with_locks();
+    assert!(locked > 0);
+    let refused = processor.unit().export(buffer, locked);
+    assert!(matches!(refused, Err(ContextError::LockedLines { .. })), "{refused:?}");
+    let exported = processor.let_out(&victim, lines[0], buffer).unwrap();
+    processor.bring_back(&handler, &exported).unwrap();
+    reads_right(&victim, &lines);
+}
