@@ -26,9 +26,8 @@ pub(super) async fn walk(scheme: &Scheme, verbs: &Explained<Timed>, target: Line
     let Some(moving) = scheme.moving() else { return };
     if permutes {
         moving.permute_chunk_of(verbs, target).await;
-    } else {
-        // Nobody has tampered with it.
-        let _ = moving.slot_of(verbs, target).await;
+    } else if moving.acquire_record(verbs, target).await {
+        moving.release_record(target);
     }
 }
 
