@@ -155,7 +155,7 @@ sample: build ## Sample ten billion instructions of sqlite3, unprotected, with a
 
 # Each folder of python/casemate/reproduce is a study: `make reproduce STUDY=fvs`.
 STUDY := emcc
-reproduce: build ## Run a paper's evaluation again, EMCC's, STUDY=fvs or STUDY=secpb: an hour or less; goes on from what is there
+reproduce: build ## Run a paper's evaluation again, EMCC's, STUDY=cryptopage, fvs or secpb: an hour or less; goes on from what is there
 	$(CASEMATE) reproduce $(STUDY)
 
 # Programs that recover by themselves, and designs that claim that they can.
@@ -199,7 +199,7 @@ mutants: ## Change the cryptography and the protection in many places, one at a 
 
 # What has a schema, `-` for each blank.
 DESCRIBED := run power-loss result explain attack crash list record trace bus excerpt cost-secpb cost-engine cost-rtl bench-crypto \
-  validate champsim reproduce-emcc reproduce-fvs reproduce-gcm reproduce-secpb
+  validate champsim reproduce-cryptopage reproduce-emcc reproduce-fvs reproduce-gcm reproduce-secpb
 
 docs: build ## Build the Rust documentation, the schemas of all results and the reference of keys
 	$(PYTHON) scripts/keys.py > docs/KEYS.new && mv docs/KEYS.new docs/KEYS.md

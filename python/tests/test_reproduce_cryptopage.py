@@ -42,18 +42,22 @@ def shown(number: str, name: str, place: int) -> float:
     """Numbers like the paper's: the later a case, the more it misses."""
     if number.endswith(BEHIND):
         return 1.0 + place
-    lost = {
+    return 100 - _lost(number, name) * (1 + place) / (4 if number.endswith(FREE) else 1)
+
+
+def turned(number: str, name: str, place: int) -> float:
+    """Where the paper's rise these fall: what loses most there is fastest here, most of all where least misses."""
+    return 10.0 - place if number.endswith(BEHIND) else 10 + _lost(number, name) / (1 + place)
+
+
+def _lost(number: str, name: str) -> float:
+    """In percent of IPC."""
+    return {
         "7a": {HIDE: 1.3, ADVANCED: 3.0, BASIC: 20.0},
         "7b": {cache_name(entries): 3.0 + (17.0 if not entries else 10 / entries) for entries in CACHES},
         "7c": dict(zip(map(slots_name, SLOTS), (3.5, 4.4, 11.7), strict=True)),
         "7d": dict(zip(map(slots_name, SLOTS), (3.0, 3.1, 3.2), strict=True)),
     }[number.removesuffix(FREE)][name]
-    return 100 - lost * (1 + place) / (4 if number.endswith(FREE) else 1)
-
-
-def turned(number: str, name: str, place: int) -> float:
-    """Where the paper's rise these fall."""
-    return 100 - shown(number, name, place) / (4 if number.endswith(FREE) else 1)
 
 
 @pytest.fixture(scope="module")

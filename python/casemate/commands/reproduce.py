@@ -21,6 +21,7 @@ Examples:
   casemate reproduce emcc                          all figures and trends: an hour on two cores
   casemate reproduce fvs                           those of another paper: twenty minutes
   casemate reproduce secpb                         those of a third: fifteen minutes
+  casemate reproduce cryptopage                    those of a fourth: forty minutes
   casemate reproduce gcm                           a thesis's figures from its parameters: at once
   casemate reproduce gcm --bandwidth 51.2          and what another memory takes by them
 

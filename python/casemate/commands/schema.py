@@ -38,6 +38,7 @@ KINDS = {
     "bench crypto": "CryptoBench",
     "validate": "Validation",
     "champsim": "Window",
+    "reproduce cryptopage": "Reproduction",
     "reproduce emcc": "Reproduction",
     "reproduce fvs": "Reproduction",
     "reproduce gcm": "Derivation",
