@@ -23,18 +23,19 @@ INTERVAL = "#4b5563"
 
 
 def draw(found: Reproduction, path: Path) -> None:
-    """Draws all figures into a PNG file."""
+    """Draws the figures into a PNG file: those of one unit, if there are any."""
     picture.prepare(points=8)
     from matplotlib import pyplot
 
-    rows = math.ceil(len(found.figures) / COLUMNS)
+    drawn = [figure for figure in found.figures if figure.one_unit] or found.figures
+    rows = math.ceil(len(drawn) / COLUMNS)
     size = (PANEL_INCHES[0] * COLUMNS, PANEL_INCHES[1] * rows)
     figure, axes = pyplot.subplots(rows, COLUMNS, figsize=size, squeeze=False, layout="constrained")
     lines = f" Thin lines: 95 % intervals over {found.seeds} seeds." if found.seeds > 1 else ""
     figure.suptitle(f"{found.paper}, on {found.machine}. Black marks: the paper's means.{lines}", x=0.01, ha="left")
-    for axis, panel in zip(axes.flat, found.figures, strict=False):
+    for axis, panel in zip(axes.flat, drawn, strict=False):
         _panel(axis, panel)
-    for axis in list(axes.flat)[len(found.figures) :]:
+    for axis in list(axes.flat)[len(drawn) :]:
         axis.set_visible(False)
     picture.save(figure, path, "png", dpi=130)
 

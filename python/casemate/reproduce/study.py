@@ -59,6 +59,8 @@ class Figure:
     mean: Literal["arithmetic", "geometric"] = "arithmetic"
     note: str = ""
     """What is other than in the paper."""
+    one_unit: bool = True
+    """Whether its series have one unit; else it is printed and not drawn."""
 
     def is_about(self, case: Case) -> bool:
         """Whether it has a number for this case."""
@@ -152,6 +154,7 @@ class Measured:
         return FigureFound(
             number=figure.number, title=figure.title, unit=figure.unit, mean=figure.mean, series=series, cases=cases,
             seeds=tuple(self.by_seed), note=" ".join([*only, figure.note]).strip(),
+            one_unit=figure.one_unit,
         )  # fmt: skip
 
 

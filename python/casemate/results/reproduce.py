@@ -48,6 +48,8 @@ class FigureFound(Result):
     """The seeds whose runs are in it: those that have all of its cases."""
     note: str
     """What is other than in the paper."""
+    one_unit: bool = True
+    """Whether its series have one unit, so that bars of it can be compared."""
 
     @property
     def label(self) -> str:

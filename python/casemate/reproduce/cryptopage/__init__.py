@@ -26,8 +26,7 @@ CONDITIONS = (
 
 STUDY = Study(
     name="cryptopage",
-    paper='Duc and Keryell, "CryptoPage: an efficient secure architecture with memory encryption, integrity and '
-    'information leakage protection", ACSAC 2006',
+    paper='Duc and Keryell, "CryptoPage", ACSAC 2006',
     machine="cryptopage-2006",
     copies=1,
     conditions=CONDITIONS,

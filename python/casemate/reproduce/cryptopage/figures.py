@@ -56,7 +56,7 @@ def slots_name(slots: int) -> str:
 def _figures(number: str, title: str, bars: Sequence[Bar], note: str = "") -> tuple[Figure, ...]:
     """A figure of the paper and its companions."""
     settings = [bar.setting for bar in bars]
-    unit = "IPC, % of the unprotected machine's"
+    unit = "% of unprotected IPC"
     misses = (
         of_run(L2_MISSES, measures.l2_misses, UNPROTECTED),
         of_run(TLB_MISSES, measures.tlb_misses, UNPROTECTED),
@@ -72,6 +72,7 @@ def _figures(number: str, title: str, bars: Sequence[Bar], note: str = "") -> tu
             (*misses, *(series for bar in bars for series in bar.behind())), (UNPROTECTED, *settings),
             note="Not the paper's. Misses are the unprotected machine's. Without a permutation, fills a permutation "
             "are 0.",
+            one_unit=False,
         ),
     )  # fmt: skip
 
