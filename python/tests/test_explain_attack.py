@@ -89,9 +89,15 @@ def test_a_layout_tells_who_lives_where_and_what_is_on_the_chip(casemate: Casema
     assert max(len(line) for line in text.splitlines()) <= 100
 
 
-def test_every_design_can_be_laid_out_over_a_terabyte(casemate: Casemate) -> None:
+def test_every_design_can_be_laid_out_over_a_terabyte_unless_its_tree_is_deeper_than_its_buffer(
+    casemate: Casemate,
+) -> None:
     for design in casemate("list", "designs", "--json").json()["designs"]:
-        assert casemate("explain", "--layout", design["name"], "--memory", "1024 GB").code == 0, design["name"]
+        said = casemate("explain", "--layout", design["name"], "--memory", "1024 GB")
+        if design["name"] == "cryptopage-os":
+            assert "verification_buffer is 19: the tree over this memory has 27 levels" in said.err
+        else:
+            assert said.code == 0, design["name"]
 
 
 def test_pictures_are_drawn_and_repeat_byte_for_byte(casemate: Casemate, tmp_path: Path) -> None:

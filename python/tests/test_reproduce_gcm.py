@@ -235,7 +235,7 @@ def test_what_is_not_to_be_had_is_refused_and_nothing_is_written(
 
 def test_a_study_is_of_runs_or_of_formulas_and_its_command_has_the_options_of_its_kind(casemate: Casemate) -> None:
     kinds = {name: isinstance(studies.named(name), DerivedStudy) for name in studies.names()}
-    assert kinds == {"emcc": False, "fvs": False, "gcm": True, "secpb": False}
+    assert kinds == {"cryptopage": False, "emcc": False, "fvs": False, "gcm": True, "secpb": False}
     for name, is_derived in kinds.items():
         told = casemate("reproduce", name, "--help").out
         assert ("--seeds" in told, "--table" in told) == (not is_derived, is_derived)
