@@ -11,7 +11,7 @@ named! {
     Harmless = "harmless",
     /// What was looked for could not be learned.
     Hidden = "hidden",
-    /// The access was not entitled to it, and nothing came out.
+    /// Nothing came out: the access was not entitled to it, or it was denied service.
     Refused = "refused",
     /// Reported, and nothing came out.
     Detected = "detected",

@@ -122,7 +122,7 @@ pub struct Known(pub(crate) Time);
 
 /// What is locked. Locks are always taken upward (a line, its group, then metadata from the leaf to the root; of durable
 /// writes, the first stage together with the line and each later one before the nodes of its level), so no two accesses
-/// ever wait for each other. Where renewals need a permit it is taken between the group and metadata.
+/// ever wait for each other. Where renewals need a permit it is taken between the group and metadata, and so is the operating system's handler.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum LockName {
     /// One data line.

@@ -7,7 +7,7 @@
 //!
 //! A trial is so many games that chance hardly ever guesses all but one. There is an order here, and no time.
 
-use super::{Ended, Scenes, Stage};
+use super::{Ended, Scenes, Stage, chunk_of};
 use crate::tap::Crossed;
 use crate::victim::Victim;
 use catalogue::{Attack, Verdict};
@@ -81,10 +81,6 @@ type Block = [u8; BLOCK_BYTES];
 
 fn first_block(line: &Line) -> Block {
     std::array::from_fn(|byte| line[byte])
-}
-
-fn chunk_of(line: LineAddr) -> u64 {
-    line.0 / LINES_PER_CHUNK
 }
 
 fn in_chunk(line: LineAddr) -> u64 {

@@ -2,30 +2,38 @@
 //!
 //! An old context with the memory that fits it is the whole process rolled back: the chip's table of numbers alone stands against that.
 
-use super::system::{image, judged, put, whole_page};
+use super::system::{Image, image, judged, put, whole_page};
 use super::{Ended, Scenes, Stage};
 use crate::processor::Processor;
 use crate::system::Handler;
-use catalogue::{Attack, Verdict};
+use catalogue::{Attack, End, Verdict};
 use context::planted::Planted;
-use context::{Register, RegisterSet};
+use context::{Register, RegisterFile, RegisterSet};
 use units::LineAddr;
 
-/// The attacks of this file.
+/// The attacks of this file, each on a processor as designed.
 pub(super) const SCENES: Scenes = &[
-    (Attack::ContextSpy, spy),
-    (Attack::ContextForge, forge),
-    (Attack::ContextReplay, replay),
-    (Attack::ContextSwap, swap),
+    (Attack::ContextSpy, |stage| played(stage, Planted::NONE, spy)),
+    (Attack::ContextForge, |stage| played(stage, Planted::NONE, forge)),
+    (Attack::ContextReplay, |stage| played(stage, Planted::NONE, replay)),
+    (Attack::ContextSwap, |stage| played(stage, Planted::NONE, swap)),
 ];
 
-/// The processor with the victim's process running, and a line that it uses.
-fn running(stage: &mut Stage<'_>) -> Option<(Processor, LineAddr)> {
+/// An attack on a process that uses a line. It gives nothing if the processor refuses something that nobody has tampered with.
+type Act = fn(&mut Stage<'_>, &mut Processor, LineAddr) -> Option<End>;
+
+/// Lets an attack act on a processor, if the design has an operating system to be attacked by.
+fn played(mut stage: Stage<'_>, planted: Planted, act: Act) -> Option<Ended> {
     let target = stage.any_line();
-    let handler = Handler::of(&stage.victim, target)?;
-    let mut processor = Processor::boot(stage.seed, Planted::NONE).ok()?;
-    processor.start(&handler, &mut stage.random).ok()?;
-    Some((processor, target))
+    Handler::of(&stage.victim, target)?;
+    let processor = Processor::boot(stage.seed, planted);
+    let end = processor.ok().and_then(|mut processor| act(&mut stage, &mut processor, target));
+    Some(Ended::new(end.unwrap_or(Verdict::Unrecoverable.into()), target))
+}
+
+/// Starts the process. Gives its registers.
+fn start(stage: &mut Stage<'_>, processor: &mut Processor, target: LineAddr) -> Option<RegisterFile> {
+    processor.start(&Handler::of(&stage.victim, target)?, &mut stage.random).ok()
 }
 
 /// Interrupts the process, and lets its context out. Gives its bytes.
@@ -35,72 +43,74 @@ fn let_out(stage: &Stage<'_>, processor: &mut Processor, target: LineAddr) -> Op
     processor.let_out(&stage.victim, target, frame.buffer).ok()
 }
 
-fn spy(mut stage: Stage<'_>) -> Option<Ended> {
-    let target = stage.any_line();
-    let handler = Handler::of(&stage.victim, target)?;
-    let mut processor = Processor::boot(stage.seed, Planted::NONE).ok()?;
-    let registers = processor.start(&handler, &mut stage.random).ok()?;
+/// Brings a context back. Whether the processor takes it.
+fn comes_back(stage: &Stage<'_>, processor: &mut Processor, target: LineAddr, exported: &[u8]) -> bool {
+    Handler::of(&stage.victim, target).is_some_and(|handler| processor.bring_back(&handler, exported).is_ok())
+}
+
+/// How the process goes on, under an operating system that serves it.
+fn goes_on(stage: &Stage<'_>, target: LineAddr, honest: &Image) -> Option<End> {
+    Some(judged(stage, target, honest, |handler| handler.serve())?.end)
+}
+
+fn spy(stage: &mut Stage<'_>, processor: &mut Processor, target: LineAddr) -> Option<End> {
+    let registers = start(stage, processor, target)?;
     let visible = RegisterSet::from_bits(stage.random.word());
-    let frame = processor.interrupt(&handler, visible).ok()?;
+    let frame = processor.interrupt(&Handler::of(&stage.victim, target)?, visible).ok()?;
     let exported = processor.let_out(&stage.victim, target, frame.buffer).ok()?;
     let seen = [&frame.registers.as_bytes()[..], &exported].concat();
     let hidden = Register::all().filter(|register| !visible.contains(*register));
     let mut words = hidden.flat_map(|register| registers.get(register).chunks(8));
     let leaks = words.any(|word| word.len() == 8 && seen.windows(8).any(|bytes| bytes == word));
-    Some(Ended::new(if leaks { Verdict::Leaked } else { Verdict::Hidden }, target))
+    Some(if leaks { Verdict::Leaked } else { Verdict::Hidden }.into())
 }
 
-fn forge(mut stage: Stage<'_>) -> Option<Ended> {
-    let (mut processor, target) = running(&mut stage)?;
-    let exported = let_out(&stage, &mut processor, target)?;
+fn forge(stage: &mut Stage<'_>, processor: &mut Processor, target: LineAddr) -> Option<End> {
+    start(stage, processor, target)?;
+    let exported = let_out(stage, processor, target)?;
     let mut forged = exported.clone();
     match stage.random.below(2) {
         0 => forged[stage.random.below(exported.len() as u64) as usize] ^= 1 << stage.random.below(8),
         _ => forged.truncate(stage.random.below(exported.len() as u64) as usize),
     }
-    let handler = Handler::of(&stage.victim, target)?;
-    let verdict = match processor.bring_back(&handler, &forged) {
-        Ok(()) => Verdict::Forged,
-        Err(_) if processor.bring_back(&handler, &exported).is_ok() => Verdict::Refused,
-        Err(_) => Verdict::Unrecoverable,
-    };
-    Some(Ended::new(verdict, target))
+    if comes_back(stage, processor, target, &forged) {
+        return Some(Verdict::Forged.into());
+    }
+    comes_back(stage, processor, target, &exported).then_some(Verdict::Refused.into())
 }
 
-fn replay(mut stage: Stage<'_>) -> Option<Ended> {
-    let (mut processor, target) = running(&mut stage)?;
+fn replay(stage: &mut Stage<'_>, processor: &mut Processor, target: LineAddr) -> Option<End> {
+    start(stage, processor, target)?;
     // The context goes out and comes back; the process writes, and its context goes out again.
-    let old = let_out(&stage, &mut processor, target)?;
+    let old = let_out(stage, processor, target)?;
     let memory_then = whole_page(&stage.victim, target)?;
-    processor.bring_back(&Handler::of(&stage.victim, target)?, &old).ok()?;
+    comes_back(stage, processor, target, &old).then_some(())?;
     stage.fill_chunk(target);
-    let new = let_out(&stage, &mut processor, target)?;
+    let new = let_out(stage, processor, target)?;
     let memory_now = whole_page(&stage.victim, target)?;
-    match stage.random.below(3) {
-        // Alone; with the memory that fits it; the same one twice.
-        0 => {}
-        1 => put(&stage.victim, &memory_then),
-        _ => processor.bring_back(&Handler::of(&stage.victim, target)?, &new).ok()?,
+    // The old one alone, or with the memory that fits it; or the new one twice.
+    let way = stage.random.below(3);
+    let twice = way == 2;
+    if way == 1 {
+        put(&stage.victim, &memory_then);
     }
-    let handler = Handler::of(&stage.victim, target)?;
-    let twice = processor.unit().running().is_ok();
-    let replayed = if twice { processor.unit().import(&new).map(|_| ()) } else { processor.bring_back(&handler, &old) };
-    if replayed.is_ok() {
-        return judged(&stage, target, &memory_now, |handler| handler.serve());
+    if twice {
+        comes_back(stage, processor, target, &new).then_some(())?;
+    }
+    let is_taken =
+        if twice { processor.unit().import(&new).is_ok() } else { comes_back(stage, processor, target, &old) };
+    if is_taken {
+        // The process is there twice, or goes on from where it was once.
+        return if twice { Some(Verdict::Stale.into()) } else { goes_on(stage, target, &memory_now) };
     }
     put(&stage.victim, &memory_now);
-    if !twice && processor.bring_back(&handler, &new).is_err() {
-        return Some(Ended::new(Verdict::Unrecoverable, target));
-    }
-    // It goes on where it was.
-    let goes_on = judged(&stage, target, &memory_now, |handler| handler.serve())?;
-    let verdict = if goes_on.end == Verdict::Harmless { Verdict::Refused } else { Verdict::Unrecoverable };
-    Some(Ended::new(verdict, target))
+    (twice || comes_back(stage, processor, target, &new)).then_some(())?;
+    (goes_on(stage, target, &memory_now)? == Verdict::Harmless).then_some(Verdict::Refused.into())
 }
 
-fn swap(mut stage: Stage<'_>) -> Option<Ended> {
-    let (mut processor, target) = running(&mut stage)?;
-    let exported = let_out(&stage, &mut processor, target)?;
+fn swap(stage: &mut Stage<'_>, processor: &mut Processor, target: LineAddr) -> Option<End> {
+    start(stage, processor, target)?;
+    let exported = let_out(stage, processor, target)?;
     // Another process has written the same page under keys of its own.
     let mut other = stage.blank(stage.seed ^ 1);
     other.write(target, &stage.random.line());
@@ -108,6 +118,44 @@ fn swap(mut stage: Stage<'_>) -> Option<Ended> {
     let page = whole_page(&stage.victim, target)?;
     let slots: Vec<_> = page.iter().map(|(slot, _)| *slot).collect();
     put(&stage.victim, &image(&other, &slots));
-    processor.bring_back(&Handler::of(&stage.victim, target)?, &exported).ok()?;
-    judged(&stage, target, &page, |handler| handler.serve())
+    comes_back(stage, processor, target, &exported).then_some(())?;
+    goes_on(stage, target, &page)
+}
+
+#[cfg(all(test, feature = "planted-bugs"))]
+mod tests {
+    use super::*;
+    use crate::victim::Victim;
+    use catalogue::design;
+    use context::planted::Bug;
+    use protection::planted::Planted as OfMemory;
+    use units::random::Random;
+
+    /// The worst end of a row in twelve trials on a processor with a weakness.
+    fn worst(act: Act, planted: Planted) -> End {
+        let parts = &design("cryptopage-os").unwrap().parts;
+        let ended = (1..=12).map(|seed| {
+            let victim = Victim::with_past(parts, seed, OfMemory::NONE).unwrap();
+            let random = Random::new(!seed);
+            let stage = Stage { parts, alias_check: false, victim, random, seed, planted: OfMemory::NONE };
+            played(stage, planted, act).unwrap().end
+        });
+        End::worst_of(ended).unwrap()
+    }
+
+    #[test]
+    fn each_row_fails_on_a_processor_with_the_weakness_that_it_is_about() {
+        assert_eq!(worst(spy, Planted::new(Bug::RegisterNotBlanked)), Verdict::Leaked);
+        assert_eq!(worst(replay, Planted::new(Bug::NumberUnchecked)), Verdict::Stale);
+        assert_eq!(worst(replay, Planted::new(Bug::AcceptedTwice)), Verdict::Stale);
+        assert_eq!(worst(replay, Planted::new(Bug::RootNotExported)), Verdict::Unrecoverable);
+    }
+
+    #[test]
+    fn no_row_fails_on_a_processor_as_designed() {
+        assert_eq!(worst(spy, Planted::NONE), Verdict::Hidden);
+        assert_eq!(worst(forge, Planted::NONE), Verdict::Refused);
+        assert_eq!(worst(replay, Planted::NONE), Verdict::Refused);
+        assert_eq!(worst(swap, Planted::NONE), Verdict::Detected);
+    }
 }

@@ -29,6 +29,7 @@ use catalogue::{Attack, End, Verdict};
 use protection::design::Parts;
 use protection::moving::LINES_PER_CHUNK;
 use protection::planted::Planted;
+use std::ops::Range;
 use units::LineAddr;
 use units::random::Random;
 
@@ -112,6 +113,17 @@ pub fn scene(attack: Attack) -> Option<Scene> {
     SCENES.iter().copied().flatten().find(|(row, _)| *row == attack).map(|(_, scene)| *scene)
 }
 
+/// The chunk of a line that moves.
+fn chunk_of(line: LineAddr) -> u64 {
+    line.0 / LINES_PER_CHUNK
+}
+
+/// The numbers of all lines of its chunk, and of all slots.
+fn numbers_in_chunk(line: LineAddr) -> Range<u64> {
+    let first = chunk_of(line) * LINES_PER_CHUNK;
+    first..first + LINES_PER_CHUNK
+}
+
 impl Stage<'_> {
     /// One of the lines in use.
     fn any_line(&mut self) -> LineAddr {
@@ -131,8 +143,7 @@ impl Stage<'_> {
 
     /// The victim writes all lines of a chunk that moves.
     fn fill_chunk(&mut self, line: LineAddr) {
-        let first = line.0 / LINES_PER_CHUNK * LINES_PER_CHUNK;
-        for line in (first..first + LINES_PER_CHUNK).map(LineAddr) {
+        for line in numbers_in_chunk(line).map(LineAddr) {
             let content = self.random.line();
             self.victim.write(line, &content);
         }

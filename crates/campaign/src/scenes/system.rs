@@ -1,10 +1,10 @@
-//! An operating system that lies to the processor, where it brings the records of pages: rows 26, 27 and 29 of an untrusted system.
+//! An operating system that lies to the processor, where it brings the records of pages.
 //!
 //! The victim's process has run; its records and nodes have left the chip. It reads a line, and the processor raises the exception for the
 //! line's page. Each lie is a way to handle it. What the process then reads must be what it wrote last, or nothing: the security exception
 //! aborts it, or it waits for ever. After a refusal an honest operating system must be able to serve it.
 
-use super::{Ended, Scenes, Stage};
+use super::{Ended, Scenes, Stage, chunk_of, numbers_in_chunk};
 use crate::system::{Handler, Service};
 use crate::victim::Victim;
 use catalogue::{Attack, Verdict};
@@ -31,9 +31,16 @@ pub(super) const SCENES: Scenes = &[
 /// Lines of memory with what they hold.
 pub(super) type Image = Vec<(Slot, Untrusted)>;
 
-/// The names on the way from a record up to just below the root.
-fn path(record: NodeName) -> Vec<NodeName> {
-    std::iter::successors(Some(record), |name| (name.depth > 1).then(|| name.parent())).collect()
+/// Loads the path of the record that is missing, all of it.
+fn load_path(handler: &Handler<'_>) {
+    for name in handler.record().path() {
+        handler.load_node(handler.address_of(name), name);
+    }
+}
+
+/// Checks what was loaded, from a depth down to the record.
+fn check_from(handler: &Handler<'_>, depth: usize) -> Result<(), Fault> {
+    (depth..=handler.record().depth).try_for_each(|depth| handler.hash_check(depth).map(|_| ()))
 }
 
 /// Loads a path from the record up as the honest one does, but for what `lie` says of a node; then checks it downwards.
@@ -43,14 +50,14 @@ fn walk(
     lie: impl Fn(NodeName) -> Option<(Slot, NodeName)>,
 ) -> Result<(), Fault> {
     let mut first = 1;
-    for name in path(record) {
+    for name in record.path() {
         let (address, told) = lie(name).unwrap_or((handler.address_of(name), name));
         if handler.load_node(address, told) == LoadNode::OnChip {
             first = name.depth + 1;
             break;
         }
     }
-    (first..=record.depth).try_for_each(|depth| handler.hash_check(depth).map(|_| ()))
+    check_from(handler, first)
 }
 
 /// The slots of a node with its sibling.
@@ -105,7 +112,7 @@ fn stopped(stage: &mut Stage<'_>) -> Option<LineAddr> {
 
 /// A node of the path, any of them.
 fn any_name(handler: &Handler<'_>, random: &mut Random) -> NodeName {
-    random.pick(&path(handler.record())).unwrap_or(handler.record())
+    random.pick(&handler.record().path().collect::<Vec<_>>()).unwrap_or(handler.record())
 }
 
 fn wrong_node(mut stage: Stage<'_>) -> Option<Ended> {
@@ -169,9 +176,7 @@ fn parent_in_buffer(mut stage: Stage<'_>) -> Option<Ended> {
     let honest = whole_page(&stage.victim, target)?;
     put(&stage.victim, &before);
     judged(&stage, target, &honest, |handler| {
-        for name in path(handler.record()) {
-            handler.load_node(handler.address_of(name), name);
-        }
+        load_path(handler);
         handler.hash_check(handler.record().depth).map(|_| ())
     })
 }
@@ -183,7 +188,7 @@ fn stale_path(mut stage: Stage<'_>) -> Option<Ended> {
     stage.fill_chunk(target);
     Handler::of(&stage.victim, target)?.switch_process();
     let honest = whole_page(&stage.victim, target)?;
-    // One pair, those up to some depth with the record, or all with the data.
+    // One line, those up to some depth with the record, or all with the data.
     let all = before.len();
     let stale: Image = match stage.random.below(3) {
         0 => vec![*stage.random.pick(&before).as_ref()?],
@@ -196,8 +201,7 @@ fn stale_path(mut stage: Stage<'_>) -> Option<Ended> {
 
 /// The slots of a line's page.
 fn frame(line: LineAddr) -> Vec<Slot> {
-    let first = line.0 / LINES_PER_CHUNK * LINES_PER_CHUNK;
-    (first..first + LINES_PER_CHUNK).map(Slot).collect()
+    numbers_in_chunk(line).map(Slot).collect()
 }
 
 /// A page with its path.
@@ -208,7 +212,7 @@ pub(super) fn whole_page(victim: &Victim, target: LineAddr) -> Option<Image> {
 /// All that is stored of the path of a page, from the record up.
 fn whole_path(victim: &Victim, target: LineAddr) -> Option<Image> {
     let handler = Handler::of(victim, target)?;
-    Some(path(handler.record()).into_iter().flat_map(|name| image(victim, &slots_of(&handler, name))).collect())
+    Some(handler.record().path().flat_map(|name| image(victim, &slots_of(&handler, name))).collect())
 }
 
 fn wrong_address(mut stage: Stage<'_>) -> Option<Ended> {
@@ -239,18 +243,15 @@ fn wrong_address(mut stage: Stage<'_>) -> Option<Ended> {
 fn no_service(mut stage: Stage<'_>) -> Option<Ended> {
     let target = stopped(&mut stage)?;
     let (way, loads) = (stage.random.below(3), stage.random.below(10) as usize);
-    judged(&stage, target, &Vec::new(), |handler| {
-        let names = path(handler.record());
-        match way {
-            0 => Ok(()),
-            1 => {
-                names.iter().take(loads.min(names.len() - 1)).for_each(|name| {
-                    handler.load_node(handler.address_of(*name), *name);
-                });
-                Ok(())
-            }
-            _ => (1..=names.len()).try_for_each(|depth| handler.hash_check(depth).map(|_| ())),
+    judged(&stage, target, &Vec::new(), |handler| match way {
+        0 => Ok(()),
+        1 => {
+            handler.record().path().take(loads.min(handler.record().depth - 1)).for_each(|name| {
+                handler.load_node(handler.address_of(name), name);
+            });
+            Ok(())
         }
+        _ => check_from(handler, 1),
     })
 }
 
@@ -259,13 +260,9 @@ fn replay_over_switch(mut stage: Stage<'_>) -> Option<Ended> {
     let before = whole_page(&stage.victim, target)?;
     let handler = Handler::of(&stage.victim, target)?;
     // The path is loaded, and perhaps checked, while it is right.
-    let names = path(handler.record());
-    names.iter().for_each(|name| {
-        handler.load_node(handler.address_of(*name), *name);
-    });
-    if stage.random.below(2) == 0 {
-        let all_fit = (1..handler.record().depth).all(|depth| handler.hash_check(depth).is_ok());
-        debug_assert!(all_fit, "an honest path raises the exception");
+    load_path(&handler);
+    if stage.random.below(2) == 0 && (1..handler.record().depth).any(|depth| handler.hash_check(depth).is_err()) {
+        return Some(Ended::new(Verdict::Unrecoverable, target));
     }
     handler.switch_process();
     stage.fill_chunk(target);
@@ -281,7 +278,7 @@ fn replay_over_switch(mut stage: Stage<'_>) -> Option<Ended> {
             return walk(handler, handler.record(), |_| None);
         }
         // It goes on with what it loaded before the switch.
-        (1..=handler.record().depth).try_for_each(|depth| handler.hash_check(depth).map(|_| ()))
+        check_from(handler, 1)
     })
 }
 
@@ -293,9 +290,8 @@ fn other_page(mut stage: Stage<'_>) -> Option<Ended> {
 
 /// A line in use of another page.
 fn another_page(stage: &mut Stage<'_>, target: LineAddr) -> Option<LineAddr> {
-    let chunk = |line: LineAddr| line.0 / LINES_PER_CHUNK;
     let lines = stage.victim.oracle().lines();
-    let others: Vec<LineAddr> = lines.into_iter().filter(|line| chunk(*line) != chunk(target)).collect();
+    let others: Vec<LineAddr> = lines.into_iter().filter(|line| chunk_of(*line) != chunk_of(target)).collect();
     stage.random.pick(&others)
 }
 

@@ -41,7 +41,7 @@ impl Memory {
     }
 
     fn path(&self, chunk: u64) -> impl Iterator<Item = NodeName> {
-        std::iter::successors(Some(self.records.name_of(chunk)), |name| (name.depth > 1).then(|| name.parent()))
+        self.records.name_of(chunk).path()
     }
 
     /// Loads the path of a record from the bottom up, but for this depth, where it loads what `lie` says.

@@ -16,7 +16,7 @@ use super::hashes::{HashCharge, Hashes};
 use super::leaf::{LEAF_LINES, Leaf, SEALED_BYTES};
 use super::merkle_cache::MerkleCacheDesign;
 use super::node::{Node, PAIR_BYTES, Pair, node_of};
-use super::tree_slots::TreeSlots;
+use super::tree_slots::{TreeSlots, leaf_from};
 use super::verification::{Loaded, NodeName, Siblings};
 use super::vouched::VouchedNodes;
 use crate::layout::Layout;
@@ -275,8 +275,7 @@ async fn fetch_pair<V: Verbs>(verbs: &V, slot: Slot, role: Role) -> (Pair, bool)
 
 /// A record from the lines that begin with this one.
 async fn fetch_leaf<V: Verbs>(verbs: &V, first: Slot) -> Leaf {
-    let slots = (first.0..first.0 + LEAF_LINES as u64).map(Slot);
-    let lines = slots.map(|slot| verbs.fetch(slot, Role::Record, Wanted::LINE));
+    let lines = leaf_from(first).map(|slot| verbs.fetch(slot, Role::Record, Wanted::LINE));
     let lines: Vec<Line> = join_all(lines).await.iter().map(|line| line.content.examine()).collect();
     Leaf::of_lines(&lines)
 }

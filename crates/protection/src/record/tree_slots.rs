@@ -42,8 +42,7 @@ impl TreeSlots {
 
     /// The slots of a record.
     pub fn of_leaf(&self, record: u64) -> impl Iterator<Item = Slot> + use<> {
-        let first = self.of_record(record).0;
-        (first..first + LEAF_LINES as u64).map(Slot)
+        leaf_from(self.of_record(record))
     }
 
     /// The lines of pairs above a record, from the lowest up.
@@ -73,4 +72,9 @@ impl TreeSlots {
     pub fn topmost(&self) -> Slot {
         self.levels.last().unwrap_or(&self.records).slot(0)
     }
+}
+
+/// The slots of a record that begins here.
+pub(super) fn leaf_from(first: Slot) -> impl Iterator<Item = Slot> {
+    (first.0..first.0 + LEAF_LINES as u64).map(Slot)
 }

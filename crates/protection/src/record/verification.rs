@@ -19,6 +19,11 @@ impl NodeName {
     pub fn parent(self) -> NodeName {
         NodeName { depth: self.depth - 1, position: self.position / 2 }
     }
+
+    /// This node and those above it, up to just below the root.
+    pub fn path(self) -> impl Iterator<Item = NodeName> {
+        std::iter::successors(Some(self), |name| (name.depth > 1).then(|| name.parent()))
+    }
 }
 
 /// What LoadNode says.
