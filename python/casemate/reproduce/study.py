@@ -236,7 +236,9 @@ def judged(trend: Trend, concerned: Sequence[Measured]) -> TrendFound:
     told = ", ".join(f"{margin:.2g} ± {width:.2g}" for margin, width in unclear)
     said = f"; margins within their intervals: {told}" if unclear else ""
     known = bool(pairs) and all(width is not None for _, width in pairs)
-    holds = finding.holds or (trend.within_intervals and known and all(m + (w or 0) > 0 for m, w in pairs))
+    holds = finding.holds or (
+        trend.within_intervals and known and all(margin + (width or 0) > 0 for margin, width in pairs)
+    )
     return TrendFound(
         claim=trend.claim, holds=holds, measured=finding.measured + said, clear=not unclear if known else None
     )
