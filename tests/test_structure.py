@@ -32,6 +32,7 @@ METHODS = {
     "workload::Listing": "an assembler: a method for each kind of instruction",
 }
 FIELDS = {
+    "catalogue::Machine": KEYS,
     "machine::Caches": ONE_CORE,
     "machine::Controller": "one DRAM channel's state machine; to be taken apart with a measurement of each step",
     "machine::Core": ONE_CORE,

@@ -89,7 +89,7 @@ def _columns() -> Iterator[tuple[str, Column]]:
     yield "reads", lambda interval: interval.reads.lines if interval.reads else 0
     for name in ("mean_ns", "median_ns", "p99_ns"):
         yield f"reads_{name}", _follow(("reads", name))
-    for name in ("at_work_cycles", "idle_cycles"):
+    for name in ("at_work_cycles", "idle_cycles", "switching_cycles"):
         yield name, _follow(("core_time", name))
     for name in PersistBuffer.model_fields:
         yield f"persist_buffer_{name}", _follow(("persist_buffer", name))

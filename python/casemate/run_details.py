@@ -35,7 +35,7 @@ PARTS = (
 )
 """What a read waits for, and what the record calls it."""
 
-CAUSES = (("cores at work", "at_work"), ("idle", "idle"), *PARTS)
+CAUSES = (("cores at work", "at_work"), ("idle", "idle"), ("process switches", "switching"), *PARTS)
 """What a core's cycles are for, and what the record calls it."""
 
 SMALLEST_SHARE = 0.0005
@@ -214,9 +214,16 @@ def moving(results: RunResults) -> list[Question]:
         ("fills per permutation", ratio(lambda seen: seen.fills_per_permutation, ".1f")),
         ("lines moved per fill", ratio(lambda seen: seen.moved_per_fill, ".2f")),
         ("records/1000 instr.", answer(lambda seen, record: f"{per_kilo(seen.records, record):.2f}")),
+        ("process switches", answer(lambda seen, _: str(seen.switches) if seen.switches else "")),
+        ("contexts that left, came back", answer(_contexts)),
+        ("chunks permuted for that", answer(lambda seen, _: str(seen.chunks_for_contexts) if seen.contexts_out else "")),
         ("slots that crossed twice", answer(lambda seen, _: str(seen.twice))),
         ("epochs that are not whole", answer(lambda seen, _: str(seen.incomplete))),
     ]
+
+
+def _contexts(seen: Moving, _: Record) -> str:
+    return f"{seen.contexts_out}, {seen.contexts_back}" if seen.contexts_out else ""
 
 
 def speculation(results: RunResults) -> list[Question]:

@@ -56,7 +56,7 @@ def layout_table(layout: Layout) -> RenderableType:
 
 
 def _served(role: str, number: int) -> str:
-    if role.startswith("data"):
+    if role.startswith("data") or role == "context":
         return ""
     one, several = ("child", "children") if "tree" in role else ("line", "lines")
     return f"{number} {one if number == 1 else several}"

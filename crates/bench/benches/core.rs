@@ -93,7 +93,15 @@ impl Feed for Program {
         // Nineteen of twenty branches fall through; the rest are as good as random.
         let taken = instruction.flow == Flow::Conditional && drawn & 0xff < 13;
         let next = if taken { VirtAddr(instruction.pc.0 ^ 0x800) } else { instruction.fall_through() };
-        Ok(Some(Step { instruction, code: *code, touches, orders: None, tables: &[], next: Some(next) }))
+        Ok(Some(Step {
+            instruction,
+            code: *code,
+            touches,
+            orders: None,
+            tables: &[],
+            next: Some(next),
+            switches_to: None,
+        }))
     }
 }
 

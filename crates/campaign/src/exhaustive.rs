@@ -137,5 +137,6 @@ fn flip_of(structure: Structure) -> Attack {
         Structure::Node(_) => Attack::FlipNode,
         Structure::Owner => Attack::FlipOwner,
         Structure::Bitmap => Attack::FlipBitmap,
+        Structure::Context => Attack::ContextForge,
     }
 }

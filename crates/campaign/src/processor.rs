@@ -8,24 +8,21 @@ use context::{
     RegisterFile, RegisterSet, seal_initial,
 };
 use crypto::Key;
+use protection::design::ContextsDesign;
 use units::random::Random;
 use units::{LineAddr, VirtAddr};
-
-/// Hardware context buffers.
-const BUFFERS: usize = 3;
-/// Entries of the table of contexts outside.
-const OUTSIDE: usize = 4;
 
 /// The context unit, with the processes that it was given.
 pub struct Processor(ContextUnit);
 
 impl Processor {
-    /// A processor with a pair of keys of its own, drawn from a seed.
+    /// A processor with the contexts of a design, and a pair of keys of its own that is drawn from a seed.
     ///
     /// # Errors
-    /// None, since it has buffers.
-    pub fn boot(seed: u64, planted: Planted) -> Result<Processor, ContextError> {
-        let config = ContextConfig { buffers: BUFFERS, outside_entries: OUTSIDE, planted };
+    /// [`ContextError::NoBuffers`] if it has no buffer.
+    pub fn boot(design: ContextsDesign, seed: u64, planted: Planted) -> Result<Processor, ContextError> {
+        let ContextsDesign { buffers, outside } = design;
+        let config = ContextConfig { buffers, outside_entries: outside, planted };
         Ok(Processor(ContextUnit::boot(config, ProcessorKey::from_seed(seed), seed)?))
     }
 

@@ -25,7 +25,7 @@ pub use design_file::Design;
 use design_file::InFull;
 pub use end::End;
 pub use error::{ConfigError, did_you_mean};
-pub use machine_file::{AesBandwidth, AtL2, LlcConfig, Machine, Memory, OffBelow};
+pub use machine_file::{AesBandwidth, AtL2, ClockInterrupt, LlcConfig, Machine, Memory, OffBelow};
 pub use regular_file::read_regular;
 pub use settings::{Setting, Source};
 use std::path::Path;

@@ -156,6 +156,31 @@ fn one_core() -> usize {
     1
 }
 
+/// Interrupts by the operating system's clock. At each one, a process that is not recorded runs in between: a design with contexts of
+/// processes empties what it empties at any switch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClockInterrupt {
+    /// Microseconds from one interrupt to the next.
+    pub every_us: u64,
+    /// Cycles from an interrupt until the process continues, besides the time of the switch: the handler's and those of what runs in
+    /// between.
+    pub away_cycles: u64,
+}
+
+impl ClockInterrupt {
+    /// A second: the longest interval that is accepted.
+    const EVERY_US_MAX: u64 = 1_000_000;
+
+    fn check(self) -> Result<(), String> {
+        let (every, most) = (self.every_us, ClockInterrupt::EVERY_US_MAX);
+        if (1..=most).contains(&every) {
+            return Ok(());
+        }
+        Err(format!("clock_interrupt.every_us is {every}: expected 1 to {most} microseconds, or no [clock_interrupt]"))
+    }
+}
+
 /// A whole machine.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -191,6 +216,10 @@ pub struct Machine {
     /// brings; 0 if nothing is said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub os_walk_cycles: Option<u64>,
+    /// Interrupts by the operating system's clock, `every_us` microseconds apart, each of which takes `away_cycles` cycles besides the
+    /// switch; without it a run has no interrupts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_interrupt: Option<ClockInterrupt>,
 }
 
 impl Machine {
@@ -312,6 +341,7 @@ impl Machine {
         }
         self.llc.check(self.line_length())?;
         self.memory.check_overflows()?;
+        self.clock_interrupt.map_or(Ok(()), ClockInterrupt::check)?;
         if !(1..=CORES_MAX).contains(&self.cores) {
             return Err(format!("cores is {}: expected 1 to {CORES_MAX}", self.cores));
         }

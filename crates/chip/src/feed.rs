@@ -5,11 +5,13 @@
 //! What the kernel writes behind the program's back shows as a line whose content changed without a store. It is a write
 //! from outside: cached copies are stale, and the new content goes to memory like any other.
 
+mod allowance;
 mod beside;
 pub mod counters;
 mod flushing;
 mod pages;
 mod pieces;
+mod running;
 mod skim;
 #[cfg(test)]
 mod tests;
@@ -17,6 +19,7 @@ mod translation;
 
 pub use counters::FeedCounters;
 
+pub use running::PageOwners;
 pub use skim::Skimmed;
 pub use translation::Spaces;
 
@@ -24,11 +27,14 @@ use crate::load_values::WrongLoad;
 use crate::load_values::order::Accessor;
 use crate::shadow::Shadow;
 use crate::shadow::persisted::{about_to_tell, becomes_mapped, is_persistent};
+use allowance::Allowance;
 use beside::Beside;
 use isa::Persist;
 use machine::node::{Feed, Step, Touch};
 use machine::paging::{OutOfMemory, PageTable};
 use pages::Receiver;
+use protection::moving::{ContextError, ProcessId};
+use running::Running;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use thiserror::Error;
@@ -47,6 +53,12 @@ pub enum FeedError {
     /// The program does not fit the machine.
     #[error(transparent)]
     OutOfMemory(#[from] OutOfMemory),
+    /// The processor refuses a switch to another process.
+    #[error(
+        "the processor cannot switch to the next process: {0}. Expected more permutation.contexts.buffers or \
+         permutation.contexts.outside in the design, or a program with fewer processes at once"
+    )]
+    Contexts(#[from] ContextError),
 }
 
 /// All page tables.
@@ -55,10 +67,7 @@ pub type Pages = Rc<RefCell<PageTable>>;
 /// A program, or one core's part of it, on its way into that core.
 pub struct Program<S> {
     walker: Walker<S>,
-    /// How many more instructions the whole program may hand out.
-    left: Rc<Cell<u64>>,
-    /// After how many instructions to pause.
-    pause_at: u64,
+    allowance: Allowance,
     /// Whether its source had nothing more, or nothing for the moment.
     dry: bool,
     translation: Translation,
@@ -70,6 +79,7 @@ pub struct Program<S> {
     foreign: Vec<LineAddr>,
     /// When the instruction handed out next was executed.
     stretch: Stretch,
+    running: Running,
     counters: FeedCounters,
 }
 
@@ -84,8 +94,7 @@ impl<S: Supplier> Program<S> {
     ) -> Program<S> {
         Program {
             walker: Walker::new(source),
-            left,
-            pause_at: u64::MAX,
+            allowance: Allowance::new(left),
             dry: false,
             translation: Translation::new(pages, spaces),
             beside: Beside::default(),
@@ -94,6 +103,7 @@ impl<S: Supplier> Program<S> {
             touches: Vec::with_capacity(8),
             foreign: Vec::new(),
             stretch: Stretch::default(),
+            running: Running::default(),
             counters: FeedCounters { processes: 1, ..FeedCounters::default() },
         }
     }
@@ -105,12 +115,12 @@ impl<S: Supplier> Program<S> {
 
     /// Whether it has handed out all the instructions that it may.
     pub fn is_spent(&self) -> bool {
-        self.left.get() == 0
+        self.allowance.left() == 0
     }
 
     /// Hands nothing out beyond this many instructions, counted from the beginning, until called again.
     pub fn pause_at(&mut self, instructions: u64) {
-        self.pause_at = instructions;
+        self.allowance.pause_at(instructions);
     }
 
     /// Whether nothing is left to hand out, now or later.
@@ -121,6 +131,26 @@ impl<S: Supplier> Program<S> {
     /// The clock or the instructions that a trace of requests states for the step handed out last.
     pub fn due(&self) -> u64 {
         self.beside.due
+    }
+
+    /// Names the process of each instruction that has another one than the instruction before, from now on.
+    pub fn watch_processes(&mut self) {
+        self.running.watch();
+    }
+
+    /// Number of a process of this program, unique among all programs of a run.
+    pub fn process_id(&self, process: u32) -> ProcessId {
+        ProcessId(self.translation.process(process))
+    }
+
+    /// Processes that have ended since the last call.
+    pub fn take_ended(&mut self) -> Vec<ProcessId> {
+        self.running.take_ended().into_iter().map(|process| self.process_id(process)).collect()
+    }
+
+    /// Chunks of processes, by the page tables.
+    pub fn owners(&self) -> PageOwners {
+        PageOwners(Rc::clone(&self.translation.pages))
     }
 
     /// The lines that changed without a store since the last call.
@@ -137,10 +167,23 @@ impl<S: Supplier> Feed for Program<S> {
     }
 
     fn next(&mut self) -> Result<Option<Step<'_>>, FeedError> {
-        if self.is_spent() || self.counters.instructions >= self.pause_at {
+        if self.is_spent() || self.allowance.pauses_at(self.counters.instructions) {
             return Ok(None);
         }
-        let Program { walker, translation, beside, shadow, touches, foreign, stretch, counters, left, dry, .. } = self;
+        let Program {
+            walker,
+            translation,
+            beside,
+            shadow,
+            touches,
+            foreign,
+            stretch,
+            running,
+            counters,
+            allowance,
+            dry,
+            ..
+        } = self;
         let core = self.core;
         if beside.is_over {
             beside.go_on();
@@ -183,6 +226,7 @@ impl<S: Supplier> Feed for Program<S> {
                 }
             }
             event => {
+                running.note(&event);
                 let shadow = &mut shadow.borrow_mut();
                 let mut receiver = Receiver { translation, shadow, stretch: *stretch, core, foreign, counters };
                 trouble = trouble.take().or(receiver.take(event).err());
@@ -196,7 +240,7 @@ impl<S: Supplier> Feed for Program<S> {
             return Ok(None);
         };
         counters.instructions += 1;
-        left.set(left.get() - 1);
+        allowance.use_up(1);
         touches.clear();
         let is_past_caches = step.instruction.persist == Persist::Store;
         let mut shadow = shadow.borrow_mut();
@@ -246,7 +290,8 @@ impl<S: Supplier> Feed for Program<S> {
             translation.disorder_unshown(&mut shadow);
         }
         let (tables, orders) = (&beside.tables, if beside.is_there { beside.orders() } else { None });
-        Ok(Some(Step { instruction: step.instruction, code, touches, orders, tables, next: step.next }))
+        let switches_to = running.switches_to(step.strand.process);
+        Ok(Some(Step { instruction: step.instruction, code, touches, orders, tables, next: step.next, switches_to }))
     }
 }
 

@@ -11,6 +11,11 @@ use protection::scheme::Scheme;
 use std::rc::{Rc, Weak};
 use units::{Line, LineAddr, ZERO_LINE};
 
+/// The lines of a chunk.
+fn lines_of(chunk: u64) -> impl Iterator<Item = LineAddr> {
+    (chunk * LINES_PER_CHUNK..(chunk + 1) * LINES_PER_CHUNK).map(LineAddr)
+}
+
 /// The lines of a chip, to be locked.
 struct Locks(Weak<Chip>);
 
@@ -70,6 +75,23 @@ impl LockingCache for Locks {
         let chip = self.chip();
         let lines = chip.llc.borrow_mut().locked_lines().unlock(chunk);
         lines.into_iter().map(|line| (line, chip.goes_with_its_chunk(line))).collect()
+    }
+
+    fn lock_stores_above(&self, chunk: u64) {
+        let chip = self.chip();
+        for line in lines_of(chunk) {
+            if chip.has_stores_above(line) {
+                chip.llc.borrow_mut().locked_lines().store(line);
+            }
+        }
+    }
+
+    fn drop_chunk(&self, chunk: u64) {
+        let chip = self.chip();
+        for line in lines_of(chunk) {
+            chip.cores.recall(line);
+            chip.llc.borrow_mut().invalidate(line);
+        }
     }
 
     fn chunks_with_stores(&self) -> Vec<u64> {

@@ -7,8 +7,10 @@
 
 mod records;
 mod requests;
+mod switches;
 
 pub use requests::Requests;
+pub use switches::{Switch, SwitchOutcome};
 
 use crate::chip::Chip;
 use crate::chip::upward::Miss;

@@ -18,6 +18,8 @@ pub struct Waits {
     pub parts: Parts,
     /// There was nothing to execute, because other cores' part of the program had to come first, in femtoseconds.
     pub idle_fs: u64,
+    /// The cores were switched to other processes, in femtoseconds.
+    pub switching_fs: u64,
 }
 
 impl Waits {
@@ -27,6 +29,7 @@ impl Waits {
         for node in cores.nodes().iter().map(|node| node.borrow()) {
             waits.cycles += node.counters().cycles;
             waits.idle_fs += node.idle().as_fs();
+            waits.switching_fs += node.switching().as_fs();
         }
         waits
     }

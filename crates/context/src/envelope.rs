@@ -25,6 +25,7 @@ pub fn context_number(exported: &[u8]) -> Option<u64> {
 }
 
 /// Seals contexts of one processor and one boot.
+#[derive(Clone)]
 pub(crate) struct Envelope {
     cipher: Aes128Gcm,
     identity: Identity,

@@ -9,6 +9,7 @@ use crate::planted::{Bug, Planted};
 use std::collections::BTreeSet;
 
 /// Numbers of the contexts outside, and the next one.
+#[derive(Clone)]
 pub(crate) struct OutsideTable {
     numbers: BTreeSet<u64>,
     entries: usize,

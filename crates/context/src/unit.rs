@@ -48,6 +48,7 @@ pub struct InterruptFrame {
 }
 
 /// Hardware contexts of a processor.
+#[derive(Clone)]
 pub struct ContextUnit {
     running: Option<Context>,
     buffers: Vec<Option<Context>>,

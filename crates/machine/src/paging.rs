@@ -386,6 +386,13 @@ fn add_tables(walked: &mut Option<WalkedTables>, key: u64, frames: &mut Frames) 
 }
 
 /// The numbers of the pages of 4 KB at these addresses.
+/// The starts of the frames that a process has mapped, pages of each size in order.
+pub fn frames_of(table: &PageTable, process: u32) -> Vec<PhysAddr> {
+    let small = table.small.iter().flat_map(|small| small.frames_of(process)).map(|frame| PhysAddr(frame * SMALL));
+    let whole = table.pages.frames_of(process).into_iter().map(|frame| PhysAddr(frame * table.page_bytes));
+    whole.chain(small).collect()
+}
+
 fn pages_of(addresses: &Range<u64>) -> Range<u64> {
     addresses.start / SMALL..addresses.end.div_ceil(SMALL)
 }

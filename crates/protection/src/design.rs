@@ -17,6 +17,7 @@ mod trees;
 mod unused;
 
 pub use crate::mac::Place as MacPlace;
+pub use crate::moving::ContextsDesign;
 pub use crate::persistence::{Battery, Early, Fraction, Order, Persistence, Point, Step, Understood};
 pub use caches::CacheDesign;
 pub use ciphers::CipherChoice;

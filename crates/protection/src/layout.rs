@@ -1,5 +1,5 @@
 //! Where everything lies in memory: data at the bottom, then counters, tags, the tree from its leaves up, owners and bitmaps;
-//! or above all that records of chunks with their tree.
+//! or above all that records of chunks with their tree, and contexts of processes.
 //!
 //! ```text
 //! 0            data_lines
@@ -9,7 +9,7 @@
 mod records;
 mod report;
 
-pub use records::with_records;
+pub use records::{with_contexts, with_records};
 pub use report::{LayoutReport, OnChipReport, RegionReport};
 
 use crate::bitmaps;
@@ -78,7 +78,7 @@ impl From<u64> for DataLines {
 pub struct Layout {
     placement: Placement,
     length: LineLength,
-    regions: ArrayVec<Region, { LEVELS_MAX + 6 }>,
+    regions: ArrayVec<Region, { LEVELS_MAX + 7 }>,
     /// Which regions are of a kind: the first of them, and how many.
     of: EnumMap<Kind, (u8, u8)>,
     /// What the tree covers.

@@ -46,6 +46,8 @@ pub enum Role {
     Bitmap,
     /// Records of chunks: where each line of a chunk lies, and what it is encrypted under.
     Record,
+    /// Encrypted contexts of secure processes that are outside the chip.
+    Context,
 }
 
 /// What slots are for, whatever their level in the tree.
@@ -66,17 +68,19 @@ pub enum Kind {
     Bitmaps,
     /// Records of chunks.
     Records,
+    /// Encrypted contexts.
+    Contexts,
 }
 
 impl Kind {
     /// Caches of metadata, where each kind has its own.
     pub const CACHES: usize = 4;
 
-    /// Which of them lines of this kind go through. Owners are looked up by page, as counters are, and share their cache; data and
-    /// records go through none.
+    /// Which of them lines of this kind go through. Owners are looked up by page, as counters are, and share their cache; data,
+    /// records and contexts go through none.
     pub fn cache(self) -> usize {
         match self {
-            Kind::Data | Kind::Records | Kind::Counters | Kind::Owners => 0,
+            Kind::Data | Kind::Records | Kind::Contexts | Kind::Counters | Kind::Owners => 0,
             Kind::Tags => 1,
             Kind::Nodes => 2,
             Kind::Bitmaps => 3,
@@ -95,6 +99,7 @@ impl Role {
             Role::Owner => Kind::Owners,
             Role::Bitmap => Kind::Bitmaps,
             Role::Record => Kind::Records,
+            Role::Context => Kind::Contexts,
         }
     }
 }
@@ -109,6 +114,7 @@ impl fmt::Display for Role {
             Role::Owner => f.write_str("owner"),
             Role::Bitmap => f.write_str("bitmap"),
             Role::Record => f.write_str("record"),
+            Role::Context => f.write_str("context"),
         }
     }
 }

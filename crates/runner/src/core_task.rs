@@ -6,11 +6,13 @@
 //! a core that is ahead by no more than that never used a line that it no longer had. A core that waits for memory is woken by
 //! the next line that arrives, one that has nothing to execute by another core of its program.
 
+use crate::process_switch::{ClockInterrupts, ProcessSwitches};
 use crate::sampling::{Sampler, Turn};
 use chip::Chip;
 use chip::feed::{FeedError, Program};
-use chip::uncore::Uncore;
-use machine::node::{Node, Pause};
+use chip::uncore::{Switch, Uncore};
+use machine::node::{Node, Pause, Request};
+use protection::moving::ProcessId;
 use sim::{Clock, TaskId};
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
@@ -87,6 +89,8 @@ pub struct CoreTask<S> {
     pub team: Rc<Team<S>>,
     /// What decides which part of it is in detail, if not all is.
     pub sampler: Option<Rc<RefCell<Sampler>>>,
+    /// Clock interrupts, if the machine has such.
+    pub interrupts: Option<ClockInterrupts>,
     /// Gets how it ended.
     pub ends: Rc<Ends>,
 }
@@ -97,12 +101,14 @@ struct Progress {
     /// When the task has asked to be woken, if it has.
     appointment: Time,
     idle: bool,
+    switches: ProcessSwitches,
 }
 
 impl<S: Source + 'static> CoreTask<S> {
     /// Runs the core, sampled or in detail throughout, until its program has ended.
     pub fn run(self) -> impl Future<Output = ()> {
-        let mut progress = Progress { ahead: ahead(&self.chip), appointment: Time::ZERO, idle: false };
+        let switches = ProcessSwitches::new(self.interrupts);
+        let mut progress = Progress { ahead: ahead(&self.chip), appointment: Time::ZERO, idle: false, switches };
         poll_fn(move |_| {
             self.chip.set_core_task(self.core, self.clock.current_task());
             if !self.go_on(&mut progress) {
@@ -120,27 +126,54 @@ impl<S: Source + 'static> CoreTask<S> {
         }
         let mut program = self.program.borrow_mut();
         loop {
-            let turn = match self.advance(&mut program, progress) {
-                Err(error) => Err(error),
-                Ok(Pause::Finished) => self.turn(&mut program),
-                Ok(Pause::Reached) => Ok(Turn::At(self.node().borrow().now())),
-                Ok(Pause::Idle) => {
-                    self.idle(progress);
-                    return false;
-                }
-                Ok(Pause::Blocked) => return false,
-            };
-            match turn {
-                Err(error) => {
-                    self.ends.fail(error);
-                }
+            match self.step(&mut program, progress) {
+                Err(error) => self.ends.fail(error),
                 Ok(Turn::End) => return true,
                 Ok(Turn::GoOn) => continue,
                 Ok(Turn::At(time)) => self.appoint(time, progress),
                 Ok(Turn::AtRest) => self.uncore.wake_at_rest(),
+                Ok(Turn::Woken) => {}
             }
             return false;
         }
+    }
+
+    /// Brings a switch of processes forward, or else the program.
+    fn step(&self, program: &mut Program<Hand<S>>, progress: &mut Progress) -> Result<Turn, FeedError> {
+        if progress.switches.is_under_way() {
+            self.take_up(self.chip.outbox(self.core).take());
+        }
+        let switching = progress.switches.advance(&self.clock, self.node(), &self.uncore)?;
+        if switching != Turn::GoOn {
+            return Ok(switching);
+        }
+        Ok(match self.advance(program, progress)? {
+            Pause::Finished => return self.turn(program),
+            Pause::Reached => {
+                let reached = self.node().borrow().now();
+                if !progress.switches.take_interrupt(reached) {
+                    return Ok(Turn::At(reached));
+                }
+                self.request_switch(program, progress, None);
+                Turn::GoOn
+            }
+            Pause::Switch(process) => {
+                self.request_switch(program, progress, Some(program.process_id(process)));
+                Turn::GoOn
+            }
+            Pause::Idle => {
+                self.idle(progress);
+                Turn::Woken
+            }
+            Pause::Blocked => Turn::Woken,
+        })
+    }
+
+    /// Another process is next; or the clock interrupts this one, if none is named.
+    fn request_switch(&self, program: &mut Program<Hand<S>>, progress: &mut Progress, next: Option<ProcessId>) {
+        let (ended, owners) = (program.take_ended(), program.owners());
+        let away = if next.is_none() { progress.switches.away() } else { Duration::ZERO };
+        progress.switches.request(Switch { core: self.core, next, ended, owners, away });
     }
 
     fn node(&self) -> &RefCell<Node> {
@@ -154,12 +187,10 @@ impl<S: Source + 'static> CoreTask<S> {
             node.resume(self.clock.now());
         }
         let mut requests = self.chip.outbox(self.core).take();
-        let pause = node.run(program, self.clock.now() + progress.ahead, &mut requests);
+        let until = (self.clock.now() + progress.ahead).min(progress.switches.next_interrupt());
+        let pause = node.run(program, until, &mut requests);
         drop(node);
-        self.uncore.take_up(self.core, &mut requests);
-        self.uncore.take_up_records(self.core);
-        self.chip.settle_entries(self.core);
-        *self.chip.outbox(self.core).borrow_mut() = requests;
+        self.take_up(requests);
         let foreign = program.take_foreign();
         for line in &foreign {
             self.chip.changed_from_outside(*line, self.uncore.is_in_memory(*line));
@@ -170,6 +201,14 @@ impl<S: Source + 'static> CoreTask<S> {
         self.wake_idle(program.is_spent());
         self.chip.forget_what_left();
         pause
+    }
+
+    /// Takes up what the core asks for.
+    fn take_up(&self, mut requests: Vec<Request>) {
+        self.uncore.take_up(self.core, &mut requests);
+        self.uncore.take_up_records(self.core);
+        self.chip.settle_entries(self.core);
+        *self.chip.outbox(self.core).borrow_mut() = requests;
     }
 
     /// What to do now that the program has nothing more for now.

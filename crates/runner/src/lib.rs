@@ -12,6 +12,7 @@ pub mod excerpt;
 pub mod explain;
 mod not_compared;
 mod pace;
+mod process_switch;
 pub mod record;
 mod recording;
 mod request_task;

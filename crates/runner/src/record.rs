@@ -135,6 +135,8 @@ pub struct CoreTime {
     pub at_work_cycles: f64,
     /// Those without anything to execute, because other cores' part of the program had to come first.
     pub idle_cycles: f64,
+    /// Those in which a core was switched from one process to another.
+    pub switching_cycles: f64,
     /// Those in which nothing retired because a line was awaited, by what its trip from memory was taken up with.
     pub waiting_cycles: EnumMap<ReadPart, f64>,
 }
@@ -143,10 +145,11 @@ impl CoreTime {
     /// From what was counted, of cores with this clock.
     pub fn of(counted: &Waits, clock: Clock) -> CoreTime {
         let in_cycles = |fs: u64| fs as f64 / clock.period().as_fs() as f64;
-        let Waits { cycles, idle_fs, parts } = *counted;
-        let (idle_cycles, waited) = (in_cycles(idle_fs), in_cycles(parts.total()));
+        let Waits { cycles, idle_fs, switching_fs, parts } = *counted;
+        let (idle_cycles, switching_cycles) = (in_cycles(idle_fs), in_cycles(switching_fs));
+        let at_work_cycles = cycles as f64 - idle_cycles - switching_cycles - in_cycles(parts.total());
         let waiting_cycles = EnumMap::from_fn(|part| in_cycles(parts.of(part)));
-        CoreTime { cycles, at_work_cycles: cycles as f64 - idle_cycles - waited, idle_cycles, waiting_cycles }
+        CoreTime { cycles, at_work_cycles, idle_cycles, switching_cycles, waiting_cycles }
     }
 }
 

@@ -145,6 +145,8 @@ class LostCycles(Result):
     """Serialising instructions."""
     idle: int
     """There was nothing to execute, because other cores' part of the program had to come first."""
+    switch: int = 0
+    """The core was switched to another process."""
 
 
 class Node(Result):
@@ -232,6 +234,8 @@ class Traffic(Result):
     """Of bitmaps of re-ordered lines."""
     records: int = 0
     """Of records of chunks."""
+    contexts: int = 0
+    """Of encrypted contexts of processes."""
 
 
 class Ahead(Result):

@@ -17,6 +17,15 @@ class MerkleCache(Result):
     """Whether an entry has a node and its sibling."""
 
 
+class ContextsDesign(Result):
+    """Hardware contexts of secure processes."""
+
+    buffers: int
+    """Hardware context buffers."""
+    outside: int
+    """Encrypted contexts that may be outside the chip at the same time."""
+
+
 class PermutationDesign(Result):
     """How lines are permuted within their chunks, so that addresses on the bus say nothing."""
 
@@ -35,6 +44,8 @@ class PermutationDesign(Result):
     verification_buffer: int | None = None
     """Lines of the verification buffer: with it the operating system walks, by LoadNode and HashCheck; nothing if the
     memory controller does."""
+    contexts: ContextsDesign | None = None
+    """Hardware contexts of secure processes, between which a switch empties what the chip has of records and nodes."""
 
 
 class Moving(Result):
@@ -57,6 +68,14 @@ class Moving(Result):
     under one tag: lines brought twice, and groups that a permutation read twice or though it had all their lines."""
     incomplete: int
     """Permutations before which not every slot was read and written; none in a right run."""
+    switches: int = 0
+    """Switches from one secure process to another, clock interrupts included."""
+    contexts_out: int = 0
+    """Contexts that left the chip, since no context buffer was free."""
+    contexts_back: int = 0
+    """Contexts that were loaded from memory again."""
+    chunks_for_contexts: int = 0
+    """Permutations of chunks whose process had locked lines when its context left, among `permutations`."""
 
     @property
     def fills_per_permutation(self) -> float | None:

@@ -49,12 +49,15 @@ class CoreTime(Result):
     """Those in which instructions retired, or would have with whatever speed of memory."""
     idle_cycles: float
     """Those without anything to execute, because other cores' part of the program had to come first."""
+    switching_cycles: float = 0.0
+    """Those in which a core was switched from one process to another."""
     waiting_cycles: ReadParts
     """Those in which nothing retired because a line was awaited, by what its trip to the core was taken up with."""
 
     def by_cause(self) -> dict[str, float]:
         """Each cause, and its cycles."""
-        return {"at_work": self.at_work_cycles, "idle": self.idle_cycles, **self.waiting_cycles.model_dump()}
+        own = {"at_work": self.at_work_cycles, "idle": self.idle_cycles, "switching": self.switching_cycles}
+        return own | self.waiting_cycles.model_dump()
 
 
 class ReadTimes(Result):

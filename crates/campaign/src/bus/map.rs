@@ -26,6 +26,8 @@ pub enum Structure {
     Owner,
     /// Lines of bitmaps of re-ordered lines.
     Bitmap,
+    /// Encrypted contexts of processes, on which no data line depends.
+    Context,
 }
 
 impl fmt::Display for Structure {
@@ -37,6 +39,7 @@ impl fmt::Display for Structure {
             Structure::Node(level) => write!(f, "tree level {level}"),
             Structure::Owner => f.write_str("owner"),
             Structure::Bitmap => f.write_str("bitmap"),
+            Structure::Context => f.write_str("context"),
         }
     }
 }
@@ -173,7 +176,7 @@ impl<'a> Map<'a> {
                 start..start + width
             }
             Structure::Data => 0..self.line_bytes(),
-            Structure::Counter | Structure::Node(_) | Structure::Bitmap => 0..LINE_BYTES,
+            Structure::Counter | Structure::Node(_) | Structure::Bitmap | Structure::Context => 0..LINE_BYTES,
         };
         let slot = match structure {
             Structure::Data => self.data_slot(line),
@@ -230,7 +233,7 @@ impl<'a> Map<'a> {
     /// If the slot lies outside the memory.
     pub fn structure(&self, slot: Slot) -> Structure {
         let nodes = (0..self.levels()).map(Structure::Node);
-        [Structure::Data, Structure::Tag, Structure::Counter, Structure::Owner, Structure::Bitmap]
+        [Structure::Data, Structure::Tag, Structure::Counter, Structure::Owner, Structure::Bitmap, Structure::Context]
             .into_iter()
             .chain(nodes)
             .find(|structure| self.region(*structure).is_some_and(|region| contains(region, slot)))
@@ -258,7 +261,7 @@ impl<'a> Map<'a> {
     /// The data lines whose reading depends on a slot; of one that holds a line that moves, that line alone.
     pub fn lines_served(&self, slot: Slot) -> Range<u64> {
         let structure = self.structure(slot);
-        let Some(region) = self.region(structure) else { return 0..0 };
+        let Some(region) = self.region(structure).filter(|region| region.role != Role::Context) else { return 0..0 };
         if structure == Structure::Data {
             if let Some(table) = self.1 {
                 return table.look_up(|moved| moved.line_in(slot)).map_or(0..0, |LineAddr(line)| line..line + 1);
@@ -281,6 +284,7 @@ impl<'a> Map<'a> {
             Structure::Node(level) => self.0.levels().get(level).copied(),
             Structure::Owner => self.0.region(Kind::Owners),
             Structure::Bitmap => self.0.region(Kind::Bitmaps),
+            Structure::Context => self.0.region(Kind::Contexts),
         }
     }
 

@@ -22,11 +22,12 @@ pub(super) const SCENES: Scenes = &[
 /// An attack on a process that uses a line. It gives nothing if the processor refuses something that nobody has tampered with.
 type Act = fn(&mut Stage<'_>, &mut Processor, LineAddr) -> Option<End>;
 
-/// Lets an attack act on a processor, if the design has an operating system to be attacked by.
+/// Lets an attack act on a processor, if the design has an operating system to be attacked by, and lets contexts leave the chip.
 fn played(mut stage: Stage<'_>, planted: Planted, act: Act) -> Option<Ended> {
     let target = stage.any_line();
     Handler::of(&stage.victim, target)?;
-    let processor = Processor::boot(stage.seed, planted);
+    let contexts = stage.parts.permutation?.contexts.filter(|contexts| contexts.outside > 0)?;
+    let processor = Processor::boot(contexts, stage.seed, planted);
     let end = processor.ok().and_then(|mut processor| act(&mut stage, &mut processor, target));
     Some(Ended::new(end.unwrap_or(Verdict::Unrecoverable.into()), target))
 }

@@ -8,10 +8,13 @@ use casemate_campaign::{Options, attack};
 use catalogue::{Attack, design};
 use context::planted::Planted as ContextPlanted;
 use context::{ContextError, Location, RegisterFile, RegisterSet};
+use protection::design::ContextsDesign;
 use protection::moving::LINES_PER_CHUNK;
 use protection::planted::Planted;
 use units::LineAddr;
 use units::random::Random;
+
+const CONTEXTS: ContextsDesign = ContextsDesign { buffers: 3, outside: 4 };
 
 const DESIGN: &str = "cryptopage-os";
 
@@ -57,7 +60,7 @@ fn a_process_goes_on_after_a_thousand_permutations_that_another_one_forced() {
     let mut random = Random::new(51);
     let mut victim = Victim::blank(&parts, 3, Planted::NONE).unwrap();
     let lines = used(&mut victim, &mut random);
-    let mut processor = Processor::boot(1, ContextPlanted::NONE).unwrap();
+    let mut processor = Processor::boot(CONTEXTS, 1, ContextPlanted::NONE).unwrap();
     let handler = Handler::of(&victim, lines[0]).unwrap();
     processor.start(&handler, &mut random).unwrap();
     let buffer = processor.interrupt(&handler, RegisterSet::NONE).unwrap().buffer;
@@ -81,7 +84,7 @@ fn no_context_leaves_while_lines_of_its_process_are_locked() {
     let mut victim = Victim::blank(&parts, 3, Planted::NONE).unwrap();
     let lines = used(&mut victim, &mut random);
     let handler = Handler::of(&victim, lines[0]).unwrap();
-    let mut processor = Processor::boot(1, ContextPlanted::NONE).unwrap();
+    let mut processor = Processor::boot(CONTEXTS, 1, ContextPlanted::NONE).unwrap();
     processor.start(&handler, &mut random).unwrap();
     let buffer = processor.interrupt(&handler, RegisterSet::NONE).unwrap().buffer;
     let locked = victim.chunks_with_locks();

@@ -14,6 +14,7 @@ impl Machine {
     /// The first key that is in the way, and what is expected there.
     pub(super) fn lets_lines_move(&self, parts: &Parts) -> Result<(), String> {
         self.has_a_handler_for(parts)?;
+        self.has_interrupts_for(parts)?;
         if parts.permutation.is_none() {
             return Ok(());
         }
@@ -68,13 +69,27 @@ impl Machine {
     /// Whether the cost of an operating system's handler is that of something, if it is said. Plain memory may stand beside it.
     fn has_a_handler_for(&self, parts: &Parts) -> Result<(), String> {
         let is_brought = parts.permutation.is_some_and(|permutation| permutation.verification_buffer.is_some());
-        let is_plain =
-            parts.permutation.is_none() && parts.mac.code == MacChoice::None && parts.cipher == CipherChoice::None;
-        if self.os_walk_cycles.is_none() || is_brought || is_plain {
+        if self.os_walk_cycles.is_none() || is_brought || is_plain(parts) {
             return Ok(());
         }
         Err("os_walk_cycles: leave it out, since no operating system walks for this design; or take a design with \
              permutation.verification_buffer, such as 'cryptopage-os'"
             .to_owned())
     }
+
+    /// Whether clock interrupts matter to a design: it has contexts of processes. Plain memory may be compared with it.
+    fn has_interrupts_for(&self, parts: &Parts) -> Result<(), String> {
+        let has_contexts = parts.permutation.is_some_and(|permutation| permutation.contexts.is_some());
+        if self.clock_interrupt.is_none() || has_contexts || is_plain(parts) {
+            return Ok(());
+        }
+        Err("clock_interrupt: leave it out, since this design empties nothing at an interrupt; or take a design with \
+             permutation.contexts, such as 'cryptopage-os'"
+            .to_owned())
+    }
+}
+
+/// Whether memory is not protected at all.
+fn is_plain(parts: &Parts) -> bool {
+    parts.permutation.is_none() && parts.mac.code == MacChoice::None && parts.cipher == CipherChoice::None
 }

@@ -54,6 +54,7 @@ impl Feed for Script {
             orders: self.now.1.as_ref(),
             tables: &[],
             next: None,
+            switches_to: None,
         }))
     }
 }

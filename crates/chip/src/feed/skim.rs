@@ -37,7 +37,7 @@ impl<S: Supplier> Program<S> {
         node: &RefCell<Node>,
         beyond: impl FnMut(&mut Vec<Request>),
     ) -> Result<Skimmed, FeedError> {
-        let most = until.saturating_sub(self.counters.instructions).min(self.left.get());
+        let most = until.saturating_sub(self.counters.instructions).min(self.allowance.left());
         let mut node = Borrowed { from: node, node: None };
         let (prefetches, code_line_bytes) = (node.get().prefetches(), node.get().code_line_bytes());
         let mut sink = Sink {
@@ -64,7 +64,7 @@ impl<S: Supplier> Program<S> {
         drop(sink);
         let instructions = instructions?;
         self.counters.instructions += instructions;
-        self.left.set(self.left.get() - instructions);
+        self.allowance.use_up(instructions);
         match trouble {
             Some(full) => Err(full.into()),
             None if self.foreign.is_empty() => Ok(Skimmed::Done),

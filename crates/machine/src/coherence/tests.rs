@@ -73,6 +73,7 @@ impl Feed for Once {
             orders: None,
             tables: &[],
             next: None,
+            switches_to: None,
         };
         Ok(std::mem::take(&mut self.due).then_some(step))
     }

@@ -107,6 +107,8 @@ pub struct LostCycles {
     pub serial: u64,
     /// There was nothing to execute, because other cores' part of the program had to come first.
     pub idle: u64,
+    /// The core was switched to another process.
+    pub switch: u64,
 }
 
 /// Everything that a core counts; plain sums over the run.

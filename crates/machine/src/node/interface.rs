@@ -66,6 +66,8 @@ pub struct Step<'a> {
     pub tables: &'a [PageTables],
     /// Where execution went next, if known.
     pub next: Option<VirtAddr>,
+    /// The process that runs from this instruction on, if the core has to be switched to it first.
+    pub switches_to: Option<u32>,
 }
 
 /// Where instructions come from.
@@ -94,6 +96,8 @@ pub enum Pause {
     Reached,
     /// There is nothing to execute for the moment: see [`Node::resume`](super::Node::resume).
     Idle,
+    /// The next instruction belongs to this process, to which the core has to be switched: see [`Node::switched`](super::Node::switched).
+    Switch(u32),
     /// The feed has nothing more, or nothing more for now. Lines may still be under way: see [`Node::outstanding`](super::Node::outstanding).
     Finished,
 }

@@ -26,6 +26,7 @@ mod persist;
 mod pipeline;
 mod records;
 mod stalls;
+mod switches;
 mod waiting;
 mod warm;
 
@@ -71,7 +72,7 @@ impl Held {
 
     fn step(&self) -> Step<'_> {
         let Held { instruction, code, touches, orders, next } = self;
-        Step { instruction, code: *code, touches, orders: orders.as_ref(), tables: &[], next: *next }
+        Step { instruction, code: *code, touches, orders: orders.as_ref(), tables: &[], next: *next, switches_to: None }
     }
 }
 
@@ -136,6 +137,11 @@ impl Node {
                     let step = self.cutter.cut(step);
                     if let Some(walker) = &mut self.core.walker {
                         step.tables.iter().for_each(|tables| walker.learn(tables));
+                    }
+                    if let Some(process) = step.switches_to {
+                        self.held = Some(Held::new(&step));
+                        self.core.close_all(self.core.now(), out);
+                        return Ok(Pause::Switch(process));
                     }
                     if !self.core.enter(&step, out) {
                         self.held = Some(Held::new(&step));

@@ -16,10 +16,35 @@ use units::{Cycles, Duration};
 pub(super) struct Stalls {
     /// Cycles before this one have been.
     counted_to: u64,
-    /// Cycles without anything to execute, but for the latest.
-    idle: u64,
-    /// The latest: so many, since the retirement in that cycle.
-    latest_idle: (u64, u64),
+    idle: Pauses,
+    switching: Pauses,
+}
+
+/// Cycles in which the core executed no instruction, for one reason. What follows the latest retirement is kept apart: it counts when
+/// another instruction has retired, since nothing is lost behind the end of a program.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pauses {
+    settled: u64,
+    /// Cycles since the latest retirement, and the cycle of that.
+    latest: (u64, u64),
+}
+
+impl Pauses {
+    /// Adds cycles that follow the retirement in cycle `since`.
+    fn add(&mut self, cycles: u64, since: u64) {
+        let (latest, from) = &mut self.latest;
+        if since > *from {
+            self.settled += std::mem::take(latest);
+            *from = since;
+        }
+        *latest += cycles;
+    }
+
+    /// All cycles before a retirement, the latest of which is in cycle `retired`.
+    fn total(&self, retired: u64) -> u64 {
+        let (latest, from) = self.latest;
+        self.settled + if retired > from { latest } else { 0 }
+    }
 }
 
 /// How far retirement was before something happened.
@@ -83,19 +108,24 @@ impl Node {
             return;
         }
         let idle = self.stalls.count(since, cycle);
-        let Stalls { idle: settled, latest_idle: (latest, from), .. } = &mut self.stalls;
-        if since > *from {
-            *settled += std::mem::take(latest);
-            *from = since;
-        }
-        *latest += idle;
+        self.stalls.idle.add(idle, since);
+    }
+
+    /// A switch of processes ended in `cycle`.
+    pub(super) fn was_switched(&mut self, cycle: u64) {
+        let since = self.standing().since;
+        let switching = self.stalls.count(since, cycle);
+        self.stalls.switching.add(switching, since);
     }
 
     /// How long there was nothing to execute, between one retirement and another.
     pub fn idle(&self) -> Duration {
-        let (latest, from) = self.stalls.latest_idle;
-        let ended = self.core.retirement.cycle() > from;
-        self.clock.span(Cycles(self.stalls.idle + if ended { latest } else { 0 }))
+        self.clock.span(Cycles(self.stalls.idle.total(self.core.retirement.cycle())))
+    }
+
+    /// How long the core was switched from one process to another, between one retirement and another.
+    pub fn switching(&self) -> Duration {
+        self.clock.span(Cycles(self.stalls.switching.total(self.core.retirement.cycle())))
     }
 }
 

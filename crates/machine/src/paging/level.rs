@@ -39,6 +39,11 @@ impl Level {
         moved.into_iter().for_each(|(key, frame)| self.mapping.set(key - pages.start + to, frame));
     }
 
+    /// The frames of a process, in order.
+    pub fn frames_of(&self, process: u32) -> Vec<u64> {
+        self.mapping.frames_of(self.mark | u64::from(process))
+    }
+
     /// Keeps what a process has for its child. A fork before whose child never began is forgotten.
     pub fn fork(&mut self, process: u32, fork: u32) {
         let mapping = self.mapping.copy_of(self.mark | u64::from(process));

@@ -70,6 +70,16 @@ impl Mapping {
         found
     }
 
+    /// The frames of a process, in order, each once.
+    pub fn frames_of(&self, process: u64) -> Vec<u64> {
+        let leaves = self.of_process.get(&process).into_iter().flatten();
+        let frames = leaves.filter_map(|leaf| self.leaves.get(leaf)).flat_map(|leaf| leaf.iter().copied());
+        let mut frames: Vec<u64> = frames.filter(|frame| *frame != UNMAPPED).collect();
+        frames.sort_unstable();
+        frames.dedup();
+        frames
+    }
+
     /// A copy of what a process has.
     pub fn copy_of(&self, process: u64) -> ProcessMapping {
         let leaves = self.of_process.get(&process).into_iter().flatten();

@@ -28,6 +28,7 @@ mod moving_rules;
 mod paused;
 #[cfg(feature = "planted-bugs")]
 mod planted;
+mod processes;
 mod record_walks;
 mod records;
 mod recovery;

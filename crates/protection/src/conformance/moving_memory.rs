@@ -2,8 +2,8 @@
 
 use super::{Checked, hold};
 use crate::execution::{Functional, run_now};
-use crate::layout::{Layout, Needs, with_records};
-use crate::moving::{ChunkLines, LockingCache, MovingLines, PermutationTime, SmallCache};
+use crate::layout::{Layout, Needs, with_contexts, with_records};
+use crate::moving::{ChunkLines, ContextsDesign, LockingCache, MovingLines, PermutationTime, SmallCache};
 use crate::planted::Planted;
 use crate::record::{LEAF_LINES, Records, SLOTS, WalkDesign};
 use crate::scheme::Release;
@@ -15,6 +15,8 @@ use units::random::Random;
 use units::{Line, LineAddr};
 
 pub const CHUNKS: u64 = 4;
+/// Contexts that memory has room for.
+pub const CONTEXTS: u64 = 3;
 pub const LINES: u64 = CHUNKS * SLOTS as u64;
 const KEYS: [Key; 3] = [Key([1; 16]), Key([2; 16]), Key([3; 16])];
 
@@ -39,6 +41,7 @@ impl Moving {
         let nothing_else = Needs { lines_per_counter_line: None, tags: None, tree: None };
         let layout = Layout::new(LINES, nothing_else).unwrap_or_else(|rule| panic!("{rule}"));
         let layout = with_records(layout, SLOTS as u64, LEAF_LINES as u64);
+        let layout = with_contexts(layout, CONTEXTS, ContextsDesign::LINES_PER_CONTEXT);
         let records = Records::new(&layout, &KEYS[0], Random::new(9), WalkDesign::default(), planted);
         let lines = MovingLines::new(
             records,

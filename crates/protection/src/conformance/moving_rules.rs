@@ -59,6 +59,14 @@ impl Naive {
 struct Watched(SmallCache, std::cell::RefCell<Vec<u64>>);
 
 impl LockingCache for Watched {
+    fn lock_stores_above(&self, chunk: u64) {
+        self.0.lock_stores_above(chunk);
+    }
+
+    fn drop_chunk(&self, chunk: u64) {
+        self.0.drop_chunk(chunk);
+    }
+
     fn look_up(&self, line: LineAddr) -> Option<Line> {
         self.0.look_up(line)
     }

@@ -4,8 +4,8 @@
 
 use super::{Checked, buffered, composition, durable, eager, forest};
 use super::{
-    aged, boot, buffer, cipher, code, copies, counters, design, forests, halts, keys, moving, records, recovery,
-    system_walks, tree,
+    aged, boot, buffer, cipher, code, copies, counters, design, forests, halts, keys, moving, processes, records,
+    recovery, system_walks, tree,
 };
 use crate::design::{CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Parts, TreeDesign, TreeKind};
 use crate::planted::{Bug, ChunkBug, Planted};
@@ -29,6 +29,7 @@ enum Check {
     Records,
     SystemWalks,
     Moving,
+    Processes,
 }
 
 /// Parts that every function of the kit has something to check of.
@@ -102,6 +103,7 @@ fn run(check: Check, parts: &Parts, planted: Planted) -> Checked {
         Check::Records => records::check(planted),
         Check::SystemWalks => system_walks::check(planted),
         Check::Moving => moving::check(planted),
+        Check::Processes => processes::check(planted),
     }
 }
 
@@ -175,7 +177,7 @@ fn cases() -> Vec<Case> {
         (Bug::FoldKeepsNews, Forests, "before everybody above knew", Design),
         (Bug::RootDropped, Forests, "a fold lost what its root had heard", Design),
     ];
-    cases.extend(of_records().into_iter().chain(of_systems()).chain(after_losses()));
+    cases.extend(of_records().into_iter().chain(of_systems()).chain(of_processes()).chain(after_losses()));
     cases
 }
 
@@ -230,6 +232,21 @@ fn of_systems() -> [Case; 7] {
         (Bug::OfChunks(ChunkBug::VerificationBufferStale), SystemWalks, "meets the exception", Records),
         (Bug::OfChunks(ChunkBug::HardwareWalksEvict), SystemWalks, "meets the exception", Records),
         (Bug::OfChunks(ChunkBug::EmptyLineRaises), SystemWalks, "an empty line raises the exception", Records),
+    ]
+}
+
+/// The same of bugs in switches of processes.
+fn of_processes() -> [Case; 3] {
+    use Check::{Processes, Records};
+    [
+        (
+            Bug::OfChunks(ChunkBug::ContextLeavesLocks),
+            Processes,
+            "a locked line stays when its context leaves",
+            Records,
+        ),
+        (Bug::OfChunks(ChunkBug::ContextLeavesLines), Processes, "stay when its context leaves", Records),
+        (Bug::OfChunks(ChunkBug::SwitchKeepsRecords), Processes, "a record outlives a switch", Records),
     ]
 }
 

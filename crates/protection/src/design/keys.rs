@@ -20,6 +20,8 @@ pub(super) enum Purpose {
     Ages = 7,
     /// Values that lines of bitmaps are encrypted under.
     Values = 8,
+    /// Registers and keys of processes.
+    Contexts = 9,
 }
 
 /// How the key of any purpose and length begins.
@@ -71,6 +73,11 @@ impl Keys {
     /// The values that lines of bitmaps are encrypted under.
     pub fn values(self) -> Random {
         Random::for_purpose(self.boot, Purpose::Values as u64)
+    }
+
+    /// The numbers that contexts of processes are made of.
+    pub fn contexts(self) -> Random {
+        Random::for_purpose(self.boot, Purpose::Contexts as u64)
     }
 
     /// The numbers that say what counters begin with.

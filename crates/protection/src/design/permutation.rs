@@ -2,17 +2,18 @@
 
 use super::keys::{Keys, Purpose};
 use super::{CipherChoice, CounterChoice, MacChoice, Ownership, Parts, TreeKind};
-use crate::layout::{DataLines, Layout, Needs, OnChipReport, with_records};
+use crate::layout::{DataLines, Layout, Needs, OnChipReport, with_contexts, with_records};
 use crate::mac::{Place, Places};
-use crate::moving::{ChunkLines, MovingLines, PermutationTime, SLOTS_PER_TAG_MAX, SmallCache};
+use crate::moving::{ChunkLines, ContextsDesign, MovingLines, PermutationTime, SLOTS_PER_TAG_MAX, SmallCache};
 use crate::planted::Planted;
 use crate::record::{HashCharge, LEAF_LINES, MerkleCacheDesign, Record, Records, SLOTS, WalkDesign};
 use crate::scheme::Release;
+use crate::slot::Kind;
 use crypto::{BLOCK_BYTES, CHUNK_LINE_BYTES};
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 use strum::VariantArray;
-use units::{Bytes, LineLength};
+use units::{Bytes, LINE_BYTES, LineLength};
 
 /// The most entries of what is fully associative.
 const ENTRIES_MAX: usize = 65_535;
@@ -57,6 +58,10 @@ pub struct PermutationDesign {
     /// without it the memory controller does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verification_buffer: Option<usize>,
+    /// Hardware contexts of secure processes. With them a switch of processes empties what the chip has of records and nodes; without
+    /// them all processes count as one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contexts: Option<ContextsDesign>,
 }
 
 fn one() -> usize {
@@ -76,6 +81,12 @@ fn least_entries(in_pairs: bool) -> usize {
 /// Bytes of so many records on the chip.
 fn record_bytes(records: usize) -> u64 {
     (records * Record::BITS).div_ceil(8) as u64
+}
+
+/// Bytes of a verification buffer: a pair of records in the deepest line, a pair of nodes in each other.
+fn verification_bytes(lines: usize) -> u64 {
+    let pairs_of_nodes = lines.saturating_sub(1) * 2 * crypto::SHA1_BYTES;
+    (pairs_of_nodes + 2 * LEAF_LINES * LINE_BYTES) as u64
 }
 
 impl PermutationDesign {
@@ -139,6 +150,9 @@ impl PermutationDesign {
                     .to_owned(),
             );
         }
+        if let Some(rule) = self.contexts.and_then(|contexts| contexts.broken_rule()) {
+            return Some(rule);
+        }
         let most = ENTRIES_MAX;
         if entries > most {
             return Some(format!("permutation.merkle_cache.entries is {entries}: expected at most {most}"));
@@ -176,7 +190,9 @@ impl PermutationDesign {
         let per_tag = self.slots_per_tag as u64;
         let tags = (self.lines == MovingText::Sealed).then(|| Places::of(TAG_BITS, Place::Beside, per_tag));
         let layout = Layout::new(data, Needs { lines_per_counter_line: None, tags, tree: None })?;
-        Ok(with_records(layout, SLOTS as u64, LEAF_LINES as u64))
+        let layout = with_records(layout, SLOTS as u64, LEAF_LINES as u64);
+        let outside = self.contexts.map_or(0, |contexts| contexts.outside as u64);
+        Ok(with_contexts(layout, outside, ContextsDesign::LINES_PER_CONTEXT))
     }
 
     /// The lines, none of which was ever written, behind a small last-level cache of their own.
@@ -194,7 +210,12 @@ impl PermutationDesign {
         };
         let (sets, ways) = SmallCache::USUAL;
         let cache = Rc::new(SmallCache::new(sets, ways));
-        MovingLines::new(records, lines, (cache, self.record_buffer), (release, self.time), planted)
+        let lines = MovingLines::new(records, lines, (cache, self.record_buffer), (release, self.time), planted);
+        let first = layout.region(Kind::Contexts).map(|region| region.slot(0));
+        match self.contexts {
+            Some(contexts) => lines.with_contexts(contexts, keys.contexts(), first),
+            None => lines,
+        }
     }
 
     /// The same with as many records in the buffer as so many bytes hold, and as many verified nodes if it keeps any.
@@ -219,24 +240,36 @@ impl PermutationDesign {
 
     /// Bytes of records and nodes on a chip whose TLBs have room for so many pages.
     pub(super) fn cache_bytes(&self, translations: usize) -> u64 {
-        let [translated, buffered, nodes, _] = self.on_chip(translations);
-        translated.bytes + buffered.bytes + nodes.bytes
+        record_bytes(translations) + record_bytes(self.record_buffer) + self.node_bytes()
+    }
+
+    /// Bytes of the Merkle cache.
+    fn node_bytes(&self) -> u64 {
+        let MerkleCacheDesign { entries, in_pairs } = self.merkle_cache;
+        (entries * if in_pairs { 2 } else { 1 } * crypto::SHA1_BYTES) as u64
     }
 
     /// What a chip has for it whose TLBs have room for so many pages, with the bytes.
-    pub(super) fn on_chip(&self, translations: usize) -> [OnChipReport; 4] {
+    pub(super) fn on_chip(&self, translations: usize) -> Vec<OnChipReport> {
         let [pads, tags] = Record::NUMBER_BITS;
         let store = |what: String, bytes: u64| OnChipReport { what, bytes, ways: None, serves: None };
         let MerkleCacheDesign { entries, in_pairs } = self.merkle_cache;
-        let nodes = (entries * if in_pairs { 2 } else { 1 } * crypto::SHA1_BYTES) as u64;
-        [
+        let mut stores = vec![
             store(
                 format!("records of {translations} pages in TLBs, each a table, R' of {pads} bits and R of {tags}"),
                 record_bytes(translations),
             ),
             store(format!("buffer of {} records", self.record_buffer), record_bytes(self.record_buffer)),
-            store(format!("Merkle cache of {entries} {}", if in_pairs { "pairs of nodes" } else { "nodes" }), nodes),
+            store(
+                format!("Merkle cache of {entries} {}", if in_pairs { "pairs of nodes" } else { "nodes" }),
+                self.node_bytes(),
+            ),
             store("buffer of a chunk that is permuted".to_owned(), (SLOTS * CHUNK_LINE_BYTES) as u64),
-        ]
+        ];
+        if let Some(lines) = self.verification_buffer {
+            stores.push(store(format!("verification buffer of {lines} lines"), verification_bytes(lines)));
+        }
+        stores.extend(self.contexts.iter().flat_map(|contexts| contexts.on_chip()));
+        stores
     }
 }

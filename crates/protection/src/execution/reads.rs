@@ -264,7 +264,7 @@ pub(super) fn part_of(role: Role) -> ReadPart {
         Kind::Counters | Kind::Records => ReadPart::Counter,
         Kind::Tags => ReadPart::Tag,
         Kind::Nodes => ReadPart::Tree,
-        Kind::Owners => ReadPart::Admission,
+        Kind::Owners | Kind::Contexts => ReadPart::Admission,
         Kind::Bitmaps => ReadPart::Bitmap,
     }
 }

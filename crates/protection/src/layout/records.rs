@@ -1,7 +1,7 @@
 //! Records of chunks and the tree over pairs of them (CryptoPage: Duc and Keryell, ACSAC 2006, figure 3), above everything else.
 //!
 //! ```text
-//! | ... | record 0 | record 1 | ... | pairs of nodes above pairs of records | ... | the topmost pair |
+//! | ... | record 0 | record 1 | ... | pairs of nodes above pairs of records | ... | the topmost pair | contexts of processes |
 //! ```
 
 use super::{Layout, Root};
@@ -21,6 +21,15 @@ pub fn with_records(mut layout: Layout, lines_per_chunk: u64, lines_per_record: 
         layout.append(Role::Node(layout.levels().len() as u8), pairs, 2);
     }
     layout.root = Some(Root { lines: 1, serves: 2, bytes: SHA1_BYTES as u64 });
+    layout
+}
+
+/// The same with room for this many contexts outside the chip, of `lines_per_context` lines each, above everything else.
+#[must_use]
+pub fn with_contexts(mut layout: Layout, contexts: u64, lines_per_context: u64) -> Layout {
+    if contexts > 0 {
+        layout.append(Role::Context, contexts * lines_per_context, 1);
+    }
     layout
 }
 

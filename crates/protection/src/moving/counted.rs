@@ -29,6 +29,14 @@ pub struct MovingCounters {
     pub twice: u64,
     /// Permutations before which not every slot was read and written; none in a right machine.
     pub incomplete: u64,
+    /// Switches from one secure process to another, clock interrupts included.
+    pub switches: u64,
+    /// Contexts that left the chip, since no context buffer was free.
+    pub contexts_out: u64,
+    /// Contexts that were loaded from memory again.
+    pub contexts_back: u64,
+    /// Permutations of chunks whose process had locked lines when its context left. They are among `permutations`.
+    pub chunks_for_contexts: u64,
 }
 
 /// Of a chunk, which slots were read and written since it was permuted last.
@@ -75,6 +83,11 @@ pub(super) struct Counted {
 impl Counted {
     pub fn sum(&self) -> MovingCounters {
         self.sum
+    }
+
+    /// Counters that others than lines advance.
+    pub fn counters_mut(&mut self) -> &mut MovingCounters {
+        &mut self.sum
     }
 
     /// How often a chunk was permuted.

@@ -169,6 +169,14 @@ impl ChunkRecords {
         }
     }
 
+    /// The chip gives up the records and the nodes of a process, since another one runs.
+    pub fn empty_for_switch(&self) {
+        if !self.planted.has(ChunkBug::SwitchKeepsRecords) {
+            self.give_up_held();
+        }
+        self.all.forget_nodes();
+    }
+
     /// The chip gives up those that it has.
     pub fn give_up_held(&self) {
         self.translated.borrow_mut().clear();

@@ -47,6 +47,10 @@ pub trait LockingCache {
     fn chunk_to_permute(&self, line: LineAddr) -> Option<u64>;
     /// Unlocks all lines of a chunk, which memory is about to get as they are now: those that are there, in order.
     fn unlock(&self, chunk: u64) -> Vec<(LineAddr, Line)>;
+    /// Locks the lines of a chunk that caches above have stored to.
+    fn lock_stores_above(&self, chunk: u64);
+    /// Drops all lines of a chunk, none of which is locked.
+    fn drop_chunk(&self, chunk: u64);
     /// Chunks of which memory lacks a store, in order.
     fn chunks_with_stores(&self) -> Vec<u64>;
     /// Chunks with a locked line, in order.
@@ -146,6 +150,17 @@ impl LockingCache for SmallCache {
     fn unlock(&self, chunk: u64) -> Vec<(LineAddr, Line)> {
         let lines = self.tags.borrow_mut().locked_lines().unlock(chunk);
         lines.into_iter().map(|line| (line, self.text(line))).collect()
+    }
+
+    /// No cache is above.
+    fn lock_stores_above(&self, _: u64) {}
+
+    fn drop_chunk(&self, chunk: u64) {
+        let first = chunk * SLOTS as u64;
+        for line in (first..first + SLOTS as u64).map(LineAddr) {
+            self.tags.borrow_mut().invalidate(line);
+            self.texts.borrow_mut().remove(&line);
+        }
     }
 
     fn chunks_with_stores(&self) -> Vec<u64> {

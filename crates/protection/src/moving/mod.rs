@@ -17,6 +17,7 @@
 
 mod access;
 mod chunk;
+mod contexts_design;
 mod counted;
 mod entered;
 mod free;
@@ -25,13 +26,19 @@ mod lines;
 mod locks;
 mod opening;
 mod permutation;
+mod processes;
+mod switch;
 mod system;
 
 pub use chunk::SLOTS_PER_TAG_MAX;
+pub use context::ContextError;
+pub use contexts_design::ContextsDesign;
 pub use counted::MovingCounters;
 pub use free::PermutationTime;
 pub use lines::ChunkLines;
 pub use locks::{LockingCache, Room, SmallCache};
+pub use processes::ProcessId;
+pub use switch::{ProcessChunks, ProcessPort};
 pub use system::SystemPort;
 
 use crate::planted::{ChunkBug, Planted};
@@ -44,9 +51,11 @@ use chunk::{chunk_of, group_of, groups, placed};
 use counted::Counted;
 use entered::Entered;
 use held::ChunkRecords;
+use processes::Processes;
 use sim::lock::Mode;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use units::random::Random;
 use units::{Line, LineAddr};
 
 /// Lines of a chunk.
@@ -63,6 +72,9 @@ pub struct MovingLines {
     time: PermutationTime,
     /// Whether a permutation was given up after its first write.
     halted: Cell<bool>,
+    /// Contexts of secure processes, if the design has such, and the first slot of those outside the chip.
+    processes: Option<RefCell<Processes>>,
+    first_context: Option<Slot>,
     planted: Planted,
 }
 
@@ -85,8 +97,16 @@ impl MovingLines {
             release,
             time,
             halted: Cell::new(false),
+            processes: None,
+            first_context: None,
             planted,
         }
+    }
+
+    /// The same with contexts of secure processes. `first` is the first slot of the contexts outside, if any may be outside.
+    #[must_use]
+    pub fn with_contexts(self, design: ContextsDesign, draws: Random, first: Option<Slot>) -> MovingLines {
+        MovingLines { processes: Some(RefCell::new(Processes::new(design, draws))), first_context: first, ..self }
     }
 
     /// The same once more, between two accesses.
@@ -103,6 +123,8 @@ impl MovingLines {
             release: self.release,
             time: self.time,
             halted: self.halted.clone(),
+            processes: self.processes.clone(),
+            first_context: self.first_context,
             planted: self.planted,
         }
     }
@@ -185,6 +207,11 @@ impl MovingLines {
     /// The operating system's side, if it brings records.
     pub fn system(&self) -> Option<SystemPort<'_>> {
         self.records.all().are_brought_by_system().then(|| SystemPort::new(&self.records, self.planted))
+    }
+
+    /// The secure processes of the memory, if the design has contexts.
+    pub fn processes(&self) -> Option<ProcessPort<'_>> {
+        self.processes.as_ref().map(|processes| ProcessPort::new(self, processes))
     }
 
     /// Stores a whole line, in the cache.

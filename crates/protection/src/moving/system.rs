@@ -78,8 +78,7 @@ impl<'a> SystemPort<'a> {
 
     /// Another process runs: what the chip has of records and nodes goes.
     pub fn switch_process(&self) {
-        self.records.give_up_held();
-        self.records.all().forget_nodes();
+        self.records.empty_for_switch();
     }
 
     /// The root of the process's tree, for its context.

@@ -103,6 +103,9 @@ impl Bug {
         Bug::OfChunks(ChunkBug::MerkleCacheKept),
         Bug::OfChunks(ChunkBug::VerificationBufferStale),
         Bug::OfChunks(ChunkBug::HardwareWalksEvict),
+        Bug::OfChunks(ChunkBug::ContextLeavesLocks),
+        Bug::OfChunks(ChunkBug::ContextLeavesLines),
+        Bug::OfChunks(ChunkBug::SwitchKeepsRecords),
         // Nodes of lines that were never written; a later write of them raises an alarm.
         Bug::RecoveryKeepsUnknownNodes,
     ];

@@ -67,6 +67,14 @@ bugs! {
     CodeOfFirstLine,
     /// A record that a TLB asks for stays in the buffer, too, and is not renewed there.
     BufferKeepsTranslated,
+
+    // In switches of processes.
+    /// A context leaves the chip although a chunk of its process has locked lines.
+    ContextLeavesLocks,
+    /// Lines of a process stay in the caches when its context leaves the chip.
+    ContextLeavesLines,
+    /// Records, Merkle cache and verification buffer are kept over a switch.
+    SwitchKeepsRecords,
 }
 
 impl From<ChunkBug> for super::Bug {

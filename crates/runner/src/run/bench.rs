@@ -4,6 +4,7 @@ use super::programs::{logged, pages, shadow};
 use super::{RunError, RunOptions};
 use crate::core_task::{CoreTask, Ends, Team};
 use crate::excerpt::ExcerptFile;
+use crate::process_switch::ClockInterrupts;
 use crate::request_task::RequestTask;
 use crate::sampling::{Detail, Sampler};
 use catalogue::Machine;
@@ -101,6 +102,9 @@ impl<S: Source + 'static> Bench<S> {
             clock.spawn(task.run());
             return Ok(Bench { executor, meters, sampler, pages, teams, programs, ends });
         }
+        if meters.scheme.moving().is_some_and(|moving| moving.processes().is_some()) {
+            programs.iter().for_each(|program| program.borrow_mut().watch_processes());
+        }
         for (core, program) in programs.iter().enumerate() {
             let task = CoreTask {
                 clock: clock.clone(),
@@ -110,6 +114,7 @@ impl<S: Source + 'static> Bench<S> {
                 program: program.clone(),
                 team: teams[core % teams.len()].clone(),
                 sampler: sampler.clone(),
+                interrupts: machine.clock_interrupt.map(|interrupt| ClockInterrupts::of(interrupt, machine)),
                 ends: ends.clone(),
             };
             clock.spawn(task.run());

@@ -38,6 +38,8 @@ pub enum Turn {
     At(Time),
     /// To ask again when everything behind it has come to rest.
     AtRest,
+    /// To ask again when it is woken.
+    Woken,
     /// Nothing any more.
     End,
 }

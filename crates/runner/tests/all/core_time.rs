@@ -14,10 +14,12 @@ const WORKLOADS: [&str; 6] = ["gups", "chase", "stream", "btree", "hashjoin", "b
 
 /// That all cycles are for something, and no part of them is for less than nothing.
 fn check(name: &str, record: &Record) {
-    let CoreTime { cycles, at_work_cycles: work, idle_cycles: idle, waiting_cycles: waiting } = &record.core_time;
+    let CoreTime { cycles, at_work_cycles: work, idle_cycles: idle, switching_cycles, waiting_cycles: waiting } =
+        &record.core_time;
     assert_eq!(*cycles, record.cores.iter().map(|core| core.cycles).sum::<u64>(), "{name}");
     let parts: f64 = waiting.values().sum();
     assert!((work + idle + parts - *cycles as f64).abs() < 1.0, "{name}");
+    assert_eq!(*switching_cycles, 0.0, "{name}: a kernel is one process");
     assert!(*work > 0.0 && *idle >= 0.0 && waiting.values().all(|part| *part >= 0.0), "{name}");
     assert!(parts < *cycles as f64, "{name}");
 }

@@ -2,6 +2,7 @@
 
 mod beats;
 mod common;
+mod contexts;
 mod core_time;
 mod cores;
 mod dependent;

@@ -78,6 +78,16 @@ impl Core {
         self.counters.lost_cycles.idle += self.front.dispatch.skip_to(cycle);
     }
 
+    /// Nothing enters the window before `cycle`: the core was switched to another process.
+    pub(in crate::node) fn switched(&mut self, cycle: u64) {
+        self.counters.lost_cycles.switch += self.front.dispatch.skip_to(cycle);
+    }
+
+    /// The next instruction is fetched, even from the line of the one before.
+    pub(in crate::node) fn forget_code(&mut self) {
+        self.front.code = None;
+    }
+
     /// The cycle in which the instruction enters the window, or nothing if that depends on what memory has not answered.
     #[inline]
     pub(in crate::node) fn admit(

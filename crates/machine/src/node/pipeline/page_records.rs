@@ -60,6 +60,13 @@ impl PageRecords {
         }
     }
 
+    /// No TLB has any page any longer. No access waits for a record.
+    pub(in crate::node) fn give_up_all(&mut self, cycle: u64) {
+        let mut pages: Vec<PageKey> = self.lines.keys().copied().collect();
+        pages.sort_unstable();
+        pages.into_iter().for_each(|page| self.give_up(page, cycle));
+    }
+
     /// Records that are asked for and not there.
     pub(in crate::node) fn outstanding(&self) -> usize {
         self.waiting.len()

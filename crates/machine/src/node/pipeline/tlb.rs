@@ -154,6 +154,12 @@ impl Tlbs {
         }
     }
 
+    /// Empties all of them, and gives up the records of their pages.
+    pub(in crate::node) fn empty(&mut self, cycle: u64) {
+        [&mut self.code, &mut self.data, &mut self.second].into_iter().for_each(|tlb| tlb.tags.drop_clean());
+        self.records.iter_mut().for_each(|records| records.give_up_all(cycle));
+    }
+
     fn first(&mut self, side: Side) -> &mut TimedTags {
         if side == Side::Code { &mut self.code } else { &mut self.data }
     }

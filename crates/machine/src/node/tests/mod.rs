@@ -15,6 +15,7 @@ mod random;
 mod reads;
 mod records;
 mod stalls;
+mod switches;
 mod ticking;
 mod translations;
 mod walk;
@@ -115,7 +116,7 @@ struct Script<'a> {
 fn step(op: &Op) -> Step<'_> {
     let code = touch(op.code, op.code_offset, op.instruction.bytes, false);
     let Op { instruction, touches, orders, next, .. } = op;
-    Step { instruction, code, touches, orders: orders.as_ref(), tables: &[], next: *next }
+    Step { instruction, code, touches, orders: orders.as_ref(), tables: &[], next: *next, switches_to: None }
 }
 
 impl Feed for Script<'_> {

@@ -1,12 +1,13 @@
-//! Programs of several threads.
+//! Programs of several threads or processes.
 
 use crate::common::kernel;
 use std::sync::Arc;
 use workload::stream::Chunk;
 use workload::{Origin, Source, WorkloadError};
 
-/// Copies of a kernel as the threads of one process: they read and write the same memory, almost at the same time.
+/// Kernels as the threads of one process, which read and write the same memory almost at the same time, or as processes.
 pub struct Threads {
+    are_processes: bool,
     kernels: Vec<Box<dyn Source>>,
     turn: usize,
 }
@@ -19,7 +20,12 @@ impl Threads {
 
     /// These kernels as the threads of one process.
     pub fn among(kernels: Vec<Box<dyn Source>>) -> Box<dyn Source> {
-        Box::new(Threads { kernels, turn: 0 })
+        Box::new(Threads { are_processes: false, kernels, turn: 0 })
+    }
+
+    /// These kernels as processes, whose chunks take turns.
+    pub fn as_processes(kernels: Vec<Box<dyn Source>>) -> Box<dyn Source> {
+        Box::new(Threads { are_processes: true, kernels, turn: 0 })
     }
 }
 
@@ -30,7 +36,8 @@ impl Source for Threads {
             self.turn = (thread + 1) % self.kernels.len();
             if let Some(chunk) = self.kernels[thread].next_chunk()? {
                 let mut chunk = Arc::unwrap_or_clone(chunk);
-                chunk.strand.thread = thread as u32;
+                *(if self.are_processes { &mut chunk.strand.process } else { &mut chunk.strand.thread }) =
+                    thread as u32;
                 return Ok(Some(Arc::new(chunk)));
             }
         }

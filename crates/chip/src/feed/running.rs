@@ -1,0 +1,61 @@
+//! The process that a program runs on its core, where the chip has contexts of processes.
+
+use machine::paging::{PageTable, frames_of};
+use protection::moving::{LINES_PER_CHUNK, ProcessChunks, ProcessId};
+use std::cell::RefCell;
+use std::rc::Rc;
+use workload::stream::Birth;
+use workload::walker::Event;
+
+/// Process of the latest instruction, and the processes that have ended.
+#[derive(Default)]
+pub(super) struct Running {
+    is_watched: bool,
+    process: Option<u32>,
+    ended: Vec<u32>,
+}
+
+impl Running {
+    /// Watches which process runs from now on.
+    pub fn watch(&mut self) {
+        self.is_watched = true;
+    }
+
+    /// The process of the next instruction, if the core has to be switched to it.
+    #[inline]
+    pub fn switches_to(&mut self, process: u32) -> Option<u32> {
+        if !self.is_watched || self.process == Some(process) {
+            return None;
+        }
+        self.process = Some(process);
+        Some(process)
+    }
+
+    /// Notes the end of a process.
+    pub fn note(&mut self, event: &Event<'_>) {
+        match event {
+            Event::ProcessEnded { process } => self.ended.push(*process),
+            Event::ProcessStarted { parent, birth: Birth::Exec, .. } => self.ended.push(*parent),
+            _ => {}
+        }
+    }
+
+    /// Processes that have ended since the last call.
+    pub fn take_ended(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.ended)
+    }
+}
+
+/// Chunks of processes, by the page tables.
+pub struct PageOwners(pub(super) Rc<RefCell<PageTable>>);
+
+impl ProcessChunks for PageOwners {
+    fn chunks_of(&self, ProcessId(process): ProcessId) -> Vec<u64> {
+        let pages = self.0.borrow();
+        let chunk = |frame| pages.news().line_length().line_of(frame).0 / LINES_PER_CHUNK;
+        let mut chunks: Vec<u64> = frames_of(&pages, process).into_iter().map(chunk).collect();
+        chunks.sort_unstable();
+        chunks.dedup();
+        chunks
+    }
+}

@@ -1,0 +1,200 @@
+//! Processes that share a memory whose lines move: each reads its lines as it stored them, and the chip keeps nothing of a process whose
+//! context is outside.
+
+use super::moving_memory::{CHUNKS, CONTEXTS, Moving, text};
+use super::{Checked, hold};
+use crate::execution::run_now;
+use crate::moving::{ContextError, ContextsDesign, LockingCache, ProcessChunks, ProcessId, ProcessPort, SmallCache};
+use crate::planted::Planted;
+use crate::record::SLOTS;
+use crate::release::Release;
+use crate::slot::{Kind, Slot, Untrusted};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use units::random::Random;
+use units::{Line, LineAddr};
+
+/// One chunk belongs to each process, and the last chunk to all of them.
+struct Owners;
+
+const PROCESSES: u32 = CHUNKS as u32 - 1;
+const SHARED: u64 = CHUNKS - 1;
+
+impl ProcessChunks for Owners {
+    fn chunks_of(&self, ProcessId(process): ProcessId) -> Vec<u64> {
+        vec![process.into(), SHARED]
+    }
+}
+
+/// A memory with contexts, and the cache that its lines are locked in.
+struct Shared {
+    memory: Moving,
+    cache: Rc<SmallCache>,
+}
+
+impl Shared {
+    fn new(buffers: usize, planted: Planted) -> Shared {
+        let cache = Rc::new(SmallCache::new(64, 3));
+        let mut memory = Moving::behind(cache.clone(), Release::Verified, 1, planted);
+        let design = ContextsDesign { buffers, outside: CONTEXTS as usize };
+        let first = memory.layout.region(Kind::Contexts).map(|region| region.slot(0));
+        memory.lines = memory.lines.with_contexts(design, Random::new(11), first);
+        Shared { memory, cache }
+    }
+
+    fn processes(&self) -> ProcessPort<'_> {
+        self.memory.lines.processes().unwrap_or_else(|| panic!("the memory has contexts"))
+    }
+
+    fn switch(&self, process: u32) -> Result<(), ContextError> {
+        run_now(self.processes().switch(&self.memory.verbs, ProcessId(process), &Owners))
+    }
+
+    /// The slots of the context in an entry of memory.
+    fn context_slots(&self, entry: u64) -> Vec<Slot> {
+        let lines = ContextsDesign::LINES_PER_CONTEXT;
+        let first = self.memory.layout.region(Kind::Contexts).map_or(0, |region| region.base) + entry * lines;
+        (first..first + lines).map(Slot).collect()
+    }
+
+    /// A line of the own chunk of a process, or of that which all share.
+    fn line_of(random: &mut Random, process: u32) -> u64 {
+        let chunk = if random.below(4) == 0 { SHARED } else { process.into() };
+        chunk * SLOTS as u64 + random.below(SLOTS as u64)
+    }
+
+    fn has_lines_of(&self, process: u32) -> bool {
+        let first = u64::from(process) * SLOTS as u64;
+        (first..first + SLOTS as u64).any(|line| self.cache.look_up(LineAddr(line)).is_some())
+    }
+}
+
+/// Holds switches of processes to what they must do.
+pub fn check(planted: Planted) -> Checked {
+    (1..=PROCESSES as usize).try_for_each(|buffers| in_turns(buffers, planted))?;
+    forced_while_outside(planted)?;
+    walks_again(planted)?;
+    tampered(planted)?;
+    refusals(planted)
+}
+
+/// Processes take turns at random.
+fn in_turns(buffers: usize, planted: Planted) -> Checked {
+    let shared = Shared::new(buffers, planted);
+    let (mut expected, mut random) = (BTreeMap::<u64, Line>::new(), Random::new(buffers as u64));
+    for _ in 0..200 {
+        let process = random.below(PROCESSES.into()) as u32;
+        let before = shared.memory.lines.counted().contexts_out;
+        shared.switch(process).map_err(|refused| format!("a switch is refused: {refused}"))?;
+        let others = (0..PROCESSES).filter(|other| *other != process);
+        if shared.memory.lines.counted().contexts_out > before && buffers == 1 {
+            for other in others {
+                let is_locked = shared.cache.chunks_with_locks().contains(&other.into());
+                hold(!is_locked, || format!("a locked line stays when its context leaves: process {other}"))?;
+                hold(!shared.has_lines_of(other), || format!("lines of process {other} stay when its context leaves"))?;
+            }
+        }
+        for _ in 0..20 {
+            let line = Shared::line_of(&mut random, process);
+            if random.below(2) == 0 {
+                let stored = text(&mut random);
+                hold(shared.memory.write(line, &stored).is_none(), || format!("line {line} is not stored"))?;
+                expected.insert(line, stored);
+            } else if let Some(known) = expected.get(&line) {
+                let found = shared.memory.read(line);
+                hold(found == Ok(*known), || {
+                    format!("line {line} of process {process} does not read as it was stored")
+                })?;
+            }
+        }
+    }
+    let counted = shared.memory.lines.counted();
+    hold((counted.contexts_out > 0) == (buffers < PROCESSES as usize), || {
+        format!("{} contexts left a chip with {buffers} buffers", counted.contexts_out)
+    })?;
+    hold(counted.twice + counted.incomplete == 0, || "a slot crosses the bus twice".into())
+}
+
+/// A process continues with every line right after 1,000 permutations that another process forced while its context was outside.
+fn forced_while_outside(planted: Planted) -> Checked {
+    let shared = Shared::new(1, planted);
+    let mut random = Random::new(5);
+    let refused = |refused: ContextError| format!("a switch is refused: {refused}");
+    shared.switch(0).map_err(refused)?;
+    let lines: Vec<(u64, Line)> = (0..SLOTS as u64).map(|line| (line, text(&mut random))).collect();
+    lines.iter().try_for_each(|(line, text)| match shared.memory.write(*line, text) {
+        None => Ok(()),
+        Some(fault) => Err(format!("line {line} is not stored: {fault}")),
+    })?;
+    shared.switch(1).map_err(refused)?;
+    let before = shared.memory.lines.counted().permutations;
+    while shared.memory.lines.counted().permutations < before + 1_000 {
+        let line = Shared::line_of(&mut random, 1);
+        hold(shared.memory.write(line, &text(&mut random)).is_none(), || format!("line {line} is not stored"))?;
+        if random.below(8) == 0 {
+            shared.memory.permute_chunk_of(line);
+        }
+    }
+    shared.switch(0).map_err(refused)?;
+    lines.iter().try_for_each(|(line, text)| {
+        hold(shared.memory.read(*line) == Ok(*text), || format!("line {line} is lost while its process was outside"))
+    })
+}
+
+/// No record of one process serves the next.
+fn walks_again(planted: Planted) -> Checked {
+    let shared = Shared::new(2, planted);
+    for process in [0, 1, 0] {
+        shared.switch(process).map_err(|refused| format!("a switch is refused: {refused}"))?;
+        let before = shared.memory.walks();
+        shared.memory.slot_of(SHARED * SLOTS as u64)?;
+        hold(shared.memory.walks() == before + 1, || "a record outlives a switch".into())?;
+    }
+    Ok(())
+}
+
+/// A context that was changed in memory, or is an old one, is refused; the right one is taken afterwards.
+fn tampered(planted: Planted) -> Checked {
+    let shared = Shared::new(1, planted);
+    let mut random = Random::new(6);
+    let switch = |process| shared.switch(process).map_err(|refused| format!("a switch is refused: {refused}"));
+    (0..2).try_for_each(switch)?;
+    let slots = shared.context_slots(0);
+    let old = shared.memory.content(&slots);
+    (0..2).try_for_each(switch)?;
+    for _ in 0..50 {
+        let honest = shared.memory.content(&slots);
+        let mut forged = honest.clone();
+        let (slot, bit) = (random.below(slots.len() as u64 - 1) as usize, random.below(512) as usize);
+        let mut line = forged[slot].1.examine();
+        line[bit / 8] ^= 1 << (bit % 8);
+        forged[slot].1 = Untrusted::from(line);
+        for (what, content) in [("a changed", &forged), ("an old", &old)] {
+            shared.memory.put(content);
+            let refused = shared.switch(0);
+            hold(refused.is_err(), || format!("{what} context is taken"))?;
+            shared.memory.put(&honest);
+        }
+        (0..2).rev().chain(0..2).try_for_each(switch)?;
+    }
+    Ok(())
+}
+
+/// A context that finds no buffer and no entry outside stays where it is, until a process has ended. All others can run.
+fn refusals(planted: Planted) -> Checked {
+    let shared = Shared::new(1, planted);
+    let refused = |refused: ContextError| format!("a switch is refused: {refused}");
+    (0..=PROCESSES).try_for_each(|process| shared.switch(process)).map_err(refused)?;
+    let full = shared.switch(0);
+    hold(full == Err(ContextError::TableFull { entries: CONTEXTS as usize }), || {
+        format!("a context leaves a chip whose table is full: {full:?}")
+    })?;
+    shared.switch(PROCESSES).map_err(|refused| format!("the interrupted process does not continue: {refused}"))?;
+    shared.processes().end(ProcessId(1)).map_err(refused)?;
+    shared.switch(0).map_err(|refused| format!("a context stays outside though another process has ended: {refused}"))
+}
+
+#[test]
+fn processes_that_take_turns_read_their_lines_and_leave_nothing_on_the_chip() {
+    check(Planted::NONE).unwrap_or_else(|broken| panic!("{broken}"));
+}

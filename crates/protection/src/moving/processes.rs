@@ -1,0 +1,198 @@
+//! Secure processes that take turns on a core, and where each one's context is: in the registers, in a hardware context buffer, or
+//! encrypted outside the chip (CryptoPage, section 2.6).
+//!
+//! Recordings contain no register values and all programs of a run share one tree, so a context here has random registers and keys.
+//! Its bytes, its number and the checks on its return are those of the context unit.
+
+use super::contexts_design::ContextsDesign;
+use context::planted::Planted;
+use context::{
+    ContextConfig, ContextError, ContextUnit, InitialContext, InterruptFrame, ProcessKeys, ProcessorKey, RegisterFile,
+    Root, context_number, seal_initial,
+};
+use crypto::Key;
+use rustc_hash::FxHashMap;
+use units::random::Random;
+
+/// Number of a secure process, unique among all processes of a run.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ProcessId(pub u32);
+
+/// Location of the context of a process that is not running.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Parked {
+    /// In a buffer, since this interrupt.
+    Buffer { buffer: usize, interrupt: u64 },
+    /// Outside the chip, in this entry of memory.
+    Outside { entry: u64, number: u64 },
+}
+
+/// Secure processes of one core.
+#[derive(Clone)]
+pub(super) struct Processes {
+    design: ContextsDesign,
+    /// Booted by the first process.
+    unit: Option<ContextUnit>,
+    draws: Random,
+    running: Option<ProcessId>,
+    parked: FxHashMap<ProcessId, Parked>,
+    interrupts: u64,
+    has_run: bool,
+}
+
+impl Processes {
+    /// No process yet.
+    pub fn new(design: ContextsDesign, draws: Random) -> Processes {
+        Processes {
+            design,
+            unit: None,
+            draws,
+            running: None,
+            parked: FxHashMap::default(),
+            interrupts: 0,
+            has_run: false,
+        }
+    }
+
+    fn unit(&mut self) -> Result<&mut ContextUnit, ContextError> {
+        let ContextsDesign { buffers, outside } = self.design;
+        if self.unit.is_none() {
+            let config = ContextConfig { buffers, outside_entries: outside, planted: Planted::NONE };
+            let key = ProcessorKey::from_seed(self.draws.word());
+            self.unit = Some(ContextUnit::boot(config, key, self.draws.word())?);
+        }
+        self.unit.as_mut().ok_or(ContextError::NoBuffers)
+    }
+
+    /// Process that is running.
+    pub fn running(&self) -> Option<ProcessId> {
+        self.running
+    }
+
+    /// Saves the context of the running process, if there is one, to a buffer.
+    ///
+    /// # Errors
+    /// As of [`ContextUnit::interrupt`].
+    pub fn interrupt(&mut self) -> Result<(), ContextError> {
+        let Some(process) = self.running else { return Ok(()) };
+        let InterruptFrame { buffer, .. } = self.unit()?.interrupt()?;
+        self.running = None;
+        self.interrupts += 1;
+        self.parked.insert(process, Parked::Buffer { buffer, interrupt: self.interrupts });
+        Ok(())
+    }
+
+    /// Whether the context of a process is in a buffer.
+    pub fn is_in_buffer(&self, process: ProcessId) -> bool {
+        matches!(self.parked.get(&process), Some(Parked::Buffer { .. }))
+    }
+
+    /// Whether any process has run.
+    pub fn have_run(&self) -> bool {
+        self.has_run
+    }
+
+    /// Process whose context leaves the chip to free a buffer: the one that was interrupted first. `None` if a buffer is free.
+    pub fn next_to_leave(&self) -> Option<ProcessId> {
+        let in_buffers = self.parked.iter().filter_map(|(process, parked)| match parked {
+            Parked::Buffer { interrupt, .. } => Some((*interrupt, *process)),
+            Parked::Outside { .. } => None,
+        });
+        let in_buffers: Vec<_> = in_buffers.collect();
+        if in_buffers.len() < self.design.buffers {
+            return None;
+        }
+        in_buffers.into_iter().min().map(|(_, process)| process)
+    }
+
+    /// Encrypts the context of a process for memory. `locked` is the number of its chunks that have locked lines. Returns its entry in
+    /// memory and its bytes.
+    ///
+    /// # Errors
+    /// As of [`ContextUnit::export`].
+    pub fn export(&mut self, process: ProcessId, locked: usize) -> Result<(u64, Vec<u8>), ContextError> {
+        let buffer = self.buffer_of(process)?;
+        let bytes = self.unit()?.export(buffer, locked)?;
+        let number = context_number(&bytes).unwrap_or_default();
+        let entry = self.free_entry();
+        self.parked.insert(process, Parked::Outside { entry, number });
+        Ok((entry, bytes))
+    }
+
+    /// Entry in memory of a context that is outside.
+    pub fn entry_of(&self, process: ProcessId) -> Option<u64> {
+        match self.parked.get(&process)? {
+            Parked::Outside { entry, .. } => Some(*entry),
+            Parked::Buffer { .. } => None,
+        }
+    }
+
+    /// Loads the context of a process from the bytes that memory returns.
+    ///
+    /// # Errors
+    /// As of [`ContextUnit::import`].
+    pub fn import(&mut self, process: ProcessId, bytes: &[u8]) -> Result<(), ContextError> {
+        let buffer = self.unit()?.import(bytes)?;
+        self.parked.insert(process, Parked::Buffer { buffer, interrupt: self.interrupts });
+        Ok(())
+    }
+
+    /// Starts a process from an initial context that its vendor has sealed.
+    ///
+    /// # Errors
+    /// As of [`ContextUnit::admit`].
+    pub fn admit(&mut self, process: ProcessId, root: Root) -> Result<(), ContextError> {
+        let mut bytes = [0; context::REGISTER_FILE_BYTES];
+        bytes.fill_with(|| self.draws.word() as u8);
+        let mut key = || Key(std::array::from_fn(|_| self.draws.word() as u8));
+        let keys = ProcessKeys { encryption: key(), authentication: key(), records: key() };
+        let initial = InitialContext { registers: RegisterFile::new(bytes), keys, root, handler: None };
+        let seed = self.draws.word();
+        let unit = self.unit()?;
+        let buffer = unit.admit(&seal_initial(&unit.public_key(), &initial, seed)?)?;
+        self.parked.insert(process, Parked::Buffer { buffer, interrupt: self.interrupts });
+        Ok(())
+    }
+
+    /// Continues a process whose context is in a buffer.
+    ///
+    /// # Errors
+    /// As of [`ContextUnit::resume`].
+    pub fn resume(&mut self, process: ProcessId) -> Result<(), ContextError> {
+        let buffer = self.buffer_of(process)?;
+        self.unit()?.resume(buffer, &RegisterFile::default())?;
+        self.parked.remove(&process);
+        self.running = Some(process);
+        self.has_run = true;
+        Ok(())
+    }
+
+    /// Removes the context of a process that has ended.
+    ///
+    /// # Errors
+    /// As of [`ContextUnit::discard`] and [`ContextUnit::forget`].
+    pub fn end(&mut self, process: ProcessId) -> Result<(), ContextError> {
+        if self.running == Some(process) {
+            self.running = None;
+            return self.unit()?.end().map(|_| ());
+        }
+        match self.parked.remove(&process) {
+            Some(Parked::Buffer { buffer, .. }) => self.unit()?.discard(buffer).map(|_| ()),
+            Some(Parked::Outside { number, .. }) => self.unit()?.forget(number),
+            None => Ok(()),
+        }
+    }
+
+    fn buffer_of(&self, process: ProcessId) -> Result<usize, ContextError> {
+        match self.parked.get(&process) {
+            Some(Parked::Buffer { buffer, .. }) => Ok(*buffer),
+            _ => Err(ContextError::NotOnChip { process: context::ProcessNumber(process.0.into()) }),
+        }
+    }
+
+    /// The lowest entry of memory without a context: there is one, since the chip let no more contexts out than memory has room for.
+    fn free_entry(&self) -> u64 {
+        let taken: Vec<u64> = self.parked.keys().filter_map(|process| self.entry_of(*process)).collect();
+        (0..).find(|entry| !taken.contains(entry)).unwrap_or_default()
+    }
+}

@@ -1,0 +1,121 @@
+//! Switches of processes on one core: the core comes to rest, the chip is switched, and the core continues.
+
+use crate::sampling::Turn;
+use catalogue::{ClockInterrupt, Machine};
+use chip::uncore::{Switch, SwitchOutcome, Uncore};
+use machine::node::Node;
+use protection::moving::ContextError;
+use sim::Clock;
+use std::cell::RefCell;
+use std::rc::Rc;
+use units::{Cycles, Duration, Time};
+
+/// Clock interrupts of one core.
+#[derive(Clone, Copy)]
+pub struct ClockInterrupts {
+    /// Time from one to the next.
+    pub every: Duration,
+    /// Time until the process continues, besides that of the switch.
+    pub away: Duration,
+}
+
+impl ClockInterrupts {
+    /// Those of a core of a machine.
+    pub fn of(interrupt: ClockInterrupt, machine: &Machine) -> ClockInterrupts {
+        let ClockInterrupt { every_us, away_cycles } = interrupt;
+        let away = machine.node.clock_mhz.clock().span(Cycles(away_cycles));
+        ClockInterrupts { every: Duration::from_ns(1_000 * every_us), away }
+    }
+}
+
+/// What the core does.
+#[derive(Default)]
+enum State {
+    #[default]
+    Running,
+    /// Waits until all instructions before the switch have retired.
+    Draining(Switch),
+    /// The chip is being switched.
+    Switching(Rc<SwitchOutcome>),
+}
+
+/// Switches of one core.
+pub struct ProcessSwitches {
+    state: State,
+    interrupts: Option<ClockInterrupts>,
+    /// The next clock interrupt.
+    next_interrupt: Time,
+}
+
+impl ProcessSwitches {
+    /// None under way.
+    pub fn new(interrupts: Option<ClockInterrupts>) -> ProcessSwitches {
+        let next_interrupt = interrupts.map_or(Time::NEVER, |interrupts| Time::ZERO + interrupts.every);
+        ProcessSwitches { state: State::Running, interrupts, next_interrupt }
+    }
+
+    /// The core may run no further than this before its next clock interrupt.
+    pub fn next_interrupt(&self) -> Time {
+        self.next_interrupt
+    }
+
+    /// Whether a switch has begun and is not over.
+    pub fn is_under_way(&self) -> bool {
+        !matches!(self.state, State::Running)
+    }
+
+    /// A switch has to be carried out before the core continues.
+    pub fn request(&mut self, switch: Switch) {
+        self.state = State::Draining(switch);
+    }
+
+    /// Time of a clock interrupt besides that of the switch.
+    pub fn away(&self) -> Duration {
+        self.interrupts.map_or(Duration::ZERO, |interrupts| interrupts.away)
+    }
+
+    /// Takes the clock interrupt that is due for a core that has come so far. Returns whether one is due. Interrupts that a longer switch
+    /// has passed over are lost.
+    pub fn take_interrupt(&mut self, reached: Time) -> bool {
+        let Some(ClockInterrupts { every, .. }) = self.interrupts else { return false };
+        let is_due = reached >= self.next_interrupt;
+        while reached >= self.next_interrupt {
+            self.next_interrupt += every;
+        }
+        is_due
+    }
+
+    /// Brings a switch forward as far as possible.
+    ///
+    /// # Errors
+    /// The refusal of the context unit.
+    pub fn advance(&mut self, clock: &Clock, node: &RefCell<Node>, uncore: &Rc<Uncore>) -> Result<Turn, ContextError> {
+        match std::mem::take(&mut self.state) {
+            State::Running => Ok(Turn::GoOn),
+            State::Draining(switch) => {
+                let (outstanding, retired) = (node.borrow().outstanding(), node.borrow().retired_at());
+                let next = match () {
+                    () if outstanding > 0 || !uncore.is_at_rest() => Turn::AtRest,
+                    () if retired > clock.now() => Turn::At(retired),
+                    () => {
+                        self.state = State::Switching(uncore.begin_switch(switch));
+                        return Ok(Turn::Woken);
+                    }
+                };
+                self.state = State::Draining(switch);
+                Ok(next)
+            }
+            State::Switching(outcome) => match outcome.take() {
+                None => {
+                    self.state = State::Switching(outcome);
+                    Ok(Turn::Woken)
+                }
+                Some(result) => {
+                    result?;
+                    node.borrow_mut().switched(clock.now());
+                    Ok(Turn::GoOn)
+                }
+            },
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Switches of processes in whole runs: what they empty, what they cost, and that every line stays right.
+
+use crate::common::kernel;
+use crate::threads::Threads;
+use casemate_runner::{Control, Record, RunError, RunOptions, run};
+use catalogue::{ClockInterrupt, Design, Machine, design};
+use protection::design::ContextsDesign;
+use protection::moving::MovingCounters;
+use workload::Source;
+
+const PROCESSES: usize = 3;
+
+fn machine() -> Machine {
+    catalogue::machine("cryptopage-2006").unwrap()
+}
+
+fn with_contexts(contexts: Option<ContextsDesign>) -> Design {
+    let mut design = design("cryptopage-os").unwrap();
+    design.parts.permutation.as_mut().unwrap().contexts = contexts;
+    design
+}
+
+/// Programs with a small working set each, whose chunks take turns on the core.
+fn processes() -> Box<dyn Source> {
+    let settings = [("footprint", "256KB")];
+    Threads::as_processes(["gups", "chase", "stream"].map(|name| kernel(name, &settings, 1)).into())
+}
+
+fn ran(machine: Machine, design: Design, source: Box<dyn Source>, instructions: u64) -> Result<Record, RunError> {
+    let options = RunOptions { seed: 7, ledger: true, ..RunOptions::new(machine, design, instructions) };
+    run(&options, source, |_| Control::GoOn)
+}
+
+/// A run whose checks pass, with the counters of its permutations and its cycles in switches.
+fn counted(record: &Record) -> (MovingCounters, f64) {
+    assert!(record.checks.passed, "{:?}", record.checks);
+    assert_eq!(record.checks.pad_reused, Some(false));
+    let moving = record.moving.unwrap();
+    assert_eq!((moving.twice, moving.incomplete), (0, 0));
+    (moving, record.core_time.switching_cycles)
+}
+
+#[test]
+fn every_line_stays_right_however_few_buffers_hold_the_contexts() {
+    let mut permuted = Vec::new();
+    for buffers in 1..=PROCESSES {
+        let contexts = ContextsDesign { buffers, outside: 4 };
+        let record = ran(machine(), with_contexts(Some(contexts)), processes(), 60_000).unwrap();
+        let (moving, switching) = counted(&record);
+        assert!(moving.switches > 4, "{moving:?}");
+        assert!(switching > 0.0 && switching < record.core_time.cycles as f64);
+        assert_eq!(moving.contexts_out > 0, buffers < PROCESSES, "{buffers} buffers: {moving:?}");
+        assert!(moving.contexts_back <= moving.contexts_out);
+        permuted.push(moving.chunks_for_contexts);
+    }
+    assert!(permuted[0] > permuted[1] && permuted[1] >= permuted[2] && permuted[2] == 0, "{permuted:?}");
+}
+
+#[test]
+fn a_switch_empties_the_records_so_that_more_are_walked_to() {
+    let through = |contexts| counted(&ran(machine(), with_contexts(contexts), processes(), 60_000).unwrap());
+    let (apart, switching) = through(Some(ContextsDesign { buffers: PROCESSES, outside: 0 }));
+    let (shared, none) = through(None);
+    assert!(apart.records > shared.records, "{apart:?} and {shared:?}");
+    assert_eq!((shared.switches, none), (0, 0.0));
+    assert!(switching > 0.0);
+}
+
+#[test]
+fn a_single_process_is_never_switched() {
+    let source = kernel("gups", &[("footprint", "256KB")], 1);
+    let (moving, switching) = counted(&ran(machine(), design("cryptopage-os").unwrap(), source, 20_000).unwrap());
+    assert_eq!((moving.switches, switching), (0, 0.0));
+}
+
+#[test]
+fn a_clock_interrupts_at_its_interval_and_takes_its_cycles() {
+    let away = 2_000;
+    for name in ["none", "cryptopage-os"] {
+        let mut machine = machine();
+        let through = |machine| {
+            let source = kernel("gups", &[("footprint", "256KB")], 1);
+            ran(machine, design(name).unwrap(), source, 40_000).unwrap()
+        };
+        let before = through(machine.clone());
+        machine.clock_interrupt = Some(ClockInterrupt { every_us: 10, away_cycles: away });
+        let after = through(machine.clone());
+        let period = machine.node.clock_mhz.clock().period().as_fs();
+        let interval = 10_000_000_000 / period;
+        let switching = after.core_time.switching_cycles as u64;
+        let interrupts = after.moving.map_or(switching / away, |moving| moving.switches);
+        // The last interval has not ended, and an interrupt that falls into a switch is lost.
+        let (most, lost) = (after.cycles / interval, after.cycles / interval / 20 + 2);
+        assert!(interrupts > 2, "{name}: {interrupts}");
+        assert!(interrupts <= most && interrupts + lost >= most, "{name}: {interrupts} of {most}");
+        assert!((interrupts * away..interrupts * (away + 200)).contains(&switching), "{name}: {switching} cycles");
+        let longer = after.cycles - before.cycles;
+        assert!(longer >= interrupts * away, "{name}: {longer} cycles for {interrupts} interrupts");
+        assert!(name != "none" || longer < interrupts * (away + 1_000), "{name}: {longer} cycles");
+    }
+}
+
+#[test]
+fn a_run_with_more_processes_than_contexts_says_what_to_change() {
+    let contexts = ContextsDesign { buffers: 1, outside: 1 };
+    let refused = ran(machine(), with_contexts(Some(contexts)), processes(), 60_000).unwrap_err().to_string();
+    assert!(refused.contains("it has 1 entries") && refused.contains("permutation.contexts.outside"), "{refused}");
+}
