@@ -214,16 +214,25 @@ def moving(results: RunResults) -> list[Question]:
         ("fills per permutation", ratio(lambda seen: seen.fills_per_permutation, ".1f")),
         ("lines moved per fill", ratio(lambda seen: seen.moved_per_fill, ".2f")),
         ("records/1000 instr.", answer(lambda seen, record: f"{per_kilo(seen.records, record):.2f}")),
-        ("process switches", answer(lambda seen, _: str(seen.switches) if seen.switches else "")),
-        ("contexts that left, came back", answer(_contexts)),
-        ("chunks permuted for that", answer(lambda seen, _: str(seen.chunks_for_contexts) if seen.contexts_out else "")),
+        *_switches(results),
         ("slots that crossed twice", answer(lambda seen, _: str(seen.twice))),
         ("epochs that are not whole", answer(lambda seen, _: str(seen.incomplete))),
     ]
 
 
-def _contexts(seen: Moving, _: Record) -> str:
-    return f"{seen.contexts_out}, {seen.contexts_back}" if seen.contexts_out else ""
+def _switches(results: RunResults) -> list[Question]:
+    """Switches of processes, if there were any."""
+    if not any(record.moving and record.moving.switches for record in results.records):
+        return []
+
+    def count(of: Callable[[Moving], int]) -> Callable[[Record], str]:
+        return lambda record: str(of(record.moving)) if record.moving and record.moving.switches else ""
+
+    return [
+        ("process switches", count(lambda seen: seen.switches)),
+        ("contexts that left the chip", count(lambda seen: seen.contexts_out)),
+        ("chunks permuted before that", count(lambda seen: seen.chunks_for_contexts)),
+    ]
 
 
 def speculation(results: RunResults) -> list[Question]:
