@@ -1,0 +1,107 @@
+"""Names of the project: identifiers, types, tests and subjects of commits."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+# Words that docs/STYLE.md bans, as whole components of identifiers.
+BANNED = {
+    "told",
+    "tell",
+    "tells",
+    "beside",
+    "ahead",
+    "place",
+    "nobody",
+    "somebody",
+    "whoever",
+    "lies",
+    "stands",
+    "asked",
+    "came",
+}
+
+RUST_DEFINITIONS = re.compile(
+    r"\b(?:fn|struct|enum|trait|type|const|static|mod|let(?: mut)?)\s+([A-Za-z_]\w*)"
+    r"|^\s*(?:pub(?:\([^)]*\))? )?([a-z_]\w*): "
+    r"|^\s+([A-Z]\w*)(?:[ ,({]|$)",
+    re.MULTILINE,
+)
+RUST_TYPES = re.compile(r"^\s*(?:pub(?:\([^)]*\))? )?(?:struct|enum|trait|union) (\w+)", re.MULTILINE)
+
+
+def tracked(*patterns: str) -> list[Path]:
+    """Files of the repository that match, in order."""
+    listed = subprocess.run(["git", "ls-files", "--", *patterns], cwd=ROOT, capture_output=True, text=True, check=True)
+    return [ROOT / name for name in sorted(listed.stdout.splitlines()) if (ROOT / name).is_file()]
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    """Syntax tree of a Python file."""
+    return ast.parse(path.read_text())
+
+
+def identifiers() -> Iterator[tuple[str, str]]:
+    """Names that programs define, with their files."""
+    for path in tracked("crates/**/*.rs", "fuzz/**/*.rs", "comparisons/**/*.rs"):
+        code = re.sub(r"//.*|\"(?:[^\"\\]|\\.)*\"", "", path.read_text())
+        for found in RUST_DEFINITIONS.finditer(code):
+            yield str(path.relative_to(ROOT)), next(name for name in found.groups() if name)
+    for path in tracked("python/**/*.py", "scripts/*.py", "tests/*.py"):
+        for node in ast.walk(tree(path)):
+            name = None
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                name = node.name
+            elif isinstance(node, ast.arg):
+                name = node.arg
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                name = node.id
+            if name:
+                yield str(path.relative_to(ROOT)), name
+
+
+def components(name: str) -> set[str]:
+    """The words of an identifier, in lower case."""
+    return {word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)}
+
+
+def banned_identifiers() -> list[tuple[str, str]]:
+    """Identifiers with a banned component, each once a file."""
+    return sorted({(path, name) for path, name in identifiers() if components(name) & BANNED})
+
+
+def types_defined_twice() -> dict[str, list[str]]:
+    """Names of types with the crates that define them, where there are several definitions outside tests."""
+    defined: dict[str, list[str]] = {}
+    for path in (
+        path for path in tracked("crates/*/src/**/*.rs") if "tests" not in path.stem and "tests" not in path.parts
+    ):
+        crate = path.relative_to(ROOT / "crates").parts[0]
+        for name in RUST_TYPES.findall(path.read_text()):
+            defined.setdefault(name, []).append(crate)
+    return {name: sorted(crates) for name, crates in sorted(defined.items()) if len(crates) > 1}
+
+
+def test_names() -> Iterator[str]:
+    """Names of all tests, as sentences."""
+    for path in tracked("crates/**/*.rs"):
+        yield from re.findall(r"#\[test\]\s+(?:#\[[^\n]*\]\s+)*fn (\w+)", path.read_text())
+    for path in tracked("python/tests/*.py", "tests/*.py", "dv/**/*.py"):
+        yield from re.findall(r"^def test_(\w+)", path.read_text(), re.M)
+
+
+def subjects() -> list[str]:
+    """Subjects of the commits since this measure exists; none in a checkout without history."""
+    log = ["git", "log", "--format=%H", "--diff-filter=A", "--", "tests/prose.toml"]
+    begun = subprocess.run(log, cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
+    if not begun:
+        return []
+    since = ["git", "log", "--no-merges", "--format=%s", f"{begun[-1]}..HEAD"]
+    return subprocess.run(since, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
