@@ -1,4 +1,4 @@
-"""The reference of all keys, and the table of them in the README, against what the package reads."""
+"""The reference of all keys, and the table of parts on the page of designs, against the keys that the package reads."""
 
 import re
 from functools import cache
@@ -32,9 +32,9 @@ def test_a_key_that_no_built_in_file_has_is_in_the_reference() -> None:
     assert "| `llc.miss_prediction` | `xpt` | - |" in page()
 
 
-def test_the_readme_names_every_part_of_a_design_and_every_choice() -> None:
+def test_the_page_of_designs_names_every_part_of_a_design_and_every_choice() -> None:
     """A table of keys, as `caches` is, may be one row that names them."""
-    table = (ROOT / "README.md").read_text().partition("| key | choices |")[2].partition("\n\n")[0]
+    table = (ROOT / "docs" / "DESIGNS.md").read_text().partition("| key | choices |")[2].partition("\n\n")[0]
     rows = {key: line for line in table.splitlines()[2:] for key in re.findall("`([^`]+)`", line.split("|")[1])}
     for path, name in keys.keys(keys.types(), "Design", "design"):
         part, _, key = path.partition(".")
