@@ -17,7 +17,7 @@ use crate::error::WorkloadError;
 use crate::source::{Origin, Source, Stretch, Supplier, Supply};
 use crate::stream::{Chunk, Strand};
 use births::Births;
-use order::Order;
+use order::ChunkOrder;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -31,7 +31,7 @@ pub const KEPT_WORDS_MAX: usize = 1 << 20;
 /// Deals one source out.
 pub struct Dealer<S> {
     source: S,
-    order: Order,
+    order: ChunkOrder,
     births: Births,
     hands: Vec<VecDeque<(Arc<Chunk>, Stretch)>>,
     kept_words: usize,
@@ -54,7 +54,7 @@ pub struct Hand<S> {
 pub fn deal<S: Source>(source: S, cores: usize) -> (Rc<RefCell<Dealer<S>>>, Vec<Hand<S>>) {
     let dealer = Dealer {
         source,
-        order: Order::default(),
+        order: ChunkOrder::default(),
         births: Births::new(cores),
         hands: vec![VecDeque::new(); cores],
         kept_words: 0,

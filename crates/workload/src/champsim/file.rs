@@ -7,7 +7,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// The records of a file: once, or again from its beginning until there are enough.
-pub(super) struct Records {
+pub(super) struct RecordFile {
     path: PathBuf,
     bytes: Unpacked,
     /// Records still to hand out, if the file starts again at its end.
@@ -18,11 +18,11 @@ pub(super) struct Records {
     ended: bool,
 }
 
-impl Records {
+impl RecordFile {
     /// Opens a file. With a `limit` it starts again at its end, as in ChampSim, and ends after so many records.
-    pub(super) fn open(path: &Path, limit: Option<u64>) -> Result<Records, WorkloadError> {
+    pub(super) fn open(path: &Path, limit: Option<u64>) -> Result<RecordFile, WorkloadError> {
         let bytes = Unpacked::open(path)?;
-        Ok(Records { path: path.to_owned(), bytes, left: limit, read: 0, restarts: 0, ended: false })
+        Ok(RecordFile { path: path.to_owned(), bytes, left: limit, read: 0, restarts: 0, ended: false })
     }
 
     /// Whether it has to be unpacked.
@@ -63,13 +63,13 @@ impl Records {
     }
 }
 
-impl super::Trace for Records {
+impl super::Trace for RecordFile {
     fn restarts(&self) -> u64 {
         self.restarts
     }
 }
 
-impl Iterator for Records {
+impl Iterator for RecordFile {
     type Item = Result<Record, WorkloadError>;
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -18,7 +18,7 @@ pub use synthetic::{NAMES, Synthetic, UnknownTrace};
 
 use crate::error::WorkloadError;
 use crate::source::{Finish, Medium, Origin, Persistent, Source, Values};
-use file::Records;
+use file::RecordFile;
 use std::path::Path;
 
 /// A trace file as a program, plain or packed. What it stores and what its memory holds is drawn from
@@ -29,7 +29,7 @@ use std::path::Path;
 /// [`WorkloadError::ChampsimLength`] if a plain file is no whole number of records, or empty. What is wrong with a packed
 /// one, or with a record, turns up when it is read.
 pub fn open(path: &Path, seed: u64, limit: Option<u64>) -> Result<Box<dyn Source>, WorkloadError> {
-    let records = Records::open(path, limit)?;
+    let records = RecordFile::open(path, limit)?;
     if !records.is_packed() {
         let bytes = path.metadata().map_err(WorkloadError::io("measuring", path))?.len();
         if bytes == 0 || !bytes.is_multiple_of(RECORD_BYTES as u64) {

@@ -32,7 +32,7 @@ const LENGTH: u64 = 4;
 
 /// What distinguishes two blocks at one address.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Shape {
+struct BlockShape {
     length: u8,
     flow: Flow,
     destinations: [u8; 2],
@@ -54,9 +54,9 @@ pub struct ChampsimSource<R> {
     ahead: Option<Record>,
     started: bool,
     /// The first block at each address: nearly all have one, which a look-up by address alone finds at once.
-    first: FxHashMap<u64, (Shape, BlockId)>,
+    first: FxHashMap<u64, (BlockShape, BlockId)>,
     /// The others.
-    further: FxHashMap<u64, Vec<(Shape, BlockId)>>,
+    further: FxHashMap<u64, Vec<(BlockShape, BlockId)>>,
     declared: u32,
     names: RegisterNames,
     drawn: Drawn,
@@ -94,7 +94,7 @@ impl<R: Trace> ChampsimSource<R> {
     /// The number of the record's block, which is declared if it is new.
     fn block(&mut self, record: &Record, next: Option<u64>, chunk: &mut Chunk) -> u32 {
         let flow = record.flow();
-        let shape = Shape {
+        let shape = BlockShape {
             length: length(record, flow, next),
             flow,
             destinations: record.destinations,
@@ -114,7 +114,7 @@ impl<R: Trace> ChampsimSource<R> {
     }
 
     /// The block of another shape at an address: the one that is known, or this new one.
-    fn further_block(&mut self, pc: u64, new: (Shape, BlockId)) -> BlockId {
+    fn further_block(&mut self, pc: u64, new: (BlockShape, BlockId)) -> BlockId {
         let here = self.further.entry(pc).or_default();
         let known = here.iter().find(|(shape, _)| *shape == new.0).map(|(_, id)| *id);
         known.unwrap_or_else(|| {
@@ -203,7 +203,7 @@ impl RegisterNames {
         registers.iter().filter(|register| **register != 0).map(|&register| self.name(register)).collect()
     }
 
-    fn instruction(&mut self, pc: u64, shape: &Shape) -> Instruction {
+    fn instruction(&mut self, pc: u64, shape: &BlockShape) -> Instruction {
         let sources = self.list(&shape.sources);
         let memory = shape.memory != [0, 0];
         let (address_sources, sources) = if memory { (sources, ArrayVec::new()) } else { (ArrayVec::new(), sources) };

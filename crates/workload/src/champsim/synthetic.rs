@@ -48,11 +48,11 @@ pub struct Synthetic {
     /// Records in all.
     length: u64,
     at: u64,
-    kind: Kind,
+    kind: SyntheticKind,
 }
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum SyntheticKind {
     Chase {
         order: Vec<u32>,
         chains: u64,
@@ -72,9 +72,9 @@ impl Synthetic {
         let generator = Pcg64::new(seed);
         let chase = |chains, megabytes| {
             let order = generator.clone().permutation(megabytes * MEGABYTE_LINES);
-            (Kind::Chase { order, chains }, 20)
+            (SyntheticKind::Chase { order, chains }, 20)
         };
-        let stream = |kilobytes: u64| (Kind::Stream(kilobytes << 10), 5);
+        let stream = |kilobytes: u64| (SyntheticKind::Stream(kilobytes << 10), 5);
         let blocks = instructions / BLOCK as u64;
         let (kind, round) = match name {
             "chase1" => chase(1, 256),
@@ -83,8 +83,10 @@ impl Synthetic {
             "stream" => stream(32 << 10),
             "stream_512k" => stream(512),
             "stream_128k" => stream(128),
-            "mix" => (Kind::Mixed(Box::new(Mixed::new(&generator, blocks, [0.08, 0.95, 0.99]))), BLOCK as u64),
-            "hot" => (Kind::Mixed(Box::new(Mixed::new(&generator, blocks, [0.005, 0.999, 1.0]))), BLOCK as u64),
+            "mix" => (SyntheticKind::Mixed(Box::new(Mixed::new(&generator, blocks, [0.08, 0.95, 0.99]))), BLOCK as u64),
+            "hot" => {
+                (SyntheticKind::Mixed(Box::new(Mixed::new(&generator, blocks, [0.005, 0.999, 1.0]))), BLOCK as u64)
+            }
             _ => return Err(UnknownTrace { name: name.to_owned(), nearest: nearest(name, NAMES) }),
         };
         Ok(Synthetic { length: instructions / round * round, at: 0, kind })
@@ -101,9 +103,9 @@ impl Iterator for Synthetic {
         let (at, last) = (self.at, self.at + 1 == self.length);
         self.at += 1;
         Some(match &mut self.kind {
-            Kind::Chase { order, chains } => chase(at / 20, at % 20, order, *chains, last),
-            Kind::Stream(bytes) => stream(at / 5 * 32 % *bytes, at % 5, last),
-            Kind::Mixed(mixed) => mixed.record(),
+            SyntheticKind::Chase { order, chains } => chase(at / 20, at % 20, order, *chains, last),
+            SyntheticKind::Stream(bytes) => stream(at / 5 * 32 % *bytes, at % 5, last),
+            SyntheticKind::Mixed(mixed) => mixed.record(),
         })
     }
 }
@@ -162,13 +164,13 @@ enum Work {
 
 /// The static code of the mixed traces; it has a seed of its own.
 #[derive(Clone, Debug)]
-struct Code {
+struct SyntheticCode {
     work: Vec<Work>,
     registers: [Vec<u8>; 3],
 }
 
-impl Code {
-    fn new() -> Code {
+impl SyntheticCode {
+    fn new() -> SyntheticCode {
         let mut generator = Pcg64::new(77);
         let shares = [0.59f64, 0.29, 0.12];
         let all: f64 = shares[0] + shares[1] + shares[2];
@@ -182,14 +184,14 @@ impl Code {
             .collect();
         work.iter_mut().skip(BLOCK - 1).step_by(BLOCK).for_each(|work| *work = Work::Branch);
         let registers = std::array::from_fn(|_| (0..BLOCKS * BLOCK).map(|_| 30 + generator.below(16) as u8).collect());
-        Code { work, registers }
+        SyntheticCode { work, registers }
     }
 }
 
 /// Where a mixed trace stands. The script draws whole arrays, one after the other; each is a cursor here.
 #[derive(Clone, Debug)]
 struct Mixed {
-    code: Code,
+    code: SyntheticCode,
     flips: Pcg64,
     ranges: Pcg64,
     offsets: [Pcg64; 3],
@@ -218,7 +220,17 @@ impl Mixed {
         let often_taken = (0..BLOCKS).map(|_| biases.unit() < 0.1).collect();
         let range_ends = [small, middle];
         let flips = generator.clone();
-        Mixed { code: Code::new(), flips, ranges, offsets, often_taken, flip_share, range_ends, block: 0, index: 0 }
+        Mixed {
+            code: SyntheticCode::new(),
+            flips,
+            ranges,
+            offsets,
+            often_taken,
+            flip_share,
+            range_ends,
+            block: 0,
+            index: 0,
+        }
     }
 
     fn record(&mut self) -> Record {

@@ -16,7 +16,7 @@ const STARTS: [u64; 2] = [56, 435];
 
 /// What is known of the chunks so far.
 #[derive(Default)]
-pub(super) struct Order {
+pub(super) struct ChunkOrder {
     chunks: u64,
     /// The last chunk of each strand.
     last: FxHashMap<Strand, u64>,
@@ -26,7 +26,7 @@ pub(super) struct Order {
     forks: FxHashMap<(u32, u32), u64>,
 }
 
-impl Order {
+impl ChunkOrder {
     /// Numbers the next chunk.
     pub fn number(&mut self, chunk: &Chunk) -> Stretch {
         self.chunks += 1;
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn a_thread_begins_after_the_call_that_started_it_and_goes_on_after_its_own_chunks() {
-        let mut order = Order::default();
+        let mut order = ChunkOrder::default();
         let start = [word::control(Control::Syscall, 0, STARTS[0])];
         let mut number = |process, thread, words: &[u64]| {
             let Stretch { after, number } = order.number(&chunk(process, thread, words));

@@ -9,11 +9,11 @@
 mod code;
 
 use super::KernelInfo;
-use super::arena::{Array, Place};
+use super::arena::{Array, ValueAddress};
 use super::emitter::{Emitter, Stopped};
-use super::parameters::{Kind, LOAD_VALUES, Parameter, SKIP, Settings};
+use super::parameters::{LOAD_VALUES, Parameter, ParameterKind, SKIP, Settings};
 use super::program::Program;
-use code::Code;
+use code::AnnealCode;
 use std::f64::consts::{LN_2, LOG2_E};
 use units::random::Random;
 
@@ -34,31 +34,31 @@ pub(super) const INFO: KernelInfo = KernelInfo {
     parameters: &[
         Parameter {
             name: "elements",
-            kind: Kind::Count { unit: "elements", min: 2, max: 100_000_000 },
+            kind: ParameterKind::Count { unit: "elements", min: 2, max: 100_000_000 },
             default: "500_000",
             summary: "elements on the chip; half a million with five nets take 57 MB",
         },
         Parameter {
             name: "nets",
-            kind: Kind::Count { unit: "nets", min: 1, max: 64 },
+            kind: ParameterKind::Count { unit: "nets", min: 1, max: 64 },
             default: "5",
             summary: "nets that come to each element; as many leave it, on average",
         },
         Parameter {
             name: "swaps",
-            kind: Kind::Count { unit: "swaps", min: 1, max: u64::MAX },
+            kind: ParameterKind::Count { unit: "swaps", min: 1, max: u64::MAX },
             default: "15_000",
             summary: "swaps tried at each temperature",
         },
         Parameter {
             name: "temperatures",
-            kind: Kind::Count { unit: "temperatures", min: 1, max: u64::MAX },
+            kind: ParameterKind::Count { unit: "temperatures", min: 1, max: u64::MAX },
             default: "6_000",
             summary: "temperatures in all, each two thirds of the last",
         },
         Parameter {
             name: "start",
-            kind: Kind::Count { unit: "grid steps", min: 1, max: 1_000_000 },
+            kind: ParameterKind::Count { unit: "grid steps", min: 1, max: 1_000_000 },
             default: "2_000",
             summary: "the first temperature, in lengths of net",
         },
@@ -137,13 +137,13 @@ impl Anneal {
         let mut pin = 0;
         for (element, (others, place)) in netlist.pins.iter().zip(netlist.places).enumerate() {
             let element = self.element(chip, element as u64);
-            emit.poke(Place::at(element), pins.at(pin).addr);
+            emit.poke(ValueAddress::at(element), pins.at(pin).addr);
             for other in others {
                 emit.poke(pins.at(pin), self.element(chip, u64::from(*other)));
                 pin += 1;
             }
-            emit.poke(Place::at(element + PINS_END), pins.at(pin).addr);
-            emit.poke(Place::at(element + LOCATION), locations.at(u64::from(place)).addr);
+            emit.poke(ValueAddress::at(element + PINS_END), pins.at(pin).addr);
+            emit.poke(ValueAddress::at(element + LOCATION), locations.at(u64::from(place)).addr);
         }
         chip
     }
@@ -156,20 +156,20 @@ impl Anneal {
     fn cost(
         &self,
         emit: &mut Emitter,
-        code: &Code,
+        code: &AnnealCode,
         element: u64,
         [old, new]: [u64; 2],
-        return_address: Place<u64>,
+        return_address: ValueAddress<u64>,
     ) -> Result<i64, Stopped> {
         emit.block(code.cost)?;
-        let mut pin: u64 = emit.load(Place::at(element));
-        let end: u64 = emit.load(Place::at(element + PINS_END));
+        let mut pin: u64 = emit.load(ValueAddress::at(element));
+        let end: u64 = emit.load(ValueAddress::at(element + PINS_END));
         let mut difference = 0;
         while pin < end {
             emit.block(code.pin)?;
-            let other: u64 = emit.load(Place::at(pin));
-            let location: u64 = emit.load(Place::at(other + LOCATION));
-            let there = emit.load(Place::at(location));
+            let other: u64 = emit.load(ValueAddress::at(pin));
+            let location: u64 = emit.load(ValueAddress::at(other + LOCATION));
+            let there = emit.load(ValueAddress::at(location));
             difference += distance(there, new) - distance(there, old);
             pin += 8;
         }
@@ -182,17 +182,17 @@ impl Anneal {
     fn swap(
         &self,
         emit: &mut Emitter,
-        code: &Code,
+        code: &AnnealCode,
         chip: Chip,
         [one, other]: [u64; 2],
         temperature: f64,
         random: &mut Random,
     ) -> Result<(), Stopped> {
-        let places = [one, other].map(|element| Place::<u64>::at(element + LOCATION));
+        let places = [one, other].map(|element| ValueAddress::<u64>::at(element + LOCATION));
         let return_address = chip.stack.at(0);
         emit.block(code.ask_one)?;
         let locations = places.map(|place| emit.load(place));
-        let [here, there] = locations.map(|location| emit.load(Place::at(location)));
+        let [here, there] = locations.map(|location| emit.load(ValueAddress::at(location)));
         emit.store(return_address, emit.end_of(code.ask_one));
         let mut difference = self.cost(emit, code, one, [here, there], return_address)?;
         emit.block(code.ask_other)?;
@@ -213,7 +213,7 @@ impl Anneal {
 
     /// The length of all nets.
     fn total(&self, emit: &Emitter, chip: Chip) -> u64 {
-        let read = |address: u64| emit.peek(Place::<u64>::at(address));
+        let read = |address: u64| emit.peek(ValueAddress::<u64>::at(address));
         let location = |element: u64| read(read(element + LOCATION));
         let nets = (0..self.elements).map(|number| self.element(chip, number)).map(|element| {
             let pins = (read(element)..read(element + PINS_END)).step_by(8);
@@ -252,7 +252,7 @@ impl Program for Anneal {
     }
 
     fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, Stopped> {
-        let code = Code::declare(emit);
+        let code = AnnealCode::declare(emit);
         let chip = self.allocate(emit, random);
         let temperatures_left = chip.stack.at(1);
         emit.block(code.enter)?;

@@ -67,16 +67,16 @@ impl Scalar for f64 {
 
 /// The address of one value of a known type, aligned to its size.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<T> {
+pub struct ValueAddress<T> {
     /// The virtual address.
     pub addr: u64,
     of: PhantomData<T>,
 }
 
-impl<T: Scalar> Place<T> {
+impl<T: Scalar> ValueAddress<T> {
     /// The value at this address.
-    pub fn at(addr: u64) -> Place<T> {
-        Place { addr, of: PhantomData }
+    pub fn at(addr: u64) -> ValueAddress<T> {
+        ValueAddress { addr, of: PhantomData }
     }
 }
 
@@ -89,8 +89,8 @@ pub struct Array<T> {
 
 impl<T: Scalar> Array<T> {
     /// Where element `index` is.
-    pub fn at(self, index: u64) -> Place<T> {
-        Place::at(self.start + (index << T::LOG2_BYTES))
+    pub fn at(self, index: u64) -> ValueAddress<T> {
+        ValueAddress::at(self.start + (index << T::LOG2_BYTES))
     }
 }
 
@@ -136,13 +136,13 @@ impl Arena {
     }
 
     /// The value at `place`.
-    pub fn read<T: Scalar>(&self, place: Place<T>) -> T {
+    pub fn read<T: Scalar>(&self, place: ValueAddress<T>) -> T {
         let (word, shift) = self.position(place);
         T::from_bits((self.words[word] >> shift) & mask::<T>())
     }
 
     /// Changes the value at `place`.
-    pub fn write<T: Scalar>(&mut self, place: Place<T>, value: T) {
+    pub fn write<T: Scalar>(&mut self, place: ValueAddress<T>, value: T) {
         let (word, shift) = self.position(place);
         let kept = self.words[word] & !(mask::<T>() << shift);
         self.words[word] = kept | value.to_bits() << shift;
@@ -158,7 +158,7 @@ impl Arena {
         &self.words[line * WORDS_PER_LINE..][..WORDS_PER_LINE]
     }
 
-    fn position<T: Scalar>(&self, place: Place<T>) -> (usize, u64) {
+    fn position<T: Scalar>(&self, place: ValueAddress<T>) -> (usize, u64) {
         let offset = place.addr.wrapping_sub(self.base);
         debug_assert_eq!(offset % (1 << T::LOG2_BYTES), 0, "{:#x} is not aligned", place.addr);
         // For a whole word this is the constant zero, and no shift is left.

@@ -5,12 +5,12 @@
 mod code;
 
 use super::KernelInfo;
-use super::arena::{Array, Place};
+use super::arena::{Array, ValueAddress};
 use super::emitter::{Emitter, Stopped};
-use super::graph::{self, Graph, Shape};
+use super::graph::{self, Graph, GraphShape};
 use super::parameters::{self, LOAD_VALUES, SKIP, Settings};
 use super::program::Program;
-use code::Code;
+use code::BfsCode;
 use units::random::Random;
 
 const UNREACHED: u32 = u32::MAX;
@@ -31,7 +31,7 @@ pub(super) const INFO: KernelInfo = KernelInfo {
 };
 
 struct Bfs {
-    shape: Shape,
+    shape: GraphShape,
     searches: u64,
 }
 
@@ -44,15 +44,22 @@ struct Found {
 
 impl Bfs {
     fn new(settings: &Settings) -> Bfs {
-        Bfs { shape: Shape::new(settings), searches: settings.number("searches") }
+        Bfs { shape: GraphShape::new(settings), searches: settings.number("searches") }
     }
 
     /// Gives the number of vertices reached; they are the head of the queue.
-    fn search(&self, emit: &mut Emitter, code: &Code, graph: Graph, found: Found, root: u32) -> Result<u64, Stopped> {
+    fn search(
+        &self,
+        emit: &mut Emitter,
+        code: &BfsCode,
+        graph: Graph,
+        found: Found,
+        root: u32,
+    ) -> Result<u64, Stopped> {
         emit.block(code.clear_enter)?;
         for pair in 0..self.shape.vertices / 2 {
             emit.block(code.clear)?;
-            emit.store(Place::at(found.parents.at(2 * pair).addr), u64::MAX);
+            emit.store(ValueAddress::at(found.parents.at(2 * pair).addr), u64::MAX);
         }
         emit.block(code.root)?;
         emit.store(found.parents.at(u64::from(root)), root);
@@ -100,7 +107,7 @@ impl Program for Bfs {
     }
 
     fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, Stopped> {
-        let code = Code::declare(emit);
+        let code = BfsCode::declare(emit);
         let graph = self.shape.build(emit, &code.build, random)?;
         let found = Found { parents: emit.array(self.shape.vertices), queue: emit.array(self.shape.vertices) };
         let mut sum = 0;

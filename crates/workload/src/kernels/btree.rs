@@ -15,9 +15,9 @@ mod tree;
 use super::KernelInfo;
 use super::durable::Recovery;
 use super::emitter::{Emitter, Stopped};
-use super::parameters::{Kind, LOAD_VALUES, Parameter, SKIP, Settings};
+use super::parameters::{LOAD_VALUES, Parameter, ParameterKind, SKIP, Settings};
 use super::program::Program;
-use code::Code;
+use code::BtreeCode;
 use layout::{MAX_KEYS, NODE_BYTES, NODES_OFFSET};
 use path::SPARE_NODES;
 use recovery::TreeRecovery;
@@ -30,25 +30,25 @@ pub(super) const INFO: KernelInfo = KernelInfo {
     parameters: &[
         Parameter {
             name: "preload",
-            kind: Kind::Count { unit: "keys", min: 1, max: 100_000_000 },
+            kind: ParameterKind::Count { unit: "keys", min: 1, max: 100_000_000 },
             default: "1_000_000",
             summary: "keys in the tree when the recording begins; a million takes about 25 MB",
         },
         Parameter {
             name: "operations",
-            kind: Kind::Count { unit: "operations", min: 1, max: 1_000_000_000 },
+            kind: ParameterKind::Count { unit: "operations", min: 1, max: 1_000_000_000 },
             default: "20_000_000",
             summary: "lookups and inserts together",
         },
         Parameter {
             name: "inserts",
-            kind: Kind::Count { unit: "percent", min: 0, max: 100 },
+            kind: ParameterKind::Count { unit: "percent", min: 0, max: 100 },
             default: "20",
             summary: "share of the operations that insert a new key; the others look up one that is there",
         },
         Parameter {
             name: "persistent",
-            kind: Kind::Choice(&["no", "yes"]),
+            kind: ParameterKind::Choice(&["no", "yes"]),
             default: "no",
             summary: "whether it outlives a loss of power: inserts copy, flush and fence what they change",
         },
@@ -102,7 +102,7 @@ impl Program for BTree {
     }
 
     fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, Stopped> {
-        let code = Code::declare(emit, self.persistent);
+        let code = BtreeCode::declare(emit, self.persistent);
         let mut tree = Tree::plant(emit, &code);
         let salt = random.word();
         let key = |number| mix(salt ^ number);

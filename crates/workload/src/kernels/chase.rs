@@ -12,10 +12,10 @@
 //! where the next load goes, without waiting for the pointer; that the two agree is checked in debug builds.
 
 use super::KernelInfo;
-use super::arena::{Array, Place};
+use super::arena::{Array, ValueAddress};
 use super::emitter::{Emitter, Stopped};
 use super::listing::{Listing, reg::*};
-use super::parameters::{Kind, LOAD_VALUES, Parameter, SKIP, Settings};
+use super::parameters::{LOAD_VALUES, Parameter, ParameterKind, SKIP, Settings};
 use super::program::Program;
 use isa::Reg;
 use units::random::Random;
@@ -33,25 +33,25 @@ pub(super) const INFO: KernelInfo = KernelInfo {
     parameters: &[
         Parameter {
             name: "footprint",
-            kind: Kind::Size { min: Bytes(4 << 10), max: Bytes(64 << 30) },
+            kind: ParameterKind::Size { min: Bytes(4 << 10), max: Bytes(64 << 30) },
             default: "256 MB",
             summary: "memory that all chains together walk through",
         },
         Parameter {
             name: "chains",
-            kind: Kind::Count { unit: "chains", min: 1, max: POINTERS.len() as u64 },
+            kind: ParameterKind::Count { unit: "chains", min: 1, max: POINTERS.len() as u64 },
             default: "1",
             summary: "independent chains, followed at the same time",
         },
         Parameter {
             name: "steps",
-            kind: Kind::Count { unit: "steps", min: 1, max: u64::MAX },
+            kind: ParameterKind::Count { unit: "steps", min: 1, max: u64::MAX },
             default: "1_000_000_000",
             summary: "loads of each chain",
         },
         Parameter {
             name: "work",
-            kind: Kind::Count { unit: "instructions", min: 0, max: 1000 },
+            kind: ParameterKind::Count { unit: "instructions", min: 0, max: 1000 },
             default: "17",
             summary: "instructions of a checksum in every step",
         },
@@ -76,8 +76,8 @@ impl Chase {
     }
 
     /// Lays one cycle through all lines of `nodes`.
-    fn lay(&self, emit: &mut Emitter, nodes: Array<u64>, random: &mut Random) -> Cycle {
-        let cycle = Cycle { nodes, order: random_cycle(self.lines_per_chain, random) };
+    fn lay(&self, emit: &mut Emitter, nodes: Array<u64>, random: &mut Random) -> ChaseChain {
+        let cycle = ChaseChain { nodes, order: random_cycle(self.lines_per_chain, random) };
         for step in 0..cycle.order.len() {
             emit.poke(cycle.node(step), cycle.node(step + 1).addr);
         }
@@ -86,14 +86,14 @@ impl Chase {
 }
 
 /// A chain: its memory, and the order in which it visits the lines.
-struct Cycle {
+struct ChaseChain {
     nodes: Array<u64>,
     order: Vec<u32>,
 }
 
-impl Cycle {
+impl ChaseChain {
     /// Where the pointer is that is loaded in step number `step`, counted within one round.
-    fn node(&self, step: usize) -> Place<u64> {
+    fn node(&self, step: usize) -> ValueAddress<u64> {
         let line = self.order[if step == self.order.len() { 0 } else { step }];
         self.nodes.at(u64::from(line) * WORDS_PER_LINE)
     }

@@ -5,10 +5,10 @@
 //! ask for it, because to forbid it changes nothing.
 
 use super::KernelInfo;
-use super::arena::{Array, Place};
+use super::arena::{Array, ValueAddress};
 use super::emitter::{Emitter, Stopped};
 use super::graph::code::{BuildCode, row};
-use super::graph::{self, Graph, Shape, digest};
+use super::graph::{self, Graph, GraphShape, digest};
 use super::listing::{Listing, reg::*};
 use super::parameters::{self, LOAD_VALUES, SKIP};
 use super::program::Program;
@@ -27,11 +27,11 @@ pub(super) const INFO: KernelInfo = KernelInfo {
         SKIP,
         LOAD_VALUES,
     ],
-    prepare: |settings| Box::new(Coloring { shape: Shape::new(settings), passes: settings.number("passes") }),
+    prepare: |settings| Box::new(Coloring { shape: GraphShape::new(settings), passes: settings.number("passes") }),
 };
 
 struct Coloring {
-    shape: Shape,
+    shape: GraphShape,
     passes: u64,
 }
 
@@ -42,7 +42,7 @@ struct Colours {
     forbidden: Array<u64>,
 }
 
-struct Code {
+struct ColoringCode {
     build: BuildCode,
     clear_enter: BlockId,
     clear: BlockId,
@@ -57,12 +57,12 @@ struct Code {
 
 impl Coloring {
     /// Takes the colour from all vertices, four with each store.
-    fn clear(&self, emit: &mut Emitter, code: &Code, colours: Colours) -> Result<(), Stopped> {
+    fn clear(&self, emit: &mut Emitter, code: &ColoringCode, colours: Colours) -> Result<(), Stopped> {
         emit.block(code.clear_enter)?;
         for vertex in (0..self.shape.vertices).step_by(4) {
             emit.block(code.clear)?;
             for pair in [vertex, vertex + 2] {
-                emit.store(Place::at(colours.of_vertices.at(pair).addr), 0u64);
+                emit.store(ValueAddress::at(colours.of_vertices.at(pair).addr), 0u64);
             }
         }
         Ok(())
@@ -72,7 +72,7 @@ impl Coloring {
     fn colour(
         &self,
         emit: &mut Emitter,
-        code: &Code,
+        code: &ColoringCode,
         graph: Graph,
         colours: Colours,
         mut step: u64,
@@ -108,10 +108,10 @@ impl Coloring {
 
 /// RDI: colours; RBP: forbidden colours; R13 and R14: the vertex and how many there are; R15: the step; R10: the colour;
 /// the rest as in `graph/code.rs`.
-fn declare(emit: &mut Emitter) -> Code {
+fn declare(emit: &mut Emitter) -> ColoringCode {
     let neighbour = Listing::new().load(4, RDX, &[RSI, RCX]).load(4, RDX, &[RDI, RDX]).store(8, &[R15], &[RBP, RDX]);
     let choose = Listing::new().alu(R10, &[R10]).compare_load(8, &[R15], &[RBP, R10]);
-    Code {
+    ColoringCode {
         build: BuildCode::declare(emit),
         clear_enter: emit.declare(Listing::new().fp_add(xmm(0), &[]).alu(R13, &[])),
         clear: emit.declare(Listing::new().store(16, &[xmm(0)], &[RDI, R13]).count_up(R13, R14)),

@@ -5,10 +5,10 @@
 //! round every label is replaced by its root.
 
 use super::KernelInfo;
-use super::arena::{Array, Place};
+use super::arena::{Array, ValueAddress};
 use super::emitter::{Emitter, Stopped};
 use super::graph::code::{BuildCode, row};
-use super::graph::{self, Graph, Shape, digest};
+use super::graph::{self, Graph, GraphShape, digest};
 use super::listing::{Listing, reg::*};
 use super::parameters::{self, LOAD_VALUES, SKIP};
 use super::program::Program;
@@ -28,15 +28,15 @@ pub(super) const INFO: KernelInfo = KernelInfo {
         SKIP,
         LOAD_VALUES,
     ],
-    prepare: |settings| Box::new(Components { shape: Shape::new(settings), passes: settings.number("passes") }),
+    prepare: |settings| Box::new(Components { shape: GraphShape::new(settings), passes: settings.number("passes") }),
 };
 
 struct Components {
-    shape: Shape,
+    shape: GraphShape,
     passes: u64,
 }
 
-struct Code {
+struct ComponentsCode {
     build: BuildCode,
     begin_enter: BlockId,
     begin: BlockId,
@@ -57,19 +57,25 @@ struct Code {
 
 impl Components {
     /// Every vertex gets its own label, four with each store.
-    fn begin(&self, emit: &mut Emitter, code: &Code, labels: Array<u32>) -> Result<(), Stopped> {
+    fn begin(&self, emit: &mut Emitter, code: &ComponentsCode, labels: Array<u32>) -> Result<(), Stopped> {
         emit.block(code.begin_enter)?;
         for vertex in (0..self.shape.vertices).step_by(4) {
             emit.block(code.begin)?;
             for pair in [vertex, vertex + 2] {
-                emit.store(Place::at(labels.at(pair).addr), (pair + 1) << 32 | pair);
+                emit.store(ValueAddress::at(labels.at(pair).addr), (pair + 1) << 32 | pair);
             }
         }
         Ok(())
     }
 
     /// Hooks the roots of labels that an edge finds different; returns whether there were any.
-    fn hook(&self, emit: &mut Emitter, code: &Code, graph: Graph, labels: Array<u32>) -> Result<bool, Stopped> {
+    fn hook(
+        &self,
+        emit: &mut Emitter,
+        code: &ComponentsCode,
+        graph: Graph,
+        labels: Array<u32>,
+    ) -> Result<bool, Stopped> {
         let (mut begin, mut changed) = (0, false);
         emit.block(code.round)?;
         for vertex in 0..self.shape.vertices {
@@ -98,7 +104,7 @@ impl Components {
     }
 
     /// Replaces every label by the root that it leads to.
-    fn compress(&self, emit: &mut Emitter, code: &Code, labels: Array<u32>) -> Result<(), Stopped> {
+    fn compress(&self, emit: &mut Emitter, code: &ComponentsCode, labels: Array<u32>) -> Result<(), Stopped> {
         emit.block(code.compress_enter)?;
         for vertex in 0..self.shape.vertices {
             emit.block(code.compress)?;
@@ -118,14 +124,14 @@ impl Components {
 
 /// RDI: labels; R13 and R14: the vertex and how many there are; RAX: whether anything changed; the rest as in
 /// `graph/code.rs`.
-fn declare(emit: &mut Emitter) -> Code {
+fn declare(emit: &mut Emitter) -> ComponentsCode {
     let neighbour = Listing::new().load(4, RDX, &[RSI, RCX]).load(4, R8, &[RDI, R13]).load(4, R10, &[RDI, RDX]);
     // Two conditional moves sort the labels into R15 and R11.
     let differ = Listing::new().lea(R11, &[R8]).lea(R15, &[R10]).compare(&[R8, R10]);
     let differ = differ.lea(R11, &[R11, R10, Reg::FLAGS]).lea(R15, &[R15, R8, Reg::FLAGS]);
     let compress = Listing::new().load(4, RDX, &[RDI, R13]).load(4, R8, &[RDI, RDX]);
     let shorten = Listing::new().store(4, &[R8], &[RDI, R13]).lea(RDX, &[R8]).load(4, R8, &[RDI, RDX]);
-    Code {
+    ComponentsCode {
         build: BuildCode::declare(emit),
         begin_enter: emit.declare(Listing::new().lea(R13, &[]).fp_add(xmm(0), &[])),
         begin: emit.declare({

@@ -7,7 +7,7 @@
 //! As a recorder does, the emitter sends the content of a line just before the first access to it; from there on the
 //! stores keep every consumer's copy right.
 
-use super::arena::{Arena, Array, Place, Scalar};
+use super::arena::{Arena, Array, Scalar, ValueAddress};
 use super::listing::{Effect, Listing, Operand};
 use crate::stream::{AccessKind, Block, BlockId, Chunk, Strand};
 use crossbeam_channel::Sender;
@@ -28,7 +28,7 @@ const BLOCK_SLACK_WORDS: usize = 256;
 pub struct Stopped;
 
 /// What the emitter needs to know of a block at every entry.
-struct Entry {
+struct BlockEntry {
     word: u64,
     instructions: u64,
     first_operand: usize,
@@ -40,7 +40,7 @@ pub struct Emitter {
     arena: Arena,
     /// One bit per line of the arena: its content is known to the consumer.
     told: Vec<u64>,
-    entries: Vec<Entry>,
+    entries: Vec<BlockEntry>,
     /// The accesses, flushes and fences of all blocks, block after block, as stream words without their address.
     operands: Vec<u64>,
     /// The next access in `operands`.
@@ -94,7 +94,7 @@ impl Emitter {
         let end = instructions.last().map_or(self.next_pc, |last| last.fall_through());
         let word = word::block(id.0, instructions.len() as u16);
         let count = instructions.len() as u64;
-        self.entries.push(Entry { word, instructions: count, first_operand: self.operands.len(), end });
+        self.entries.push(BlockEntry { word, instructions: count, first_operand: self.operands.len(), end });
         self.operands.extend(operands.iter().map(|operand| operand_word(operand, self.load_values)));
         self.next_pc = end;
         self.new_blocks.push(Arc::new(Block { id, instructions, code: Box::default() }));
@@ -152,7 +152,7 @@ impl Emitter {
     /// The value is read where it is used, and not at all by a kernel that does not look at it: a miss of the host's own
     /// caches would cost more than everything else here.
     #[inline(always)]
-    pub fn load<T: Scalar>(&mut self, place: Place<T>) -> T {
+    pub fn load<T: Scalar>(&mut self, place: ValueAddress<T>) -> T {
         let operand = self.next_operand::<T>(AccessKind::Load);
         if !self.silent {
             self.tell_line_of(place.addr);
@@ -166,7 +166,7 @@ impl Emitter {
 
     /// Makes the current block's next access, a store.
     #[inline]
-    pub fn store<T: Scalar>(&mut self, place: Place<T>, value: T) {
+    pub fn store<T: Scalar>(&mut self, place: ValueAddress<T>, value: T) {
         let operand = self.next_operand::<T>(AccessKind::Store);
         if !self.silent {
             self.tell_line_of(place.addr);
@@ -178,7 +178,7 @@ impl Emitter {
 
     /// Makes the current block's next two accesses, an update in place; gives the new value.
     #[inline]
-    pub fn update<T: Scalar>(&mut self, place: Place<T>, change: impl FnOnce(T) -> T) -> T {
+    pub fn update<T: Scalar>(&mut self, place: ValueAddress<T>, change: impl FnOnce(T) -> T) -> T {
         let value = change(self.load(place));
         self.store(place, value);
         value
@@ -204,12 +204,12 @@ impl Emitter {
     }
 
     /// Reads memory behind the program's back.
-    pub fn peek<T: Scalar>(&self, place: Place<T>) -> T {
+    pub fn peek<T: Scalar>(&self, place: ValueAddress<T>) -> T {
         self.arena.read(place)
     }
 
     /// Writes memory behind the program's back: input that is there when the program starts.
-    pub fn poke<T: Scalar>(&mut self, place: Place<T>, value: T) {
+    pub fn poke<T: Scalar>(&mut self, place: ValueAddress<T>, value: T) {
         debug_assert!(!self.is_told(place.addr), "the consumer already knows this line");
         self.arena.write(place, value);
     }

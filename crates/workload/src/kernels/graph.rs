@@ -10,20 +10,20 @@ pub mod code;
 
 use super::arena::Array;
 use super::emitter::{Emitter, Stopped};
-use super::parameters::{Kind, Parameter, Settings};
+use super::parameters::{Parameter, ParameterKind, Settings};
 use code::BuildCode;
 use units::random::{Random, mix};
 
 /// The number of vertices, as log2.
 pub const fn scale(default: &'static str, summary: &'static str) -> Parameter {
-    Parameter { name: "scale", kind: Kind::Count { unit: "address bits", min: 3, max: 26 }, default, summary }
+    Parameter { name: "scale", kind: ParameterKind::Count { unit: "address bits", min: 3, max: 26 }, default, summary }
 }
 
 /// The number of edges, as edges per vertex.
 pub const fn degree(default: &'static str) -> Parameter {
     Parameter {
         name: "degree",
-        kind: Kind::Count { unit: "edges", min: 1, max: 64 },
+        kind: ParameterKind::Count { unit: "edges", min: 1, max: 64 },
         default,
         summary: "edges per vertex, each stored in both directions",
     }
@@ -32,7 +32,7 @@ pub const fn degree(default: &'static str) -> Parameter {
 /// How the ends of edges are drawn.
 pub const ENDS: Parameter = Parameter {
     name: "ends",
-    kind: Kind::Choice(&["kronecker", UNIFORM]),
+    kind: ParameterKind::Choice(&["kronecker", UNIFORM]),
     default: "kronecker",
     summary: "how the ends of edges are drawn: a few vertices have most of them, or all have about as many",
 };
@@ -41,11 +41,11 @@ const UNIFORM: &str = "uniform";
 
 /// Where the stream begins: the words are the kernel's own phase, which is the default, and `all`.
 pub const fn record(phases: &'static [&'static str; 2], summary: &'static str) -> Parameter {
-    Parameter { name: "record", kind: Kind::Choice(phases), default: phases[0], summary }
+    Parameter { name: "record", kind: ParameterKind::Choice(phases), default: phases[0], summary }
 }
 
 /// What graph to build, and whether building it is recorded.
-pub struct Shape {
+pub struct GraphShape {
     scale: u32,
     /// How many vertices it has.
     pub vertices: u64,
@@ -75,11 +75,11 @@ impl Graph {
     }
 }
 
-impl Shape {
+impl GraphShape {
     /// The shape that [`scale`], [`degree`] and [`record`] ask for.
-    pub fn new(settings: &Settings) -> Shape {
+    pub fn new(settings: &Settings) -> GraphShape {
         let vertices = 1 << settings.number("scale");
-        Shape {
+        GraphShape {
             scale: settings.number("scale") as u32,
             vertices,
             edges: vertices * settings.number("degree"),

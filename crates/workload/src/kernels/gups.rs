@@ -6,7 +6,7 @@
 use super::KernelInfo;
 use super::emitter::{Emitter, Stopped};
 use super::listing::{Listing, reg::*};
-use super::parameters::{Kind, LOAD_VALUES, Parameter, SKIP, Settings};
+use super::parameters::{LOAD_VALUES, Parameter, ParameterKind, SKIP, Settings};
 use super::program::Program;
 use units::Bytes;
 use units::random::Random;
@@ -19,13 +19,13 @@ pub(super) const INFO: KernelInfo = KernelInfo {
     parameters: &[
         Parameter {
             name: "footprint",
-            kind: Kind::Size { min: Bytes(64), max: Bytes(64 << 30) },
+            kind: ParameterKind::Size { min: Bytes(64), max: Bytes(64 << 30) },
             default: "256 MB",
             summary: "the table; rounded down to a power of two",
         },
         Parameter {
             name: "updates",
-            kind: Kind::Count { unit: "updates", min: 1, max: u64::MAX },
+            kind: ParameterKind::Count { unit: "updates", min: 1, max: u64::MAX },
             default: "1_000_000_000",
             summary: "updates in all",
         },

@@ -8,7 +8,7 @@ use super::KernelInfo;
 use super::arena::Array;
 use super::emitter::{Emitter, Stopped};
 use super::listing::{Listing, reg::*};
-use super::parameters::{Kind, LOAD_VALUES, Parameter, SKIP, Settings};
+use super::parameters::{LOAD_VALUES, Parameter, ParameterKind, SKIP, Settings};
 use super::program::Program;
 use crate::stream::BlockId;
 use units::Bytes;
@@ -24,19 +24,19 @@ pub(super) const INFO: KernelInfo = KernelInfo {
     parameters: &[
         Parameter {
             name: "build",
-            kind: Kind::Size { min: Bytes(16), max: Bytes(8 << 30) },
+            kind: ParameterKind::Size { min: Bytes(16), max: Bytes(8 << 30) },
             default: "32 MB",
             summary: "the relation that the table is built on; the table adds as much again",
         },
         Parameter {
             name: "probe",
-            kind: Kind::Size { min: Bytes(16), max: Bytes(8 << 30) },
+            kind: ParameterKind::Size { min: Bytes(16), max: Bytes(8 << 30) },
             default: "256 MB",
             summary: "the relation that is looked up",
         },
         Parameter {
             name: "record",
-            kind: Kind::Choice(&["probe", "all"]),
+            kind: ParameterKind::Choice(&["probe", "all"]),
             default: "all",
             summary: "whether the stream begins with the first probe or with building the table",
         },
@@ -53,7 +53,7 @@ struct HashJoin {
     record_build: bool,
 }
 
-struct Code {
+struct HashjoinCode {
     build_enter: BlockId,
     build: BlockId,
     probe_enter: BlockId,
@@ -103,7 +103,7 @@ impl HashJoin {
         tables
     }
 
-    fn build(&self, emit: &mut Emitter, code: &Code, tables: &Tables) -> Result<(), Stopped> {
+    fn build(&self, emit: &mut Emitter, code: &HashjoinCode, tables: &Tables) -> Result<(), Stopped> {
         emit.block(code.build_enter)?;
         for row in 0..self.build_rows {
             emit.block(code.build)?;
@@ -117,7 +117,7 @@ impl HashJoin {
     }
 
     /// Gives the sum of both payloads over all pairs with equal keys.
-    fn probe(&self, emit: &mut Emitter, code: &Code, tables: &Tables) -> Result<u64, Stopped> {
+    fn probe(&self, emit: &mut Emitter, code: &HashjoinCode, tables: &Tables) -> Result<u64, Stopped> {
         let mut sum = 0u64;
         emit.block(code.probe_enter)?;
         for row in 0..self.probe_rows {
@@ -155,10 +155,10 @@ fn probe_tuple(build_rows: u64, random: &mut Random) -> [u32; 2] {
 }
 
 /// RSI: the relation being read; RBX: buckets; RBP: chains; RDI: the build relation; RAX: the sum.
-fn declare(emit: &mut Emitter) -> Code {
+fn declare(emit: &mut Emitter) -> HashjoinCode {
     let hash = |code: Listing| code.load(4, RDX, &[RSI, RCX]).mul(R8, &[RDX]).alu(R8, &[R8]);
     let build = hash(Listing::new()).load(4, R10, &[RBX, R8]).store(4, &[R10], &[RBP, RCX]).lea(R11, &[RCX]);
-    Code {
+    HashjoinCode {
         build_enter: emit.declare(Listing::new().lea(RSI, &[RDI]).alu(RCX, &[])),
         build: emit.declare(build.store(4, &[R11], &[RBX, R8]).count_up(RCX, R9)),
         probe_enter: emit.declare(Listing::new().lea(RSI, &[]).alu(RCX, &[]).alu(RAX, &[])),

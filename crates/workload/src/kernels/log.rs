@@ -13,13 +13,13 @@ mod layout;
 mod recovery;
 
 use super::KernelInfo;
-use super::arena::Place;
+use super::arena::ValueAddress;
 use super::durable::Recovery;
 use super::emitter::{Emitter, Stopped};
-use super::parameters::{Kind, LOAD_VALUES, Parameter, SKIP, Settings, repeated};
+use super::parameters::{LOAD_VALUES, Parameter, ParameterKind, SKIP, Settings, repeated};
 use super::program::Program;
-use code::Code;
-use layout::{Commit, FRAME_WORDS, Halves, REGION_OFFSET, header};
+use code::LogCode;
+use layout::{CommitWord, FRAME_WORDS, Halves, REGION_OFFSET, header};
 use recovery::LogRecovery;
 use std::ops::Range;
 use units::random::{Random, mix, scale_below};
@@ -35,20 +35,20 @@ pub(super) const INFO: KernelInfo = KernelInfo {
     parameters: &[
         Parameter {
             name: "footprint",
-            kind: Kind::Size { min: Bytes(4 << 10), max: Bytes(4 << 30) },
+            kind: ParameterKind::Size { min: Bytes(4 << 10), max: Bytes(4 << 30) },
             default: "1 MB",
             summary: "what the records take turns in, in two halves",
         },
         Parameter {
             name: "longest",
-            kind: Kind::Count { unit: "words", min: 1, max: 128 },
+            kind: ParameterKind::Count { unit: "words", min: 1, max: 128 },
             default: "24",
             summary: "the most words that a record holds; each has a number of its own",
         },
         repeated("records", "records that are appended, one after the other"),
         Parameter {
             name: "order",
-            kind: Kind::Choice(&["record-first", "commit-first", "unfenced"]),
+            kind: ParameterKind::Choice(&["record-first", "commit-first", "unfenced"]),
             default: "record-first",
             summary: "the commit word after its record is durable; or, wrongly, before; or without any flush or fence",
         },
@@ -60,7 +60,7 @@ pub(super) const INFO: KernelInfo = KernelInfo {
 
 /// In which order a record and the word that commits it are stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Order {
+enum CommitOrder {
     RecordFirst,
     CommitFirst,
     Unfenced,
@@ -70,17 +70,17 @@ struct Log {
     halves: Halves,
     records: u64,
     longest: u64,
-    order: Order,
+    order: CommitOrder,
 }
 
 /// What the log is asked to append.
 #[derive(Clone, Copy)]
-struct Records {
+struct LogRecords {
     salt: u64,
     longest: u64,
 }
 
-impl Records {
+impl LogRecords {
     fn length(self, number: u64) -> u64 {
         1 + scale_below(mix(self.salt ^ number), self.longest)
     }
@@ -97,15 +97,15 @@ impl Log {
             records: settings.number("records"),
             longest: settings.number("longest"),
             order: match settings.word("order") {
-                "commit-first" => Order::CommitFirst,
-                "unfenced" => Order::Unfenced,
-                _ => Order::RecordFirst,
+                "commit-first" => CommitOrder::CommitFirst,
+                "unfenced" => CommitOrder::Unfenced,
+                _ => CommitOrder::RecordFirst,
             },
         }
     }
 
-    fn asked_for(&self, random: &mut Random) -> Records {
-        Records { salt: random.word(), longest: self.longest }
+    fn asked_for(&self, random: &mut Random) -> LogRecords {
+        LogRecords { salt: random.word(), longest: self.longest }
     }
 }
 
@@ -115,10 +115,10 @@ impl Program for Log {
     }
 
     fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, Stopped> {
-        let code = Code::declare(emit, self.order);
+        let code = LogCode::declare(emit, self.order);
         let base = emit.array::<u64>(self.arena_bytes() / 8).at(0).addr;
         let records = self.asked_for(random);
-        let mut writer = Writer { code, base, last: Commit::default(), sum: 0 };
+        let mut writer = Writer { code, base, last: CommitWord::default(), sum: 0 };
         for number in 0..self.records {
             let length = records.length(number);
             emit.block(writer.code.choose)?;
@@ -127,8 +127,8 @@ impl Program for Log {
                 emit.block(writer.code.turn)?;
             }
             let start = base + self.halves.offset(at);
-            let commit = Commit { records: number + 1, words: at.words + length + FRAME_WORDS, ..at };
-            if self.order == Order::CommitFirst {
+            let commit = CommitWord { records: number + 1, words: at.words + length + FRAME_WORDS, ..at };
+            if self.order == CommitOrder::CommitFirst {
                 writer.commit(emit, commit)?;
                 writer.append(emit, start, number, records)?;
             } else {
@@ -147,18 +147,18 @@ impl Program for Log {
 
 /// The program at work.
 struct Writer {
-    code: Code,
+    code: LogCode,
     base: u64,
-    last: Commit,
+    last: CommitWord,
     /// All checksums.
     sum: u64,
 }
 
 impl Writer {
-    fn append(&mut self, emit: &mut Emitter, start: u64, number: u64, records: Records) -> Result<(), Stopped> {
+    fn append(&mut self, emit: &mut Emitter, start: u64, number: u64, records: LogRecords) -> Result<(), Stopped> {
         let code = &self.code;
         let length = records.length(number);
-        let place = |word: u64| Place::<u64>::at(start + 8 * word);
+        let place = |word: u64| ValueAddress::<u64>::at(start + 8 * word);
         let mut checksum = CHECKSUM_START;
         let mut take = |word: u64| {
             checksum = (checksum ^ word).wrapping_mul(CHECKSUM_PRIME);
@@ -184,9 +184,9 @@ impl Writer {
         Ok(())
     }
 
-    fn commit(&mut self, emit: &mut Emitter, commit: Commit) -> Result<(), Stopped> {
+    fn commit(&mut self, emit: &mut Emitter, commit: CommitWord) -> Result<(), Stopped> {
         emit.block(self.code.commit)?;
-        emit.store(Place::<u64>::at(self.base), commit.word());
+        emit.store(ValueAddress::<u64>::at(self.base), commit.word());
         if let Some(durable) = &self.code.durable {
             emit.block(durable.commit)?;
             emit.flush(self.base);
@@ -218,7 +218,7 @@ mod tests {
         assert!(right.flushes >= 2 * records && right.flushes == wrong.flushes && unfenced.flushes == 0);
         assert_eq!((right.stores, right.answer), (unfenced.stores, unfenced.answer));
         let words: u64 = {
-            let asked = Records { salt: Random::new(5).word(), longest: 20 };
+            let asked = LogRecords { salt: Random::new(5).word(), longest: 20 };
             (0..records).map(|number| asked.length(number) + FRAME_WORDS + 1).sum()
         };
         assert_eq!(right.stores, words);

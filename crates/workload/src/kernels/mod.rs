@@ -28,7 +28,7 @@ mod stream;
 #[cfg(test)]
 mod testing;
 
-pub use parameters::{KernelError, Kind, Parameter};
+pub use parameters::{KernelError, Parameter, ParameterKind};
 
 use crate::{Source, WorkloadError};
 use arena::Arena;
@@ -90,7 +90,7 @@ pub fn open(name: &str, parameters: &BTreeMap<String, String>, seed: u64) -> Res
 }
 
 /// A kernel that outlives a loss of power.
-pub struct Durable {
+pub struct DurableKernel {
     /// What it does, from its beginning.
     pub source: Box<dyn Source>,
     /// Its memory, in bytes.
@@ -103,14 +103,18 @@ pub struct Durable {
 ///
 /// # Errors
 /// As there; and if the kernel keeps nothing over a loss of power.
-pub fn open_durable(name: &str, parameters: &BTreeMap<String, String>, seed: u64) -> Result<Durable, WorkloadError> {
+pub fn open_durable(
+    name: &str,
+    parameters: &BTreeMap<String, String>,
+    seed: u64,
+) -> Result<DurableKernel, WorkloadError> {
     let kernel = named(name)?;
     let settings = kernel.settings(parameters)?;
     let program = (kernel.prepare)(&settings);
     let arena = Arena::addresses(program.arena_bytes(), seed);
     let recovery = program.recovery(arena.start, &mut Random::new(seed));
     let recovery = recovery.ok_or(KernelError::Forgetful { kernel: kernel.name })?;
-    Ok(Durable { source: Box::new(KernelSource::new(name, program, &settings, seed)), arena, recovery })
+    Ok(DurableKernel { source: Box::new(KernelSource::new(name, program, &settings, seed)), arena, recovery })
 }
 
 /// The kernel of this name.

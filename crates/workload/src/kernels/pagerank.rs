@@ -8,7 +8,7 @@ use super::KernelInfo;
 use super::arena::Array;
 use super::emitter::{Emitter, Stopped};
 use super::graph::code::{BuildCode, row};
-use super::graph::{self, Graph, Shape, digest};
+use super::graph::{self, Graph, GraphShape, digest};
 use super::listing::{Listing, reg::*};
 use super::parameters::{self, LOAD_VALUES, SKIP};
 use super::program::Program;
@@ -34,11 +34,13 @@ pub(super) const INFO: KernelInfo = KernelInfo {
         SKIP,
         LOAD_VALUES,
     ],
-    prepare: |settings| Box::new(PageRank { shape: Shape::new(settings), iterations: settings.number("iterations") }),
+    prepare: |settings| {
+        Box::new(PageRank { shape: GraphShape::new(settings), iterations: settings.number("iterations") })
+    },
 };
 
 struct PageRank {
-    shape: Shape,
+    shape: GraphShape,
     iterations: u64,
 }
 
@@ -49,7 +51,7 @@ struct Ranks {
     contributions: Array<f64>,
 }
 
-struct Code {
+struct PagerankCode {
     build: BuildCode,
     begin_enter: BlockId,
     begin: BlockId,
@@ -64,7 +66,7 @@ struct Code {
 
 impl PageRank {
     /// Two ranks with each store.
-    fn begin(&self, emit: &mut Emitter, code: &Code, Ranks { ranks, .. }: Ranks) -> Result<(), Stopped> {
+    fn begin(&self, emit: &mut Emitter, code: &PagerankCode, Ranks { ranks, .. }: Ranks) -> Result<(), Stopped> {
         emit.block(code.begin_enter)?;
         for vertex in (0..self.shape.vertices).step_by(2) {
             emit.block(code.begin)?;
@@ -74,7 +76,7 @@ impl PageRank {
         Ok(())
     }
 
-    fn contribute(&self, emit: &mut Emitter, code: &Code, graph: Graph, all: Ranks) -> Result<(), Stopped> {
+    fn contribute(&self, emit: &mut Emitter, code: &PagerankCode, graph: Graph, all: Ranks) -> Result<(), Stopped> {
         let mut begin = 0;
         emit.block(code.contribute_enter)?;
         for vertex in 0..self.shape.vertices {
@@ -88,7 +90,7 @@ impl PageRank {
         Ok(())
     }
 
-    fn gather(&self, emit: &mut Emitter, code: &Code, graph: Graph, all: Ranks) -> Result<(), Stopped> {
+    fn gather(&self, emit: &mut Emitter, code: &PagerankCode, graph: Graph, all: Ranks) -> Result<(), Stopped> {
         let base = (1.0 - DAMPING) / self.shape.vertices as f64;
         let mut begin = 0;
         emit.block(code.gather_enter)?;
@@ -110,7 +112,7 @@ impl PageRank {
 }
 
 /// R12: ranks; RDI: contributions; R13 and R14: the vertex and how many there are; the rest as in `graph/code.rs`.
-fn declare(emit: &mut Emitter) -> Code {
+fn declare(emit: &mut Emitter) -> PagerankCode {
     const SUM: Reg = xmm(0);
     const DEGREE: Reg = xmm(1);
     const FACTOR: Reg = xmm(2);
@@ -119,7 +121,7 @@ fn declare(emit: &mut Emitter) -> Code {
     let contribute = contribute.fp_add(DEGREE, &[RDX]).load(8, SUM, &[R12, R13]).fp_div(SUM, &[SUM, DEGREE]);
     let neighbour = Listing::new().load(4, RDX, &[RSI, RCX]).fp_add_load(8, SUM, &[SUM], &[RDI, RDX]);
     let next = Listing::new().fp_mul(SUM, &[SUM, FACTOR]).fp_add(SUM, &[SUM, BASE]);
-    Code {
+    PagerankCode {
         build: BuildCode::declare(emit),
         begin_enter: emit.declare(Listing::new().fp_add(SUM, &[SUM]).alu(R13, &[])),
         begin: emit.declare(Listing::new().store(16, &[SUM], &[R12, R13]).count_up(R13, R14)),

@@ -11,7 +11,7 @@ use units::nearest;
 
 /// What a parameter accepts; the bounds are included.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum ParameterKind {
     /// A whole number of something.
     Count {
         /// What is counted.
@@ -32,28 +32,30 @@ pub enum Kind {
     Choice(&'static [&'static str]),
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for ParameterKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Kind::Count { unit, min, max } => write!(f, "a whole number of {unit} from {min} to {max}"),
-            Kind::Size { min, max } => write!(f, "a size from {min} to {max}, as in \"64 MB\""),
-            Kind::Choice(words) => write!(f, "one of {}", words.join(", ")),
+            ParameterKind::Count { unit, min, max } => write!(f, "a whole number of {unit} from {min} to {max}"),
+            ParameterKind::Size { min, max } => write!(f, "a size from {min} to {max}, as in \"64 MB\""),
+            ParameterKind::Choice(words) => write!(f, "one of {}", words.join(", ")),
         }
     }
 }
 
-impl Kind {
+impl ParameterKind {
     fn parse(self, text: &str) -> Option<Value> {
         match self {
-            Kind::Count { min, max, .. } => {
+            ParameterKind::Count { min, max, .. } => {
                 let count = text.trim().replace('_', "").parse().ok()?;
                 (min..=max).contains(&count).then_some(Value::Count(count))
             }
-            Kind::Size { min, max } => {
+            ParameterKind::Size { min, max } => {
                 let size = text.parse::<Bytes>().ok()?;
                 (min..=max).contains(&size).then_some(Value::Size(size))
             }
-            Kind::Choice(words) => words.iter().find(|word| **word == text.trim()).map(|word| Value::Word(word)),
+            ParameterKind::Choice(words) => {
+                words.iter().find(|word| **word == text.trim()).map(|word| Value::Word(word))
+            }
         }
     }
 }
@@ -64,7 +66,7 @@ pub struct Parameter {
     /// Its name.
     pub name: &'static str,
     /// What it accepts, with its unit.
-    pub kind: Kind,
+    pub kind: ParameterKind,
     /// Its value if nothing is said.
     pub default: &'static str,
     /// What it means, in one line.
@@ -74,7 +76,7 @@ pub struct Parameter {
 /// Every kernel has this one.
 pub const LOAD_VALUES: Parameter = Parameter {
     name: "load_values",
-    kind: Kind::Choice(&["no", "yes"]),
+    kind: ParameterKind::Choice(&["no", "yes"]),
     default: "no",
     summary: "whether loads carry the value they got, for checking",
 };
@@ -82,14 +84,14 @@ pub const LOAD_VALUES: Parameter = Parameter {
 /// Every kernel has this one, too.
 pub const SKIP: Parameter = Parameter {
     name: "skip",
-    kind: Kind::Count { unit: "instructions", min: 0, max: u64::MAX },
+    kind: ParameterKind::Count { unit: "instructions", min: 0, max: u64::MAX },
     default: "0",
     summary: "instructions executed before the stream begins, at little cost: nothing simulates them",
 };
 
 /// How often the work is done, in units of that name.
 pub const fn repeated(name: &'static str, summary: &'static str) -> Parameter {
-    Parameter { name, kind: Kind::Count { unit: name, min: 1, max: u64::MAX }, default: "1_000", summary }
+    Parameter { name, kind: ParameterKind::Count { unit: name, min: 1, max: u64::MAX }, default: "1_000", summary }
 }
 
 /// Why a kernel cannot be had as asked for.
@@ -133,7 +135,7 @@ pub enum KernelError {
         /// The value that was given.
         value: String,
         /// What it accepts.
-        expected: Kind,
+        expected: ParameterKind,
     },
 }
 

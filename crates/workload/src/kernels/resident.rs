@@ -8,7 +8,7 @@ use super::KernelInfo;
 use super::arena::Array;
 use super::emitter::{Emitter, Stopped};
 use super::listing::{Listing, reg::*};
-use super::parameters::{Kind, LOAD_VALUES, Parameter, SKIP, Settings};
+use super::parameters::{LOAD_VALUES, Parameter, ParameterKind, SKIP, Settings};
 use super::program::Program;
 use crate::stream::BlockId;
 use isa::Reg;
@@ -25,13 +25,13 @@ pub(super) const INFO: KernelInfo = KernelInfo {
     parameters: &[
         Parameter {
             name: "footprint",
-            kind: Kind::Size { min: Bytes(96), max: Bytes(1 << 30) },
+            kind: ParameterKind::Size { min: Bytes(96), max: Bytes(1 << 30) },
             default: "16 KB",
             summary: "the three matrices together",
         },
         Parameter {
             name: "rounds",
-            kind: Kind::Count { unit: "rounds", min: 1, max: u64::MAX },
+            kind: ParameterKind::Count { unit: "rounds", min: 1, max: u64::MAX },
             default: "1_000_000",
             summary: "products and hashes computed",
         },
@@ -47,7 +47,7 @@ struct Resident {
     rounds: u64,
 }
 
-struct Code {
+struct ResidentCode {
     round: BlockId,
     row: BlockId,
     column: BlockId,
@@ -73,7 +73,7 @@ impl Resident {
     }
 
     /// `c = a * b`.
-    fn multiply(&self, emit: &mut Emitter, code: &Code, Matrices { a, b, c }: Matrices) -> Result<(), Stopped> {
+    fn multiply(&self, emit: &mut Emitter, code: &ResidentCode, Matrices { a, b, c }: Matrices) -> Result<(), Stopped> {
         let n = self.order;
         for row in 0..n {
             emit.block(code.row)?;
@@ -96,7 +96,7 @@ impl Resident {
     }
 
     /// The hash of `c`.
-    fn hash(&self, emit: &mut Emitter, code: &Code, c: Array<f64>) -> Result<u64, Stopped> {
+    fn hash(&self, emit: &mut Emitter, code: &ResidentCode, c: Array<f64>) -> Result<u64, Stopped> {
         let mut hash = FNV_OFFSET;
         emit.block(code.hash_enter)?;
         for index in 0..self.order * self.order {
@@ -113,7 +113,7 @@ fn unit(hash: u64) -> f64 {
 }
 
 /// RSI, RDI and RBX point to the matrices; R8, R9 and RCX count rows, columns and terms; RAX is the hash.
-fn declare(emit: &mut Emitter) -> Code {
+fn declare(emit: &mut Emitter) -> ResidentCode {
     const FACTOR: Reg = xmm(0);
     const PRODUCT: Reg = xmm(1);
     const SUMS: Reg = xmm(2);
@@ -122,7 +122,7 @@ fn declare(emit: &mut Emitter) -> Code {
     let hash = Listing::new().alu_load(8, RAX, &[RAX], &[RBX, RCX]).mul(RAX, &[RAX, R12]);
     let round_end = Listing::new().mul(RDX, &[RAX, R13]).lea(R14, &[RAX]).alu(R14, &[R14]).fp_add(FACTOR, &[R14]);
     let round_end = round_end.fp_mul(FACTOR, &[FACTOR]).store(8, &[FACTOR], &[RSI, RDX]);
-    Code {
+    ResidentCode {
         round: emit.declare(Listing::new().alu(R8, &[]).lea(RSI, &[RBP])),
         row: emit.declare(Listing::new().alu(R9, &[])),
         column: emit.declare(Listing::new().fp_add(SUMS, &[]).lea(RDX, &[RDI, R9]).alu(RCX, &[])),

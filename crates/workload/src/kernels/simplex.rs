@@ -16,10 +16,10 @@ mod tree;
 use super::KernelInfo;
 use super::arena::Array;
 use super::emitter::{Emitter, Stopped};
-use super::parameters::{Kind, LOAD_VALUES, Parameter, SKIP, Settings};
+use super::parameters::{LOAD_VALUES, Parameter, ParameterKind, SKIP, Settings};
 use super::program::Program;
-use code::{Code, FinishCode};
-use network::{AT_UPPER, ArcRecord, Network, NodeRecord, Records};
+use code::{FinishCode, SimplexCode};
+use network::{AT_UPPER, ArcRecord, Network, NetworkRecords, NodeRecord};
 use pricing::Pricing;
 use units::LINE_BYTES;
 use units::random::Random;
@@ -30,25 +30,25 @@ pub(super) const INFO: KernelInfo = KernelInfo {
     parameters: &[
         Parameter {
             name: "nodes",
-            kind: Kind::Count { unit: "nodes", min: 2, max: 10_000_000 },
+            kind: ParameterKind::Count { unit: "nodes", min: 2, max: 10_000_000 },
             default: "32_768",
             summary: "nodes of the network; 32768 with eight arcs each take 20 MB",
         },
         Parameter {
             name: "arcs",
-            kind: Kind::Count { unit: "arcs", min: 1, max: 64 },
+            kind: ParameterKind::Count { unit: "arcs", min: 1, max: 64 },
             default: "8",
             summary: "arcs that leave each node",
         },
         Parameter {
             name: "refresh",
-            kind: Kind::Count { unit: "pivots", min: 1, max: u64::MAX },
+            kind: ParameterKind::Count { unit: "pivots", min: 1, max: u64::MAX },
             default: "20",
             summary: "pivots between two walks over the whole tree; 20 in 181.mcf, 200 in 429.mcf",
         },
         Parameter {
             name: "record",
-            kind: Kind::Choice(&["pivot", "all"]),
+            kind: ParameterKind::Choice(&["pivot", "all"]),
             default: "pivot",
             summary: "whether the stream begins with the first pivot or with building the first tree",
         },
@@ -78,7 +78,7 @@ impl Simplex {
 
 /// The memory for a network of this size, in bytes.
 fn memory_bytes(nodes: u64, arcs: u64) -> u64 {
-    Records::bytes(nodes, arcs) + Pricing::bytes() + LINE_BYTES as u64
+    NetworkRecords::bytes(nodes, arcs) + Pricing::bytes() + LINE_BYTES as u64
 }
 
 /// Solves a network with a refresh of all potentials every `refresh` pivots; returns its records with the optimal
@@ -89,9 +89,9 @@ fn solve(
     refresh: u64,
     record_start: bool,
     random: &mut Random,
-) -> Result<(Records, u64), Stopped> {
-    let code = Code::declare(emit);
-    let records = Records::allocate(emit, network, random);
+) -> Result<(NetworkRecords, u64), Stopped> {
+    let code = SimplexCode::declare(emit);
+    let records = NetworkRecords::allocate(emit, network, random);
     let pricing = Pricing::allocate(emit, records);
     let locals: Array<u64> = emit.array(8);
     let [until_refresh, spill] = [0, 1].map(|index| locals.at(index));
@@ -111,7 +111,7 @@ fn solve(
 }
 
 /// Writes the flow of each arc into its record; returns the cost of all.
-fn finish(emit: &mut Emitter, code: &FinishCode, records: Records) -> Result<u64, Stopped> {
+fn finish(emit: &mut Emitter, code: &FinishCode, records: NetworkRecords) -> Result<u64, Stopped> {
     emit.block(code.enter)?;
     for arc in (0..records.arcs).map(|position| records.arc(position)) {
         emit.block(code.arc)?;

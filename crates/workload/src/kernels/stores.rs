@@ -9,7 +9,7 @@
 use super::KernelInfo;
 use super::emitter::{Emitter, Stopped};
 use super::listing::{Listing, reg::*};
-use super::parameters::{Kind, LOAD_VALUES, Parameter, SKIP, Settings};
+use super::parameters::{LOAD_VALUES, Parameter, ParameterKind, SKIP, Settings};
 use super::program::Program;
 use units::random::Random;
 use units::{Bytes, LINE_BYTES, WORDS_PER_LINE};
@@ -30,13 +30,13 @@ pub(super) const INFO: KernelInfo = KernelInfo {
     parameters: &[
         Parameter {
             name: "footprint",
-            kind: Kind::Size { min: Bytes(LINE_BYTES as u64), max: Bytes(64 << 30) },
+            kind: ParameterKind::Size { min: Bytes(LINE_BYTES as u64), max: Bytes(64 << 30) },
             default: "32 KB",
             summary: "lines that are stored to in turn, then from the first again",
         },
         Parameter {
             name: "rate",
-            kind: Kind::Count {
+            kind: ParameterKind::Count {
                 unit: "stores in 10,000 instructions",
                 min: 1,
                 max: INSTRUCTIONS / (OF_A_STORE + BETWEEN_MIN),
@@ -46,13 +46,13 @@ pub(super) const INFO: KernelInfo = KernelInfo {
         },
         Parameter {
             name: "per_line",
-            kind: Kind::Count { unit: "stores to 10 lines", min: 10, max: 10_000 },
+            kind: ParameterKind::Count { unit: "stores to 10 lines", min: 10, max: 10_000 },
             default: "21",
             summary: "how many go to a line before the next: ten times NWPE where lines come again late",
         },
         Parameter {
             name: "stores",
-            kind: Kind::Count { unit: "stores", min: 1, max: u64::MAX },
+            kind: ParameterKind::Count { unit: "stores", min: 1, max: u64::MAX },
             default: "1_000_000_000",
             summary: "stores in all",
         },

@@ -8,7 +8,7 @@ use super::KernelInfo;
 use super::arena::Array;
 use super::emitter::{Emitter, Stopped};
 use super::listing::{Listing, reg::*};
-use super::parameters::{self, Kind, LOAD_VALUES, Parameter, SKIP, Settings};
+use super::parameters::{self, LOAD_VALUES, Parameter, ParameterKind, SKIP, Settings};
 use super::program::Program;
 use crate::stream::BlockId;
 use isa::Reg;
@@ -26,13 +26,13 @@ pub(super) const INFO: KernelInfo = KernelInfo {
     parameters: &[
         Parameter {
             name: "footprint",
-            kind: Kind::Size { min: Bytes(1 << 10), max: Bytes(64 << 30) },
+            kind: ParameterKind::Size { min: Bytes(1 << 10), max: Bytes(64 << 30) },
             default: "192 MB",
             summary: "the three vectors together",
         },
         Parameter {
             name: "operation",
-            kind: Kind::Choice(&["all", OPERATIONS[0], OPERATIONS[1], OPERATIONS[2], OPERATIONS[3]]),
+            kind: ParameterKind::Choice(&["all", OPERATIONS[0], OPERATIONS[1], OPERATIONS[2], OPERATIONS[3]]),
             default: "all",
             summary: "which of the loops to run, or all in turn",
         },

@@ -28,7 +28,7 @@ pub enum Form {
 
 /// One line of a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Entry {
+pub struct TraceLine {
     /// The address that it reads.
     pub read: Option<u64>,
     /// The address that it writes, after the read.
@@ -77,22 +77,22 @@ impl Form {
     ///
     /// # Errors
     /// What was expected instead.
-    pub fn parse(self, line: &str) -> Result<Entry, String> {
+    pub fn parse(self, line: &str) -> Result<TraceLine, String> {
         self.entry(line).ok_or_else(|| format!("expected {}", self.expected()))
     }
 
-    fn entry(self, line: &str) -> Option<Entry> {
+    fn entry(self, line: &str) -> Option<TraceLine> {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
         let of = |is_write: bool, address: u64, due| {
             let (read, write) = if is_write { (None, Some(address)) } else { (Some(address), None) };
-            Some(Entry { read, write, due })
+            Some(TraceLine { read, write, due })
         };
         match (self, &words[..]) {
             (Form::RamulatorMemory, [address, kind @ ("R" | "W")]) => of(*kind == "W", number(address)?, 0),
             (Form::RamulatorLoadStore, [kind @ ("LD" | "ST"), address]) => of(*kind == "ST", number(address)?, 0),
             (Form::RamulatorCpu, [due, read, rest @ ..]) if rest.len() <= 1 => {
                 let write = rest.first().map(|address| number(address)).map_or(Some(None), |given| given.map(Some))?;
-                Some(Entry { read: Some(number(read)?), write, due: decimal(due)? })
+                Some(TraceLine { read: Some(number(read)?), write, due: decimal(due)? })
             }
             (Form::Dramsim3, [address, kind, due]) if WRITES.contains(kind) || READS.contains(kind) => {
                 of(WRITES.contains(kind), hexadecimal(address)?, decimal(due)?)
@@ -126,8 +126,8 @@ mod tests {
 
     #[test]
     fn each_simulators_lines_are_recognised_and_taken_apart() {
-        let read = |address, due| Entry { read: Some(address), write: None, due };
-        let write = |address, due| Entry { read: None, write: Some(address), due };
+        let read = |address, due| TraceLine { read: Some(address), write: None, due };
+        let write = |address, due| TraceLine { read: None, write: Some(address), due };
         for (line, form, entry) in [
             ("0x12345680 R", Form::RamulatorMemory, read(0x1234_5680, 0)),
             ("4096 W", Form::RamulatorMemory, write(4096, 0)),
@@ -135,7 +135,7 @@ mod tests {
             ("ST 4096", Form::RamulatorLoadStore, write(4096, 0)),
             ("3 20734016", Form::RamulatorCpu, read(20_734_016, 3)),
             ("0 64", Form::RamulatorCpu, read(64, 0)),
-            ("6 64 0x80", Form::RamulatorCpu, Entry { read: Some(64), write: Some(128), due: 6 }),
+            ("6 64 0x80", Form::RamulatorCpu, TraceLine { read: Some(64), write: Some(128), due: 6 }),
             ("0x2000D5C0 READ  30", Form::Dramsim3, read(0x2000_d5c0, 30)),
             ("1FF96FC0 WRITE\t160", Form::Dramsim3, write(0x1ff9_6fc0, 160)),
         ] {

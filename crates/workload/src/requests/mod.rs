@@ -7,7 +7,7 @@
 mod form;
 mod source;
 
-pub use form::{Entry, Form};
+pub use form::{Form, TraceLine};
 
 use crate::error::WorkloadError;
 use crate::packed::Unpacked;

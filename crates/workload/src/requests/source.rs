@@ -1,6 +1,6 @@
 //! From lines of text to the stream that the machine reads.
 
-use super::form::{Entry, Form};
+use super::form::{Form, TraceLine};
 use crate::drawn::{ACCESS_BYTES, Drawn};
 use crate::error::WorkloadError;
 use crate::packed::Unpacked;
@@ -33,7 +33,7 @@ impl RequestSource {
     }
 
     /// The next line that is a request; nothing at the end.
-    fn entry(&mut self) -> Result<Option<Entry>, WorkloadError> {
+    fn entry(&mut self) -> Result<Option<TraceLine>, WorkloadError> {
         loop {
             let line = self.bytes.line().map_err(WorkloadError::io("reading", &self.path))?;
             let Some(line) = line else {
@@ -54,7 +54,7 @@ impl RequestSource {
         }
     }
 
-    fn emit(&mut self, Entry { read, write, due }: Entry, chunk: &mut Chunk) {
+    fn emit(&mut self, TraceLine { read, write, due }: TraceLine, chunk: &mut Chunk) {
         chunk.words.push(word::control(Control::Due, 0, due));
         chunk.words.push(word::block(0, 1));
         if let Some(address) = read {

@@ -10,7 +10,7 @@ use wire::word::{self, Word};
 pub const ADDRESS: u64 = (1 << 48) - 1;
 
 #[derive(Clone, Copy, Default)]
-struct Place {
+struct LinePosition {
     word: u64,
     stride: u64,
 }
@@ -19,7 +19,7 @@ struct Place {
 #[derive(Default)]
 pub struct Predictor {
     /// Blocks in the order they were first entered, each with its places.
-    blocks: Vec<Vec<Place>>,
+    blocks: Vec<Vec<LinePosition>>,
     numbers: FxHashMap<u32, usize>,
     block: usize,
     at: usize,
@@ -50,7 +50,7 @@ impl Predictor {
                     place.stride = if both { word.wrapping_sub(place.word) & ADDRESS } else { 0 };
                     place.word = word;
                 }
-                None => places.push(Place { word, stride: 0 }),
+                None => places.push(LinePosition { word, stride: 0 }),
             }
         }
         self.at += 1;

@@ -1,7 +1,7 @@
 //! Programs that outlive a loss of power find what they have done, and notice what they have not.
 
 use casemate_workload::kernels::durable::{Damage, Held, Image, Recovery};
-use casemate_workload::kernels::{Durable, open_durable};
+use casemate_workload::kernels::{DurableKernel, open_durable};
 use casemate_workload::shadow::Shadow;
 use casemate_workload::stream::AccessKind;
 use casemate_workload::walker::{Event, Walker};
@@ -27,7 +27,7 @@ struct Begun {
 
 /// A program's memory after each of its commits.
 fn memories(name: &str, settings: &[(&str, &str)], mut at_commit: impl FnMut(&Begun, u64, &mut Shadow)) {
-    let Durable { source, arena, recovery } = open_durable(name, &given(settings), 9).unwrap();
+    let DurableKernel { source, arena, recovery } = open_durable(name, &given(settings), 9).unwrap();
     let program = Begun { arena, recovery };
     let (mut walker, mut shadow, mut commits) = (Walker::new(source), Shadow::default(), 0);
     while let Some(event) = walker.next().unwrap() {

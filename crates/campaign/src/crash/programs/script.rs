@@ -6,7 +6,7 @@ use std::ops::Range;
 use units::{LINE_BYTES, Line, LineAddr, VirtAddr, ZERO_LINE, nearest};
 use workload::WorkloadError;
 use workload::kernels::durable::{Damage, Held, Image, Recovery};
-use workload::kernels::{Durable, list, open_durable};
+use workload::kernels::{DurableKernel, list, open_durable};
 use workload::shadow::Shadow;
 use workload::stream::AccessKind;
 use workload::walker::{Event, Walker};
@@ -86,7 +86,7 @@ impl Script {
             ));
         }
         let said = |refused: WorkloadError| refused.to_string();
-        let Durable { source, arena, recovery } =
+        let DurableKernel { source, arena, recovery } =
             open_durable(&choice.name, &choice.all_settings(), seed).map_err(said)?;
         let room = PROGRAM_LINES * LINE_BYTES as u64;
         if arena.end - arena.start > room {

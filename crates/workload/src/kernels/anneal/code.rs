@@ -18,7 +18,7 @@ const SPARE: Reg = xmm(4);
 const TEMPERATURE: Reg = xmm(5);
 const CONSTANT: Reg = xmm(6);
 
-pub struct Code {
+pub struct AnnealCode {
     pub enter: BlockId,
     pub temperature: BlockId,
     pub turn: BlockId,
@@ -35,15 +35,15 @@ pub struct Code {
     pub cost_end: BlockId,
 }
 
-impl Code {
-    pub fn declare(emit: &mut Emitter) -> Code {
+impl AnnealCode {
+    pub fn declare(emit: &mut Emitter) -> AnnealCode {
         let ask_one =
             Listing::new().load(8, RSI, &[R12]).load(8, RDI, &[R13]).load(8, OLD, &[RSI]).load(8, NEW, &[RDI]);
         let exchanged = Listing::new().fp_add(SPARE, &[OLD]).fp_add(OLD, &[NEW]).fp_add(NEW, &[SPARE]);
         let decide = Listing::new().fp_add(SPARE, &[SUM]).fp_add(SUM, &[SUM, SPARE]).lea(RBP, &[SUM]);
         let cool = Listing::new().fp_div(TEMPERATURE, &[TEMPERATURE, CONSTANT]);
         let cool = cool.fp_add(TEMPERATURE, &[TEMPERATURE, CONSTANT]).update(8, &[], &[RSP]);
-        Code {
+        AnnealCode {
             enter: emit.declare(drawn(Listing::new().store(8, &[RAX], &[RSP]))),
             temperature: emit.declare(Listing::new().lea(R15, &[])),
             turn: emit.declare(Listing::new().lea(R12, &[R13])),

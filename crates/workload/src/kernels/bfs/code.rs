@@ -8,7 +8,7 @@ use super::super::graph::code::BuildCode;
 use super::super::listing::{Listing, reg::*};
 use crate::stream::BlockId;
 
-pub struct Code {
+pub struct BfsCode {
     pub build: BuildCode,
     pub clear_enter: BlockId,
     pub clear: BlockId,
@@ -21,12 +21,12 @@ pub struct Code {
     pub search_end: BlockId,
 }
 
-impl Code {
-    pub fn declare(emit: &mut Emitter) -> Code {
+impl BfsCode {
+    pub fn declare(emit: &mut Emitter) -> BfsCode {
         let vertex = Listing::new().load(4, RAX, &[R12, R13]).load(8, RCX, &[RBX, RAX]).load(8, R9, &[RBX, RAX]);
         let neighbour = Listing::new().load(4, RDX, &[RSI, RCX]).compare_load(4, &[], &[RDI, RDX]).branch();
         let visit = Listing::new().store(4, &[RAX], &[RDI, RDX]).store(4, &[RDX], &[R12, R14]).alu(R14, &[R14]);
-        Code {
+        BfsCode {
             build: BuildCode::declare(emit),
             clear_enter: emit.declare(Listing::new().lea(RDX, &[]).lea(R9, &[]).alu(RCX, &[])),
             clear: emit.declare(Listing::new().store(8, &[RDX], &[RDI, RCX]).count_up(RCX, R9)),

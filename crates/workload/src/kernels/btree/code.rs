@@ -8,12 +8,12 @@ use super::super::listing::{Listing, reg::*};
 use crate::stream::BlockId;
 use isa::Reg;
 
-pub struct Code {
+pub struct BtreeCode {
     pub choose: BlockId,
     pub look_up: LookUp,
     pub insert: Insert,
     /// What an insert does besides in a tree that outlives a loss of power.
-    pub durable: Option<Durable>,
+    pub durable: Option<DurableBtreeCode>,
     pub next: BlockId,
     pub split: Split,
 }
@@ -50,12 +50,12 @@ pub struct Insert {
     pub put: BlockId,
 }
 
-pub struct Durable {
+pub struct DurableBtreeCode {
     /// The root was copied, and is looked at.
     pub entered: BlockId,
     /// A child was copied, is linked into its parent and looked at.
     pub linked: BlockId,
-    pub commit: Commit,
+    pub commit: CommitCode,
     pub copy: Copy,
 }
 
@@ -67,7 +67,7 @@ pub struct Copy {
 }
 
 /// Makes copies durable, and then the root.
-pub struct Commit {
+pub struct CommitCode {
     pub node: BlockId,
     pub flush: BlockId,
     pub next_node: BlockId,
@@ -86,13 +86,13 @@ pub struct Split {
     pub place: BlockId,
 }
 
-impl Code {
+impl BtreeCode {
     /// The code of a tree that outlives a loss of power, or of another.
-    pub fn declare(emit: &mut Emitter, durable: bool) -> Code {
+    pub fn declare(emit: &mut Emitter, durable: bool) -> BtreeCode {
         let copy = durable.then(|| Copy::declare(emit));
         let (choose, look_up) = (emit.declare(choose()), LookUp::declare(emit));
         let (insert, durable) = Insert::declare(emit, copy);
-        Code {
+        BtreeCode {
             choose,
             look_up,
             insert,
@@ -154,7 +154,7 @@ impl LookUp {
 
 impl Insert {
     /// With what it does besides if copies can be made.
-    fn declare(emit: &mut Emitter, copy: Option<Copy>) -> (Insert, Option<Durable>) {
+    fn declare(emit: &mut Emitter, copy: Option<Copy>) -> (Insert, Option<DurableBtreeCode>) {
         let durable = copy.is_some();
         // A copy is looked at when it is there.
         let entered = |emit: &mut Emitter, code: Listing, node: Reg, linked: Listing| {
@@ -189,8 +189,12 @@ impl Insert {
             put: emit.declare(put.lea(R8, &[R8]).store(8, &[R8], &[RSI])),
         };
         let durable = copy.zip(root_copied.zip(child_copied));
-        let durable =
-            durable.map(|(copy, (entered, linked))| Durable { entered, linked, commit: Commit::declare(emit), copy });
+        let durable = durable.map(|(copy, (entered, linked))| DurableBtreeCode {
+            entered,
+            linked,
+            commit: CommitCode::declare(emit),
+            copy,
+        });
         (insert, durable)
     }
 }
@@ -206,10 +210,10 @@ impl Copy {
     }
 }
 
-impl Commit {
-    fn declare(emit: &mut Emitter) -> Commit {
+impl CommitCode {
+    fn declare(emit: &mut Emitter) -> CommitCode {
         let replenish = allocate(Listing::new(), R13, false).store(8, &[R13], &[RBX, RBP]);
-        Commit {
+        CommitCode {
             node: emit.declare(Listing::new().load(8, RSI, &[RBX, RDX]).alu(RCX, &[])),
             flush: emit.declare(Listing::new().flush(&[RSI, RCX]).count_up(RCX, R9)),
             next_node: emit.declare(Listing::new().count_up(RDX, RBP)),

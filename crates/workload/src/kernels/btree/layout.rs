@@ -5,7 +5,7 @@
 //! node:  header (leaf or not, number of keys) │ 15 keys │ 16 slots: children, or the values of a leaf
 //! ```
 
-use super::super::arena::Place;
+use super::super::arena::ValueAddress;
 use units::LINE_BYTES;
 
 /// Bytes in a node: four lines.
@@ -26,17 +26,17 @@ pub struct Node(pub u64);
 
 impl Node {
     /// What it is, and its number of keys.
-    pub fn header(self) -> Place<u64> {
-        Place::at(self.0)
+    pub fn header(self) -> ValueAddress<u64> {
+        ValueAddress::at(self.0)
     }
 
     /// A key.
-    pub fn key(self, index: u64) -> Place<u64> {
-        Place::at(self.0 + 8 + 8 * index)
+    pub fn key(self, index: u64) -> ValueAddress<u64> {
+        ValueAddress::at(self.0 + 8 + 8 * index)
     }
 
     /// A child, or a value.
-    pub fn slot(self, index: u64) -> Place<u64> {
-        Place::at(self.0 + 128 + 8 * index)
+    pub fn slot(self, index: u64) -> ValueAddress<u64> {
+        ValueAddress::at(self.0 + 128 + 8 * index)
     }
 }

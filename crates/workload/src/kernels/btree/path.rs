@@ -6,9 +6,9 @@
 //! No node that the root reaches is ever changed, so one store commits an insert. Free nodes wait in a ring: an insert takes
 //! them from its front and puts those that it replaces at its end, where they rest until their successors are durable.
 
-use super::super::arena::{Array, Place};
+use super::super::arena::{Array, ValueAddress};
 use super::super::emitter::{Emitter, Stopped};
-use super::code::{Commit, Copy};
+use super::code::{CommitCode, Copy};
 use super::layout::{NODE_BYTES, Node, RING_WORDS};
 use units::LINE_BYTES;
 
@@ -42,15 +42,21 @@ impl Path {
     }
 
     /// Copies a node, whose place in the ring is then at the end. The copy is called, with the return address at `stack`.
-    pub fn copy(&mut self, emit: &mut Emitter, code: &Copy, old: Node, stack: Place<u64>) -> Result<Node, Stopped> {
+    pub fn copy(
+        &mut self,
+        emit: &mut Emitter,
+        code: &Copy,
+        old: Node,
+        stack: ValueAddress<u64>,
+    ) -> Result<Node, Stopped> {
         emit.block(code.enter)?;
         let new = self.take(emit);
         emit.store(self.place(self.given), old.0);
         self.given += 1;
         for offset in (0..NODE_BYTES).step_by(8) {
             emit.block(code.word)?;
-            let word: u64 = emit.load(Place::at(old.0 + offset));
-            emit.store(Place::at(new.0 + offset), word);
+            let word: u64 = emit.load(ValueAddress::at(old.0 + offset));
+            emit.store(ValueAddress::at(new.0 + offset), word);
         }
         emit.block(code.leave)?;
         emit.load(stack);
@@ -63,7 +69,12 @@ impl Path {
     }
 
     /// Makes the copies durable, and then the root. New memory takes the place of nodes that the tree has grown by.
-    pub fn commit(&mut self, emit: &mut Emitter, code: &Commit, [root, free]: [Place<u64>; 2]) -> Result<(), Stopped> {
+    pub fn commit(
+        &mut self,
+        emit: &mut Emitter,
+        code: &CommitCode,
+        [root, free]: [ValueAddress<u64>; 2],
+    ) -> Result<(), Stopped> {
         for taken in self.began..self.taken {
             emit.block(code.node)?;
             let node = emit.load(self.place(taken));
@@ -91,7 +102,7 @@ impl Path {
         Ok(())
     }
 
-    fn place(&self, number: u64) -> Place<u64> {
+    fn place(&self, number: u64) -> ValueAddress<u64> {
         self.ring.at(number % RING_WORDS)
     }
 }

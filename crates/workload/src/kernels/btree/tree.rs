@@ -1,8 +1,8 @@
 //! The B+-tree itself: every step on its bytes is an access of the program.
 
-use super::super::arena::{Array, Place};
+use super::super::arena::{Array, ValueAddress};
 use super::super::emitter::{Emitter, Stopped};
-use super::code::{Code, Descent};
+use super::code::{BtreeCode, Descent};
 use super::layout::{LEAF, MAX_KEYS, NODE_BYTES, Node, RING_WORDS};
 use super::path::{Path, SPARE_NODES};
 use crate::stream::BlockId;
@@ -12,19 +12,19 @@ pub const UPPER_HALF: u64 = 8;
 
 /// The tree, whose bytes are all in the arena.
 pub struct Tree<'a> {
-    code: &'a Code,
-    root: Place<u64>,
+    code: &'a BtreeCode,
+    root: ValueAddress<u64>,
     /// Where the next node will be.
-    free: Place<u64>,
+    free: ValueAddress<u64>,
     /// The top of the stack.
-    stack: Place<u64>,
+    stack: ValueAddress<u64>,
     /// What an insert has copied, of a tree that outlives a loss of power.
     path: Option<Path>,
 }
 
 impl<'a> Tree<'a> {
     /// A tree of one empty leaf, which takes the rest of the arena as it grows.
-    pub fn plant(emit: &mut Emitter, code: &'a Code) -> Tree<'a> {
+    pub fn plant(emit: &mut Emitter, code: &'a BtreeCode) -> Tree<'a> {
         let globals: Array<u64> = emit.array(8);
         let stack: Array<u64> = emit.array(8);
         let ring: Option<Array<u64>> = code.durable.as_ref().map(|_| emit.array(RING_WORDS));
@@ -93,7 +93,7 @@ impl<'a> Tree<'a> {
 
     /// The node at `place`, as an insert may change it, and whether it is full. Of a tree that outlives a loss of power that is
     /// a copy, which is at `place` from then on, unless that is the root.
-    fn enter(&mut self, emit: &mut Emitter, block: BlockId, place: Place<u64>) -> Result<(Node, bool), Stopped> {
+    fn enter(&mut self, emit: &mut Emitter, block: BlockId, place: ValueAddress<u64>) -> Result<(Node, bool), Stopped> {
         emit.block(block)?;
         let mut node = Node(emit.load(place));
         if let Some((path, code)) = self.path.as_mut().zip(self.code.durable.as_ref()) {

@@ -4,10 +4,10 @@
 
 use super::super::emitter::Emitter;
 use super::super::listing::{Listing, reg::*};
-use super::Order;
+use super::CommitOrder;
 use crate::stream::BlockId;
 
-pub struct Code {
+pub struct LogCode {
     pub choose: BlockId,
     pub turn: BlockId,
     pub header: BlockId,
@@ -15,11 +15,11 @@ pub struct Code {
     pub checksum: BlockId,
     pub commit: BlockId,
     /// What makes records and the commit word durable, unless that is left out.
-    pub durable: Option<Durable>,
+    pub durable: Option<DurableLogCode>,
     pub next: BlockId,
 }
 
-pub struct Durable {
+pub struct DurableLogCode {
     /// Flushes a line of a record.
     pub flush: BlockId,
     /// Fences what a record has flushed.
@@ -35,12 +35,12 @@ struct Append {
     durable: Option<(BlockId, BlockId)>,
 }
 
-impl Code {
-    pub fn declare(emit: &mut Emitter, order: Order) -> Code {
+impl LogCode {
+    pub fn declare(emit: &mut Emitter, order: CommitOrder) -> LogCode {
         let choose = emit.declare(choose());
         let turn = emit.declare(Listing::new().alu(RSI, &[RBX, R13]).alu(R13, &[R13]));
-        let fenced = order != Order::Unfenced;
-        let (append, (commit, commit_durable)) = if order == Order::CommitFirst {
+        let fenced = order != CommitOrder::Unfenced;
+        let (append, (commit, commit_durable)) = if order == CommitOrder::CommitFirst {
             let commit = declare_commit(emit, fenced);
             (Append::declare(emit, fenced), commit)
         } else {
@@ -48,10 +48,10 @@ impl Code {
             (append, declare_commit(emit, fenced))
         };
         let durable = append.durable.zip(commit_durable);
-        let durable = durable.map(|((flush, fence), commit)| Durable { flush, fence, commit });
+        let durable = durable.map(|((flush, fence), commit)| DurableLogCode { flush, fence, commit });
         let Append { header, word, checksum, .. } = append;
         let next = emit.declare(Listing::new().alu(R15, &[R15]).branch());
-        Code { choose, turn, header, word, checksum, commit, durable, next }
+        LogCode { choose, turn, header, word, checksum, commit, durable, next }
     }
 }
 

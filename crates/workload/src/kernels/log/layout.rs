@@ -17,7 +17,7 @@ const WORDS_BITS: u32 = 31;
 
 /// What the commit word says: how many records there have been, and which half is in use how far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Commit {
+pub struct CommitWord {
     /// Records that were ever committed.
     pub records: u64,
     /// The half in use.
@@ -26,16 +26,16 @@ pub struct Commit {
     pub words: u64,
 }
 
-impl Commit {
+impl CommitWord {
     /// The word.
     pub fn word(self) -> u64 {
         self.records << (WORDS_BITS + 1) | self.half << WORDS_BITS | self.words
     }
 
     /// What a word says.
-    pub fn of(word: u64) -> Commit {
+    pub fn of(word: u64) -> CommitWord {
         let words = word & ((1 << WORDS_BITS) - 1);
-        Commit { records: word >> (WORDS_BITS + 1), half: word >> WORDS_BITS & 1, words }
+        CommitWord { records: word >> (WORDS_BITS + 1), half: word >> WORDS_BITS & 1, words }
     }
 }
 
@@ -68,13 +68,13 @@ impl Halves {
     }
 
     /// Where the next record goes, of so many words: behind the last, or at the beginning of the other half.
-    pub fn next(self, last: Commit, length: u64) -> Commit {
+    pub fn next(self, last: CommitWord, length: u64) -> CommitWord {
         let fits = last.words + length + FRAME_WORDS <= self.words;
-        if fits { last } else { Commit { half: 1 - last.half, words: 0, ..last } }
+        if fits { last } else { CommitWord { half: 1 - last.half, words: 0, ..last } }
     }
 
     /// The first byte behind what is committed, from the commit word.
-    pub fn offset(self, commit: Commit) -> u64 {
+    pub fn offset(self, commit: CommitWord) -> u64 {
         REGION_OFFSET + 8 * (commit.half * self.words + commit.words)
     }
 }
@@ -86,8 +86,8 @@ mod tests {
     #[test]
     fn a_commit_word_says_what_it_was_made_of() {
         for (records, half, words) in [(0, 0, 0), (1, 1, 0), (u64::from(u32::MAX), 0, (1 << 31) - 1), (7, 1, 12)] {
-            let commit = Commit { records, half, words };
-            assert_eq!(Commit::of(commit.word()), commit);
+            let commit = CommitWord { records, half, words };
+            assert_eq!(CommitWord::of(commit.word()), commit);
         }
     }
 
@@ -95,10 +95,10 @@ mod tests {
     fn a_record_that_does_not_fit_goes_to_the_other_half() {
         let halves = Halves::of(4096);
         assert_eq!((halves.words, halves.bytes()), (256, 4096));
-        let last = Commit { records: 9, half: 1, words: 250 };
+        let last = CommitWord { records: 9, half: 1, words: 250 };
         assert_eq!(halves.next(last, 4), last);
         let turned = halves.next(last, 5);
-        assert_eq!(turned, Commit { half: 0, words: 0, ..last });
+        assert_eq!(turned, CommitWord { half: 0, words: 0, ..last });
         assert_eq!((halves.offset(last), halves.offset(turned)), (64 + 8 * (256 + 250), 64));
     }
 }

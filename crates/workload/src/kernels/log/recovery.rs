@@ -1,18 +1,18 @@
 //! What the log finds in its memory when it starts again. It shares its layout with the writer and nothing else.
 
 use super::super::durable::{Damage, Held, Image, Recovery};
-use super::Records;
-use super::layout::{Commit, FRAME_WORDS, Halves, number_and_length};
+use super::LogRecords;
+use super::layout::{CommitWord, FRAME_WORDS, Halves, number_and_length};
 
 pub struct LogRecovery {
     pub base: u64,
     pub halves: Halves,
-    pub records: Records,
+    pub records: LogRecords,
 }
 
 impl LogRecovery {
-    fn record(&self, image: &mut Image, commit: Commit, at: u64) -> Result<Held, Damage> {
-        let start = self.base + self.halves.offset(Commit { words: at, ..commit });
+    fn record(&self, image: &mut Image, commit: CommitWord, at: u64) -> Result<Held, Damage> {
+        let start = self.base + self.halves.offset(CommitWord { words: at, ..commit });
         let (number, length) = number_and_length(image.word(start)?);
         if at + length + FRAME_WORDS > commit.words {
             return Err(Damage::found(format!("record {number} goes on behind what is committed")));
@@ -31,7 +31,7 @@ impl Recovery for LogRecovery {
     }
 
     fn recover(&self, image: &mut Image) -> Result<(u64, Vec<Held>), Damage> {
-        let commit = Commit::of(image.word(self.base)?);
+        let commit = CommitWord::of(image.word(self.base)?);
         if commit.words > self.halves.words {
             return Err(Damage::found("more is committed than a half has room for".to_owned()));
         }
@@ -70,12 +70,12 @@ mod tests {
     fn found(numbers: [u64; 2]) -> Result<u64, Damage> {
         let records = numbers.map(|number| [header(number, 1), 100 + number]);
         let framed = records.iter().flat_map(|record| [record[0], record[1], fnv_1a(record)]);
-        let commit = Commit { records: 7, half: 0, words: 6 };
+        let commit = CommitWord { records: 7, half: 0, words: 6 };
         let behind_commit = [0; REGION_OFFSET as usize / 8 - 1];
         let words: Vec<u64> = [commit.word()].into_iter().chain(behind_commit).chain(framed).collect();
         let mut memory: Vec<u8> = words.into_iter().flat_map(u64::to_le_bytes).collect();
         memory.resize(128, 0);
-        let log = LogRecovery { base: 0, halves: Halves::of(4096), records: Records { salt: 0, longest: 1 } };
+        let log = LogRecovery { base: 0, halves: Halves::of(4096), records: LogRecords { salt: 0, longest: 1 } };
         let mut read = |addr: u64| memory[addr as usize..].first_chunk().copied();
         log.recover(&mut Image::new(&mut read)).map(|(records, _)| records)
     }

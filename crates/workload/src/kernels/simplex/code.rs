@@ -14,7 +14,7 @@ use pivot::PivotCode;
 use pricing::{PriceCode, SortCode};
 
 /// The code of each phase, and of the loop around them.
-pub struct Code {
+pub struct SimplexCode {
     pub sort: SortCode,
     pub start: StartCode,
     pub turn: BlockId,
@@ -25,9 +25,9 @@ pub struct Code {
     pub finish: FinishCode,
 }
 
-impl Code {
-    pub fn declare(emit: &mut Emitter) -> Code {
-        Code {
+impl SimplexCode {
+    pub fn declare(emit: &mut Emitter) -> SimplexCode {
+        SimplexCode {
             sort: SortCode::declare(emit),
             start: StartCode::declare(emit),
             turn: emit.declare(Listing::new().update(8, &[], &[RSP]).branch()),

@@ -5,7 +5,7 @@
 //! leaves, counted from the join. This keeps the tree strongly feasible, so the simplex method cannot cycle:
 //! Cunningham, "A network simplex method", Mathematical Programming 11, 1976.
 
-use super::super::arena::Place;
+use super::super::arena::ValueAddress;
 use super::super::emitter::{Emitter, Stopped};
 use super::code::pivot::{LimitCode, PivotCode};
 use super::network::{AT_LOWER, AT_UPPER, ArcRecord, BASIC, DOWN, NodeRecord, UP};
@@ -38,7 +38,12 @@ struct Cycle {
 
 /// Changes the flow around the cycle of the entering arc as far as capacities allow, and exchanges a basic arc.
 /// `spill` is a slot on the stack.
-pub fn pivot(emit: &mut Emitter, code: &PivotCode, entering: Entering, spill: Place<u64>) -> Result<(), Stopped> {
+pub fn pivot(
+    emit: &mut Emitter,
+    code: &PivotCode,
+    entering: Entering,
+    spill: ValueAddress<u64>,
+) -> Result<(), Stopped> {
     let cycle = ratio(emit, code, entering.arc)?;
     emit.block(code.limited)?;
     let (from, growth) = match cycle.leaving {
@@ -112,7 +117,7 @@ fn exchange(
     entering: Entering,
     cycle: &Cycle,
     leaving: Leaving,
-    spill: Place<u64>,
+    spill: ValueAddress<u64>,
 ) -> Result<([NodeRecord; 2], [u32; 2]), Stopped> {
     let Leaving { node: top, side } = leaving;
     let (inner, outer) = (cycle.ends[side], cycle.ends[1 - side]);

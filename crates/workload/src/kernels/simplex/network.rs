@@ -7,7 +7,7 @@
 //!
 //! Both records fill a line, as those of mcf nearly do; mcf keeps lists of arcs in the words that are unused here.
 
-use super::super::arena::{Array, Place};
+use super::super::arena::{Array, ValueAddress};
 use super::super::emitter::Emitter;
 use units::LINE_BYTES;
 use units::random::Random;
@@ -99,48 +99,48 @@ impl NodeRecord {
     pub const NONE: NodeRecord = NodeRecord(0);
 
     /// The dual variable: the price of a unit of flow at this node.
-    pub fn potential(self) -> Place<i64> {
-        Place::at(self.0)
+    pub fn potential(self) -> ValueAddress<i64> {
+        ValueAddress::at(self.0)
     }
 
     /// The node above.
-    pub fn parent(self) -> Place<u64> {
-        Place::at(self.0 + 8)
+    pub fn parent(self) -> ValueAddress<u64> {
+        ValueAddress::at(self.0 + 8)
     }
 
     /// The first of the nodes below.
-    pub fn child(self) -> Place<u64> {
-        Place::at(self.0 + 16)
+    pub fn child(self) -> ValueAddress<u64> {
+        ValueAddress::at(self.0 + 16)
     }
 
     /// The next node with the same parent.
-    pub fn sibling(self) -> Place<u64> {
-        Place::at(self.0 + 24)
+    pub fn sibling(self) -> ValueAddress<u64> {
+        ValueAddress::at(self.0 + 24)
     }
 
     /// The node before this one with the same parent.
-    pub fn previous(self) -> Place<u64> {
-        Place::at(self.0 + 32)
+    pub fn previous(self) -> ValueAddress<u64> {
+        ValueAddress::at(self.0 + 32)
     }
 
     /// The arc of the tree between this node and its parent.
-    pub fn arc(self) -> Place<u64> {
-        Place::at(self.0 + 40)
+    pub fn arc(self) -> ValueAddress<u64> {
+        ValueAddress::at(self.0 + 40)
     }
 
     /// The flow on that arc; the node's supply before there is a tree.
-    pub fn flow(self) -> Place<i64> {
-        Place::at(self.0 + 48)
+    pub fn flow(self) -> ValueAddress<i64> {
+        ValueAddress::at(self.0 + 48)
     }
 
     /// The number of nodes in the subtree of this node, itself included. mcf calls it `depth`.
-    pub fn size(self) -> Place<u32> {
-        Place::at(self.0 + 56)
+    pub fn size(self) -> ValueAddress<u32> {
+        ValueAddress::at(self.0 + 56)
     }
 
     /// [`UP`] or [`DOWN`].
-    pub fn orientation(self) -> Place<u32> {
-        Place::at(self.0 + 60)
+    pub fn orientation(self) -> ValueAddress<u32> {
+        ValueAddress::at(self.0 + 60)
     }
 }
 
@@ -150,39 +150,39 @@ pub struct ArcRecord(pub u64);
 
 impl ArcRecord {
     /// Cost per unit of flow.
-    pub fn cost(self) -> Place<i64> {
-        Place::at(self.0)
+    pub fn cost(self) -> ValueAddress<i64> {
+        ValueAddress::at(self.0)
     }
 
     /// The node that it leaves.
-    pub fn tail(self) -> Place<u64> {
-        Place::at(self.0 + 8)
+    pub fn tail(self) -> ValueAddress<u64> {
+        ValueAddress::at(self.0 + 8)
     }
 
     /// The node that it enters.
-    pub fn head(self) -> Place<u64> {
-        Place::at(self.0 + 16)
+    pub fn head(self) -> ValueAddress<u64> {
+        ValueAddress::at(self.0 + 16)
     }
 
     /// [`AT_LOWER`], [`BASIC`] or [`AT_UPPER`].
-    pub fn state(self) -> Place<i64> {
-        Place::at(self.0 + 24)
+    pub fn state(self) -> ValueAddress<i64> {
+        ValueAddress::at(self.0 + 24)
     }
 
     /// Largest flow.
-    pub fn capacity(self) -> Place<i64> {
-        Place::at(self.0 + 32)
+    pub fn capacity(self) -> ValueAddress<i64> {
+        ValueAddress::at(self.0 + 32)
     }
 
     /// The flow in the solution, once there is one.
-    pub fn flow(self) -> Place<i64> {
-        Place::at(self.0 + 40)
+    pub fn flow(self) -> ValueAddress<i64> {
+        ValueAddress::at(self.0 + 40)
     }
 }
 
 /// The records of a network in memory.
 #[derive(Clone, Copy)]
-pub struct Records {
+pub struct NetworkRecords {
     /// Number of nodes without the root.
     pub nodes: u64,
     /// Number of arcs without the artificial ones.
@@ -196,8 +196,8 @@ pub struct Records {
     node_pointers: Array<u64>,
 }
 
-impl Records {
-    /// The memory that [`Records::allocate`] takes, in bytes.
+impl NetworkRecords {
+    /// The memory that [`NetworkRecords::allocate`] takes, in bytes.
     pub fn bytes(nodes: u64, arcs: u64) -> u64 {
         let line_ends = 4 * 64;
         RECORD_BYTES * (2 * nodes + 1 + arcs) + 8 * nodes + line_ends
@@ -205,10 +205,10 @@ impl Records {
 
     /// Takes memory for a network and writes its data there. Nodes and arcs are in random order, so neighbours in the
     /// tree are on unrelated pages from the start.
-    pub fn allocate(emit: &mut Emitter, network: &Network, random: &mut Random) -> Records {
+    pub fn allocate(emit: &mut Emitter, network: &Network, random: &mut Random) -> NetworkRecords {
         let (nodes, arcs) = (network.supplies.len() as u64, network.arcs.len() as u64);
         let node_words: Array<u64> = emit.array(RECORD_WORDS * (nodes + 1));
-        let records = Records {
+        let records = NetworkRecords {
             nodes,
             arcs,
             artificial_cost: network.artificial_cost(),
@@ -250,7 +250,7 @@ impl Records {
     }
 
     /// The pointer to the node with this index.
-    pub fn node_pointer(self, index: u64) -> Place<u64> {
+    pub fn node_pointer(self, index: u64) -> ValueAddress<u64> {
         self.node_pointers.at(index)
     }
 }

@@ -5,10 +5,10 @@
 //! group after group until the basket has enough, and a quicksort puts the best in front. It sorts no further than
 //! the next pivot looks.
 
-use super::super::arena::{Array, Place};
+use super::super::arena::{Array, ValueAddress};
 use super::super::emitter::{Emitter, Stopped};
 use super::code::pricing::{KeepCode, PartitionCode, PriceCode, SortCode};
-use super::network::{ArcRecord, BASIC, NodeRecord, Records};
+use super::network::{ArcRecord, BASIC, NetworkRecords, NodeRecord};
 use crate::stream::BlockId;
 use units::LINE_BYTES;
 
@@ -33,7 +33,7 @@ pub struct Entering {
 
 /// The basket, and the state of pricing from pivot to pivot.
 pub struct Pricing {
-    records: Records,
+    records: NetworkRecords,
     groups: u64,
     /// Pointers to entries, of which the first ones are the candidates.
     order: Array<u64>,
@@ -51,7 +51,7 @@ impl Pricing {
     }
 
     /// Takes memory for an empty basket.
-    pub fn allocate(emit: &mut Emitter, records: Records) -> Pricing {
+    pub fn allocate(emit: &mut Emitter, records: NetworkRecords) -> Pricing {
         let entries: Array<u64> = emit.array(ENTRY_WORDS * (KEPT + GROUP));
         let order: Array<u64> = emit.array(KEPT + GROUP);
         for index in 0..KEPT + GROUP {
@@ -227,8 +227,8 @@ impl Pricing {
 }
 
 /// A word of the entry at this address.
-fn word(entry: u64, offset: u64) -> Place<u64> {
-    Place::at(entry + offset)
+fn word(entry: u64, offset: u64) -> ValueAddress<u64> {
+    ValueAddress::at(entry + offset)
 }
 
 /// The cost of a unit of flow on `arc` under the potentials of its ends.

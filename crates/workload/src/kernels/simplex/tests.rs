@@ -67,7 +67,7 @@ impl Program for Given {
 
 /// Checks that the tree contains every node once, that its links, sizes and potentials agree, and that it is strongly
 /// feasible: each node can send flow to the root.
-fn check_tree(emit: &Emitter, records: Records) {
+fn check_tree(emit: &Emitter, records: NetworkRecords) {
     let record = |pointer: u64| NodeRecord(pointer);
     let mut order = vec![records.root];
     let mut next = 0;

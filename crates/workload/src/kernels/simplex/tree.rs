@@ -4,11 +4,11 @@
 //! first child of each node, else the sibling, else the sibling of the nearest ancestor that has one: each step is a
 //! load that depends on the last.
 
-use super::super::arena::Place;
+use super::super::arena::ValueAddress;
 use super::super::emitter::{Emitter, Stopped};
 use super::code::pivot::{PushCode, ReverseCode, ShiftCode};
 use super::code::{RefreshCode, StartCode};
-use super::network::{AT_LOWER, ArcRecord, BASIC, DOWN, NodeRecord, Records, UP};
+use super::network::{AT_LOWER, ArcRecord, BASIC, DOWN, NetworkRecords, NodeRecord, UP};
 
 /// The link from the root of a subtree to its parent.
 #[derive(Clone, Copy)]
@@ -45,7 +45,7 @@ impl Change {
 
 /// Builds the first tree: an artificial arc between each node and the root carries the node's supply or demand.
 /// Arcs without flow lead to the root, so the tree is strongly feasible.
-pub fn start(emit: &mut Emitter, code: &StartCode, records: Records) -> Result<(), Stopped> {
+pub fn start(emit: &mut Emitter, code: &StartCode, records: NetworkRecords) -> Result<(), Stopped> {
     let root = records.root;
     emit.block(code.enter)?;
     for position in 0..records.arcs {
@@ -192,7 +192,7 @@ fn unlink(emit: &mut Emitter, code: &ReverseCode, node: NodeRecord, parent: Node
         emit.store(sibling.previous(), previous.0);
     }
     emit.block(code.before)?;
-    let link: Place<u64> = if previous == NodeRecord::NONE {
+    let link: ValueAddress<u64> = if previous == NodeRecord::NONE {
         emit.block(code.first)?;
         parent.child()
     } else {
