@@ -15,7 +15,7 @@ mod tests;
 
 pub use held::{Held, Store};
 
-use held::Known;
+use held::KnownBytes;
 use machine::node::Orders as Ordered;
 use orders::{Flush, Orders};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -98,7 +98,7 @@ pub struct StoreLog {
     /// The pieces of the store that is just noted.
     pieces: Vec<Piece>,
     /// What the programs' stores have made of each line.
-    executed: FxHashMap<LineAddr, Known>,
+    executed: FxHashMap<LineAddr, KnownBytes>,
     durable: FxHashMap<LineAddr, Held>,
     under_way: FxHashMap<LineAddr, UnderWay>,
     guessed: FxHashSet<LineAddr>,
@@ -126,7 +126,7 @@ impl StoreLog {
     /// The program of a core is about to see this content of a line.
     pub(crate) fn told(&mut self, core: usize, line: LineAddr, content: &Line) {
         self.durable.entry(line).or_insert_with(Held::nothing).fill(content);
-        let seen = self.executed.insert(line, Known { bytes: *content, known: u64::MAX });
+        let seen = self.executed.insert(line, KnownBytes { bytes: *content, known: u64::MAX });
         if seen.is_none_or(|executed| executed.first_other(content).is_none()) {
             return;
         }
@@ -179,7 +179,7 @@ impl StoreLog {
         let range = if begin < end { begin..end } else { 0..0 };
         let (pc, address) = at;
         let store = Store { core, number, pc, address, line, from_outside: false, range, bytes, order: self.order };
-        let executed = self.executed.entry(line).or_insert_with(Known::nothing);
+        let executed = self.executed.entry(line).or_insert_with(KnownBytes::nothing);
         store.range.clone().for_each(|place| executed.set(place, store.bytes[place]));
         self.cores[core].waiting.push_back(store);
     }

@@ -4,7 +4,7 @@
 //! the tasks that read and write only see a future that is ready when their data is.
 
 use crate::dram::{Burst, Completion, DramCounters, Kind, Wanted};
-use crate::memory::device::{Device, DeviceConfig};
+use crate::memory::device::{ChannelDevice, DeviceConfig};
 use sim::{Clock, TaskId};
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -21,7 +21,7 @@ struct Pending {
 }
 
 struct State {
-    device: Device,
+    device: ChannelDevice,
     answers: Vec<Completion>,
     pending: Vec<Option<Pending>>,
     free: Vec<u32>,
@@ -45,7 +45,7 @@ impl Channel {
     /// A channel at power-on; starts the task that drives it.
     pub fn start(clock: &Clock, config: impl Into<DeviceConfig>) -> Rc<Channel> {
         let state = State {
-            device: Device::new(config.into()),
+            device: ChannelDevice::new(config.into()),
             answers: Vec::new(),
             pending: Vec::new(),
             free: Vec::new(),

@@ -21,7 +21,7 @@ mod walk;
 
 pub(crate) use climb::Lines;
 pub(crate) use rebuild::Rebuild;
-pub(crate) use update::Update;
+pub(crate) use update::ParentUpdate;
 pub(crate) use walk::{FoundIn, Sought};
 
 use crate::bitmaps::BitmapCipher;

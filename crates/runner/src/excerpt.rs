@@ -126,7 +126,7 @@ impl ExcerptFile {
         let units = Units::of(&configuration, shape);
         let (trips, clips) = excerpt.take();
         let tracks = Tracks::of(&units, window.clone(), &trips, &clips);
-        events::write(&mut file, &tracks, &events::About { configuration: &configuration, window, ended })?;
+        events::write(&mut file, &tracks, &events::TraceAbout { configuration: &configuration, window, ended })?;
         Ok(file.finish()?)
     }
 }

@@ -23,7 +23,7 @@ pub use self::value::Value;
 
 use self::access::{fetched, read_from_l2, walk};
 use self::condition::{at_rest, lines_per_group, prepare};
-use self::store::{Arrival, Stores};
+use self::store::{Arrival, StorePath};
 use self::witness::Witness;
 use catalogue::{AesBandwidth, Design, Machine};
 use chip::memory;
@@ -268,7 +268,7 @@ struct Bench<'a> {
     /// Those of its lines, from the first, that all have the neighbours which bring their metadata on the chip.
     whole_lines: u64,
     /// How stores come to the persist buffer, if one is explained.
-    stores: Option<Rc<Stores>>,
+    stores: Option<Rc<StorePath>>,
 }
 
 impl Bench<'_> {
@@ -277,7 +277,7 @@ impl Bench<'_> {
         let family = 2 * lines_per_group(&design.parts.build(memory, 1)?);
         let whole_lines = memory.count - memory.count % family;
         let content = scenario.value.line();
-        let stores = |meets| Stores::new(machine, design, (meets, content), whole_lines).map(Rc::new);
+        let stores = |meets| StorePath::new(machine, design, (meets, content), whole_lines).map(Rc::new);
         let stores = scenario.meets.map(stores).transpose()?;
         Ok(Bench { machine, design, scenario, memory, whole_lines, stores })
     }

@@ -22,7 +22,7 @@ const BETWEEN_STORES: Duration = Duration::from_ns(40);
 const A_MOMENT: Duration = Duration::from_ns(1);
 
 /// A core that stores, and its caches.
-pub(super) struct Caches {
+pub(super) struct CachedCore {
     clock: Clock,
     scheme: Rc<Scheme>,
     verbs: Rc<BenchVerbs>,
@@ -38,9 +38,9 @@ pub(super) struct Caches {
     crowds: Rc<Crowds>,
 }
 
-impl Caches {
-    fn new(bench: &Bench, room: usize) -> Rc<Caches> {
-        Rc::new(Caches {
+impl CachedCore {
+    fn new(bench: &Bench, room: usize) -> Rc<CachedCore> {
+        Rc::new(CachedCore {
             clock: bench.executor.clock().clone(),
             scheme: bench.scheme.clone(),
             verbs: bench.verbs.clone(),
@@ -88,7 +88,7 @@ impl Caches {
     }
 }
 
-impl Holder for Caches {
+impl Holder for CachedCore {
     fn went_on(&self) -> usize {
         self.stored.borrow().len()
     }
@@ -132,9 +132,9 @@ pub(super) fn begin(
     workload: &Workload,
     contents: &[(LineAddr, Line)],
     crowding: Option<&mut Random>,
-) -> Rc<Caches> {
+) -> Rc<CachedCore> {
     let lines = contents.iter().map(|(line, _)| line).collect::<BTreeSet<_>>().len();
-    let caches = Caches::new(bench, if workload.at_once && lines > 1 { lines - 1 } else { 1 });
+    let caches = CachedCore::new(bench, if workload.at_once && lines > 1 { lines - 1 } else { 1 });
     bench.executor.clock().spawn(caches.clone().feed(contents.to_vec(), workload.at_once));
     if let Some(random) = crowding {
         bench.crowd(&caches.crowds, random);
@@ -143,8 +143,8 @@ pub(super) fn begin(
 }
 
 /// Begins to carry the stores of one core's program out, into caches of which so many lines may be dirty.
-pub(super) fn feed_into(bench: &Bench, room: usize, contents: Vec<(LineAddr, Line)>) -> Rc<Caches> {
-    let caches = Caches::new(bench, room);
+pub(super) fn feed_into(bench: &Bench, room: usize, contents: Vec<(LineAddr, Line)>) -> Rc<CachedCore> {
+    let caches = CachedCore::new(bench, room);
     bench.executor.clock().spawn(caches.clone().feed(contents, true));
     caches
 }

@@ -51,7 +51,7 @@ fn address_and_data(stage: Stage<'_>) -> Option<Ended> {
 
 /// An access of a sequence.
 #[derive(Clone, Copy)]
-struct Step {
+struct AccessStep {
     line: LineAddr,
     /// What it stores, if it does.
     text: Option<Line>,
@@ -121,7 +121,7 @@ fn play(mut stage: Stage<'_>, with_data: bool) -> Option<Ended> {
 }
 
 /// Two sequences of which the chip brings lines and permutes chunks at the same positions, if it begins with an empty cache.
-fn two_sequences(first: u64, random: &mut Random) -> [Vec<Step>; 2] {
+fn two_sequences(first: u64, random: &mut Random) -> [Vec<AccessStep>; 2] {
     loop {
         let plan: Vec<(u64, u64, bool)> = (0..ACCESSES)
             .map(|_| (first + random.below(CHUNKS), random.below(SETS as u64), random.below(4) == 0))
@@ -135,7 +135,7 @@ fn two_sequences(first: u64, random: &mut Random) -> [Vec<Step>; 2] {
 }
 
 /// A sequence by a plan of chunks, sets and stores.
-fn sequence(plan: &[(u64, u64, bool)], random: &mut Random) -> Vec<Step> {
+fn sequence(plan: &[(u64, u64, bool)], random: &mut Random) -> Vec<AccessStep> {
     let mut recent: BTreeMap<u64, Vec<u64>> = BTreeMap::default();
     let mut draw = |&(chunk, set, stores): &(u64, u64, bool)| {
         let recent = recent.entry(set).or_default();
@@ -146,15 +146,15 @@ fn sequence(plan: &[(u64, u64, bool)], random: &mut Random) -> Vec<Step> {
             }
         };
         recent.push(line);
-        Step { line: LineAddr(line), text: stores.then(|| random.line()) }
+        AccessStep { line: LineAddr(line), text: stores.then(|| random.line()) }
     };
     plan.iter().map(&mut draw).collect()
 }
 
 /// For each access whether it is a hit, and the chunks that are permuted for it and after it, by the locks of a cache alone.
-fn hits_and_permutations(steps: &[Step]) -> Vec<(bool, Vec<u64>)> {
+fn hits_and_permutations(steps: &[AccessStep]) -> Vec<(bool, Vec<u64>)> {
     let mut cache = Llc::new(SETS, WAYS, Replacement::Lru, Inclusion::Inclusive).locking(LINES_PER_CHUNK);
-    let access = |step: &Step| {
+    let access = |step: &AccessStep| {
         let (line, stores) = (step.line, step.text.is_some());
         let hit = if stores { cache.locked_lines().store(line) } else { cache.look_up(line) };
         let (mut locked, mut permuted) = (cache.locked_lines(), Vec::new());
@@ -177,7 +177,7 @@ fn hits_and_permutations(steps: &[Step]) -> Vec<(bool, Vec<u64>)> {
 
 impl Victim {
     /// Carries out an access, whatever is reported.
-    fn carry_out(&mut self, step: &Step) {
+    fn carry_out(&mut self, step: &AccessStep) {
         match &step.text {
             Some(text) => drop(self.write(step.line, text)),
             None => drop(self.read(step.line)),
@@ -186,7 +186,7 @@ impl Victim {
 }
 
 /// Lets the victim run a sequence, and writes down what crosses.
-fn watch(victim: &mut Victim, steps: &[Step]) -> Observed {
+fn watch(victim: &mut Victim, steps: &[AccessStep]) -> Observed {
     let (mut observed, mut epochs, mut sweeps) = (Observed::default(), BTreeMap::default(), BTreeMap::default());
     let data_lines = victim.map().data_lines();
     let slots_per_tag = victim.parts().permutation.map_or(1, |permutation| permutation.slots_per_tag);
@@ -219,7 +219,7 @@ fn watch(victim: &mut Victim, steps: &[Step]) -> Observed {
 }
 
 /// How well a sequence fits what was observed.
-type Score = fn(&Observed, &[Step]) -> i64;
+type Score = fn(&Observed, &[AccessStep]) -> i64;
 
 /// The strategies; the last looks at data.
 const STRATEGIES: [(&str, Score); 6] = [
@@ -232,12 +232,12 @@ const STRATEGIES: [(&str, Score); 6] = [
 ];
 
 /// Lines whose place is their own number.
-fn in_its_place(observed: &Observed, steps: &[Step]) -> i64 {
+fn in_its_place(observed: &Observed, steps: &[AccessStep]) -> i64 {
     observed.fills.iter().filter(|fill| fill.slot == in_chunk(steps[fill.step].line)).count() as i64
 }
 
 /// Two lines of a chunk that are as far apart as their slots: a rotation keeps that.
-fn by_differences(observed: &Observed, steps: &[Step]) -> i64 {
+fn by_differences(observed: &Observed, steps: &[AccessStep]) -> i64 {
     let apart = |one: u64, other: u64| one.wrapping_sub(other) % LINES_PER_CHUNK;
     let fits = |one: &Fill, other: &Fill| {
         let [first, second] = [one, other].map(|fill| in_chunk(steps[fill.step].line));
@@ -248,30 +248,30 @@ fn by_differences(observed: &Observed, steps: &[Step]) -> i64 {
 }
 
 /// Slots that come again when lines do, and only then: in one epoch, or in the next if a permutation serves again.
-fn by_repetitions(observed: &Observed, steps: &[Step]) -> i64 {
+fn by_repetitions(observed: &Observed, steps: &[AccessStep]) -> i64 {
     let same_slot = pairs(&observed.fills, steps).filter(|(one, other)| one.slot == other.slot);
     same_slot.map(|(one, other)| if steps[one.step].line == steps[other.step].line { 1 } else { -1 }).sum()
 }
 
 /// Lines that lie near their own number.
-fn by_nearness(observed: &Observed, steps: &[Step]) -> i64 {
+fn by_nearness(observed: &Observed, steps: &[AccessStep]) -> i64 {
     let apart = |fill: &Fill| fill.slot.abs_diff(in_chunk(steps[fill.step].line));
     -observed.fills.iter().map(|fill| apart(fill) as i64).sum::<i64>()
 }
 
 /// Lines that were written in their order by the last permutation.
-fn by_sweep(observed: &Observed, steps: &[Step]) -> i64 {
+fn by_sweep(observed: &Observed, steps: &[AccessStep]) -> i64 {
     observed.fills.iter().filter(|fill| fill.swept == Some(in_chunk(steps[fill.step].line))).count() as i64
 }
 
 /// Texts that cross as they are.
-fn by_content(observed: &Observed, steps: &[Step]) -> i64 {
+fn by_content(observed: &Observed, steps: &[AccessStep]) -> i64 {
     let texts = steps.iter().filter_map(|step| step.text.as_ref());
     texts.filter(|text| observed.blocks.contains(&first_block(text))).count() as i64
 }
 
 /// All pairs of lines of one chunk that were brought.
-fn pairs<'a>(fills: &'a [Fill], steps: &'a [Step]) -> impl Iterator<Item = (&'a Fill, &'a Fill)> {
+fn pairs<'a>(fills: &'a [Fill], steps: &'a [AccessStep]) -> impl Iterator<Item = (&'a Fill, &'a Fill)> {
     let chunk = |fill: &Fill| chunk_of(steps[fill.step].line);
     let of_one_chunk = move |one: &&'a Fill, other: &&'a Fill| chunk(one) == chunk(other);
     fills.iter().enumerate().flat_map(move |(index, one)| {

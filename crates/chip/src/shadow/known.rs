@@ -9,7 +9,7 @@ use units::{Line, LineAddr};
 
 /// What is known of one line.
 #[derive(Clone, Copy, Default)]
-struct Known {
+struct KnownLine {
     /// One more than its place; nothing if it has none.
     place: u32,
     /// Of what it went down with last, if it did.
@@ -18,7 +18,7 @@ struct Known {
 
 /// All lines, and the observer of what comes up of them.
 pub(super) struct KnownLines {
-    lines: Sparse<Known, 128>,
+    lines: Sparse<KnownLine, 128>,
     observer: Observer,
 }
 

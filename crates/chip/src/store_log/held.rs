@@ -27,14 +27,14 @@ pub struct Store {
 
 /// A line of which some bytes are known.
 #[derive(Clone, Debug)]
-pub(super) struct Known {
+pub(super) struct KnownBytes {
     pub(super) bytes: Line,
     pub(super) known: u64,
 }
 
-impl Known {
-    pub(super) fn nothing() -> Known {
-        Known { bytes: ZERO_LINE, known: 0 }
+impl KnownBytes {
+    pub(super) fn nothing() -> KnownBytes {
+        KnownBytes { bytes: ZERO_LINE, known: 0 }
     }
 
     fn has(&self, place: usize) -> bool {
@@ -55,7 +55,7 @@ impl Known {
 /// What a line holds for certain, byte by byte.
 #[derive(Clone, Debug)]
 pub struct Held {
-    content: Known,
+    content: KnownBytes,
     /// The store that made each byte, by order from 1; 0 if none has.
     made: Box<[u64; LINE_BYTES]>,
     /// The latest store of a program that it holds.
@@ -64,7 +64,7 @@ pub struct Held {
 
 impl Held {
     pub(super) fn nothing() -> Held {
-        Held { content: Known::nothing(), made: Box::new([0; LINE_BYTES]), last: None }
+        Held { content: KnownBytes::nothing(), made: Box::new([0; LINE_BYTES]), last: None }
     }
 
     /// A store takes effect, but where a later one has the last word.

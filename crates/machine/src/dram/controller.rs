@@ -14,12 +14,12 @@ use super::config::{DramConfig, PagePolicy, Turns};
 use super::counters::DramCounters;
 use super::device::{CLOSED, Device};
 use super::drain::Drain;
-use super::queue::{Pool, Queue, Request, Waiting};
+use super::queue::{Pool, RequestDetails, RequestQueue, Waiting};
 use super::refresh::{self, Refresh};
 use super::resting::Resting;
 use super::scheduler::{BankLoad, Candidates, Policy};
 use super::timing::Timing;
-use super::wait::{Stopwatch, WaitCause, Waits};
+use super::wait::{ArrivalConditions, Stopwatch, WaitCause};
 use std::cmp::Ordering;
 use units::Time;
 
@@ -51,7 +51,7 @@ pub(super) struct Served {
     /// The clock of the command.
     pub issued: u64,
     /// The request.
-    pub request: Request,
+    pub request: RequestDetails,
     /// Why it waited.
     pub waited_for: WaitCause,
     /// For so many clocks.
@@ -67,7 +67,7 @@ pub(super) struct Controller {
     resting: Option<Resting>,
     timing: Timing,
     /// What waits for a row, indexed by [`Kind`].
-    queues: [Queue; 2],
+    queues: [RequestQueue; 2],
     /// For each kind, the candidate of every bank.
     candidates: [Candidates; 2],
     /// Requests whose row is being opened, oldest first.
@@ -107,7 +107,7 @@ impl Controller {
             policy: Policy::new(config.scheduler),
             resting,
             timing: config.timing,
-            queues: [Queue::new(banks, config.read_queue), Queue::new(banks, config.write_queue)],
+            queues: [RequestQueue::new(banks, config.read_queue), RequestQueue::new(banks, config.write_queue)],
             candidates: [Candidates::new(banks), Candidates::new(banks)],
             opening: Vec::with_capacity(banks),
             load: vec![BankLoad::default(); banks],
@@ -163,8 +163,8 @@ impl Controller {
             _ => bank.precharge_ready,
         };
         let refresh = self.refreshes[bank.rank].clock(now);
-        let waits = Waits { seen: now, refresh, drain: self.drain_clock.at(now), bank_free };
-        let ticket = self.pool.insert(Request { token, arrived, words, outcome: None, waits });
+        let waits = ArrivalConditions { seen: now, refresh, drain: self.drain_clock.at(now), bank_free };
+        let ticket = self.pool.insert(RequestDetails { token, arrived, words, outcome: None, waits });
         self.queues[kind as usize].push(Waiting { age: self.arrivals, place, kind, ticket });
         self.arrivals += 1;
         let changed = self.reconsider(number, kind);
@@ -338,7 +338,7 @@ impl Controller {
                 break;
             }
             let row = self.device.banks[bank].open_row;
-            let wanted = |queue: &Queue| queue.of_bank(bank).iter().any(|waiting| waiting.place.row == row);
+            let wanted = |queue: &RequestQueue| queue.of_bank(bank).iter().any(|waiting| waiting.place.row == row);
             if !self.load[bank].opening && !self.queues.iter().any(wanted) {
                 let at = over.max(self.device.banks[bank].precharge_ready).max(self.floor);
                 first = first.min((at, bank));

@@ -4,7 +4,7 @@
 //! closes up, the latter keeps its entry in a pool, under a ticket.
 
 use super::address_map::Place;
-use super::wait::Waits;
+use super::wait::ArrivalConditions;
 use super::{Kind, RowOutcome};
 use units::Time;
 
@@ -30,16 +30,16 @@ impl Waiting {
 
 /// All waiting requests of one kind.
 #[derive(Clone, Debug)]
-pub(super) struct Queue {
+pub(super) struct RequestQueue {
     banks: Vec<Vec<Waiting>>,
     len: usize,
     capacity: usize,
 }
 
-impl Queue {
+impl RequestQueue {
     /// An empty queue for so many requests.
-    pub fn new(banks: usize, capacity: usize) -> Queue {
-        Queue { banks: vec![Vec::new(); banks], len: 0, capacity }
+    pub fn new(banks: usize, capacity: usize) -> RequestQueue {
+        RequestQueue { banks: vec![Vec::new(); banks], len: 0, capacity }
     }
 
     /// How many requests wait.
@@ -80,7 +80,7 @@ impl Queue {
 
 /// The rest of a request.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Request {
+pub(super) struct RequestDetails {
     /// What the sender calls it.
     pub token: u32,
     /// When it was submitted.
@@ -90,19 +90,19 @@ pub(super) struct Request {
     /// How it found its bank; nothing before its first command.
     pub outcome: Option<RowOutcome>,
     /// What it saw when it arrived, from which the cause of its wait follows.
-    pub waits: Waits,
+    pub waits: ArrivalConditions,
 }
 
 /// All requests of the channel, each in its entry.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pool {
-    requests: Vec<Request>,
+    requests: Vec<RequestDetails>,
     free: Vec<u16>,
 }
 
 impl Pool {
     /// Puts a request in and names its ticket.
-    pub fn insert(&mut self, request: Request) -> u16 {
+    pub fn insert(&mut self, request: RequestDetails) -> u16 {
         match self.free.pop() {
             Some(ticket) => {
                 self.requests[usize::from(ticket)] = request;
@@ -116,12 +116,12 @@ impl Pool {
     }
 
     /// The request with this ticket.
-    pub fn get_mut(&mut self, ticket: u16) -> &mut Request {
+    pub fn get_mut(&mut self, ticket: u16) -> &mut RequestDetails {
         &mut self.requests[usize::from(ticket)]
     }
 
     /// Gives the ticket back.
-    pub fn remove(&mut self, ticket: u16) -> Request {
+    pub fn remove(&mut self, ticket: u16) -> RequestDetails {
         self.free.push(ticket);
         self.requests[usize::from(ticket)]
     }

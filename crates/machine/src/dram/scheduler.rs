@@ -12,7 +12,7 @@
 use super::Kind;
 use super::config::Scheduler;
 use super::device::{CLOSED, Device, Gate};
-use super::queue::Queue;
+use super::queue::RequestQueue;
 use super::refresh::Refresh;
 use crate::bits::BitSet;
 
@@ -128,7 +128,14 @@ impl Policy {
     }
 
     /// The candidate of a bank with requests.
-    pub fn candidate(&self, queue: &Queue, kind: Kind, device: &Device, load: &BankLoad, number: usize) -> Candidate {
+    pub fn candidate(
+        &self,
+        queue: &RequestQueue,
+        kind: Kind,
+        device: &Device,
+        load: &BankLoad,
+        number: usize,
+    ) -> Candidate {
         let requests = queue.of_bank(number);
         let bank = &device.banks[number];
         let oldest = &requests[0];

@@ -50,7 +50,7 @@ impl Stopwatch {
 
 /// What a request saw when it arrived.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Waits {
+pub(crate) struct ArrivalConditions {
     /// The clock at which it was seen.
     pub seen: u64,
     /// The refresh clock of its rank then.
@@ -61,7 +61,7 @@ pub(crate) struct Waits {
     pub bank_free: u64,
 }
 
-impl Waits {
+impl ArrivalConditions {
     /// How much longer than a lone read's a wait was that ends at `now`.
     pub fn beyond(&self, now: u64, needed: u64) -> u64 {
         (now - self.seen).saturating_sub(needed)
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn the_largest_part_of_the_wait_names_its_cause() {
-        let waits = Waits { seen: 100, refresh: 50, drain: 7, bank_free: 110 };
+        let waits = ArrivalConditions { seen: 100, refresh: 50, drain: 7, bank_free: 110 };
         assert_eq!(waits.cause(144, 44, 50, 7), WaitCause::Nothing);
         assert_eq!(waits.cause(152, 44, 50, 7), WaitCause::BankBusy);
         assert_eq!(waits.cause(170, 44, 50, 7), WaitCause::Queue);

@@ -75,36 +75,36 @@ impl From<PcmConfig> for DeviceConfig {
 
 /// One channel's memory.
 #[derive(Clone, Debug)]
-pub(crate) enum Device {
+pub(crate) enum ChannelDevice {
     Dram(Box<Dram>),
     Pcm(Box<Pcm>),
 }
 
-impl Device {
+impl ChannelDevice {
     /// A device at power-on.
     ///
     /// # Panics
     /// If the configuration does not pass [`DeviceConfig::check`].
-    pub fn new(config: DeviceConfig) -> Device {
+    pub fn new(config: DeviceConfig) -> ChannelDevice {
         match config {
-            DeviceConfig::Dram(dram) => Device::Dram(Box::new(Dram::new(dram))),
-            DeviceConfig::Pcm(pcm) => Device::Pcm(Box::new(Pcm::new(pcm))),
+            DeviceConfig::Dram(dram) => ChannelDevice::Dram(Box::new(Dram::new(dram))),
+            DeviceConfig::Pcm(pcm) => ChannelDevice::Pcm(Box::new(Pcm::new(pcm))),
         }
     }
 
     /// Whether one more request of this kind is accepted.
     pub fn has_room(&self, kind: Kind) -> bool {
         match self {
-            Device::Dram(dram) => dram.has_room(kind),
-            Device::Pcm(pcm) => pcm.has_room(kind),
+            ChannelDevice::Dram(dram) => dram.has_room(kind),
+            ChannelDevice::Pcm(pcm) => pcm.has_room(kind),
         }
     }
 
     /// Whether a write of this line is in the controller's queue.
     pub fn holds_write(&self, line: LineAddr) -> bool {
         match self {
-            Device::Dram(dram) => dram.holds_write(line),
-            Device::Pcm(pcm) => pcm.holds_write(line),
+            ChannelDevice::Dram(dram) => dram.holds_write(line),
+            ChannelDevice::Pcm(pcm) => pcm.holds_write(line),
         }
     }
 
@@ -112,22 +112,22 @@ impl Device {
     /// of phase-change memory have one length.
     pub fn submit(&mut self, now: Time, burst: Burst, kind: Kind, token: u32) -> bool {
         match self {
-            Device::Dram(dram) => dram.submit(now, burst, kind, token),
-            Device::Pcm(pcm) => pcm.submit(now, burst.line, kind, token),
+            ChannelDevice::Dram(dram) => dram.submit(now, burst, kind, token),
+            ChannelDevice::Pcm(pcm) => pcm.submit(now, burst.line, kind, token),
         }
     }
 
     /// Does what can be done until `now`, appends the reads that are answered by it, and says when to call again.
     pub fn advance(&mut self, now: Time, completions: &mut Vec<Completion>) -> Option<Time> {
         match self {
-            Device::Dram(dram) => dram.advance(now, completions),
-            Device::Pcm(pcm) => pcm.advance(now, completions),
+            ChannelDevice::Dram(dram) => dram.advance(now, completions),
+            ChannelDevice::Pcm(pcm) => pcm.advance(now, completions),
         }
     }
 
     /// Closes all rows of an idle device, if it has rows.
     pub fn close_rows(&mut self, now: Time) {
-        if let Device::Dram(dram) = self {
+        if let ChannelDevice::Dram(dram) = self {
             dram.close_rows(now);
         }
     }
@@ -135,8 +135,8 @@ impl Device {
     /// What the device has done so far.
     pub fn counters(&self) -> &DramCounters {
         match self {
-            Device::Dram(dram) => dram.counters(),
-            Device::Pcm(pcm) => pcm.counters(),
+            ChannelDevice::Dram(dram) => dram.counters(),
+            ChannelDevice::Pcm(pcm) => pcm.counters(),
         }
     }
 }

@@ -6,7 +6,7 @@ use units::Word;
 
 /// In which order the words of a line are handed on, and when.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(try_from = "Written", into = "Written")]
+#[serde(try_from = "WordNotation", into = "WordNotation")]
 pub enum WordOrder {
     /// All at once, when the last is there.
     #[default]
@@ -20,7 +20,7 @@ pub enum WordOrder {
 /// How files write it.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged, expecting = "expected true, false or \"from-first\"")]
-enum Written {
+enum WordNotation {
     CriticalFirst(bool),
     Other(String),
 }
@@ -34,24 +34,26 @@ impl From<bool> for WordOrder {
     }
 }
 
-impl TryFrom<Written> for WordOrder {
+impl TryFrom<WordNotation> for WordOrder {
     type Error = String;
 
-    fn try_from(written: Written) -> Result<WordOrder, String> {
+    fn try_from(written: WordNotation) -> Result<WordOrder, String> {
         match written {
-            Written::CriticalFirst(is_first) => Ok(is_first.into()),
-            Written::Other(word) if word == FROM_FIRST => Ok(WordOrder::FromFirst),
-            Written::Other(word) => Err(format!("\"{word}\" is no order: expected true, false or \"{FROM_FIRST}\"")),
+            WordNotation::CriticalFirst(is_first) => Ok(is_first.into()),
+            WordNotation::Other(word) if word == FROM_FIRST => Ok(WordOrder::FromFirst),
+            WordNotation::Other(word) => {
+                Err(format!("\"{word}\" is no order: expected true, false or \"{FROM_FIRST}\""))
+            }
         }
     }
 }
 
-impl From<WordOrder> for Written {
-    fn from(order: WordOrder) -> Written {
+impl From<WordOrder> for WordNotation {
+    fn from(order: WordOrder) -> WordNotation {
         match order {
-            WordOrder::Whole => Written::CriticalFirst(false),
-            WordOrder::CriticalFirst => Written::CriticalFirst(true),
-            WordOrder::FromFirst => Written::Other(FROM_FIRST.into()),
+            WordOrder::Whole => WordNotation::CriticalFirst(false),
+            WordOrder::CriticalFirst => WordNotation::CriticalFirst(true),
+            WordOrder::FromFirst => WordNotation::Other(FROM_FIRST.into()),
         }
     }
 }

@@ -25,7 +25,7 @@ struct Sharing {
 }
 
 /// Where frames that were never used come from.
-enum Unused {
+enum FreeFrames {
     /// Memory, block by block.
     Memory { count: u64, used: u64, blocks: Permutation, within_block: Permutation },
     /// These, which are parts of larger frames.
@@ -37,7 +37,7 @@ enum Unused {
 /// All frames of one size.
 pub(super) struct Frames {
     page_bytes: u64,
-    unused: Unused,
+    unused: FreeFrames,
     free: Vec<u64>,
     /// Frames that are shared or of objects; every other frame in use has one page.
     shared: FxHashMap<u64, Sharing>,
@@ -56,20 +56,20 @@ impl Frames {
             Placement::Scattered => (count, Permutation::new(1, seed)),
         };
         let blocks = Permutation::new(blocks, seed);
-        Frames::of(page.0, Unused::Memory { count, used: 0, blocks, within_block })
+        Frames::of(page.0, FreeFrames::Memory { count, used: 0, blocks, within_block })
     }
 
     /// A memory of `size` in frames of `page` for pages whose addresses are physical.
     pub fn physical(size: Bytes, page: Bytes) -> Frames {
-        Frames::of(page.0, Unused::Physical { count: size.0 / page.0, used: 0 })
+        Frames::of(page.0, FreeFrames::Physical { count: size.0 / page.0, used: 0 })
     }
 
     /// Frames of 4 KB that are parts of larger ones: none yet.
     pub fn carved() -> Frames {
-        Frames::of(PAGE_BYTES as u64, Unused::Carved(0..0))
+        Frames::of(PAGE_BYTES as u64, FreeFrames::Carved(0..0))
     }
 
-    fn of(page_bytes: u64, unused: Unused) -> Frames {
+    fn of(page_bytes: u64, unused: FreeFrames) -> Frames {
         Frames {
             page_bytes,
             unused,
@@ -88,19 +88,19 @@ impl Frames {
     /// The size of memory.
     pub fn size(&self) -> Bytes {
         match &self.unused {
-            Unused::Memory { count, .. } | Unused::Physical { count, .. } => Bytes(count * self.page_bytes),
-            Unused::Carved(_) => Bytes(0),
+            FreeFrames::Memory { count, .. } | FreeFrames::Physical { count, .. } => Bytes(count * self.page_bytes),
+            FreeFrames::Carved(_) => Bytes(0),
         }
     }
 
     /// Whether they have to be given a larger frame to [carve](Frames::carve) before the next is taken.
     pub fn must_be_given_more(&self) -> bool {
-        self.free.is_empty() && matches!(&self.unused, Unused::Carved(left) if left.is_empty())
+        self.free.is_empty() && matches!(&self.unused, FreeFrames::Carved(left) if left.is_empty())
     }
 
     /// Whether no frame is free or unused.
     pub fn are_all_used(&self) -> bool {
-        self.free.is_empty() && matches!(&self.unused, Unused::Memory { count, used, .. } if used == count)
+        self.free.is_empty() && matches!(&self.unused, FreeFrames::Memory { count, used, .. } if used == count)
     }
 
     /// Whether pages of objects may have frames that no process has mapped.
@@ -110,14 +110,14 @@ impl Frames {
 
     /// These are parts of a larger frame, and free.
     pub fn carve(&mut self, frames: Range<u64>) {
-        self.unused = Unused::Carved(frames);
+        self.unused = FreeFrames::Carved(frames);
     }
 
     /// The most frames that were in use at once.
     pub fn used(&self) -> u64 {
         match &self.unused {
-            Unused::Memory { used, .. } | Unused::Physical { used, .. } => *used,
-            Unused::Carved(_) => 0,
+            FreeFrames::Memory { used, .. } | FreeFrames::Physical { used, .. } => *used,
+            FreeFrames::Carved(_) => 0,
         }
     }
 
@@ -137,25 +137,25 @@ impl Frames {
     pub fn take_for(&mut self, page: u64) -> Result<u64, OutOfMemory> {
         let size = self.size();
         match &mut self.unused {
-            Unused::Physical { count, used } if page < *count => {
+            FreeFrames::Physical { count, used } if page < *count => {
                 *used += 1;
                 Ok(page)
             }
-            Unused::Physical { .. } => Err(OutOfMemory::Beyond { address: PhysAddr(page * self.page_bytes), size }),
+            FreeFrames::Physical { .. } => Err(OutOfMemory::Beyond { address: PhysAddr(page * self.page_bytes), size }),
             _ => self.take(),
         }
     }
 
     fn take_unused(&mut self) -> Option<u64> {
         match &mut self.unused {
-            Unused::Memory { count, used, blocks, within_block } => {
+            FreeFrames::Memory { count, used, blocks, within_block } => {
                 let nth = Some(*used).filter(|used| used < count)?;
                 *used += 1;
                 let per_block = within_block.len();
                 Some(blocks.at(nth / per_block) * per_block + within_block.at(nth % per_block))
             }
-            Unused::Carved(left) => left.next(),
-            Unused::Physical { .. } => None,
+            FreeFrames::Carved(left) => left.next(),
+            FreeFrames::Physical { .. } => None,
         }
     }
 

@@ -19,7 +19,7 @@ pub use config::{BankMapping, PcmConfig};
 
 use crate::bits::BitSet;
 use crate::dram::drain::Drain;
-use crate::dram::wait::{Stopwatch, Waits};
+use crate::dram::wait::{ArrivalConditions, Stopwatch};
 use crate::dram::{Completion, DramCounters, Kind, RowOutcome};
 use std::collections::VecDeque;
 use units::{Clock, Cycles, Duration, LineAddr, Time, WORDS_PER_LINE};
@@ -29,7 +29,7 @@ use units::{Clock, Cycles, Duration, LineAddr, Time, WORDS_PER_LINE};
 struct Read {
     token: u32,
     arrived: Time,
-    waits: Waits,
+    waits: ArrivalConditions,
     /// How long a bank worked for it: nothing if it was answered from the write queue.
     needed: Duration,
 }
@@ -43,7 +43,7 @@ struct Ready<T> {
 
 /// One bank: what it does now ends at `free_at`.
 #[derive(Clone, Debug)]
-struct Bank {
+struct PcmBank {
     free_at: Time,
     reads: VecDeque<Read>,
     writes: VecDeque<Ready<LineAddr>>,
@@ -51,7 +51,7 @@ struct Bank {
 
 /// What can begin next.
 #[derive(Clone, Copy, Debug)]
-enum Action {
+enum PcmAction {
     /// The data of the read at this position goes over the bus.
     Answer(usize),
     /// The oldest pending write goes over the bus.
@@ -68,7 +68,7 @@ pub struct Pcm {
     burst: Duration,
     /// How long a bank works, indexed by [`Kind`].
     work: [Duration; 2],
-    banks: Vec<Bank>,
+    banks: Vec<PcmBank>,
     /// The banks that requests wait for.
     wanted: BitSet,
     /// Requests that wait for a bank, indexed by [`Kind`].
@@ -95,7 +95,7 @@ impl Pcm {
             panic!("the configuration of phase-change memory is impossible: {broken}");
         }
         let clock = config.clock_mhz.clock();
-        let bank = Bank { free_at: Time::ZERO, reads: VecDeque::new(), writes: VecDeque::new() };
+        let bank = PcmBank { free_at: Time::ZERO, reads: VecDeque::new(), writes: VecDeque::new() };
         Pcm {
             clock,
             burst: clock.span(Cycles(config.burst_clocks)),
@@ -165,7 +165,7 @@ impl Pcm {
         }
         let drain = self.drain_clock.at(now.as_fs());
         let bank = &mut self.banks[number];
-        let waits = Waits { seen: now.as_fs(), refresh: 0, drain, bank_free: bank.free_at.as_fs() };
+        let waits = ArrivalConditions { seen: now.as_fs(), refresh: 0, drain, bank_free: bank.free_at.as_fs() };
         bank.reads.push_back(Read { token, arrived: now, waits, needed: self.work[Kind::Read as usize] });
         self.wanted.insert(number);
         self.waiting[Kind::Read as usize] += 1;
@@ -175,7 +175,7 @@ impl Pcm {
     fn forwarded(&mut self, now: Time, token: u32) -> Read {
         self.counters.forwarded += 1;
         let drain = self.drain_clock.at(now.as_fs());
-        let waits = Waits { seen: now.as_fs(), refresh: 0, drain, bank_free: 0 };
+        let waits = ArrivalConditions { seen: now.as_fs(), refresh: 0, drain, bank_free: 0 };
         Read { token, arrived: now, waits, needed: Duration::ZERO }
     }
 
@@ -214,7 +214,7 @@ impl Pcm {
     }
 
     /// The first thing that can begin, and when: the bus before the banks, and the first bank of several.
-    fn next(&self) -> Option<(Time, Action)> {
+    fn next(&self) -> Option<(Time, PcmAction)> {
         let banks = self.wanted.iter().filter_map(|bank| self.next_of_bank(bank));
         let (at, action) = self.next_of_bus().into_iter().chain(banks).min_by_key(|(at, _)| *at)?;
         Some((at.max(self.floor), action))
@@ -222,33 +222,33 @@ impl Pcm {
 
     /// The bus goes to the request that has waited for it longest, reads first: then neither kind can shut the other
     /// out.
-    fn next_of_bus(&self) -> Option<(Time, Action)> {
-        let read = self.fetched.iter().enumerate().map(|(position, read)| (read.at, Action::Answer(position)));
+    fn next_of_bus(&self) -> Option<(Time, PcmAction)> {
+        let read = self.fetched.iter().enumerate().map(|(position, read)| (read.at, PcmAction::Answer(position)));
         let has_room = self.waiting[Kind::Write as usize] < self.config.write_queue;
-        let write = self.pending.front().filter(|_| has_room).map(|write| (write.at, Action::Transfer));
+        let write = self.pending.front().filter(|_| has_room).map(|write| (write.at, PcmAction::Transfer));
         let (at, action) = read.chain(write).min_by_key(|(at, _)| *at)?;
         Some((at.max(self.bus_free_at), action))
     }
 
     /// Writes wait until it is their turn; then they go before the reads of their bank.
-    fn next_of_bank(&self, number: usize) -> Option<(Time, Action)> {
+    fn next_of_bank(&self, number: usize) -> Option<(Time, PcmAction)> {
         let bank = &self.banks[number];
         let write = bank.writes.front().filter(|_| self.drain.writing());
-        let write = write.map(|write| (write.at.max(bank.free_at), Action::Begin(number, Kind::Write)));
+        let write = write.map(|write| (write.at.max(bank.free_at), PcmAction::Begin(number, Kind::Write)));
         let read = bank.reads.front();
-        let read = read.map(|read| (read.arrived.max(bank.free_at), Action::Begin(number, Kind::Read)));
+        let read = read.map(|read| (read.arrived.max(bank.free_at), PcmAction::Begin(number, Kind::Read)));
         write.into_iter().chain(read).min_by_key(|(at, _)| *at)
     }
 
-    fn perform(&mut self, at: Time, action: Action) {
+    fn perform(&mut self, at: Time, action: PcmAction) {
         match action {
-            Action::Answer(position) => {
+            PcmAction::Answer(position) => {
                 let read = self.fetched.remove(position).what;
                 self.occupy_bus(at);
                 self.answer(read, at, self.burst, true);
             }
-            Action::Transfer => self.transfer(at),
-            Action::Begin(number, kind) => self.begin(at, number, kind),
+            PcmAction::Transfer => self.transfer(at),
+            PcmAction::Begin(number, kind) => self.begin(at, number, kind),
         }
     }
 

@@ -28,7 +28,7 @@ use std::future::Future;
 use units::{Line, WORD_BYTES, WORDS_PER_LINE, Word, Words};
 
 /// A line that is being opened.
-struct Opening<'a, V, F> {
+struct LineOpening<'a, V, F> {
     codec: &'a LineCodec,
     verbs: &'a V,
     arrived: &'a Arrived<'a>,
@@ -100,7 +100,7 @@ impl LineCodec {
             return Ok(arrived.order.known().await?.restore(&opened));
         }
         Box::pin(async {
-            let (ahead, opening) = Opening::new(self, verbs, arrived, begun, |_, _| ());
+            let (ahead, opening) = LineOpening::new(self, verbs, arrived, begun, |_, _| ());
             let work = async {
                 join!(opening.ahead(ahead), opening.decrypt_all());
                 let opened = opening.plaintext.get().bytes;
@@ -120,7 +120,7 @@ impl LineCodec {
         begun: Begun,
         release_first: impl FnOnce(Plaintext, Words),
     ) -> (Plaintext, Result<(), Fault>) {
-        let (ahead, opening) = Opening::new(self, verbs, arrived, begun, release_first);
+        let (ahead, opening) = LineOpening::new(self, verbs, arrived, begun, release_first);
         let work = async { (opening.work(ahead).await, arrived.order.known().await) };
         let (verdict, bitmap) = opening.raced(work).await;
         let lying = opening.plaintext.get();
@@ -139,7 +139,7 @@ fn in_order(codec: &LineCodec, bitmap: Bitmap, lying: Plaintext) -> Plaintext {
     Plaintext { bytes, ..lying }
 }
 
-impl<'a, V: Verbs, F: FnOnce(Plaintext, Words)> Opening<'a, V, F> {
+impl<'a, V: Verbs, F: FnOnce(Plaintext, Words)> LineOpening<'a, V, F> {
     /// A line of which nothing is opened, and what was begun ahead.
     fn new(
         codec: &'a LineCodec,
@@ -147,7 +147,7 @@ impl<'a, V: Verbs, F: FnOnce(Plaintext, Words)> Opening<'a, V, F> {
         arrived: &'a Arrived<'a>,
         Begun { ahead, candidates }: Begun,
         release_first: F,
-    ) -> (Option<Ahead>, Opening<'a, V, F>) {
+    ) -> (Option<Ahead>, LineOpening<'a, V, F>) {
         let bytes = codec.decrypt(arrived.at, arrived.counter, &arrived.stored);
         let plaintext = Cell::new(Plaintext { bytes, verified: codec.mac.is_some() });
         let release_first = Cell::new(Some(release_first));
@@ -157,12 +157,12 @@ impl<'a, V: Verbs, F: FnOnce(Plaintext, Words)> Opening<'a, V, F> {
         // A short line has no words behind its end.
         decrypted[codec.cipher.length().bytes() / WORD_BYTES..].iter().for_each(|word| word.set(()));
         let opening =
-            Opening { codec, verbs, arrived, plaintext, speculating, padded, tag_begun, decrypted, release_first };
+            LineOpening { codec, verbs, arrived, plaintext, speculating, padded, tag_begun, decrypted, release_first };
         (ahead, opening)
     }
 }
 
-impl<V: Verbs, F: FnOnce(Plaintext, Words)> Opening<'_, V, F> {
+impl<V: Verbs, F: FnOnce(Plaintext, Words)> LineOpening<'_, V, F> {
     /// Decrypts and verifies.
     async fn work(&self, ahead: Option<Ahead>) -> Result<(), Fault> {
         join!(self.ahead(ahead), self.decrypt_all(), self.verdict()).2

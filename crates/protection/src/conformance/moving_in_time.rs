@@ -35,12 +35,12 @@ fn text(random: &mut Random) -> Line {
 
 /// What comes out, by line.
 #[derive(Default)]
-struct Seen {
+struct ReleasedLines {
     released: RefCell<BTreeMap<LineAddr, Line>>,
     refused: Cell<Option<Fault>>,
 }
 
-impl Receiver for Seen {
+impl Receiver for ReleasedLines {
     fn released(&self, line: LineAddr, plaintext: &Plaintext) {
         self.released.borrow_mut().insert(line, plaintext.bytes);
     }
@@ -71,16 +71,16 @@ fn lines(layout: &Layout, cache: SmallCache, (release, time, slots_per_tag): Han
 }
 
 /// A machine of CryptoPage's, on a clock.
-struct Machine {
+struct MovingMachine {
     executor: Executor,
     memory: Rc<TimedMemory>,
-    seen: Rc<Seen>,
+    seen: Rc<ReleasedLines>,
     lines: Rc<MovingLines>,
 }
 
-impl Machine {
-    fn new(cache: SmallCache, handling: Handling) -> Machine {
-        let (executor, layout, seen) = (Executor::new(), layout(handling.2), Rc::new(Seen::default()));
+impl MovingMachine {
+    fn new(cache: SmallCache, handling: Handling) -> MovingMachine {
+        let (executor, layout, seen) = (Executor::new(), layout(handling.2), Rc::new(ReleasedLines::default()));
         let channels: MemorySystem = Channel::start(executor.clock(), cryptopage_memory()).into();
         let channels = channels.handing_on(WordOrder::FromFirst);
         let memory =
@@ -89,7 +89,7 @@ impl Machine {
         let (memory, lines) = (Rc::new(memory), Rc::new(lines(&layout, cache, handling)));
         // Other lines boot when they are read.
         lines.boot(&AtOnce::new(&memory), CHUNKS / 2);
-        Machine { executor, memory, seen, lines }
+        MovingMachine { executor, memory, seen, lines }
     }
 }
 
@@ -106,7 +106,8 @@ fn accesses_to_full_sets_always_end_and_read_what_their_own_task_stored_last() {
         (16, 3, (Release::Verified, Free, 4)),
     ];
     for (sets, ways, handling) in shapes {
-        let Machine { mut executor, memory, seen, lines } = Machine::new(SmallCache::new(sets, ways), handling);
+        let MovingMachine { mut executor, memory, seen, lines } =
+            MovingMachine::new(SmallCache::new(sets, ways), handling);
         let (left, wrong) = (Rc::new(Cell::new(TASKS)), Rc::new(RefCell::new(Vec::new())));
         for task in 0..TASKS {
             let (memory, seen, lines) = (memory.clone(), seen.clone(), lines.clone());
@@ -179,13 +180,13 @@ fn leave_the_same_memory(slots_per_tag: usize) {
     run_now(accesses(&without_time, &functional));
     let expected = content(&functional.media.borrow());
 
-    let at_once = Machine::new(cache(), (Release::Verified, Charged, slots_per_tag));
+    let at_once = MovingMachine::new(cache(), (Release::Verified, Charged, slots_per_tag));
     run_now(accesses(&at_once.lines, &AtOnce::new(&at_once.memory)));
     assert!(content(&at_once.memory.after_power_loss().0) == expected, "at once");
 
     for time in [Charged, Free] {
-        let Machine { mut executor, memory, lines, seen } =
-            Machine::new(cache(), (Release::Speculative, time, slots_per_tag));
+        let MovingMachine { mut executor, memory, lines, seen } =
+            MovingMachine::new(cache(), (Release::Speculative, time, slots_per_tag));
         let (over, ended) = (Rc::new(Cell::new(false)), memory.clone());
         let ends = over.clone();
         executor.clock().spawn(async move {
@@ -204,7 +205,8 @@ fn a_line_gets_under_a_tag_while_none_under_that_is_on_its_way() {
     for slots_per_tag in [1, 2, 4] {
         for apart in [0, 3, 7, 40] {
             let handling = (Release::Verified, Charged, slots_per_tag);
-            let Machine { mut executor, memory, seen, lines } = Machine::new(SmallCache::new(64, 8), handling);
+            let MovingMachine { mut executor, memory, seen, lines } =
+                MovingMachine::new(SmallCache::new(64, 8), handling);
             let first = LINES - SLOTS as u64;
             run_now(lines.acquire_record(&AtOnce::new(&memory), LineAddr(first)));
             let left = Rc::new(Cell::new(READS));
@@ -228,7 +230,7 @@ fn a_line_gets_under_a_tag_while_none_under_that_is_on_its_way() {
 fn no_permutation_writes_while_a_verdict_is_out() {
     for time in [Charged, Free] {
         let handling = (Release::Speculative, time, 1);
-        let Machine { mut executor, memory, seen, lines } = Machine::new(SmallCache::new(64, 8), handling);
+        let MovingMachine { mut executor, memory, seen, lines } = MovingMachine::new(SmallCache::new(64, 8), handling);
         let at_once = AtOnce::new(&memory);
         // All of chunk 0 is in the cache, so nothing is left to read; the record of chunk 1 is on the chip.
         (0..SLOTS as u64).for_each(|line| run_now(lines.read(&at_once, LineAddr(line))));

@@ -9,14 +9,14 @@ use units::random::Random;
 use units::{Line, LineAddr, ZERO_LINE};
 
 /// The rules for locks and permutations once more, line by line.
-struct Naive {
+struct NaiveLocks {
     sets: Vec<Vec<(u64, bool, u64)>>,
     ways: usize,
     now: u64,
     permuted: Vec<u64>,
 }
 
-impl Naive {
+impl NaiveLocks {
     fn choose(&self, set: usize) -> u64 {
         let locked_of = |chunk: u64| self.sets.iter().flatten().filter(|way| way.1 && way.0 / 256 == chunk).count();
         let mut best: Option<(usize, u64, u64)> = None;
@@ -130,7 +130,7 @@ fn rules_4_and_5_a_naive_model_permutes_the_same_chunks_at_the_same_accesses() {
     for (sets, ways, seed) in [(64, 4, 1), (16, 2, 2), (256, 3, 3), (32, 8, 4)] {
         let cache = Rc::new(Watched(SmallCache::new(sets, ways), std::cell::RefCell::default()));
         let memory = Moving::behind(cache.clone(), Release::Verified, 1, Planted::NONE);
-        let mut naive = Naive { sets: vec![Vec::new(); sets], ways, now: 0, permuted: Vec::new() };
+        let mut naive = NaiveLocks { sets: vec![Vec::new(); sets], ways, now: 0, permuted: Vec::new() };
         let mut random = Random::new(seed);
         for access in 0..2_000 {
             let (line, stores) = (random.below(LINES), random.below(3) == 0);

@@ -27,19 +27,19 @@ impl ProcessChunks for Owners {
 }
 
 /// A memory with contexts, and the cache that its lines are locked in.
-struct Shared {
+struct SharedMemory {
     memory: Moving,
     cache: Rc<SmallCache>,
 }
 
-impl Shared {
-    fn new(buffers: usize, planted: Planted) -> Shared {
+impl SharedMemory {
+    fn new(buffers: usize, planted: Planted) -> SharedMemory {
         let cache = Rc::new(SmallCache::new(64, 3));
         let mut memory = Moving::behind(cache.clone(), Release::Verified, 1, planted);
         let design = ContextsDesign { buffers, outside: CONTEXTS as usize };
         let first = memory.layout.region(Kind::Contexts).map(|region| region.slot(0));
         memory.lines = memory.lines.with_contexts(design, Random::new(11), first);
-        Shared { memory, cache }
+        SharedMemory { memory, cache }
     }
 
     fn processes(&self) -> ProcessPort<'_> {
@@ -80,7 +80,7 @@ pub fn check(planted: Planted) -> Checked {
 
 /// Processes take turns at random.
 fn in_turns(buffers: usize, planted: Planted) -> Checked {
-    let shared = Shared::new(buffers, planted);
+    let shared = SharedMemory::new(buffers, planted);
     let (mut expected, mut random) = (BTreeMap::<u64, Line>::new(), Random::new(buffers as u64));
     for _ in 0..200 {
         let process = random.below(PROCESSES.into()) as u32;
@@ -95,7 +95,7 @@ fn in_turns(buffers: usize, planted: Planted) -> Checked {
             }
         }
         for _ in 0..20 {
-            let line = Shared::line_of(&mut random, process);
+            let line = SharedMemory::line_of(&mut random, process);
             if random.below(2) == 0 {
                 let stored = text(&mut random);
                 hold(shared.memory.write(line, &stored).is_none(), || format!("line {line} is not stored"))?;
@@ -117,7 +117,7 @@ fn in_turns(buffers: usize, planted: Planted) -> Checked {
 
 /// A process continues with every line right after 1,000 permutations that another process forced while its context was outside.
 fn forced_while_outside(planted: Planted) -> Checked {
-    let shared = Shared::new(1, planted);
+    let shared = SharedMemory::new(1, planted);
     let mut random = Random::new(5);
     let refused = |refused: ContextError| format!("a switch is refused: {refused}");
     shared.switch(0).map_err(refused)?;
@@ -129,7 +129,7 @@ fn forced_while_outside(planted: Planted) -> Checked {
     shared.switch(1).map_err(refused)?;
     let before = shared.memory.lines.counted().permutations;
     while shared.memory.lines.counted().permutations < before + 1_000 {
-        let line = Shared::line_of(&mut random, 1);
+        let line = SharedMemory::line_of(&mut random, 1);
         hold(shared.memory.write(line, &text(&mut random)).is_none(), || format!("line {line} is not stored"))?;
         if random.below(8) == 0 {
             shared.memory.permute_chunk_of(line);
@@ -143,7 +143,7 @@ fn forced_while_outside(planted: Planted) -> Checked {
 
 /// No record of one process serves the next.
 fn walks_again(planted: Planted) -> Checked {
-    let shared = Shared::new(2, planted);
+    let shared = SharedMemory::new(2, planted);
     for process in [0, 1, 0] {
         shared.switch(process).map_err(|refused| format!("a switch is refused: {refused}"))?;
         let before = shared.memory.walks();
@@ -155,7 +155,7 @@ fn walks_again(planted: Planted) -> Checked {
 
 /// A context that was changed in memory, or is an old one, is refused; the right one is taken afterwards.
 fn tampered(planted: Planted) -> Checked {
-    let shared = Shared::new(1, planted);
+    let shared = SharedMemory::new(1, planted);
     let mut random = Random::new(6);
     let switch = |process| shared.switch(process).map_err(|refused| format!("a switch is refused: {refused}"));
     (0..2).try_for_each(switch)?;
@@ -182,7 +182,7 @@ fn tampered(planted: Planted) -> Checked {
 
 /// A context that finds no buffer and no entry outside stays where it is, until a process has ended. All others can run.
 fn refusals(planted: Planted) -> Checked {
-    let shared = Shared::new(1, planted);
+    let shared = SharedMemory::new(1, planted);
     let refused = |refused: ContextError| format!("a switch is refused: {refused}");
     (0..=PROCESSES).try_for_each(|process| shared.switch(process)).map_err(refused)?;
     let full = shared.switch(0);

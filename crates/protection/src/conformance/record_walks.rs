@@ -81,14 +81,14 @@ pub(super) fn cryptopage_engines() -> Engines {
 }
 
 /// Records of so many chunks on a clock.
-struct Machine {
+struct RecordMachine {
     executor: Executor,
     memory: Rc<TimedMemory>,
     records: Rc<Records>,
 }
 
-impl Machine {
-    fn of_chunks(chunks: u64, walks: WalkDesign) -> Machine {
+impl RecordMachine {
+    fn of_chunks(chunks: u64, walks: WalkDesign) -> RecordMachine {
         let nothing_else = Needs { lines_per_counter_line: None, tags: None, tree: None };
         let layout = Layout::new(chunks * SLOTS as u64, nothing_else).unwrap();
         let layout = with_records(layout, SLOTS as u64, LEAF_LINES as u64);
@@ -97,7 +97,7 @@ impl Machine {
         let memory =
             TimedMemory::new(executor.clock(), channel, layout.shape(), &cryptopage_engines(), false, Rc::new(Nobody));
         let records = Records::new(&layout, &Key([5; 16]), Random::new(9), walks, Planted::NONE);
-        Machine { executor, memory: Rc::new(memory), records: Rc::new(records) }
+        RecordMachine { executor, memory: Rc::new(memory), records: Rc::new(records) }
     }
 
     /// How long one walk takes on an idle machine, in cycles.
@@ -122,16 +122,16 @@ fn with_cache(entries: usize, in_pairs: bool) -> WalkDesign {
 #[test]
 fn rule_6_a_walk_at_depth_19_takes_19_hashes_and_the_first_line_of_64_bytes() {
     // The first pair is there after 80 + 7 x 5 cycles; from then on the unit for hashes is at work all the time.
-    assert_eq!(Machine::of_chunks(1 << 19, WalkDesign::default()).walk(77_777), 115 + 19 * 80);
+    assert_eq!(RecordMachine::of_chunks(1 << 19, WalkDesign::default()).walk(77_777), 115 + 19 * 80);
     let by_blocks = WalkDesign { hash_charge: HashCharge::ByBlocks, ..WalkDesign::default() };
     // Eighteen pairs of one block each, and the ten blocks of two records.
-    assert_eq!(Machine::of_chunks(1 << 19, by_blocks).walk(77_777), 115 + (18 + 10) * 80);
+    assert_eq!(RecordMachine::of_chunks(1 << 19, by_blocks).walk(77_777), 115 + (18 + 10) * 80);
 }
 
 #[test]
 fn walks_and_renewals_of_many_chunks_at_once_end_and_give_what_was_drawn() {
     const CHUNKS: u64 = 16;
-    let mut machine = Machine::of_chunks(CHUNKS, with_cache(8, false));
+    let mut machine = RecordMachine::of_chunks(CHUNKS, with_cache(8, false));
     let (left, clock) = (Rc::new(Cell::new(CHUNKS)), machine.executor.clock().clone());
     let wrong = Rc::new(RefCell::new(Vec::new()));
     for chunk in 0..CHUNKS {
@@ -159,7 +159,7 @@ fn walks_and_renewals_of_many_chunks_at_once_end_and_give_what_was_drawn() {
 
 #[test]
 fn rule_6_a_walk_stops_at_the_first_ancestor_that_the_cache_has() {
-    let mut machine = Machine::of_chunks(1 << 19, with_cache(512, false));
+    let mut machine = RecordMachine::of_chunks(1 << 19, with_cache(512, false));
     assert_eq!(machine.walk(77_777), 115 + 19 * 80, "it is empty");
     // Twice five lines of 64 bytes, one behind the other, and the one hash of a pair of records.
     let again = machine.walk(77_777);

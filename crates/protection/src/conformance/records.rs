@@ -15,7 +15,7 @@ use units::{Line, ZERO_LINE};
 const LIVES: usize = 4;
 
 /// A memory of records.
-pub(super) struct Memory {
+pub(super) struct RecordMemory {
     pub verbs: Functional,
     pub records: Records,
     pub layout: Layout,
@@ -23,14 +23,14 @@ pub(super) struct Memory {
     pub current: BTreeMap<u64, Record>,
 }
 
-impl Memory {
-    pub fn of_chunks(chunks: u64, walks: WalkDesign, planted: Planted) -> Result<Memory, String> {
+impl RecordMemory {
+    pub fn of_chunks(chunks: u64, walks: WalkDesign, planted: Planted) -> Result<RecordMemory, String> {
         let none = Needs { lines_per_counter_line: None, tags: None, tree: None };
         let layout = Layout::new(chunks * SLOTS as u64, none)?;
         let layout = with_records(layout, SLOTS as u64, LEAF_LINES as u64);
         let verbs = Functional::new(layout.total_lines());
         let records = Records::new(&layout, &Key([5; 16]), Random::new(9), walks, planted);
-        Ok(Memory { verbs, records, layout, current: BTreeMap::new() })
+        Ok(RecordMemory { verbs, records, layout, current: BTreeMap::new() })
     }
 
     pub fn chunks(&self) -> u64 {
@@ -102,7 +102,7 @@ impl Memory {
 pub fn check(planted: Planted) -> Checked {
     for (chunks, entries, in_pairs) in [(2, 0, false), (3, 4, false), (8, 0, false), (8, 4, true), (8, 16, false)] {
         let walks = WalkDesign { merkle_cache: MerkleCacheDesign { entries, in_pairs }, ..WalkDesign::default() };
-        let mut memory = Memory::of_chunks(chunks, walks, planted)?;
+        let mut memory = RecordMemory::of_chunks(chunks, walks, planted)?;
         memory.all_read_right()?;
         fresh(&mut memory)?;
         let chunk = chunks - 1;
@@ -114,7 +114,7 @@ pub fn check(planted: Planted) -> Checked {
 }
 
 /// What is drawn is drawn anew each time, and written under a vector of its own.
-fn fresh(memory: &mut Memory) -> Checked {
+fn fresh(memory: &mut RecordMemory) -> Checked {
     let (mut numbers, mut vectors) = (HashSet::new(), HashSet::new());
     for _ in 0..LIVES {
         for chunk in 0..memory.chunks() {
@@ -132,7 +132,7 @@ fn fresh(memory: &mut Memory) -> Checked {
 }
 
 /// An old record is refused, alone, with all that was above it then, and with its sibling.
-fn replayed(memory: &mut Memory, chunk: u64) -> Checked {
+fn replayed(memory: &mut RecordMemory, chunk: u64) -> Checked {
     let (leaf, above, sibling) = (memory.leaf(chunk), memory.above(chunk), memory.leaf(chunk ^ 1));
     let whole = [leaf.clone(), above.clone(), sibling].concat();
     let old = [&leaf, &above, &whole].map(|slots| memory.content(slots));
@@ -149,7 +149,7 @@ fn replayed(memory: &mut Memory, chunk: u64) -> Checked {
 }
 
 /// A record is refused in every other chunk's lines, and so is its sibling in its own.
-fn elsewhere(memory: &Memory, chunk: u64) -> Checked {
+fn elsewhere(memory: &RecordMemory, chunk: u64) -> Checked {
     let moved = |from: u64, to: u64| -> Vec<(Slot, Line)> {
         memory
             .leaf(to)
@@ -167,7 +167,7 @@ fn elsewhere(memory: &Memory, chunk: u64) -> Checked {
 }
 
 /// Every bit of the record, of its sibling and of the pairs above them counts, spare ones too.
-fn changed(memory: &Memory, chunk: u64) -> Checked {
+fn changed(memory: &RecordMemory, chunk: u64) -> Checked {
     let slots = [memory.leaf(chunk), memory.leaf(chunk ^ 1), memory.above(chunk)].concat();
     for (slot, line) in memory.content(&slots) {
         for bit in 0..LINE_BITS {
@@ -188,7 +188,7 @@ fn records_keep_the_contract_of_records() {
 #[test]
 fn the_pairs_in_memory_are_what_a_naive_tree_over_all_records_has() {
     use sha1::{Digest, Sha1};
-    let mut memory = Memory::of_chunks(16, WalkDesign::default(), Planted::NONE).unwrap();
+    let mut memory = RecordMemory::of_chunks(16, WalkDesign::default(), Planted::NONE).unwrap();
     for chunk in [3, 0, 9, 3, 15, 8, 12, 9] {
         memory.renew(chunk).unwrap();
         let mut below: Vec<Vec<u8>> = (0..16)
@@ -252,7 +252,7 @@ fn rule_6_walks_take_as_many_hashes_as_beside_a_naive_cache_of_nodes() {
     use crate::execution::{Explained, Operation};
     for (entries, in_pairs, seed) in [(0, false, 1), (2, false, 2), (7, false, 3), (16, true, 4), (64, false, 5)] {
         let walks = WalkDesign { merkle_cache: MerkleCacheDesign { entries, in_pairs }, ..WalkDesign::default() };
-        let Memory { verbs, records, layout, .. } = Memory::of_chunks(256, walks, Planted::NONE).unwrap();
+        let RecordMemory { verbs, records, layout, .. } = RecordMemory::of_chunks(256, walks, Planted::NONE).unwrap();
         let verbs = Explained::new(verbs);
         let mut naive = NaiveCache { entries, in_pairs, nodes: Vec::new() };
         let mut random = Random::new(seed);

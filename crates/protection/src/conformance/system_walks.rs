@@ -1,6 +1,6 @@
 //! What an operating system can do with LoadNode and HashCheck: bring the record that was drawn last, or be refused.
 
-use super::records::Memory;
+use super::records::RecordMemory;
 use super::{Checked, hold};
 use crate::execution::run_now;
 use crate::planted::Planted;
@@ -20,13 +20,13 @@ fn walks(entries: usize, in_pairs: bool) -> WalkDesign {
 }
 
 /// A memory whose records an operating system brings, all of them written.
-fn memory(entries: usize, in_pairs: bool, planted: Planted) -> Result<Memory, String> {
-    let mut memory = Memory::of_chunks(CHUNKS, walks(entries, in_pairs), planted)?;
+fn memory(entries: usize, in_pairs: bool, planted: Planted) -> Result<RecordMemory, String> {
+    let mut memory = RecordMemory::of_chunks(CHUNKS, walks(entries, in_pairs), planted)?;
     (0..CHUNKS).try_for_each(|chunk| memory.renew(chunk).map(|_| ()))?;
     Ok(memory)
 }
 
-impl Memory {
+impl RecordMemory {
     fn load(&self, address: Slot, name: NodeName) -> LoadNode {
         run_now(self.records.load_node(&self.verbs, address, name))
     }
@@ -82,7 +82,7 @@ pub fn check(planted: Planted) -> Checked {
 }
 
 /// An honest operating system brings each record, whatever is permuted between.
-fn honest(memory: &mut Memory) -> Checked {
+fn honest(memory: &mut RecordMemory) -> Checked {
     for chunk in (0..CHUNKS).chain([3, 3, 2, 9]) {
         let brought = run_now(memory.records.load_page_info(&memory.verbs, chunk));
         hold(brought.as_ref().is_ok_and(|record| memory.is_current(chunk, record)), || {
@@ -94,7 +94,7 @@ fn honest(memory: &mut Memory) -> Checked {
 }
 
 /// Each lie ends in the security exception, or without the record.
-fn lies(memory: &mut Memory) -> Checked {
+fn lies(memory: &mut RecordMemory) -> Checked {
     let chunk = 9;
     let names: Vec<NodeName> = memory.path(chunk).collect();
     for &name in &names {
@@ -151,7 +151,7 @@ fn swapped(lines: &[(Slot, Line)]) -> Vec<(Slot, Line)> {
 }
 
 /// A parent that is in the buffer vouches for nothing.
-fn in_buffer_only(memory: &Memory, chunk: u64) -> Checked {
+fn in_buffer_only(memory: &RecordMemory, chunk: u64) -> Checked {
     memory.records.forget_nodes();
     memory.path(chunk).for_each(|name| {
         memory.load_right(name);
@@ -160,7 +160,7 @@ fn in_buffer_only(memory: &Memory, chunk: u64) -> Checked {
 }
 
 /// A node that the chip has vouches for what hashes to it, in its own place alone.
-fn at_another_depth(memory: &Memory, chunk: u64) -> Checked {
+fn at_another_depth(memory: &RecordMemory, chunk: u64) -> Checked {
     memory.records.forget_nodes();
     let [_, below @ .., top] = &memory.path(chunk).collect::<Vec<_>>()[..] else { return Ok(()) };
     memory.load_right(*top);
@@ -176,7 +176,7 @@ fn at_another_depth(memory: &Memory, chunk: u64) -> Checked {
 }
 
 /// After a switch of processes nothing is left of the one before.
-fn over_a_switch(memory: &Memory) -> Checked {
+fn over_a_switch(memory: &RecordMemory) -> Checked {
     memory.records.forget_nodes();
     let top = NodeName { depth: 1, position: 0 };
     hold(memory.load_right(top) == LoadNode::Loaded, || "the cache of nodes outlives a switch".into())?;
@@ -192,7 +192,7 @@ fn over_a_switch(memory: &Memory) -> Checked {
 
 /// Honest walks that are interrupted at each of their instructions, by a permutation, a walk of hardware or a switch of processes: none raises the
 /// exception, and each ends. The handler goes on where it was, as the algorithm of figure 5 does.
-fn interrupted(memory: &mut Memory, walks: u64) -> Checked {
+fn interrupted(memory: &mut RecordMemory, walks: u64) -> Checked {
     let mut random = Random::new(walks);
     for _ in 0..walks {
         let chunk = random.below(CHUNKS);
@@ -225,7 +225,7 @@ fn interrupted(memory: &mut Memory, walks: u64) -> Checked {
 }
 
 /// Seldom enough that a walk ends.
-fn interrupt(memory: &mut Memory, random: &mut Random) -> Checked {
+fn interrupt(memory: &mut RecordMemory, random: &mut Random) -> Checked {
     match random.below(16) {
         0 => memory.renew(random.below(CHUNKS)).map(|_| ()),
         1 => {
@@ -239,7 +239,7 @@ fn interrupt(memory: &mut Memory, random: &mut Random) -> Checked {
 }
 
 /// Any instructions in any order, over memory in which bits flip: a record that comes is the one that was drawn last.
-fn random(memory: &mut Memory, random: &mut Random, steps: u64) -> Checked {
+fn random(memory: &mut RecordMemory, random: &mut Random, steps: u64) -> Checked {
     let mut honest: Vec<(Slot, Line)> = Vec::new();
     let first = memory.layout.data_lines();
     let slots = memory.layout.total_lines() - first;
@@ -329,7 +329,8 @@ fn no_interrupted_walk_meets_the_exception_and_each_ends() {
 #[test]
 fn rule_7_a_walk_takes_as_many_instructions_as_there_are_depths_below_the_lowest_node_on_the_chip() {
     let memory =
-        Memory::of_chunks(1 << 19, WalkDesign { verification_buffer: 19, ..walks(512, true) }, Planted::NONE).unwrap();
+        RecordMemory::of_chunks(1 << 19, WalkDesign { verification_buffer: 19, ..walks(512, true) }, Planted::NONE)
+            .unwrap();
     let executed = |chunk: u64| {
         let (loads, checks) = memory.records.executed();
         run_now(memory.records.load_page_info(&memory.verbs, chunk)).unwrap();

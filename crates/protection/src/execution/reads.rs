@@ -122,7 +122,7 @@ impl std::ops::Sub for Parts {
 
 /// One read under way, as far as its time is known.
 #[derive(Default)]
-pub(super) struct Progress {
+pub(super) struct ReadProgress {
     /// When it was at the door; nothing once words of its line are released.
     came: Cell<Option<Time>>,
     /// When its first words were released before the rest, until that is.
@@ -137,7 +137,7 @@ pub(super) struct Progress {
     ends: EnumMap<ReadPart, Cell<Time>>,
 }
 
-impl Progress {
+impl ReadProgress {
     /// An access comes to the door.
     #[inline]
     pub fn begin(&self, now: Time) {
@@ -280,7 +280,7 @@ mod tests {
         Time::ZERO + Duration::from_ns(ns)
     }
 
-    fn parts(progress: &Progress, now: u64) -> Vec<(ReadPart, u64)> {
+    fn parts(progress: &ReadProgress, now: u64) -> Vec<(ReadPart, u64)> {
         let (took, parts) = progress.released(at(now), true).unwrap();
         assert_eq!(took.as_fs(), parts.total());
         of_some_length(parts)
@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn while_the_line_is_not_there_time_counts_for_it_and_then_for_what_ends_next() {
-        let progress = Progress::default();
+        let progress = ReadProgress::default();
         progress.begin(at(100));
         progress.fetched(Role::Counter, (at(110), Duration::ZERO), at(130));
         progress.fetched(Role::Data, (at(110), Duration::from_ns(5)), at(150));
@@ -307,7 +307,7 @@ mod tests {
 
     #[test]
     fn what_ends_after_the_release_counts_until_then_and_an_access_begins_anew() {
-        let progress = Progress::default();
+        let progress = ReadProgress::default();
         progress.begin(at(0));
         progress.fetched(Role::Data, (at(0), Duration::ZERO), at(50));
         progress.ended(P::Tree, at(90));
@@ -321,7 +321,7 @@ mod tests {
     fn words_that_come_later_count_for_the_line_and_not_for_those_wanted_first() {
         for (whole, expected) in [(false, [(P::Data, 100), (P::Engine, 96)]), (true, [(P::Data, 135), (P::Engine, 61)])]
         {
-            let progress = Progress::default();
+            let progress = ReadProgress::default();
             progress.begin(at(0));
             progress.fetched(Role::Data, (at(0), Duration::ZERO), at(100));
             progress.words_came(at(135));
@@ -333,7 +333,7 @@ mod tests {
 
     #[test]
     fn the_rest_of_a_line_waits_for_its_words_and_then_for_what_ends_next() {
-        let progress = Progress::default();
+        let progress = ReadProgress::default();
         progress.begin(at(0));
         progress.fetched(Role::Data, (at(0), Duration::ZERO), at(100));
         progress.words_came(at(135));
@@ -351,7 +351,7 @@ mod tests {
 
     #[test]
     fn before_the_fetch_time_is_for_renewals_or_for_others_whichever_ended_next() {
-        let progress = Progress::default();
+        let progress = ReadProgress::default();
         // The second access of a reader: what the first left behind counts for nothing.
         for origin in [0, 1_000] {
             progress.begin(at(origin));
@@ -366,7 +366,7 @@ mod tests {
 
     #[test]
     fn other_lines_under_a_tag_that_come_later_are_data_and_their_queue_is_too() {
-        let progress = Progress::default();
+        let progress = ReadProgress::default();
         progress.begin(at(0));
         progress.fetched(Role::Data, (at(0), Duration::from_ns(5)), at(40));
         progress.fetched(Role::Data, (at(0), Duration::from_ns(30)), at(60));

@@ -11,7 +11,7 @@ use crate::execution::durable::Durable;
 use crate::execution::overflows::Overflows;
 use crate::execution::pins::Pins;
 use crate::execution::private::Patience;
-use crate::execution::reads::{Progress, ReadPart};
+use crate::execution::reads::{ReadPart, ReadProgress};
 use crate::execution::units::Units;
 use crate::execution::waits::{cause_of, word_for};
 use crate::execution::watch::Account;
@@ -225,13 +225,13 @@ fn pass(unit: &Pipe, ready: Time, items: u32) -> (Time, Duration) {
 pub struct Timed {
     memory: Rc<TimedMemory>,
     account: Cell<Account>,
-    progress: Progress,
+    progress: ReadProgress,
 }
 
 impl Timed {
     /// The verbs over a memory.
     pub fn new(memory: &Rc<TimedMemory>) -> Timed {
-        Timed { memory: memory.clone(), account: Cell::default(), progress: Progress::default() }
+        Timed { memory: memory.clone(), account: Cell::default(), progress: ReadProgress::default() }
     }
 
     /// Sends items through a unit, now, and waits until the last has come out.

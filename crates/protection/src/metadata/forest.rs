@@ -8,7 +8,7 @@
 //! which it is seen to hold what its parent vouches for; the next root above vouches for it by then, or will for a node that is leaving.
 
 use super::Metadata;
-use super::update::Update;
+use super::update::ParentUpdate;
 use crate::on_chip::OnChip;
 use crate::planted::Bug;
 use crate::slot::Slot;
@@ -19,13 +19,13 @@ impl Metadata {
     /// After a write to a covered line, with eager update: updates the nodes above it, up to the nearest root.
     pub async fn raise<V: Verbs>(&self, verbs: &V, leaf: Slot) -> Result<(), Fault> {
         if self.tree.as_ref().is_some_and(Tree::is_eager) {
-            return Box::pin(Update { metadata: self, verbs }.raise(leaf)).await;
+            return Box::pin(ParentUpdate { metadata: self, verbs }.raise(leaf)).await;
         }
         Ok(())
     }
 }
 
-impl<V: Verbs> Update<'_, V> {
+impl<V: Verbs> ParentUpdate<'_, V> {
     async fn raise(&self, leaf: Slot) -> Result<(), Fault> {
         let Some(root) = self.update_upward((leaf, self.metadata.layout.place(leaf).0)).await? else { return Ok(()) };
         let noted = |chip: &mut OnChip| {

@@ -42,7 +42,7 @@ pub(super) enum Updated {
 impl Metadata {
     /// Writes back the lines that had to make room, and reports those that cannot leave: they keep no other from leaving.
     pub async fn write_back_leaving<V: Verbs>(&self, verbs: &V) {
-        let update = Update { metadata: self, verbs };
+        let update = ParentUpdate { metadata: self, verbs };
         while let Some(slot) = self.on_chip(|chip| chip.caches.departures.claim()) {
             let is_wanted = self.on_chip(|chip| chip.power.writes_back(slot));
             if !is_wanted && matches!(self.layout.place(slot).0, Role::Node(_)) {
@@ -82,12 +82,12 @@ impl Metadata {
 }
 
 /// Updates of parents.
-pub(crate) struct Update<'a, V> {
+pub(crate) struct ParentUpdate<'a, V> {
     pub metadata: &'a Metadata,
     pub verbs: &'a V,
 }
 
-impl<V: Verbs> Update<'_, V> {
+impl<V: Verbs> ParentUpdate<'_, V> {
     /// Takes a leaving line to memory, after its parent was updated. If it is called back meanwhile, it stays.
     async fn write_back(&self, slot: Slot) -> Result<(), Fault> {
         let role = self.metadata.layout.place(slot).0;

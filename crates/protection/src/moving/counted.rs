@@ -73,14 +73,14 @@ impl Bits {
 
 /// The counters, with what they look at.
 #[derive(Clone, Default)]
-pub(super) struct Counted {
+pub(super) struct EpochCounts {
     sum: MovingCounters,
     epochs: FxHashMap<u64, Epoch>,
     /// How often each chunk was permuted, and its record since.
     permuted: FxHashMap<u64, (u64, Rc<Record>)>,
 }
 
-impl Counted {
+impl EpochCounts {
     pub fn sum(&self) -> MovingCounters {
         self.sum
     }

@@ -10,7 +10,7 @@
 use super::chunk::{Group, SLOTS_PER_TAG_MAX, in_chunk, narrowed, widened};
 use super::entered::Entered;
 use super::free::Free;
-use super::opening::{Contents, Opening, begin, link};
+use super::opening::{Contents, GroupOpening, begin, link};
 use crate::placement::DataSlot;
 use crate::planted::{ChunkBug, Planted};
 use crate::record::{Record, SLOTS};
@@ -119,7 +119,7 @@ impl ChunkLines {
         (line, entered): (LineAddr, &RefCell<Entered>),
         release: impl FnOnce(&Line),
     ) -> Result<Line, Fault> {
-        let opening = Opening::begin(verbs, (group, record), self.cipher.as_ref(), 1);
+        let opening = GroupOpening::begin(verbs, (group, record), self.cipher.as_ref(), 1);
         let position = group.iter().position(|at| at.line() == line).unwrap_or(0);
         let decrypt = async {
             let text = opening.text(position).await;
@@ -144,7 +144,7 @@ impl ChunkLines {
         (group, record): (&Group, &Record),
         entered: &RefCell<Entered>,
     ) -> Result<Texts, Fault> {
-        let opening = Opening::begin(verbs, (group, record), self.cipher.as_ref(), group.len());
+        let opening = GroupOpening::begin(verbs, (group, record), self.cipher.as_ref(), group.len());
         let decrypt = async {
             let mut texts = Texts::new();
             for position in 0..group.len() {

@@ -48,7 +48,7 @@ use crate::slot::Slot;
 use crate::verbs::{Fault, LockName, Verbs};
 use access::LineAccess;
 use chunk::{chunk_of, group_of, groups, placed};
-use counted::Counted;
+use counted::EpochCounts;
 use entered::Entered;
 use held::ChunkRecords;
 use processes::Processes;
@@ -66,7 +66,7 @@ pub struct MovingLines {
     records: ChunkRecords,
     lines: ChunkLines,
     cache: RefCell<Rc<dyn LockingCache>>,
-    counted: RefCell<Counted>,
+    counted: RefCell<EpochCounts>,
     entered: RefCell<Entered>,
     release: Release,
     time: PermutationTime,

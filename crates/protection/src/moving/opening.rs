@@ -31,7 +31,7 @@ pub(super) async fn link<V: Verbs>(verbs: &V, before: Known) {
 }
 
 /// A group that is fetched.
-pub(super) struct Opening<'a, V> {
+pub(super) struct GroupOpening<'a, V> {
     verbs: &'a V,
     group: &'a Group,
     record: &'a Record,
@@ -41,16 +41,16 @@ pub(super) struct Opening<'a, V> {
     arrivals: [Cell<Option<Arriving>>; SLOTS_PER_TAG_MAX],
 }
 
-impl<'a, V: Verbs> Opening<'a, V> {
+impl<'a, V: Verbs> GroupOpening<'a, V> {
     /// Begins with what needs the record alone, to decrypt so many lines.
     pub fn begin(
         verbs: &'a V,
         (group, record): (&'a Group, &'a Record),
         cipher: Option<&'a ChunkCipher>,
         decrypted: usize,
-    ) -> Opening<'a, V> {
+    ) -> GroupOpening<'a, V> {
         let cipher = cipher.map(|cipher| (cipher, begin(verbs, decrypted)));
-        Opening { verbs, group, record, cipher, arrivals: Default::default() }
+        GroupOpening { verbs, group, record, cipher, arrivals: Default::default() }
     }
 
     /// Fetches all slots, until the first block of each is there.

@@ -18,15 +18,15 @@ pub enum HashCharge {
 
 /// Hashes, each with its time.
 #[derive(Clone)]
-pub(super) struct Hashes {
+pub(super) struct RecordHashes {
     charge: HashCharge,
     computed: Cell<u64>,
 }
 
-impl Hashes {
+impl RecordHashes {
     /// None so far.
-    pub fn new(charge: HashCharge) -> Hashes {
-        Hashes { charge, computed: Cell::new(0) }
+    pub fn new(charge: HashCharge) -> RecordHashes {
+        RecordHashes { charge, computed: Cell::new(0) }
     }
 
     /// How many were computed so far.

@@ -12,7 +12,7 @@
 //!
 //! All walks share one lock, which a write has alone: a write changes the root, and so what every walk compares with.
 
-use super::hashes::{HashCharge, Hashes};
+use super::hashes::{HashCharge, RecordHashes};
 use super::leaf::{LEAF_LINES, Leaf, SEALED_BYTES};
 use super::merkle_cache::MerkleCacheDesign;
 use super::node::{Node, PAIR_BYTES, Pair, node_of};
@@ -57,7 +57,7 @@ pub struct WalkDesign {
 pub(super) struct PairTree {
     slots: TreeSlots,
     vouched: VouchedNodes,
-    hashes: Hashes,
+    hashes: RecordHashes,
     planted: Planted,
 }
 
@@ -70,7 +70,7 @@ impl PairTree {
         let slots = TreeSlots::new(layout);
         let hardware_enters = walks.verification_buffer == 0 || planted.has(ChunkBug::HardwareWalksEvict);
         let vouched = VouchedNodes::new(walks.merkle_cache, slots.levels(), hardware_enters);
-        PairTree { slots, vouched, hashes: Hashes::new(walks.hash_charge), planted }
+        PairTree { slots, vouched, hashes: RecordHashes::new(walks.hash_charge), planted }
     }
 
     /// The nodes that the chip vouches for.

@@ -39,7 +39,7 @@ pub use write::{DurableCaches, Observers, PersistBuffer, Sight};
 use crate::codec::LineCodec;
 use crate::counter::{Age, Counter, Counters};
 use crate::layout::Layout;
-use crate::metadata::{Metadata, RenewedNodes, Update};
+use crate::metadata::{Metadata, ParentUpdate, RenewedNodes};
 use crate::moving::MovingLines;
 use crate::on_chip::OnChip;
 use crate::ownership::Ownership;
@@ -157,7 +157,7 @@ impl Scheme {
     /// Folds all other roots into the tree's own, as a machine must that keeps no more than that one line.
     pub async fn fold_forest<V: Verbs>(&self, verbs: &V) {
         for root in self.on_chip(|chip| chip.forest.roots()) {
-            let outcome = Update { metadata: &self.metadata, verbs }.fold(root).await;
+            let outcome = ParentUpdate { metadata: &self.metadata, verbs }.fold(root).await;
             self.finish(verbs, outcome).await;
         }
     }

@@ -16,7 +16,7 @@
 
 use super::Scheme;
 use super::write::outdate_root;
-use super::write::tuple::{Progress, Tuple};
+use super::write::tuple::{RenewalProgress, Tuple};
 use crate::domain::Registers;
 use crate::metadata::Rebuild;
 use crate::planted::Bug;
@@ -40,7 +40,7 @@ impl Scheme {
             self.on_chip(|chip| chip.power.recovered = true);
             keep_lost(self, verbs, registers);
             if let Some(renewal) = registers.renewal.as_ref().filter(|_| !self.planted.has(Bug::RecoverySkipsRenewal)) {
-                Tuple::new(self, verbs).renew_durably(renewal, Progress::Unknown).await?;
+                Tuple::new(self, verbs).renew_durably(renewal, RenewalProgress::Unknown).await?;
             }
             if !self.planted.has(Bug::RootValidUntilWritten) {
                 outdate_root(self, verbs);

@@ -18,7 +18,7 @@ const PERIOD: u64 = 1 << 16;
 
 /// A word, how often it was seen, and when it was last.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Seen {
+struct SeenWord {
     word: u64,
     count: u16,
     at: u64,
@@ -26,25 +26,25 @@ struct Seen {
 
 /// The most frequent words, counted.
 #[derive(Clone, Debug)]
-pub(super) struct Counted {
+pub(super) struct CountedWords {
     size: usize,
     /// The most frequent ones, in no order.
-    held: Vec<Seen>,
-    candidates: Vec<Seen>,
+    held: Vec<SeenWord>,
+    candidates: Vec<SeenWord>,
     /// Words seen.
     seen: u64,
 }
 
-impl Counted {
+impl CountedWords {
     /// None of so many words yet.
-    pub fn new(size: usize) -> Counted {
-        Counted { size, held: Vec::new(), candidates: Vec::new(), seen: 0 }
+    pub fn new(size: usize) -> CountedWords {
+        CountedWords { size, held: Vec::new(), candidates: Vec::new(), seen: 0 }
     }
 
     /// These words, the most frequent first, each as if it had been seen for long, and far more often than the next.
-    pub fn of(size: usize, words: &[u64]) -> Counted {
-        let long_seen = |(rank, &word): (usize, &u64)| Seen { word, count: u16::MAX - 512 * rank as u16, at: 0 };
-        Counted { held: words.iter().take(size).enumerate().map(long_seen).collect(), ..Counted::new(size) }
+    pub fn of(size: usize, words: &[u64]) -> CountedWords {
+        let long_seen = |(rank, &word): (usize, &u64)| SeenWord { word, count: u16::MAX - 512 * rank as u16, at: 0 };
+        CountedWords { held: words.iter().take(size).enumerate().map(long_seen).collect(), ..CountedWords::new(size) }
     }
 
     /// The values, the most frequent first; of equally frequent ones that which was seen last.
@@ -70,7 +70,7 @@ impl Counted {
             return;
         }
         if self.held.len() < self.size {
-            self.held.push(Seen { word, count: 1, at: self.seen });
+            self.held.push(SeenWord { word, count: 1, at: self.seen });
             return;
         }
         let candidate = self.as_candidate(word);
@@ -85,7 +85,7 @@ impl Counted {
     fn as_candidate(&mut self, word: u64) -> usize {
         let candidates = &mut self.candidates;
         let place = candidates.iter().position(|seen| seen.word == word).unwrap_or_else(|| {
-            let seen = Seen { word, count: 0, at: 0 };
+            let seen = SeenWord { word, count: 0, at: 0 };
             if candidates.len() < CANDIDATES * self.size {
                 candidates.push(seen);
                 return candidates.len() - 1;
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
     use units::random::Random;
 
-    fn noted(mut table: Counted, words: impl IntoIterator<Item = u64>) -> Counted {
+    fn noted(mut table: CountedWords, words: impl IntoIterator<Item = u64>) -> CountedWords {
         words.into_iter().for_each(|word| table.note(word));
         table
     }
@@ -113,12 +113,12 @@ mod tests {
     #[test]
     fn the_values_are_those_seen_most_often_the_most_frequent_first() {
         let words = [1, 2, 2, 3, 3, 3, 9, 2, 3];
-        assert_eq!(noted(Counted::new(4), words).words(), [3, 2, 9, 1]);
+        assert_eq!(noted(CountedWords::new(4), words).words(), [3, 2, 9, 1]);
     }
 
     #[test]
     fn a_candidate_takes_the_place_of_the_value_that_was_not_used_for_longest_when_it_is_more_frequent() {
-        let table = noted(Counted::new(2), [1, 1, 2, 2, 2, 3, 3]);
+        let table = noted(CountedWords::new(2), [1, 1, 2, 2, 2, 3, 3]);
         assert_eq!(table.words(), [2, 1], "seen as often as the first, and not more");
         let table = noted(table, [3]);
         assert_eq!(table.words(), [3, 2], "the first was not used for longest");
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn what_was_seen_once_and_long_ago_makes_room_among_the_candidates() {
-        let table = noted(Counted::new(1), [7, 7, 7, 1, 1, 2, 3, 4, 5]);
+        let table = noted(CountedWords::new(1), [7, 7, 7, 1, 1, 2, 3, 4, 5]);
         // Four candidates: the fifth takes the place of 1, which has to begin again.
         assert_eq!(noted(table.clone(), [1, 1]).words(), [7]);
         assert_eq!(noted(table, [1, 1, 1, 1]).words(), [1]);
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn counts_are_halved_so_that_an_old_phase_makes_room() {
         let phase = |word, times| std::iter::repeat_n(word, times);
-        let old = noted(Counted::new(1), phase(1, PERIOD as usize - 1));
+        let old = noted(CountedWords::new(1), phase(1, PERIOD as usize - 1));
         assert_eq!(old.held[0].count, u16::MAX);
         let halved = noted(old, [2]);
         assert_eq!(halved.held[0].count, u16::MAX / 2);
@@ -146,14 +146,14 @@ mod tests {
 
     /// What a table is by its rules, over a log of all that was ever seen.
     #[derive(Default)]
-    struct Naive {
+    struct NaiveTable {
         held: Vec<u64>,
         candidates: Vec<u64>,
         counts: std::collections::BTreeMap<u64, u32>,
         log: Vec<u64>,
     }
 
-    impl Naive {
+    impl NaiveTable {
         fn latest(&self, word: u64) -> Option<usize> {
             self.log.iter().rposition(|seen| *seen == word)
         }
@@ -195,7 +195,7 @@ mod tests {
     fn fvs_rule_6_a_table_is_what_its_rules_say_of_all_that_was_ever_seen() {
         for seed in 0..20 {
             let (mut random, size) = (Random::new(seed), 1 << (seed % 4));
-            let (mut table, mut naive) = (Counted::new(size), Naive::default());
+            let (mut table, mut naive) = (CountedWords::new(size), NaiveTable::default());
             for _ in 0..2_000 {
                 // Small numbers are frequent, and the phase changes.
                 let word = random.below(1 + random.clone().below(8 * size as u64)) + (table.seen / 700) * 3;

@@ -3,7 +3,7 @@
 //! What it holds never leaves the chip. It learns from the words of lines that are filled and written back, where their plaintext
 //! passes anyway, and it says at a miss what the line may hold. How it learns is a part of its own.
 
-use super::counted::Counted;
+use super::counted::CountedWords;
 use super::recent::Recent;
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
@@ -17,7 +17,7 @@ pub const WORDS_MAX: usize = 64;
 pub enum Tracking {
     /// It counts them, and those of candidates for their place.
     #[default]
-    Counted,
+    CountedWords,
     /// It keeps those that were seen last.
     Lru,
     /// Not at all: it holds what it began with.
@@ -26,11 +26,11 @@ pub enum Tracking {
 
 /// A table of frequent values.
 #[derive(Clone, Debug)]
-pub struct ValueTable(Held);
+pub struct ValueTable(HeldValues);
 
 #[derive(Clone, Debug)]
-enum Held {
-    Counted(Counted),
+enum HeldValues {
+    CountedWords(CountedWords),
     Lru(Recent),
     Fixed(Vec<u64>),
 }
@@ -41,7 +41,7 @@ impl ValueTable {
     /// # Panics
     /// As [`ValueTable::of`].
     pub fn new(size: usize) -> ValueTable {
-        ValueTable::of(size, Tracking::Counted, &[])
+        ValueTable::of(size, Tracking::CountedWords, &[])
     }
 
     /// A table of so many words, which learns so and begins with these, the most frequent first.
@@ -52,36 +52,36 @@ impl ValueTable {
         assert!((1..=WORDS_MAX).contains(&size), "a table of {size} values");
         let words = &words[..words.len().min(size)];
         ValueTable(match tracking {
-            Tracking::Counted => Held::Counted(Counted::of(size, words)),
-            Tracking::Lru => Held::Lru(Recent::of(size, words)),
-            Tracking::Fixed => Held::Fixed(words.to_vec()),
+            Tracking::CountedWords => HeldValues::CountedWords(CountedWords::of(size, words)),
+            Tracking::Lru => HeldValues::Lru(Recent::of(size, words)),
+            Tracking::Fixed => HeldValues::Fixed(words.to_vec()),
         })
     }
 
     /// Whether a word is one of the values.
     pub fn holds(&self, word: u64) -> bool {
         match &self.0 {
-            Held::Counted(counted) => counted.holds(word),
-            Held::Lru(recent) => recent.words().contains(&word),
-            Held::Fixed(words) => words.contains(&word),
+            HeldValues::CountedWords(counted) => counted.holds(word),
+            HeldValues::Lru(recent) => recent.words().contains(&word),
+            HeldValues::Fixed(words) => words.contains(&word),
         }
     }
 
     /// A line that was filled or written back holds this word.
     pub fn note(&mut self, word: u64) {
         match &mut self.0 {
-            Held::Counted(counted) => counted.note(word),
-            Held::Lru(recent) => recent.note(word),
-            Held::Fixed(_) => {}
+            HeldValues::CountedWords(counted) => counted.note(word),
+            HeldValues::Lru(recent) => recent.note(word),
+            HeldValues::Fixed(_) => {}
         }
     }
 
     /// The values, the most frequent first, or those seen last.
     pub fn words(&self) -> Vec<u64> {
         match &self.0 {
-            Held::Counted(counted) => counted.words(),
-            Held::Lru(recent) => recent.words().to_vec(),
-            Held::Fixed(words) => words.clone(),
+            HeldValues::CountedWords(counted) => counted.words(),
+            HeldValues::Lru(recent) => recent.words().to_vec(),
+            HeldValues::Fixed(words) => words.clone(),
         }
     }
 }
@@ -102,7 +102,7 @@ mod tests {
         for tracking in Tracking::VARIANTS {
             assert_eq!(words_after(*tracking, &[]), [8, 9], "{tracking:?}");
         }
-        assert_eq!(words_after(Tracking::Counted, &[7, 7, 9]), [8, 9], "they were seen for long");
+        assert_eq!(words_after(Tracking::CountedWords, &[7, 7, 9]), [8, 9], "they were seen for long");
         assert_eq!(words_after(Tracking::Lru, &[7, 7, 9]), [9, 7]);
         assert_eq!(words_after(Tracking::Fixed, &[7, 7, 9]), [8, 9]);
     }

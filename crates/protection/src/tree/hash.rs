@@ -25,19 +25,19 @@ enum Code {
 }
 
 /// How the nodes of a hash tree are made.
-pub(super) struct Hashes {
+pub(super) struct NodeHashes {
     code: Code,
     arity: usize,
 }
 
-impl Hashes {
+impl NodeHashes {
     /// Nodes of `arity` children, 2, 4 or 8.
-    pub fn new(key: &Key, arity: usize) -> Hashes {
+    pub fn new(key: &Key, arity: usize) -> NodeHashes {
         let code = match arity {
             2 => Code::Sha256(Box::new(Sha256Prefix::new(key))),
             _ => Code::Cmac(Box::new(Cmac::new(key))),
         };
-        Hashes { code, arity }
+        NodeHashes { code, arity }
     }
 
     pub fn arity(&self) -> u64 {
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn tags_of_all_children_lie_in_the_node_and_depend_on_content_and_place() {
         for arity in [2, 4, 8] {
-            let hashes = Hashes::new(&Key([7; 16]), arity);
+            let hashes = NodeHashes::new(&Key([7; 16]), arity);
             let mut node = ZERO_LINE;
             let tags: Vec<Tag> = (0..arity).map(|child| hashes.tag(Slot(child as u64), &[9; 64])).collect();
             for (position, tag) in tags.iter().enumerate() {
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_bit_behind_the_tags_of_a_node_of_two_changes_its_tag() {
-        let hashes = Hashes::new(&Key([7; 16]), 2);
+        let hashes = NodeHashes::new(&Key([7; 16]), 2);
         let mut node = ZERO_LINE;
         (0..2).for_each(|child| hashes.set_entry(&mut node, child, hashes.tag(Slot(child as u64), &[9; 64])));
         let tag = hashes.tag(Slot(4), &node);

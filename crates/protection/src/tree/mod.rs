@@ -30,7 +30,7 @@ use crate::memo::{Memo, Message};
 use crate::planted::{Bug, Planted};
 use crate::slot::{Role, Slot};
 use crypto::Key;
-use hash::{Hashes, Tag};
+use hash::{NodeHashes, Tag};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::rc::Rc;
@@ -84,7 +84,7 @@ pub enum Voucher {
 }
 
 enum Nodes {
-    Hashes(Hashes, Memo<Tag>),
+    NodeHashes(NodeHashes, Memo<Tag>),
     Versions(Box<Versions>),
 }
 
@@ -100,7 +100,7 @@ pub struct Tree {
 impl Tree {
     /// A tree of tags with so many children to a node.
     pub fn of_hashes(key: &Key, arity: usize, leaves: Role, update: Update, planted: Planted) -> Tree {
-        let nodes = Nodes::Hashes(Hashes::new(key, arity), Memo::default());
+        let nodes = Nodes::NodeHashes(NodeHashes::new(key, arity), Memo::default());
         Tree { nodes: nodes.into(), leaves, update, planted }
     }
 
@@ -127,13 +127,13 @@ impl Tree {
 
     /// Whether a child's tag is computed before its parent is updated; a MAC under its version can only follow.
     pub fn hashes_before_update(&self) -> bool {
-        matches!(*self.nodes, Nodes::Hashes(..))
+        matches!(*self.nodes, Nodes::NodeHashes(..))
     }
 
     /// Hashes or MACs computed so far.
     pub fn computed(&self) -> u64 {
         match &*self.nodes {
-            Nodes::Hashes(_, memo) => memo.computed(),
+            Nodes::NodeHashes(_, memo) => memo.computed(),
             Nodes::Versions(versions) => versions.computed(),
         }
     }
@@ -141,7 +141,7 @@ impl Tree {
     /// Children of a node at this level.
     pub fn arity(&self, level: usize) -> u64 {
         match &*self.nodes {
-            Nodes::Hashes(hashes, _) => hashes.arity(),
+            Nodes::NodeHashes(hashes, _) => hashes.arity(),
             Nodes::Versions(versions) => versions.at(level).lines_per_group(),
         }
     }
@@ -184,7 +184,7 @@ impl Tree {
     /// What a node at a parent's place holds about the child there.
     pub fn voucher(&self, parent: Parent, node: &Line) -> Voucher {
         match &*self.nodes {
-            Nodes::Hashes(hashes, _) => Voucher::Tag(hashes.entry(node, parent.position)),
+            Nodes::NodeHashes(hashes, _) => Voucher::Tag(hashes.entry(node, parent.position)),
             Nodes::Versions(versions) => Voucher::Version(versions.at(parent.level).read(node, parent.position)),
         }
     }
@@ -192,7 +192,7 @@ impl Tree {
     /// What a node might hold about a child that was written.
     pub fn some_voucher(&self) -> Voucher {
         match &*self.nodes {
-            Nodes::Hashes(..) => Voucher::Tag([1; units::LINE_BYTES / 2]),
+            Nodes::NodeHashes(..) => Voucher::Tag([1; units::LINE_BYTES / 2]),
             Nodes::Versions(_) => Voucher::Version(Counter(1)),
         }
     }
@@ -206,7 +206,7 @@ impl Tree {
         match (&*self.nodes, voucher) {
             (_, Voucher::Nothing) => true,
             _ if self.planted.has(Bug::BlankFits) && *content == ZERO_LINE => true,
-            (Nodes::Hashes(hashes, memo), Voucher::Tag(tag)) => {
+            (Nodes::NodeHashes(hashes, memo), Voucher::Tag(tag)) => {
                 let computed = self.tag(hashes, memo, slot, content);
                 if self.planted.has(Bug::ShortHashComparison) { computed[0] == tag[0] } else { computed == tag }
             }
@@ -229,7 +229,7 @@ impl Tree {
         let mut unheard = *node;
         let node = if deaf { &mut unheard } else { node };
         match &*self.nodes {
-            Nodes::Hashes(hashes, memo) => {
+            Nodes::NodeHashes(hashes, memo) => {
                 #[cfg(test)]
                 crate::work_done::hash();
                 let tag = self.tag(hashes, memo, slot, content);
@@ -269,7 +269,7 @@ impl Tree {
     }
 
     /// The tag of a child in its place.
-    fn tag(&self, hashes: &Hashes, memo: &Memo<Tag>, slot: Slot, content: &Line) -> Tag {
+    fn tag(&self, hashes: &NodeHashes, memo: &Memo<Tag>, slot: Slot, content: &Line) -> Tag {
         let named = self.named(slot);
         memo.of(&Message { place: named.0, version: 0, bitmap: 0, text: *content }, || hashes.tag(named, content))
     }

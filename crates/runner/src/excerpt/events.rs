@@ -17,7 +17,7 @@ const VERSION: u32 = 1;
 const FS_PER_US: u64 = 1_000_000_000;
 
 /// What the file is about.
-pub(super) struct About<'a> {
+pub(super) struct TraceAbout<'a> {
     pub configuration: &'a Configuration,
     pub window: Range<Time>,
     pub ended: Time,
@@ -31,7 +31,7 @@ struct Track {
 }
 
 /// Writes everything.
-pub(super) fn write(file: &mut WholeFile, tracks: &Tracks, about: &About<'_>) -> Result<(), Unwritten> {
+pub(super) fn write(file: &mut WholeFile, tracks: &Tracks, about: &TraceAbout<'_>) -> Result<(), Unwritten> {
     let Configuration { design, machine, .. } = about.configuration;
     let head = json!({
         "format": "casemate-excerpt",

@@ -41,7 +41,7 @@ pub(super) type Name = (Part, u32, String);
 
 /// What is said of a span.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub(super) struct About {
+pub(super) struct SpanAbout {
     /// The access that it is a part of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub access: Option<u64>,
@@ -66,7 +66,7 @@ pub(super) struct Event {
     pub end: Time,
     /// Numbered from zero.
     pub lane: usize,
-    pub about: About,
+    pub about: SpanAbout,
 }
 
 impl Event {
@@ -191,14 +191,14 @@ impl Tracks {
     /// What was kept of a window, by unit.
     pub fn of(units: &Units, window: Range<Time>, trips: &[Trip], clips: &[Clip]) -> Tracks {
         let mut tracks = Tracks::default();
-        let about = About { access: None, line: None, waited_for: None, waited_ns: None, outcome: None };
+        let about = SpanAbout { access: None, line: None, waited_for: None, waited_ns: None, outcome: None };
         tracks.add((Part::Cores, 0, "window".to_owned()), "window", "window", window.clone(), about.clone());
         for trip in trips {
             let (order, name, verb) = match trip.core {
                 Some(core) => (1 + core as u32, format!("core {core} reads"), "read"),
                 None => (u32::MAX - 1, "write-backs".to_owned(), "write back"),
             };
-            let about = About { access: Some(trip.number), line: Some(address(trip.line)), ..about.clone() };
+            let about = SpanAbout { access: Some(trip.number), line: Some(address(trip.line)), ..about.clone() };
             tracks.add((Part::Cores, order, name), verb, "access", trip.start..trip.end, about.clone());
             tracks.add_stops(trip, &window, &about);
         }
@@ -210,7 +210,7 @@ impl Tracks {
     }
 
     /// The stretches of a read's way on which no text runs.
-    fn add_stops(&mut self, trip: &Trip, window: &Range<Time>, about: &About) {
+    fn add_stops(&mut self, trip: &Trip, window: &Range<Time>, about: &SpanAbout) {
         let Stops { missed, went_on, set_off } = trip.stops;
         for (unit, name, category, from, to) in [
             (
@@ -234,7 +234,7 @@ impl Tracks {
     fn add_clip(&mut self, units: &Units, Clip { trip, line, piece }: &Clip, window: &Range<Time>) {
         let span = &piece.span;
         let (name, category) = (span.title(), span.verb.subject().into());
-        let about = About {
+        let about = SpanAbout {
             access: Some(*trip).filter(|trip| *trip > 0),
             line: Some(address(*line)),
             waited_for: span.waited_for,
@@ -259,7 +259,14 @@ impl Tracks {
         }
     }
 
-    fn add(&mut self, unit: Name, name: &str, category: &'static str, Range { start, end }: Range<Time>, about: About) {
+    fn add(
+        &mut self,
+        unit: Name,
+        name: &str,
+        category: &'static str,
+        Range { start, end }: Range<Time>,
+        about: SpanAbout,
+    ) {
         let event = Event { name: name.to_owned(), category, start, end, lane: 0, about };
         self.0.entry(unit).or_default().push(event);
     }

@@ -61,7 +61,7 @@ impl Meets {
 }
 
 /// How stores of a design come to its persist buffer.
-pub(super) struct Stores {
+pub(super) struct StorePath {
     buffer: PersistBufferConfig,
     /// The time that a store takes into it.
     look_up: Duration,
@@ -73,7 +73,7 @@ pub(super) struct Stores {
     writes_left: u64,
 }
 
-impl Stores {
+impl StorePath {
     /// Stores of this content under a design, whose memory has so many lines that a store may be explained of.
     ///
     /// # Errors
@@ -84,7 +84,7 @@ impl Stores {
         design: &Design,
         (meets, content): (Meets, Line),
         lines: u64,
-    ) -> Result<Stores, String> {
+    ) -> Result<StorePath, String> {
         let node = machine.with_persistence_of(&design.parts)?.node;
         let persist = node.persist_buffer.ok_or_else(|| format!("'{}' has no persist buffer", design.name))?;
         let (buffer, look_up) = (persist.buffer, node.clock_mhz.clock().span(Cycles(persist.latency_cycles)));
@@ -103,7 +103,7 @@ impl Stores {
             );
         }
         let writes_left = if meets == Meets::Overflow { writes_before_overflow(design, lines, &content)? } else { 0 };
-        Ok(Stores { buffer, look_up, meets, content, lines, writes_left })
+        Ok(StorePath { buffer, look_up, meets, content, lines, writes_left })
     }
 
     /// Brings the buffer and the counters into the condition that a store to this line meets. No metadata is on the chip
@@ -149,7 +149,7 @@ impl Stores {
 
 /// A store that is about to come to the buffer.
 pub(super) struct Arrival {
-    stores: Rc<Stores>,
+    stores: Rc<StorePath>,
     line: LineAddr,
     /// The entries of lines that were stored to before.
     entries: persist::PersistBuffer,

@@ -1,6 +1,6 @@
 //! What is counted of a run: all that comes after its warm-up, and that by interval where it is asked for.
 
-use super::intervals::{Intervals, Moment, check_interval};
+use super::intervals::{CountedMoment, Intervals, check_interval};
 use super::warm_up::{Before, warm_up_of};
 use super::{RunError, RunOptions};
 use crate::record::Interval;
@@ -33,13 +33,13 @@ impl Counting {
         let mut counting =
             Counting { due: warm_up, warm_up, before: Before::default(), length, clock, intervals: None };
         if warm_up.is_none() {
-            counting.begin(0, Moment::default);
+            counting.begin(0, CountedMoment::default);
         }
         Ok(counting)
     }
 
     /// Counting begins, as it was to with so many instructions.
-    fn begin(&mut self, origin: u64, now: impl FnOnce() -> Moment) {
+    fn begin(&mut self, origin: u64, now: impl FnOnce() -> CountedMoment) {
         self.intervals = self.length.map(|length| Intervals::new(length, self.clock, origin, now()));
         self.due = self.intervals.as_ref().map(|intervals| intervals.due(origin));
     }
@@ -58,7 +58,7 @@ impl Counting {
         if reached < due {
             return;
         }
-        let now = || Moment::now(meters);
+        let now = || CountedMoment::now(meters);
         if let Some(warm_up) = self.warm_up.take() {
             self.before = Before::now(meters);
             self.begin(warm_up, now);
@@ -82,7 +82,8 @@ impl Counting {
     pub fn intervals(self, meters: &Meters) -> Option<Vec<Interval>> {
         self.length?;
         // A run that ended in an alarm during its warm-up is all counted.
-        let intervals = self.intervals.unwrap_or_else(|| Intervals::new(u64::MAX, self.clock, 0, Moment::default()));
-        Some(intervals.until(Moment::now(meters)))
+        let intervals =
+            self.intervals.unwrap_or_else(|| Intervals::new(u64::MAX, self.clock, 0, CountedMoment::default()));
+        Some(intervals.until(CountedMoment::now(meters)))
     }
 }

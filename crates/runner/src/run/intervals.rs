@@ -47,7 +47,7 @@ pub(super) fn too_many(length: u64) -> RunError {
 
 /// What had been counted at one moment of the run.
 #[derive(Default)]
-pub(super) struct Moment {
+pub(super) struct CountedMoment {
     counts: Counts,
     /// When the latest retirement was that was known.
     at: Time,
@@ -59,11 +59,11 @@ pub(super) struct Moment {
     buffers: bool,
 }
 
-impl Moment {
+impl CountedMoment {
     /// This one.
-    pub fn now(meters: &Meters) -> Moment {
+    pub fn now(meters: &Meters) -> CountedMoment {
         let counts = meters.read();
-        Moment {
+        CountedMoment {
             at: meters.chip.cores.nodes()[0].borrow().start_of(counts.node.cycles),
             counts,
             speculates: meters.scheme.cryptography().speculation().is_some(),
@@ -86,16 +86,16 @@ pub(super) struct Intervals {
     /// With how many instructions the first was to begin.
     origin: u64,
     /// When the one that is open began.
-    begun: Moment,
+    begun: CountedMoment,
     /// When it ended, if instructions follow: what comes after the last of them is part of it.
-    ended: Option<Moment>,
+    ended: Option<CountedMoment>,
     closed: Vec<Interval>,
 }
 
 impl Intervals {
     /// Intervals of so many instructions, the first of which begins at this moment, with so many instructions or as few more
     /// as there were.
-    pub fn new(length: u64, clock: Clock, origin: u64, begun: Moment) -> Intervals {
+    pub fn new(length: u64, clock: Clock, origin: u64, begun: CountedMoment) -> Intervals {
         Intervals { length, clock, origin, begun, ended: None, closed: Vec::new() }
     }
 
@@ -106,13 +106,13 @@ impl Intervals {
     }
 
     /// The open one ends, and the next begins.
-    pub fn cut(&mut self, now: Moment) {
+    pub fn cut(&mut self, now: CountedMoment) {
         if let Some(end) = self.ended.replace(now) {
             self.close(end);
         }
     }
 
-    fn close(&mut self, end: Moment) {
+    fn close(&mut self, end: CountedMoment) {
         self.closed.push(between(&self.begun, &end, self.clock));
         self.begun = end;
     }
@@ -128,7 +128,7 @@ impl Intervals {
     }
 
     /// All of them, the last until the run ended.
-    pub fn until(mut self, end: Moment) -> Vec<Interval> {
+    pub fn until(mut self, end: CountedMoment) -> Vec<Interval> {
         if let Some(last) = self.ended.take()
             && last.instructions() < end.instructions()
         {
@@ -139,7 +139,7 @@ impl Intervals {
     }
 }
 
-fn between(begun: &Moment, ended: &Moment, clock: Clock) -> Interval {
+fn between(begun: &CountedMoment, ended: &CountedMoment, clock: Clock) -> Interval {
     let counts = ended.counts - begun.counts;
     let (instructions, cycles) = (counts.node.instructions, counts.node.cycles);
     Interval {
@@ -172,11 +172,11 @@ mod tests {
     #[test]
     fn as_many_intervals_are_kept_as_are_said_to_be_and_one_more_is_too_many() {
         let clock = catalogue::machine("modern").unwrap().node.clock_mhz.clock();
-        let mut intervals = Intervals::new(1, clock, 0, Moment::default());
+        let mut intervals = Intervals::new(1, clock, 0, CountedMoment::default());
         // The first cut ends one, which is open until something follows.
-        (0..=INTERVALS_MAX).for_each(|_| intervals.cut(Moment::default()));
+        (0..=INTERVALS_MAX).for_each(|_| intervals.cut(CountedMoment::default()));
         assert!(!intervals.is_full());
-        intervals.cut(Moment::default());
+        intervals.cut(CountedMoment::default());
         assert!(intervals.is_full());
     }
 }

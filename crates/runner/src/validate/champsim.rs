@@ -21,12 +21,12 @@ const PLACEMENTS: u64 = 5;
 const BRIEF_MAX: u64 = 3_000_000;
 
 #[derive(Deserialize)]
-struct Reference {
-    results: Vec<Figures>,
+struct ChampsimReference {
+    results: Vec<ChampsimFigures>,
 }
 
 #[derive(Deserialize)]
-struct Figures {
+struct ChampsimFigures {
     machine: String,
     trace: String,
     /// After so many instructions it starts again.
@@ -46,7 +46,7 @@ struct Figures {
     stlb_misses: Option<f64>,
 }
 
-impl Figures {
+impl ChampsimFigures {
     fn placements(&self) -> u64 {
         self.placements.unwrap_or(PLACEMENTS)
     }
@@ -58,23 +58,23 @@ impl Figures {
 }
 
 /// The reference's windows, whole: a part of one has figures of its own. Brief are those of few instructions.
-fn windows(extent: Extent) -> Result<Vec<Figures>, ValidationError> {
-    let reference: Reference =
+fn windows(extent: Extent) -> Result<Vec<ChampsimFigures>, ValidationError> {
+    let reference: ChampsimReference =
         serde_json::from_str(TEXT).map_err(|error| ValidationError::Reference { file: FILE, error })?;
-    let is_wanted = |window: &Figures| extent == Extent::Full || window.work() <= BRIEF_MAX;
+    let is_wanted = |window: &ChampsimFigures| extent == Extent::Full || window.work() <= BRIEF_MAX;
     Ok(reference.results.into_iter().filter(is_wanted).collect())
 }
 
 /// The instructions that each window takes, in their order.
 pub(super) fn work(extent: Extent) -> Result<Vec<u64>, ValidationError> {
-    Ok(windows(extent)?.iter().map(Figures::work).collect())
+    Ok(windows(extent)?.iter().map(ChampsimFigures::work).collect())
 }
 
 pub(super) fn compare(extent: Extent, found: &mut impl FnMut(Row)) -> Result<(), ValidationError> {
     windows(extent)?.iter().try_for_each(|theirs| compare_window(theirs, found))
 }
 
-fn compare_window(theirs: &Figures, found: &mut impl FnMut(Row)) -> Result<(), ValidationError> {
+fn compare_window(theirs: &ChampsimFigures, found: &mut impl FnMut(Row)) -> Result<(), ValidationError> {
     let machine = catalogue::machine(&theirs.machine)?;
     let window = window::Extent { warmup: theirs.warmup_instructions, instructions: theirs.instructions };
     let ours = under_placements(theirs.placements(), |seed| {
@@ -118,7 +118,7 @@ fn under_placements(
 /// A figure: what it is, ours, theirs if it was noted, and its tolerance in percent.
 type Quantity = (&'static str, fn(&Window) -> f64, Option<f64>, f64);
 
-fn quantities(theirs: &Figures) -> [Quantity; 8] {
+fn quantities(theirs: &ChampsimFigures) -> [Quantity; 8] {
     [
         ("instructions per cycle", |ours| ours.ipc, Some(theirs.ipc), 10.0),
         ("branches mispredicted per 1000 instructions", |ours| ours.branch_mpki, theirs.branch_mpki, 5.0),

@@ -17,7 +17,7 @@ const REQUESTS: usize = 300_000;
 const IDLE_READS: usize = 3;
 
 #[derive(Deserialize)]
-struct Reference {
+struct DramReference {
     idle_latency_clocks: IdleLatency,
     rows: Vec<Point>,
 }
@@ -33,19 +33,19 @@ struct IdleLatency {
 struct Point {
     pattern: Pattern,
     mean_gap_clocks: u64,
-    ramulator: Figures,
-    dramsim3: Figures,
+    ramulator: DramFigures,
+    dramsim3: DramFigures,
 }
 
 #[derive(Deserialize)]
-struct Figures {
+struct DramFigures {
     mean_clocks: f64,
     p99_clocks: f64,
     bandwidth_gbps: f64,
     row_hit_rate: f64,
 }
 
-fn reference() -> Result<Reference, ValidationError> {
+fn reference() -> Result<DramReference, ValidationError> {
     serde_json::from_str(TEXT).map_err(|error| ValidationError::Reference { file: FILE, error })
 }
 
@@ -107,7 +107,7 @@ impl Point {
         // A tail needs all requests.
         let tail = if requests == REQUESTS { calm(10.0) } else { None };
         found(self.row("99th percentile of it", ours.p99 as f64, |figures| figures.p99_clocks, tail));
-        let hits = |figures: &Figures| 100.0 * figures.row_hit_rate;
+        let hits = |figures: &DramFigures| 100.0 * figures.row_hit_rate;
         found(self.nearer(|name, figures| {
             Row::in_points(
                 name,
@@ -123,12 +123,12 @@ impl Point {
         format!("{}, gap {} clocks", self.pattern, self.mean_gap_clocks)
     }
 
-    fn row(&self, quantity: &str, ours: f64, theirs: impl Fn(&Figures) -> f64, tolerance: Option<f64>) -> Row {
+    fn row(&self, quantity: &str, ours: f64, theirs: impl Fn(&DramFigures) -> f64, tolerance: Option<f64>) -> Row {
         self.nearer(|name, figures| Row::new(name, &self.subject(), quantity, [ours, theirs(figures)], tolerance))
     }
 
     /// The row of the simulator that is nearer.
-    fn nearer(&self, row: impl Fn(&str, &Figures) -> Row) -> Row {
+    fn nearer(&self, row: impl Fn(&str, &DramFigures) -> Row) -> Row {
         let [first, second] = [row("Ramulator 2.1", &self.ramulator), row("DRAMsim3", &self.dramsim3)];
         if first.difference_percent.abs() <= second.difference_percent.abs() { first } else { second }
     }

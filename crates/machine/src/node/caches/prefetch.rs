@@ -121,15 +121,15 @@ impl Reference {
 
 /// The reference prediction table.
 #[derive(Clone, Debug)]
-struct Table {
+struct ReferenceTable {
     tags: TagArray,
     references: Box<[Reference]>,
 }
 
-impl Table {
-    fn new(entries: usize) -> Table {
+impl ReferenceTable {
+    fn new(entries: usize) -> ReferenceTable {
         let tags = TagArray::new(entries / TABLE_WAYS, TABLE_WAYS);
-        Table { references: vec![Reference::new(0); tags.slots()].into(), tags }
+        ReferenceTable { references: vec![Reference::new(0); tags.slots()].into(), tags }
     }
 
     /// The stride to expect after this access; zero if none.
@@ -147,16 +147,16 @@ impl Table {
 
 /// What a prefetcher goes by.
 #[derive(Clone, Debug)]
-enum Kind {
+enum PrefetcherKind {
     NextLine,
-    Stride(Table),
+    Stride(ReferenceTable),
     Stream(Streams),
 }
 
 /// The prefetcher of one cache.
 #[derive(Clone, Debug)]
 pub(in crate::node) struct Prefetcher {
-    kind: Kind,
+    kind: PrefetcherKind,
     degree: u32,
     line_bytes: i64,
 }
@@ -166,10 +166,10 @@ impl Prefetcher {
     pub(in crate::node) fn new(config: PrefetcherConfig, lines: LineSize) -> Prefetcher {
         let line_bytes = lines.bytes() as i64;
         let kind = match config {
-            PrefetcherConfig::NextLine { .. } => Kind::NextLine,
-            PrefetcherConfig::Stride { entries, .. } => Kind::Stride(Table::new(entries)),
+            PrefetcherConfig::NextLine { .. } => PrefetcherKind::NextLine,
+            PrefetcherConfig::Stride { entries, .. } => PrefetcherKind::Stride(ReferenceTable::new(entries)),
             PrefetcherConfig::Stream { degree, distance, pages } => {
-                Kind::Stream(Streams::new(pages, degree, distance, line_bytes))
+                PrefetcherKind::Stream(Streams::new(pages, degree, distance, line_bytes))
             }
         };
         Prefetcher { kind, degree: config.degree(), line_bytes }
@@ -178,9 +178,9 @@ impl Prefetcher {
     /// What is expected after this access, the nearest first, by addresses.
     pub(in crate::node) fn expect(&mut self, seen: Seen) -> impl Iterator<Item = u64> + use<> {
         let (from, stride, steps) = match &mut self.kind {
-            Kind::NextLine => (seen.address, self.line_bytes, self.degree),
-            Kind::Stream(streams) => streams.after(seen),
-            Kind::Stride(table) => {
+            PrefetcherKind::NextLine => (seen.address, self.line_bytes, self.degree),
+            PrefetcherKind::Stream(streams) => streams.after(seen),
+            PrefetcherKind::Stride(table) => {
                 let stride = table.stride_after(seen);
                 let whole = stride.signum() * stride.abs().max(self.line_bytes);
                 (seen.address, whole, if stride == 0 { 0 } else { self.degree })

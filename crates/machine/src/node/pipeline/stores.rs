@@ -46,7 +46,7 @@ pub(in crate::node) struct Forward {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct StoreEntry {
     page: PageKey,
     word: WordAddr,
     persistent: bool,
@@ -61,13 +61,13 @@ struct Entry {
 
 /// Stores of the program that L1D has, in the order in which they left, where somebody asks for them.
 #[derive(Clone, Debug, Default)]
-struct Written {
+struct WrittenStores {
     pieces: Pieces,
     /// When each left, and its line.
     stores: Vec<(u64, LineAddr)>,
 }
 
-impl Written {
+impl WrittenStores {
     fn left(&mut self, line: LineAddr, cycle: u64) {
         if self.pieces.is_whole() {
             self.stores.push((cycle, line));
@@ -83,9 +83,9 @@ pub(in crate::node) struct StoreQueue {
     /// Whether a store leaves when L1D has accepted it, though its line may be on its way.
     leaves_when_accepted: bool,
     pub(in crate::node) persist: Option<Box<PersistPath>>,
-    written: Option<Box<Written>>,
+    written: Option<Box<WrittenStores>>,
     /// Stores that are not written, oldest first.
-    entries: VecDeque<Entry>,
+    entries: VecDeque<StoreEntry>,
     /// The number of the oldest of them.
     first: u64,
     /// The number of the next store to be written.
@@ -121,7 +121,7 @@ impl StoreQueue {
     /// Enters a store of instruction `owner`.
     pub(in crate::node) fn enter(&mut self, touch: &Touch, owner: u64) {
         let store = self.queue.enter();
-        self.entries.push_back(Entry {
+        self.entries.push_back(StoreEntry {
             page: touch.page,
             word: WordAddr::touched(touch),
             persistent: touch.persistent,
@@ -181,7 +181,7 @@ impl StoreQueue {
     /// to the persist buffer.
     pub(in crate::node) fn written(&mut self, store: u64, cycle: u64) {
         if let Some(path) = &mut self.persist {
-            let Entry { word, persistent, .. } = self.entries[(store - self.first) as usize];
+            let StoreEntry { word, persistent, .. } = self.entries[(store - self.first) as usize];
             path.came(store, Came { line: word.line(), persistent, cycle });
             self.persist();
         } else {

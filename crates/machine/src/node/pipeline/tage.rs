@@ -16,7 +16,7 @@ const HISTORY_BITS: usize = 256;
 const AGEING_PERIOD: u64 = 1 << 18;
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Entry {
+struct TageEntry {
     tag: u16,
     /// -4 to 3; taken from 0.
     counter: i8,
@@ -24,7 +24,7 @@ struct Entry {
     useful: u8,
 }
 
-impl Entry {
+impl TageEntry {
     fn taken(self) -> bool {
         self.counter >= 0
     }
@@ -91,16 +91,16 @@ impl Folds {
 }
 
 #[derive(Clone, Debug)]
-struct Table {
-    entries: Box<[Entry]>,
+struct TageTable {
+    entries: Box<[TageEntry]>,
     folds: Folds,
 }
 
-impl Table {
-    fn new(entries: usize, length: u32) -> Table {
+impl TageTable {
+    fn new(entries: usize, length: u32) -> TageTable {
         let bits = entries.trailing_zeros();
-        Table {
-            entries: vec![Entry::default(); entries].into(),
+        TageTable {
+            entries: vec![TageEntry::default(); entries].into(),
             folds: Folds::new(length, [bits, TAG_BITS, TAG_BITS - 1]),
         }
     }
@@ -121,7 +121,7 @@ type Place = (u32, u16);
 #[derive(Clone, Debug)]
 pub(in crate::node) struct Tage {
     base: Bimodal,
-    tables: [Table; TABLES],
+    tables: [TageTable; TABLES],
     history: [bool; HISTORY_BITS],
     newest: usize,
     /// Whether entries that were only just made have been worse than what they replaced.
@@ -141,7 +141,7 @@ impl Tage {
     pub(in crate::node) fn new(entries: usize) -> Tage {
         Tage {
             base: Bimodal::new(entries),
-            tables: LENGTHS.map(|length| Table::new(entries / 4, length)),
+            tables: LENGTHS.map(|length| TageTable::new(entries / 4, length)),
             history: [false; HISTORY_BITS],
             newest: 0,
             distrust_new: 0,
@@ -212,7 +212,7 @@ impl Tage {
         if let Some((table, &(index, tag))) =
             candidates.find(|(table, place)| table.entries[place.0 as usize].useful == 0)
         {
-            table.entries[index as usize] = Entry { tag, counter: if taken { 0 } else { -1 }, useful: 0 };
+            table.entries[index as usize] = TageEntry { tag, counter: if taken { 0 } else { -1 }, useful: 0 };
             return;
         }
         for (table, place) in self.tables[longer..].iter_mut().zip(places) {

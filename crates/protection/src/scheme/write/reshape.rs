@@ -18,7 +18,7 @@
 
 use super::tuple::Tuple;
 use crate::domain::Completion;
-use crate::metadata::{Lines, Update};
+use crate::metadata::{Lines, ParentUpdate};
 use crate::planted::Bug;
 use crate::scheme::Scheme;
 use crate::slot::{Role, Slot};
@@ -59,8 +59,8 @@ impl<V: Verbs> Reshape<'_, V> {
         }
     }
 
-    fn update(&self) -> Update<'_, V> {
-        Update { metadata: &self.scheme.metadata, verbs: self.verbs }
+    fn update(&self) -> ParentUpdate<'_, V> {
+        ParentUpdate { metadata: &self.scheme.metadata, verbs: self.verbs }
     }
 
     /// Makes a root of a node.

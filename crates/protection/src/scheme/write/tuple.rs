@@ -42,7 +42,7 @@ use units::{Line, LineAddr, ZERO_LINE};
 
 /// How far a renewal may have come.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(in crate::scheme) enum Progress {
+pub(in crate::scheme) enum RenewalProgress {
     /// Not beyond the line that was written with the new counters.
     None,
     /// Anywhere: power has failed since.
@@ -132,7 +132,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         self.persist_lines(&[write], Some(&renewal)).await?;
         self.scheme.pending.entries.borrow_mut().remove(line);
         // If this fails, the line that was written is durable all the same.
-        self.renew_durably(&renewal, Progress::None).await
+        self.renew_durably(&renewal, RenewalProgress::None).await
     }
 
     /// Completes the tuple of an entry whose counter has moved on; the entry is gone in the same instant.
@@ -313,14 +313,14 @@ impl<'a, V: Verbs> Tuple<'a, V> {
     /// left to its next read, which refuses it.
     ///
     /// If it cannot be ended the chip halts: the next tuple would forget the renewal, and with it the lines that are left.
-    pub async fn renew_durably(&self, renewal: &Renewal, progress: Progress) -> Result<(), Fault> {
+    pub async fn renew_durably(&self, renewal: &Renewal, progress: RenewalProgress) -> Result<(), Fault> {
         let renewed = self.renew_group(renewal, progress).await;
         self.or_halt(renewed)
     }
 
-    async fn renew_group(&self, renewal: &Renewal, progress: Progress) -> Result<(), Fault> {
+    async fn renew_group(&self, renewal: &Renewal, progress: RenewalProgress) -> Result<(), Fault> {
         let (scheme, renewer) = (self.scheme, self.renewer());
-        let resumed = progress == Progress::Unknown;
+        let resumed = progress == RenewalProgress::Unknown;
         let new = scheme.metadata.get(self.verbs, renewal.counters, Role::Counter).await?;
         let maybe_done = resumed.then_some(&new);
         let spared = !(resumed && scheme.planted.has(Bug::RecoveryRenewsWritten));

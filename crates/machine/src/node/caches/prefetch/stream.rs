@@ -13,7 +13,7 @@ use crate::cache::TagArray;
 
 /// One page, as its latest accesses went through it. Lines are numbered within the page.
 #[derive(Clone, Copy, Debug)]
-struct Stream {
+struct PageStream {
     latest: i64,
     /// Up, down, or nowhere so far.
     direction: i64,
@@ -27,7 +27,7 @@ struct Stream {
 #[derive(Clone, Debug)]
 pub(super) struct Streams {
     pages: TagArray,
-    streams: Box<[Stream]>,
+    streams: Box<[PageStream]>,
     degree: i64,
     distance: i64,
     line_bytes: i64,
@@ -38,7 +38,7 @@ impl Streams {
     /// `distance` lines from it.
     pub(super) fn new(pages: usize, degree: u32, distance: u32, line_bytes: i64) -> Streams {
         let pages = TagArray::new(1, pages);
-        let none = Stream { latest: 0, direction: 0, confirmed: false, reached: 0 };
+        let none = PageStream { latest: 0, direction: 0, confirmed: false, reached: 0 };
         Streams {
             streams: vec![none; pages.slots()].into(),
             pages,
@@ -55,7 +55,7 @@ impl Streams {
         let line = (seen.address - start) as i64 / self.line_bytes;
         let Some(slot) = self.pages.lookup(frame) else {
             let (slot, _) = self.pages.insert(frame, false);
-            self.streams[slot.index()] = Stream { latest: line, direction: 0, confirmed: false, reached: line };
+            self.streams[slot.index()] = PageStream { latest: line, direction: 0, confirmed: false, reached: line };
             return (seen.address, 0, 0);
         };
         let last = (1 << FRAME_BITS) / self.line_bytes - 1;
@@ -70,7 +70,7 @@ impl Streams {
     }
 }
 
-impl Stream {
+impl PageStream {
     fn step(&mut self, line: i64) {
         let direction = (line - self.latest).signum();
         self.latest = line;
