@@ -1,12 +1,12 @@
-"""What Casemate does, kept to be compared: before and after a change that is to change nothing.
+"""Records Casemate's behaviour, and compares it before and after a change that must not change any result.
 
     scripts/behaviour.py keep before.json          timelines, runs, attacks and losses of power, under all designs
-    scripts/behaviour.py compare before.json       the same again: which of its figures are others now
+    scripts/behaviour.py compare before.json       the same again: lists the figures that differ now
 
 Timelines: one read of every design, with no metadata on the chip and with its counter. Runs: every design on three
-workloads and on aged counters, and EMCC on four cores; each record whole, with its event hash, but for what describes
-the host. Attacks and losses of power: what came of every row of every design.
-With --values, records whose keys have other names now count as the same if they have the same values.
+workloads and on aged counters, and EMCC on four cores; each record whole, with its event hash, but without the
+properties of the host. Attacks and losses of power: the results of every row of every design. With --values, records
+with renamed keys count as the same if they have the same values.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ CAMPAIGNS = {
     "attacks": ("attack", "--all", "--trials", "20", "--seed", "1"),
     "losses of power": ("crash", "--all", "--seed", "1"),
 }
-# Of the host, or of the version.
+# Keys that describe the host, or the version.
 LEFT_OUT = {"host", "configuration", "configuration_hash", "schema"}
 
 
 def casemate(*arguments: str) -> Any:
-    """What a command prints. A claim that does not hold is a result too, so the exit code is not looked at."""
+    """Returns the output of a command. A claim that does not hold is a result too, so the exit code is ignored."""
     done = subprocess.run([CASEMATE, *arguments, "--json"], capture_output=True, text=True, check=False)
     if not done.stdout:
         sys.exit(f"casemate {' '.join(arguments)} printed nothing:\n{done.stderr}")
@@ -59,7 +59,7 @@ def casemate(*arguments: str) -> Any:
 
 
 def machines_of(designs: Sequence[str]) -> dict[str, list[str]]:
-    """Designs by the first machine that accepts them, of which the default one is first."""
+    """Designs by the first machine that accepts them, beginning with the default one."""
     machines = [machine["name"] for machine in casemate("list", "machines")["machines"]]
     machines.sort(key=lambda machine: machine != "modern")
     found: dict[str, list[str]] = {}
@@ -86,7 +86,7 @@ def machines_of(designs: Sequence[str]) -> dict[str, list[str]]:
 
 
 def timelines(designs: Sequence[str], machine: str) -> Iterator[tuple[str, Any]]:
-    """Reads, by name."""
+    """Returns the timelines of reads, by name."""
     for design in designs:
         for name, arguments in {**TIMELINES, **(TIMELINES_OF_EMCC if design == "emcc" else {})}.items():
             on = [] if "--machine" in arguments else ["--machine", machine]
@@ -130,7 +130,7 @@ def leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
 
 
 def differences(before: Any, after: Any, values_alone: bool) -> list[str]:
-    """Which figures of one piece are others now, in words."""
+    """Returns the figures of one piece that differ now, in words."""
     if values_alone:
         same = sorted(map(repr, dict(leaves(before)).values())) == sorted(map(repr, dict(leaves(after)).values()))
         return [] if same else ["other values"]
@@ -155,7 +155,7 @@ def compare(before: dict[str, Any], after: Iterator[tuple[str, Any]], values_alo
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Keeps or compares."""
+    """Records the behaviour or compares it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("keep", "compare"))
     parser.add_argument("file", type=Path, help="where it is kept")

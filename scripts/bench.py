@@ -1,9 +1,9 @@
-"""Speed: the kernels alone, the DRAM model alone and whole runs, against targets, public simulators and last time.
+"""Speed of kernels, of the DRAM model and of whole runs, against targets, public simulators and the last time.
 
 Whole runs are also counted in the host's instructions, which is exact on a busy machine too: a row that needs 3 % more
 than last time has lost speed. Speeds of whole runs and DRAM are medians of several processes, by the processor time of
-the simulating thread; kernels are criterion's medians. Everything goes to results/bench/ as one JSON file for each
-time, with a description of the machine, and is compared with the newest file that was there.
+the simulating thread; kernels are criterion's medians. Each time, all figures are written to results/bench/ as one JSON
+file, with a description of the machine, and compared with the newest earlier file.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from bench_history import ROOT, History, Row, Target
 from bench_misses import KINDS, all_kinds
 
 DESIGNS = ("none", "sc64-bmt")
-# Machine, workload, millions of instructions, designs, and the speed that is asked for without protection.
+# Machine, workload, millions of instructions, designs, and the required speed without protection.
 RUNS = (
     ("modern", "resident", 20, DESIGNS, 10e6),
     ("modern", "champsim/mix", 12, DESIGNS, 6e6),
@@ -38,7 +38,7 @@ RUNS = (
         ("champsim-default", f"champsim/{trace}", millions, ("none",), None)
         for trace, millions in (("mix", 8), ("hot", 8), ("stream", 2), ("chase4", 3), ("chase1", 3))
     ),
-    # On four cores; 1 M instructions a second are asked for, of all cores together.
+    # On four cores, 1 M instructions a second are required, of all cores together.
     *(
         ("emcc-4core", workload, millions, ("emcc",), 2e6)
         for workload, millions in (("bfs", 4), ("hashjoin", 2), ("gups", 1))
@@ -49,17 +49,18 @@ CRYPTO_MILLIONS = 10
 CRYPTO_FOOTPRINT = "24MB"
 # Designs that `modern` cannot have.
 OF_DESIGN = {"emcc": "emcc-4core"} | dict.fromkeys(("cryptopage", "cryptopage-basic", "hide"), "cryptopage-2006")
-# What protection may cost the simulator: under it, this part of the speed that is asked for without.
+# Share of the unprotected target speed that the simulator must reach under protection.
 PROTECTED_SHARE = 0.5
-# Designs that speculate on values, each with what it is without that; millions of instructions of `stream`; and the
-# parts of the speed without speculation, and with the usual eight values, that are asked for.
+# Designs that speculate on values, each with its counterpart without speculation. The numbers are millions of
+# instructions of `stream`, and two required shares of speed: of the speed without speculation, and of the speed with
+# the usual eight values.
 SPECULATION = (("fvs-aes", "ocb-aes"), ("fvs-tdes", "ocb-tdes"))
 SPECULATION_MILLIONS = 1
 SPECULATING_SHARE = 0.5
 MORE_VALUES = 32
 MORE_VALUES_SHARE = 0.7
-# Stores at the rates that SecPB's paper says of gamess, on its machine: millions of instructions, and the part of the
-# speed without security that is asked for of the scheme that leaves most to a drain.
+# Stores at the rates of gamess in SecPB's paper, on its machine. The numbers are millions of instructions, and the
+# required share of the speed without security, for the scheme that leaves most steps to a drain.
 PERSISTING = ("secpb-pcm", "stores", "rate=474", "per_line=21", "footprint=32KB")
 PERSISTING_MILLIONS = 1
 PERSISTING_SHARE = 0.7
@@ -74,7 +75,7 @@ DRAM_SEQUENTIAL_TARGET = 5e6
 # Nanoseconds that one line may take through AES-GCM, by instructions.
 GCM_TARGETS = {"casemate, VAES": 8, "casemate, AES-NI": 60, "casemate, AES-NI, line by line": 60}
 GCM_OTHERS = ("openssl", "aes-gcm", "ring")
-# The crate that measures parts alone, and how long criterion looks at each.
+# Crate that measures single parts, and the time for which criterion measures each.
 KERNELS = ("--package", "casemate-bench", "--benches")
 CRITERION = ("--warm-up-time", "0.3", "--measurement-time", "1", "--sample-size", "20", "--noplot", "--quiet")
 
@@ -87,12 +88,12 @@ def cargo(*arguments: str, **options: Any) -> None:
     subprocess.run(["cargo", *arguments, "--locked", "--quiet"], check=True, **{"cwd": ROOT, **options})
 
 
-# As the Python package is built.
+# The environment in which the Python package is built.
 AS_RELEASED = ("--config", ".cargo/release.toml")
 
 
 def build(parts: tuple[str, ...]) -> Path:
-    """Builds what is measured; the example that measures whole runs and DRAM."""
+    """Builds the measured programs: the example that measures whole runs and DRAM."""
     if {"runs", "misses", "counts", "crypto", "speculation", "persisting", "moving", "dram"} & set(parts):
         cargo("build", "--release", *AS_RELEASED, "--package", "casemate-runner", "--example", "speed")
     if "kernels" in parts:
@@ -106,7 +107,7 @@ def kernels() -> Iterator[Row]:
     command = ["cargo", "bench", *KERNELS, "--locked", "--quiet", "--", *CRITERION]
     subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     for estimates in sorted((target_directory() / "criterion").rglob("new/estimates.json")):
-        # What an earlier version measured is still there.
+        # Remove the results of an earlier version.
         if estimates.stat().st_mtime < begun:
             continue
         about = json.loads(estimates.with_name("benchmark.json").read_text())
@@ -121,7 +122,7 @@ def output_of(*command: str) -> list[str]:
 
 
 def lines_of(command: list[str], runs: int) -> list[list[dict[str, Any]]]:
-    """What several processes print, one JSON object a line: for each line, the objects of all processes."""
+    """Runs several processes that print one JSON object a line; returns the objects of all processes for each line."""
     printed = [output_of(*command) for _ in range(runs)]
     return [[json.loads(line) for line in same] for same in zip(*printed, strict=True)]
 
@@ -133,7 +134,7 @@ def median(results: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def dram(speed: Path, runs: int, reference: list[dict[str, Any]]) -> Iterator[Row]:
-    """The DRAM model alone."""
+    """Measures only the DRAM model."""
     for results in lines_of([str(speed), "dram", str(DRAM_REQUESTS)], runs):
         result = median(results)
         name, gap = result["stream"], result["mean_gap_clocks"]
@@ -161,7 +162,7 @@ def whole_runs(speed: Path, runs: int, reference: list[dict[str, Any]]) -> Itera
 
 
 def misses(speed: Path, runs: int) -> Iterator[Row]:
-    """Each kind of miss. All are timed before any is counted, with nothing beside them."""
+    """Measures each kind of miss. All are timed before any is counted, without any other load."""
     timed = [median(lines_of(run.command(speed), runs)[0]) for run in KINDS.values()]
     for kind, result, each in zip(KINDS, timed, all_kinds(speed), strict=True):
         rate = result["per_second"] / result["instructions"] * result["llc_misses"]
@@ -169,7 +170,7 @@ def misses(speed: Path, runs: int) -> Iterator[Row]:
 
 
 def speculation(speed: Path, runs: int) -> Iterator[Row]:
-    """What speculation on values costs the simulator, on the machine of its paper."""
+    """Measures the slowdown of the simulator by speculation on values, on the machine of its paper."""
     machine = "simplescalar-2005"
     command = [str(speed), "run", machine, "stream"]
     for design, baseline in SPECULATION:
@@ -185,7 +186,7 @@ def speculation(speed: Path, runs: int) -> Iterator[Row]:
 
 
 def persisting(speed: Path, runs: int) -> Iterator[Row]:
-    """What draining a persist buffer costs the simulator, next to one without security."""
+    """Measures the slowdown of the simulator by draining a persist buffer, next to one without security."""
     machine, workload, *settings = PERSISTING
     target = 0.0
     for name in ("bbb", "secpb-cobcm"):
@@ -217,7 +218,9 @@ def moving(speed: Path, runs: int) -> Iterator[Row]:
 
 
 def cryptography(speed: Path) -> Iterator[Row]:
-    """Every built-in design on a stream, where lines come and go as fast as they can: what its cryptography costs."""
+    """Measures every built-in design on a stream, with lines in and out at the maximum rate: the cost of its
+    cryptography.
+    """
     for design in sorted(path.stem for path in (ROOT / "designs").glob("*.toml")):
         machine = OF_DESIGN.get(design, "modern")
         stream = ["stream", design, str(CRYPTO_MILLIONS), f"footprint={CRYPTO_FOOTPRINT}"]
@@ -232,7 +235,9 @@ def cryptography(speed: Path) -> Iterator[Row]:
 
 
 def gcm() -> Iterator[Row]:
-    """AES-GCM over lines, next to other libraries in the same run. Its package stands apart: it needs OpenSSL."""
+    """Measures AES-GCM over lines, next to other libraries in the same run. Its package is separate, since it needs
+    OpenSSL.
+    """
     package = ROOT / "comparisons" / "gcm"
     cargo("build", "--release", "--target-dir", str(target_directory() / "comparisons"), cwd=package)
     program = target_directory() / "comparisons" / "release" / "casemate-gcm-comparisons"

@@ -1,9 +1,9 @@
 """The host's instructions for each simulated one: a speed that neither neighbours nor the host's clock can change.
 
-Valgrind counts them in the simulating thread alone, from the machine's assembly to the record; what produces the
-program has a thread of its own, and the pricing of cryptography comes after. Counts of one version differ by less than
-a thousandth between runs, so a difference that a stopwatch cannot show is the code's. They say nothing about caches and
-stalls of the host: that is what the speeds are for.
+Valgrind counts them only in the simulating thread, from the assembly of the machine to the record. The program's
+instructions are produced in a separate thread, and cryptography is priced later. Counts of one version differ by less
+than a thousandth between runs, so that the code causes a difference that a stopwatch cannot show. They do not include
+the effects of caches and stalls of the host, which the speeds show.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from typing import Any
 
 from bench_history import Row
 
-# What counts as one simulation, in crates/runner/examples/speed/whole.rs.
+# The function that counts as one simulation, in crates/runner/examples/speed/whole.rs.
 SIMULATION = "*speed::whole::simulate*"
 DESIGNS = ("none", "sc64-bmt")
-# What the prefetchers cost is the difference between a row with these changes and the one without.
+# The cost of the prefetchers is the difference between a row with these changes and the one without.
 WITHOUT_PREFETCHERS = ("machine.node.l1d.prefetcher=", "machine.node.l2.prefetcher=")
 
 
 @dataclass(frozen=True)
 class Counted:
-    """One run, with so many millions of instructions as are enough: a count needs no long run."""
+    """One run, with enough millions of instructions: a count needs no long run."""
 
     machine: str
     workload: str
@@ -43,7 +43,7 @@ class Counted:
         return f"{self.workload}, {self.design}, {self.machine}" + (" without prefetchers" if self.changes else "")
 
     def command(self, speed: Path) -> list[str]:
-        """What is counted."""
+        """Returns the command of the counted run."""
         return [str(speed), "run", self.machine, self.workload, self.design, str(self.millions), *self.changes]
 
 
@@ -72,7 +72,7 @@ COUNTED = (
 
 
 def collected(valgrind_says: str) -> int:
-    """The instructions that callgrind counted, from what it prints."""
+    """Returns the instructions that callgrind counted, from its output."""
     found = re.search(r"Collected : (\d+)", valgrind_says)
     if not found or found[1] == "0":
         raise RuntimeError(f"callgrind counted nothing in {SIMULATION}:\n{valgrind_says}")
@@ -80,7 +80,7 @@ def collected(valgrind_says: str) -> int:
 
 
 def under_callgrind(command: list[str], *options: str) -> tuple[dict[str, Any], str, str]:
-    """Runs one simulation: its result, what Valgrind said, and the file of what it counted."""
+    """Runs one simulation: returns its result, the output of Valgrind, and the file of its counts."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "counts"
         callgrind = ["valgrind", "--tool=callgrind", f"--toggle-collect={SIMULATION}", *options]
@@ -90,7 +90,7 @@ def under_callgrind(command: list[str], *options: str) -> tuple[dict[str, Any], 
 
 
 def count(speed: Path, run: Counted) -> Row:
-    """Counts one run."""
+    """Counts the instructions of one run."""
     result, said, _ = under_callgrind(run.command(speed), "--dump-instr=no")
     host = collected(said)
     result = {

@@ -1,4 +1,4 @@
-"""What bench.py measured, now and before: rows, their file, and how they are shown."""
+"""Measurements of bench.py, now and before: rows, their file, and their display."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ KEPT = ROOT / "results" / "bench"
 # A difference within this share may be the host's, not ours: of speeds, and of counts of the host's instructions.
 NOISE = {"count": 0.03}
 NOISE_OF_SPEEDS = 0.1
-# How figures are kept; files of another format are left alone.
+# Format of the figures; files of another format are ignored.
 FORMAT = 2
-# What a run's real cryptography may take of its time.
+# Maximum share of a run's time that real cryptography may take.
 CRYPTO_SHARE = 0.1
 
 
 @dataclass(frozen=True)
 class Target:
-    """The speed that is asked for, if any is."""
+    """Required speed, if any."""
 
     per_second: float | None = None
 
     def verdict(self, per_second: float) -> str:
-        """Whether a speed is enough, in few words."""
+        """Returns if a speed is enough, in few words."""
         if self.per_second is None:
             return ""
         wanted = f"{self.per_second / 1e6:g} M"
@@ -39,7 +39,7 @@ class Target:
 
 @dataclass
 class Row:
-    """One figure."""
+    """One figure of a measurement."""
 
     kind: str
     name: str
@@ -47,7 +47,7 @@ class Row:
     # Units in a second, or in whatever else they are counted `per`.
     rate: float
     target: Target = field(default_factory=Target)
-    # How many times as fast as each public simulator at the same work.
+    # Speed as a multiple of each public simulator's at the same work.
     times_as_fast_as: dict[str, float] = field(default_factory=dict)
     # The figure of last time, if there is one.
     before: float | None = None
@@ -79,7 +79,7 @@ class Row:
         ) + self.each()
 
     def each(self) -> str:
-        """Under the line, what one of what is counted takes, if that is known."""
+        """Returns a further line with the cost of one counted event, if it is known."""
         amounts = [f"{amount:,.1f} {name}" for name, amount in self.details.get("of_each", {}).items()]
         return f"\n      each {', '.join(amounts)}" if amounts else ""
 
@@ -92,7 +92,7 @@ class Row:
         return f"{ratio:.{2 if noise >= 0.1 else 3}f}x" + (" faster" if ratio > 1 else " SLOWER") * beyond
 
     def crypto(self) -> str:
-        """What the cryptography of a run takes of its time, if that was priced."""
+        """Returns the share of a run's time that its cryptography takes, if that was priced."""
         share = self.details.get("crypto_share")
         if not share:
             return ""
@@ -100,7 +100,7 @@ class Row:
 
 
 def host() -> dict[str, Any]:
-    """What the figures are measured on."""
+    """Returns the computer on which the figures are measured."""
     cpu = platform.processor()
     information = Path("/proc/cpuinfo")
     for line in information.read_text().splitlines() if information.exists() else ():
@@ -119,7 +119,7 @@ def host() -> dict[str, Any]:
 
 
 def commit() -> str:
-    """Which version is measured."""
+    """Returns the version that is measured."""
     described = subprocess.run(
         ["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -133,7 +133,7 @@ class History:
         """New figures for `folder`, to be compared with those that are kept, the oldest first."""
         self.folder = folder
         self.earlier = kept[-1] if kept else None
-        # A part may have been left out last time: each row has a last time of its own.
+        # A part may have been left out last time: each row keeps a separate last time.
         self.before = {(row["kind"], row["name"]): row["rate"] for one in kept for row in one["rows"]}
         self.rows: list[Row] = []
         self.begun = time.gmtime()
@@ -146,7 +146,7 @@ class History:
         return History(folder, [one for one in kept if one.get("format") == FORMAT])
 
     def heading(self) -> str:
-        """What this is measured on and what it is compared with."""
+        """Prints the computer and version of the measurement, and those that it is compared with."""
         lines = [f"{self.host['cpu']}, {self.host['cores']} cores, load {self.host['load_average_at_start']:.1f}"]
         if self.earlier is None:
             lines.append("nothing was measured here before")
@@ -171,7 +171,7 @@ class History:
         print(f"  ({time.monotonic() - begun:.0f} s)", flush=True)
 
     def store(self) -> Path:
-        """Writes a file of its own for this time."""
+        """Writes a separate file for this time."""
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / time.strftime("%Y-%m-%dT%H-%M-%SZ.json", self.begun)
         content = {

@@ -1,9 +1,9 @@
-"""What one miss of the last-level cache takes of the host: time, events, requests to memory, instructions, and lines
-that the host's own caches miss.
+"""Cost of one miss of the last-level cache for the host: time, events, requests to memory, instructions, and lines that
+miss the host's caches.
 
-Time is measured. The rest is counted by Valgrind, whose model of caches (callgrind's) stands for counters that virtual
-machines seldom have: it knows no prefetchers, no translation and no third level. A program that misses with every
-step does so in a few dozen instructions; what these take is in the figures.
+Time is measured. Valgrind counts all other figures; its model of caches (callgrind's) replaces counters that virtual
+machines seldom have. The model has no prefetchers, no translation and no third level. A program that misses with every
+step does so in a few dozen instructions; the figures include their cost.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CACHES = ("--I1=32768,8,64", "--D1=49152,12,64", "--LL=2097152,16,64")
 SMALL_LLC = ("machine.llc.size=1 MB",)
 # Counters of these fit the controller's cache, and all data is met for the first time.
 FEW_COUNTERS = ("footprint=4 MB",)
-# For each kind of miss, a run that has hardly any others, and tens of thousands of these.
+# For each kind of miss, a run with tens of thousands of these, and hardly any of another kind.
 KINDS = {
     "unprotected": Counted("modern", "chase", "none", 1),
     "unprotected, with a write-back": Counted("modern", "gups", "none", 1, SMALL_LLC),
@@ -33,7 +33,7 @@ KINDS = {
 
 
 def totals(counted: str) -> dict[str, int]:
-    """What a file of callgrind counted, by the names that it gives to events."""
+    """Returns the counts in a file of callgrind, by the names that it gives to events."""
     names, sums = (re.search(rf"^{key}: (.+)$", counted, re.MULTILINE) for key in ("events", "(?:totals|summary)"))
     if not names or not sums or int(sums[1].split()[0]) == 0:
         raise RuntimeError(f"callgrind counted nothing in {SIMULATION}")
@@ -42,7 +42,7 @@ def totals(counted: str) -> dict[str, int]:
 
 
 def of_each_miss(speed: Path, run: Counted) -> dict[str, float]:
-    """What a run takes, the mean of its misses."""
+    """Returns the cost of a run, as the mean of its misses."""
     result, _, file = under_callgrind(run.command(speed), "--cache-sim=yes", *CACHES)
     found = totals(file)
     of_run = {

@@ -1,11 +1,11 @@
-"""How fast lanes of the engine are in a Lattice ECP5, placed and routed by nextpnr: a part of `make hw-long`.
+"""Speed of lanes of the engine in a Lattice ECP5, placed and routed by nextpnr: a part of `make hw-long`.
 
     scripts/hw_ecp5.py [--seeds N] [POINT...]     the points of `dv/points.py`, by default three lanes
 
-What `casemate cost engine` says of an FPGA are counts of Yosys, since no open tool times series 7. This is a clock that
-a placed and routed lane has, wires included. The lane's ports are not brought to pins, of which no package has enough;
-paths from and to them are not timed. Placement draws, so several seeds are run, and the median is said with its
-extremes. `scripts/setup.sh .venv ecp5` installs nextpnr; a lane takes minutes.
+The FPGA figures of `casemate cost engine` are counts of Yosys, since no open tool times series 7. This script gives the
+clock of a placed and routed lane, wires included. The lane's ports are not connected to pins, since no package has
+enough; paths from and to them are not timed. Placement is random, so several seeds are run, and the median is printed
+with its extremes. `scripts/setup.sh .venv ecp5` installs nextpnr; a lane takes minutes.
 """
 
 import argparse
@@ -42,7 +42,7 @@ def mapped(point: LanePoint, folder: Path) -> Path:
 
 
 def routed(netlist: Path, seed: int) -> tuple[float, dict[str, int]]:
-    """The clock in MHz after routing, and what is used of the device."""
+    """Returns the clock in MHz after routing, and the used resources of the device."""
     program = Path(sys.executable).with_name(NEXTPNR)
     if not program.exists():
         raise CasemateError(f"{NEXTPNR} is missing: install it with scripts/setup.sh .venv ecp5")
@@ -72,7 +72,7 @@ def measure(point: LanePoint, seeds: int, steps: Steps, begun: int) -> str:
 
 
 def main() -> int:
-    """Prints the table."""
+    """Prints the table of clocks."""
     parser = command.Parser(
         prog="hw_ecp5.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,9 +1,9 @@
-"""Whether cores are priced as a whole: `casemate.hardware.flow` against mental arithmetic (`make hw-synthesis`).
+"""Checks that cores are priced as a whole: `casemate.hardware.flow` against mental arithmetic (`make hw-synthesis`).
 
-The cells are of a library whose delays are linear in the load and whose energies are the same everywhere, and the RTL
-leaves synthesis no choice: a lane that shifts the parity of four bits through twenty flip-flops, and a pair of lanes
-behind one more. Of the lane the longest path begins at an input, of the pair it ends at an output. The stimulus has
-every flip-flop toggle in every cycle. So each figure follows from the RTL and the library alone, as its comment says.
+The cells are of a library with delays linear in the load and equal energies for all slews. The RTL leaves synthesis no
+choice: a lane that shifts the parity of four bits through twenty flip-flops, and a pair of lanes behind one more. In
+the lane the longest path begins at an input, in the pair it ends at an output. The stimulus has every flip-flop toggle
+in every cycle. So each figure follows from only the RTL and the library, as its comment shows.
 """
 
 from dataclasses import replace
@@ -57,19 +57,21 @@ def drive(core):
             core.done(line=cycle // 4)
 """
 """Fills all flip-flops, so that each toggles in every cycle, and then measures ten fours of cycles, of
-sixteen that are asked for."""
+sixteen that are requested."""
 AXES = 'index_1 ("0, 0.5, 1"); index_2 ("0.1, 0.5, 1");'
-"""Loads and slews of tables: ABC takes none of fewer than three."""
+"""Loads and slews of tables: ABC accepts no table of fewer than three."""
 
 
 def table(kind: str, template: str, value: float, at_1_pf: float = 0.0) -> str:
-    """A table that has this value at every slew, and so much more with each pF of load."""
+    """Returns a table that has `value` at every slew, plus `at_1_pf` for each pF of load."""
     rows = ", ".join(f'"{row}, {row}, {row}"' for row in (value, value + at_1_pf / 2, value + at_1_pf))
     return f"{kind}({template}) {{ {AXES} values ({rows}); }} "
 
 
 def arc(source: str, how: str, delay_ns: float, energy_pj: tuple[float, float]) -> str:
-    """What an input does to an output: this delay and 1 ns more for each pF, these energies of a rise and a fall."""
+    """Returns the effect of an input on an output: this delay and 1 ns more for each pF, these energies of a rise and a
+    fall.
+    """
     times = "".join(table(f"cell_{edge}", "t", delay_ns, 1) for edge in ("rise", "fall"))
     times += "".join(table(f"{edge}_transition", "t", 0.1, 1) for edge in ("rise", "fall"))
     energies = "".join(table(f"{edge}_power", "e", pj) for edge, pj in zip(("rise", "fall"), energy_pj, strict=True))
@@ -78,7 +80,7 @@ def arc(source: str, how: str, delay_ns: float, energy_pj: tuple[float, float]) 
 
 
 def pin(name: str, capacitance_pf: float, more: str = "") -> str:
-    """An input."""
+    """Returns the pin of an input."""
     return f"pin({name}) {{ direction : input; capacitance : {capacitance_pf}; {more} }} "
 
 
@@ -119,7 +121,7 @@ cell (FLOP) {{ area : 100; cell_leakage_power : 5;
 
 
 def lane_is(cost: CoreCost) -> dict[str, tuple[float | str, float | str]]:
-    """What a lane costs, and what it must."""
+    """Compares the cost of a lane with the expected cost."""
     area, speed = cost.area, cost.speed
     return {
         # A parity of four bits is three gates; two buffers share the twenty pins of the reset.
@@ -137,7 +139,7 @@ def lane_is(cost: CoreCost) -> dict[str, tuple[float | str, float | str]]:
 
 
 def pair_is(cost: CoreCost) -> dict[str, tuple[float | str, float | str]]:
-    """What two lanes behind a flip-flop cost, and what they must."""
+    """Compares the cost of two lanes behind a flip-flop with the expected cost."""
     area, speed, fpga, energy = cost.area, cost.speed, cost.fpga, cost.energy
     assert fpga is not None
     assert energy is not None
@@ -160,13 +162,14 @@ def pair_is(cost: CoreCost) -> dict[str, tuple[float | str, float | str]]:
         "lut": (fpga.lut, 2 * 2 + 3),
         "fpga flops": (fpga.flops, 2 * 20 + 1),
         "other parts": (fpga.muxes + fpga.carries + fpga.block_rams + fpga.others, 0),
-        # Each cycle half of 4 V2 times the pins that toggle: bit 0 at three gates, in each parity a gate and a
-        # flip-flop behind it, 19 flip-flops behind others in each lane, and three gates behind the last ones.
+        # Each cycle half of 4 V2 times the toggling pins. Bit 0 has three gates, and each parity a gate and a flip-flop
+        # behind it. Each lane has 19 flip-flops behind other flip-flops, and three gates are behind the last ones.
+        # Rises and falls are as many.
         "switching_nj": (energy.switching_nj, 4e-3 * 2 * (3 * 0.02 + 3 * (0.02 + 0.04) + 2 * 19 * 0.04 + 3 * 0.02)),
         # In each parity two gates toggle; the last ones toggle together, so that one of the two gates behind them does.
         # Rises and falls are as many.
         "internal_nj": (energy.internal_nj, 4e-3 * ((3 * 2 + 1) * (0.5 + 0.7) / 2 + 41 * (0.6 + 0.8) / 2)),
-        # A rise and a fall each cycle: what is within, and 0.03 pF at 4 V2.
+        # A rise and a fall each cycle: the energy within, and 0.03 pF at 4 V2.
         "clock_nj": (energy.clock_nj, 4e-3 * 41 * (0.5 + 0.25 + 0.03 * 4)),
         # 41 flip-flops of 5 nW, 11 gates and 3 buffers of 2, for 4 cycles of 1.14 ns.
         "leakage_nj": (energy.leakage_nj, (41 * 5 + 14 * 2) * 4 * 1.14e-9),
@@ -175,7 +178,7 @@ def pair_is(cost: CoreCost) -> dict[str, tuple[float | str, float | str]]:
 
 
 def check(said: str, figures: dict[str, tuple[float | str, float | str]]) -> tuple[str, bool, str]:
-    """Whether all figures are what they must be: counts are the same, OpenSTA's times have seven digits of 1000 ns."""
+    """Returns true if all figures are as expected: counts are equal, OpenSTA's times have seven digits of 1000 ns."""
 
     def differs(found: float | str, expected: float | str) -> bool:
         if isinstance(found, str) or isinstance(expected, str):
@@ -191,7 +194,7 @@ def check(said: str, figures: dict[str, tuple[float | str, float | str]]) -> tup
 
 
 def checks(folder: Path) -> list[tuple[str, bool, str]]:
-    """Every check: what it says, whether it holds, and the figures."""
+    """Yields every check: its statement, its result, and the figures."""
     folder.mkdir()
     for name, text in (("pair.sv", RTL), ("flat.lib", library()), ("drives.py", STIMULUS)):
         (folder / name).write_text(text)
@@ -205,7 +208,7 @@ def checks(folder: Path) -> list[tuple[str, bool, str]]:
     )
     alone, both = (flow.price(request) for request in asked)
     steps = len(begun)
-    # What a stimulus of ours does is not kept, as that of any user.
+    # The results of this stimulus are not kept, like those of any user.
     again = [flow.price(replace(request, stimulus=None)) for request in asked]
     is_same = [(cost.area, cost.speed.fmax_mhz, cost.fpga) for cost in again] == [
         (cost.area, cost.speed.fmax_mhz, cost.fpga) for cost in (alone, both)

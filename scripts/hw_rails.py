@@ -1,9 +1,9 @@
-"""Whether the two rails of a lane's verdict survive synthesis: a part of `make hw-synthesis`.
+"""Checks that the two rails of a lane's verdict survive synthesis: a part of `make hw-synthesis`.
 
-The rails do the same, so a synthesiser that is not forbidden to makes one of the two, and one pulse in its comparator
-then has a forged line accepted. Here the lane itself is mapped, with AES and the multiplier as boxes, and the netlist
-is searched backwards from each rail's register: both must see all bits of the tag, and no cell that sees any may serve
-both.
+The rails have the same function, so that synthesis merges them unless this is forbidden; one pulse in the merged
+comparator then makes the lane accept a forged line. The script maps the lane itself, with AES and the multiplier as
+boxes, and searches the netlist backwards from each rail's register. Both must see all bits of the tag, and no cell that
+sees any may serve both.
 """
 
 from collections import deque
@@ -20,7 +20,7 @@ TAG_BITS = 128
 
 
 def mapped(cells: Library, rtl: Path, folder: Path) -> Netlist:
-    """The lane as cells, without what is in its boxes."""
+    """Returns the lane as cells, without the content of its boxes."""
     folder.mkdir(parents=True)
     lane = design.Design(sources.read([rtl / "sources.f"]), TOP)
     path = synthesis.to_cells(lane, cells, synthesis.target_s(cells), folder, BOXES)
@@ -37,7 +37,7 @@ def without_mark(rtl: Path, folder: Path) -> Path:
 
 
 class Rails:
-    """What decides about a line in a netlist."""
+    """Cells of a netlist that decide about a line."""
 
     def __init__(self, built: Netlist, cells: Library) -> None:
         self._cells = {each.name: each for each in built.instances}
@@ -54,12 +54,12 @@ class Rails:
         self._sees_tag = self._fed_by(tag)
 
     def comparators(self) -> tuple[set[str], set[str]]:
-        """Of each rail the cells before its registers that see the tag."""
+        """For each rail, the cells before its registers that see the tag."""
         first, second = (self._before(rail) & self._sees_tag for rail in ("rail_a", "rail_b"))
         return first, second
 
     def tag_seen_by(self, comparator: Iterable[str]) -> int:
-        """How many bits of the tag go right into these cells."""
+        """Returns the number of bits of the tag that these cells read directly."""
         nets = {net for name in comparator for net in self._inputs(name)}
         return sum(self._names.get(net, "").startswith("out_tag_q[") for net in nets)
 
@@ -101,7 +101,7 @@ class Rails:
 
 
 def check(said: str, rails: Rails, is_shared: bool) -> tuple[str, bool, str]:
-    """Whether the rails share what compares, as they must or must not."""
+    """Checks that the rails share their comparators, or that they do not."""
     first, second = rails.comparators()
     both = len(first & second)
     seen = [rails.tag_seen_by(comparator) for comparator in (first, second)]
@@ -111,7 +111,7 @@ def check(said: str, rails: Rails, is_shared: bool) -> tuple[str, bool, str]:
 
 
 def checks(cells: Library, rtl: Path, folder: Path) -> list[tuple[str, bool, str]]:
-    """Every check: what it says, whether it holds, and the figures."""
+    """Yields every check: its statement, its result, and the figures."""
     apart = Rails(mapped(cells, rtl, folder / "apart"), cells)
     merged = Rails(mapped(cells, without_mark(rtl, folder / "unmarked"), folder / "merged"), cells)
     return [

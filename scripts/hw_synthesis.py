@@ -1,11 +1,11 @@
-"""Takes one small core through the whole hardware flow, and holds what comes out to what it must be.
+"""Takes one small core through the whole hardware flow, and compares the results with the expected ones.
 
     scripts/hw_synthesis.py [--lib FILE]
 
 Each check can fail, and those that compare have a planted bug that must be found. The core is the GHASH multiplier with
-16 bits a cycle; toggles are held against Verilator's on one with one bit a cycle, which is small enough to build with a
-trace of every net. hw_rails.py looks at the lane's verdict, and hw_priced.py holds whole prices to mental arithmetic.
-A minute of processor time; exit code 1 if a check fails.
+16 bits a cycle. Toggles are compared with Verilator's on one with one bit a cycle, which is small enough to build with
+a trace of every net. hw_rails.py checks the lane's verdict, and hw_priced.py compares whole prices with mental
+arithmetic. A minute of processor time; exit code 1 if a check fails.
 """
 
 import re
@@ -46,26 +46,26 @@ CLOCK = "clk_i"
 WIDE, NARROW = 16, 1
 PRODUCTS = 12
 CELLS, AREA_UM2 = 5799, 224_762.0
-"""Of 16 bits a cycle in osu018. Yosys and ABC have a fixed version and draw nothing: all cells are the same. What
-changes them is a change of the multiplier, the recipe or the version, and states the new ones.
+"""Cells and area with 16 bits a cycle in osu018. Yosys and ABC have a fixed version and no randomness: all cells are
+the same. A change of the multiplier, the recipe or the version changes them, and must update the numbers.
 """
 FMAX_MHZ, FMAX_TOLERANCE = 495.150, 0.005
-"""Of the same cells. Debian and Ubuntu have several versions of OpenSTA, which may round slews and delays otherwise; a
-cell more on the longest path is 3 %.
+"""Highest frequency of the same cells. Debian and Ubuntu have several versions of OpenSTA, which may round slews and
+delays differently; a cell more on the longest path is 3 %.
 """
 PRODUCT_NJ, PRODUCT_TOLERANCE = 2.7372355, 1e-6
-"""Energy of a product of random blocks, without leakage: counts of toggles, which are exact, times what the library
-says, in floating point.
+"""Energy of a product of random blocks, without leakage: counts of toggles, which are exact, times the library's
+energies, in floating point.
 """
 LEAST_GROWTH = 3.0
-"""How many times the energy of random products, without the clock's, must be that of products with zero."""
+"""Minimum ratio of the energy of random products, without the clock's, to that of products with zero."""
 
 
 def products(digits: Callable[[int], int]) -> Drive:
-    """Multiplies by what `digits` makes of random blocks, and refuses a wrong product."""
+    """Multiplies by the result of `digits` for random blocks, and refuses a wrong product."""
 
     def drive(core: Core) -> None:
-        # Reset begins with an edge: what simulators make of a reset that was always there differs.
+        # Reset begins with an edge: simulators differ in their handling of a reset that was active from the start.
         for reset in (1, 0, 1):
             core.cycle(rst_ni=reset)
         for number, line in enumerate(core.lines):
@@ -98,7 +98,7 @@ class Multiplier:
         self._simulator = rtl_simulation.build(self.design, self.ports, CLOCK, folder)
 
     def trace(self, digits: Callable[[int], int]) -> Trace:
-        """What happens at the ports while it multiplies."""
+        """Returns the trace of the ports during multiplications."""
         return rtl_simulation.drive(
             self._simulator,
             self.ports,
@@ -112,12 +112,12 @@ class Multiplier:
         return gate_simulation.run(changed or self.netlist, self.cells, CLOCK, trace, self.folder)
 
     def energy(self, toggles: Toggles) -> energy.Energy:
-        """What toggles take."""
+        """Returns the energy of toggles."""
         return energy.find(self.netlist, self.cells, CLOCK, toggles)
 
 
 def refused(what: Callable[[], object], said: str) -> bool:
-    """Whether a planted bug is found."""
+    """Checks that a planted bug is found."""
     try:
         what()
     except CasemateError as error:
@@ -206,7 +206,7 @@ int main() {{
 
 
 def same_toggles(multiplier: Multiplier) -> tuple[bool, str]:
-    """Whether our simulation counts as Verilator does, net by net."""
+    """Checks that our simulation counts like Verilator, net by net."""
     trace = replace(multiplier.trace(lambda text: text), first=0)
     # Both count from nets that are all zero, over every cycle.
     ours = multiplier.run(trace)
@@ -219,7 +219,7 @@ def same_toggles(multiplier: Multiplier) -> tuple[bool, str]:
 
 
 def checks(cells: Library, folder: Path) -> list[tuple[str, bool, str]]:
-    """Every check: what it says, whether it holds, and the figures."""
+    """Yields every check: its statement, its result, and the figures."""
     wide = Multiplier(cells, WIDE, folder / "wide")
     area, count = wide.netlist.area_um2(cells), len(wide.netlist.instances)
     timed = timing.find(wide.netlist, cells, CLOCK, wide.folder)
@@ -252,7 +252,7 @@ def checks(cells: Library, folder: Path) -> list[tuple[str, bool, str]]:
 
 
 def main() -> int:
-    """Runs all checks, and says how each ended."""
+    """Runs all checks, and prints the result of each."""
     parser = command.Parser(prog="hw_synthesis.py", description="Takes one small core through the whole hardware flow.")
     parser.add_argument("--lib", type=Path, default=OSU018, help="the cell library (default: %(default)s)")
     path = parser.parse_args().lib

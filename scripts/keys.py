@@ -1,8 +1,7 @@
-"""Prints docs/KEYS.md: every key of a design file and of a machine file, with what it takes and what it is if left out.
-
-Nothing is listed here by hand. Keys are those that the package reads; what a key takes is what the package answers to a
-wrong value, and its default what it answers when the key is left out; the sentences are the doc comments of the fields.
-Usage: .venv/bin/python scripts/keys.py > docs/KEYS.md
+"""Prints docs/KEYS.md: every key of a design file and of a machine file, with its accepted values and its default. The
+list is not written by hand. Keys are those that the package reads. Accepted values are from the package's answer to a
+wrong value, defaults from its answer when the key is left out. The sentences are the doc comments of the fields. Usage:
+.venv/bin/python scripts/keys.py > docs/KEYS.md
 """
 
 import re
@@ -19,7 +18,7 @@ CLAIMS = ("claims", "crash")
 """Tables of rows and ends: `casemate attack --help` and `casemate crash --help` name them."""
 WRONG = "?"
 PLAIN = {"a boolean": "`true` or `false`", "a floating point number": "a number"}
-"""What the package calls a type, where a page has a better word."""
+"""Words on the page for the package's names of types."""
 WHOLE = re.compile(r"a whole number(, 0 or more| from 0 to \d+)?")
 UNKNOWN = re.compile("unknown field|nexpected keys")
 TYPE = re.compile(
@@ -37,7 +36,7 @@ In a table that may be left out, "must be there" means: with its table. "-" says
 """
 
 Fields = dict[str, tuple[str, str]]
-"""Of a type: its fields, with their types and sentences."""
+"""Fields of a type, with their types and sentences."""
 
 
 def types() -> dict[str, Fields]:
@@ -53,7 +52,7 @@ def types() -> dict[str, Fields]:
 
 
 def field(known: dict[str, Fields], root: str, key: str) -> tuple[str, str]:
-    """The type of a key's field, and what its doc comment says; the name of a variant has those of the whole."""
+    """Returns the type of a key's field, and its doc comment; the name of a variant has those of the whole."""
     said = ""
     for part in filter(None, key.split(".")):
         kind, said = known.get(root, {}).get(part, (root, said))
@@ -63,7 +62,7 @@ def field(known: dict[str, Fields], root: str, key: str) -> tuple[str, str]:
 
 
 def answer(kind: Kind, name: str, key: str, value: str) -> str:
-    """What the package says to a value; nothing if it takes it."""
+    """Returns the package's error for a value; empty if the package accepts it."""
     try:
         api.settings(kind, name, {f"{kind}.{key}": value})
     except CasemateError as error:
@@ -72,7 +71,7 @@ def answer(kind: Kind, name: str, key: str, value: str) -> str:
 
 
 def takes(kind: Kind, name: str, key: str) -> str:
-    """What a key takes."""
+    """Returns the values that a key accepts."""
     said = answer(kind, name, key, WRONG).partition("expected ")[2]
     if said.startswith("a list, as in"):
         items = answer(kind, name, key, f'["{WRONG}"]').partition("expected ")[2]
@@ -85,7 +84,7 @@ def takes(kind: Kind, name: str, key: str) -> str:
 
 
 def default(kind: Kind, name: str, key: str) -> str:
-    """What a key is if a file leaves it out: this one, or where its other keys forbid that, another."""
+    """Returns the value of a key that a file leaves out: in this file, or if its other keys forbid that, in another."""
     built_in = [it.name for it in (api.designs() if kind == "design" else api.machines())]
     for file in (name, *built_in):
         try:
@@ -110,7 +109,7 @@ def keys(known: dict[str, Fields], root: str, kind: Kind) -> Iterator[tuple[str,
             if not setting.key.startswith(CLAIMS):
                 (found if setting.value is not None else without).setdefault(setting.key, it.name)
     found = without | found
-    # What no built-in file has stands in the types alone.
+    # Keys that no built-in file has are only in the types.
     tables = {key.rpartition(".")[0]: name for key, name in found.items()}
     for table, name in tables.items():
         for part in known.get(field(known, root, table)[0], {}):
@@ -122,7 +121,7 @@ def keys(known: dict[str, Fields], root: str, kind: Kind) -> Iterator[tuple[str,
 
 
 def page() -> str:
-    """The page."""
+    """Returns the page in Markdown."""
     known = types()
     lines = [HEAD]
     for root, kind in KINDS.items():

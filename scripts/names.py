@@ -98,7 +98,7 @@ def test_names() -> Iterator[str]:
 
 
 def subjects() -> list[str]:
-    """Subjects of the commits since this measure exists; none in a checkout without history."""
+    """Returns the subjects of the commits since this measure exists; empty in a checkout without history."""
     log = ["git", "log", "--format=%H", "--diff-filter=A", "--", "tests/prose.toml"]
     begun = subprocess.run(log, cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
     if not begun:

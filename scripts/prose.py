@@ -2,7 +2,7 @@
 
     scripts/prose.py                    markers per 1,000 words, long sentences and forbidden openings, by kind
     scripts/prose.py --list KIND        every marker of a kind, with its file and line
-    scripts/prose.py --list KIND PATH   those of files whose names begin so
+    scripts/prose.py --list KIND PATH   those of files with this prefix
     scripts/prose.py --sample SEED      70 sentences for a reader, ten of each kind
 
 A marker is a word of a construction that docs/STYLE.md replaces. Code blocks, code spans and questions are no prose.
@@ -51,7 +51,7 @@ MARKERS = {
 MARKER = re.compile("|".join(rf"(?P<m{number}>\b(?:{form})\b)" for number, form in enumerate(MARKERS.values())), re.I)
 OPENINGS = re.compile(r"(?:What|Which|Where|Whether|Of|As)\b")
 WORD = re.compile(r"[A-Za-z][A-Za-z'\-]*|\d[\d.,]*")
-# Abbreviations whose full stop ends no sentence.
+# Abbreviations with a full stop that ends no sentence.
 ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|cf|vs|et al|Fig|Figs|Eq|Sec|No|Dr|approx|ca)\.$")
 
 
@@ -163,7 +163,7 @@ def in_markdown(path: Path) -> Iterator[Passage]:
 
 
 def in_comments(path: Path, marks: str) -> Iterator[Passage]:
-    """Comments of a program whose comments run to the end of the line."""
+    """Yields the comments of a program, in languages with comments that run to the end of the line."""
     name = str(path.relative_to(ROOT))
     block: list[str] = []
     start, kind, fenced = 0, "", False
@@ -272,7 +272,7 @@ def passages(kind: str) -> list[Passage]:
                 found for path in tracked("python/**/*.py", "scripts/*.py", "tests/*.py") for found in in_python(path)
             ]
         case "SystemVerilog":
-            # With its benches, most of which are written in Python.
+            # Includes its benches; most are written in Python.
             files = tracked("rtl/**", "dv/**", "formal/**")
             code = [path for path in files if path.suffix in {".sv", ".svh", ".v", ".cpp", ".h"}]
             benches = [path for path in files if path.suffix == ".py"]

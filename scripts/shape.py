@@ -3,9 +3,9 @@
     scripts/shape.py                 of this work tree
     scripts/shape.py FOLDER          of another, to see before and after
 
-Methods and fields of a type count over all its files. A circle is a set of files, or of folders, each of which names
-the next: none can be read without the others. A function of the scheme's text that decrypts a line, or joins it with
-its tag, is a read with an order of its own; one that encrypts a line is such a write.
+Methods and fields of a type count over all its files. A circle is a set of files, or of folders, in which each names
+the next: readers must read all of them together. A function of the scheme's text that decrypts a line, or joins it with
+its tag, counts as a read with a separate order; one that encrypts a line counts as a write with a separate order.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ def files_of(crate: Path) -> list[Path]:
 
 
 def blocks(text: str, opening: str) -> Iterator[tuple[str, str]]:
-    """What matches and ends a line with a brace, with what stands inside to the brace at the same depth."""
+    """Yields the matches that end a line with a brace, with the text up to the brace at the same depth."""
     for found in re.finditer(rf"^( *)({opening}[^{{;]*)\{{\n(.*?)^\1\}}", text, re.MULTILINE | re.DOTALL):
         yield found[2].strip(), found[3]
 
 
 def methods(crate: Path) -> Counter[str]:
-    """How many methods each type has of its own, over all files."""
+    """Number of methods that each type has, over all files."""
     found: Counter[str] = Counter()
     for path in files_of(crate):
         for head, body in blocks(code_of(path), r"impl\b"):
@@ -53,7 +53,7 @@ def methods(crate: Path) -> Counter[str]:
 
 
 def fields(crate: Path) -> Counter[str]:
-    """How many fields each structure has; of several with one name the largest."""
+    """Returns the number of fields of each structure; the largest for several with one name."""
     found: Counter[str] = Counter()
     for path in files_of(crate):
         for head, body in blocks(code_of(path), r"(?:pub(?:\([^)]*\))? )?struct\b"):
@@ -64,7 +64,7 @@ def fields(crate: Path) -> Counter[str]:
 
 
 def verbs(crate: Path) -> tuple[int, int]:
-    """How many verbs there are, and how many say themselves what becomes of them."""
+    """Returns the number of verbs, and the number with a default."""
     total = defaults = 0
     for _, body in blocks(code_of(crate / "src" / "verbs.rs"), r"pub trait (?:\w*Verbs)\b"):
         total += len(re.findall(r"^    fn ", body, re.MULTILINE))
@@ -74,12 +74,12 @@ def verbs(crate: Path) -> tuple[int, int]:
     return total, defaults
 
 
-# What a read must do at some point, whatever it fetches besides.
+# Calls that a read must make at some point, in addition to its fetches.
 JOINS_TAG = r"join!\([^;]*?\.(?:stored_tag|beside|tag_and_others)\("
 
 
 def functions_that(paths: Iterable[Path], does: str) -> int:
-    """How many functions of these files do something."""
+    """Returns the number of functions of these files that match `does`."""
     return sum(
         len(re.findall(does, body)) > 0
         for path in paths
@@ -95,7 +95,7 @@ def module_of(crate: Path, path: Path) -> tuple[str, ...]:
 
 
 def named_modules(text: str, here: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """The paths that a file imports from its own crate."""
+    """Returns the paths that a file imports from the same crate."""
     for found in re.finditer(r"\b(?:pub(?:\([^)]*\))? )?use ((?:crate|super|self)\b[^;]*);", text):
         for path in spread(re.sub(r"\s+", " ", found[1])):
             parts = path.split("::")
@@ -125,7 +125,7 @@ def spread(path: str) -> list[str]:
 
 
 def imports(crate: Path) -> Graph:
-    """Which file of a crate imports from which. Naming a folder's own module is naming its file."""
+    """Returns the imports among the files of a crate. Naming a folder's module is naming its file."""
     modules = {module_of(crate, path): path for path in files_of(crate)}
     graph: dict[str, set[str]] = defaultdict(set)
     for here, path in modules.items():
@@ -139,7 +139,7 @@ def imports(crate: Path) -> Graph:
     return graph
 
 
-# Names that types of the standard library have for methods too: a call of one says nothing.
+# Names of methods that types of the standard library have too: a call of one does not identify a function.
 STANDARD = {
     "all",
     "bytes",
@@ -159,7 +159,7 @@ STANDARD = {
 
 
 def calls(crate: Path) -> Graph:
-    """Which file of a crate calls functions of which, as far as a function's name says where it is."""
+    """Returns the calls among the files of a crate, as far as a function's name identifies its file."""
     texts = {str(path.relative_to(crate / "src")): code_of(path) for path in files_of(crate)}
     texts = {name: text for name, text in texts.items() if not name.startswith("conformance")}
     defined: dict[str, set[str]] = defaultdict(set)
@@ -175,7 +175,7 @@ def calls(crate: Path) -> Graph:
 
 
 def wide_functions(crate: Path, most: int) -> Iterator[tuple[str, int]]:
-    """Functions with more arguments than so many."""
+    """Returns the functions with more than this number of arguments."""
     for path in files_of(crate):
         for found in re.finditer(r"\bfn (\w+)(?:<[^(]*>)?\(([^{;]*?)\)\s*(?:->[^{;]*)?[{;]", code_of(path)):
             arguments = len(top_level(found[2]))
@@ -184,7 +184,7 @@ def wide_functions(crate: Path, most: int) -> Iterator[tuple[str, int]]:
 
 
 def top_level(arguments: str) -> list[str]:
-    """A list split at the commas that stand in no bracket."""
+    """Splits a list at the commas outside all brackets."""
     depth, pieces = 0, [""]
     for character in arguments.replace("->", ""):
         depth += {"(": 1, "<": 1, "[": 1, ")": -1, ">": -1, "]": -1}.get(character, 0)
@@ -196,7 +196,7 @@ def top_level(arguments: str) -> list[str]:
 
 
 def folders(graph: Graph) -> Graph:
-    """The same between folders. A folder that names one inside it, or is named by it, is one with it."""
+    """Returns the imports between folders. A folder that names one inside it, or is named by it, is one with it."""
     found: dict[str, set[str]] = defaultdict(set)
     for one, others in graph.items():
         for other in others:
@@ -207,7 +207,7 @@ def folders(graph: Graph) -> Graph:
 
 
 def nested(one: str, other: str) -> bool:
-    """Whether one of two folders lies in the other."""
+    """Returns true if one of two folders contains the other."""
     a, b = Path(one), Path(other)
     return a in b.parents or b in a.parents
 
@@ -241,7 +241,7 @@ def circles(graph: Graph) -> list[list[str]]:
 
 
 def main() -> int:
-    """Prints the counts."""
+    """Prints the counts of the tree."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, nargs="?", default=Path(__file__).resolve().parents[1], help="a work tree")
     root = parser.parse_args().folder

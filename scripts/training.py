@@ -1,7 +1,7 @@
-"""Runs from which the compiler learns which way the simulator mostly goes: `make fast` builds by their profile.
+"""Runs from which the compiler learns the usual branches of the simulator: `make fast` builds by their profile.
 
-A share of everything that takes long: programs that stay in the caches and programs that do not, one core and four, an
-unprotected machine and one design of each way to read and to write. None takes long by itself, since an instrumented
+They have a share of everything that takes long: programs that stay in the caches and programs that do not, one core and
+four, an unprotected machine and one design of each way to read and to write. Each run is short, since an instrumented
 package is two to three times slower.
 """
 

@@ -1,4 +1,4 @@
-"""The comparison of scripts/behaviour.py: what counts as the same, and what is said of what is not."""
+"""The comparison of scripts/behaviour.py: records that count as the same, and the report on those that differ."""
 
 from __future__ import annotations
 

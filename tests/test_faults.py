@@ -1,4 +1,5 @@
-"""What flips bits of the GCM lane (`dv/faults`) is right about AES-GCM, and its planted weaknesses still apply.
+"""The model that flips bits of the GCM lane (`dv/faults`) is right about AES-GCM, and its planted weaknesses still
+apply.
 
 The flips themselves need the hardware's tools: `make hw-faults`.
 """

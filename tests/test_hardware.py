@@ -1,4 +1,4 @@
-"""What the verification of the hardware (dv/) stands on, without a simulation.
+"""Foundations of the hardware's verification (dv/), without a simulation.
 
 Its scoreboard sees errors, its list of flips is whole, coverage is counted as it is, and a missing tool is named.
 """
@@ -158,7 +158,7 @@ def test_random_lines_that_are_refused_have_a_flipped_bit_anywhere_in_line_and_t
             continue
         pads, _ = golden.seal(request.nonce, bytes(64))
         _, tag = golden.seal(request.nonce, bytes(a ^ b for a, b in zip(pads, request.line, strict=True)))
-        # A tag one flip away from that of this line is what was flipped; else it is the line.
+        # A tag one flip away from that of this line was flipped itself; else the line was.
         flips = int.from_bytes(tag, "big") ^ int.from_bytes(request.tag, "big")
         if flips.bit_count() == 1:
             quarters["tag", flips.bit_length() - 1 >> 5] += 1
@@ -198,7 +198,7 @@ def test_lines_of_zeros_and_ones_reach_what_is_multiplied() -> None:
 
 @dataclass
 class Handle:
-    """What the walk sees of a handle of cocotb: the subclasses that `walking` makes have the names of cocotb's."""
+    """Names that the walk sees of a handle of cocotb: the subclasses of `walking` have the names of cocotb's."""
 
     _path: str
     children: tuple[Handle, ...] = ()

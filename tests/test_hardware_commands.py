@@ -1,5 +1,5 @@
-"""How the scripts that check the hardware (dv/, formal/) behave as commands, without a simulation or a proof: what they
-refuse, how they end, and that nothing of theirs outlives them.
+"""Behaviour of the scripts that check the hardware (dv/, formal/) as commands, without a simulation or a proof: their
+refusals, their ends, and that they leave no process behind.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from casemate import progress
 ROOT = Path(__file__).resolve().parents[1]
 PATIENCE_SECONDS = 30.0
 
-# Begins a program that begins another one in a group of its own, as SymbiYosys does; `pid` is that one's number.
+# Starts a program that starts another one in a separate group, as SymbiYosys does; `pid` is the number of the latter.
 WORK = """
 import subprocess, sys
 sys.path.insert(0, {dv!r})
@@ -45,7 +45,7 @@ command.carry_out("check.py", work)
 
 
 def script(folder: str, name: str) -> Any:
-    """A script beside which its own modules are."""
+    """A script in a folder with its modules."""
     path = str(ROOT / folder)
     if path not in sys.path:
         sys.path.insert(0, path)
@@ -216,7 +216,7 @@ def test_a_proof_is_announced_before_it_is_carried_out(capsys: pytest.CaptureFix
 
 def test_a_proof_that_breaks_off_says_what_the_error_is() -> None:
     prove = script("formal", "prove")
-    # SymbiYosys, of a file whose last line lacks a letter.
+    # Error of SymbiYosys for a file with a letter missing in its last line.
     said = """\
 SBY  4:42:20 [/tmp/x/proof] base: gcm_router.sv:124: ERROR: expected a declaration name
 SBY  4:42:20 [/tmp/x/proof] base: Build failed: 1 error, 0 warnings

@@ -72,7 +72,7 @@ def test_no_verb_has_a_default() -> None:
 
 
 def test_only_the_placement_turns_a_line_of_data_into_a_slot_or_back() -> None:
-    # Caches and network know metadata by an address of its own, which the slot itself names.
+    # Caches and network know metadata by a separate address, which the slot itself names.
     allowed = {CRATES / "protection" / "src" / name for name in ("placement.rs", "slot.rs")}
     a_line = r"\w*(?:line|target|addr(?:ess)?|neighbour|donor)\w*(?:\(\))?\.0"
     turned = re.compile(
@@ -108,7 +108,7 @@ def test_a_package_that_stands_apart_locks_our_crates_with_what_they_need(apart:
     for name in locked.keys() & {f"casemate-{crate.name}" for crate in CRATES.iterdir()}:
         manifest = tomllib.loads((CRATES / name.removeprefix("casemate-") / "Cargo.toml").read_text())
         needed = {key.replace("_", "-") for key in manifest.get("dependencies", {})}
-        # A name stands with its version where a lock has several.
+        # A lock that has several versions of a name contains the name with its version.
         found = {dependency.split()[0].removeprefix("casemate-").replace("_", "-") for dependency in locked[name]}
         assert needed <= found, (
             f"{apart}/Cargo.lock knows no {sorted(needed - found)} under {name}: run cargo update --workspace there"

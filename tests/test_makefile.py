@@ -1,4 +1,4 @@
-"""`make fast` and what it needs, with stand-ins for cargo, maturin and rustup: nothing is built here."""
+"""`make fast` and its requirements, with fake versions of cargo, maturin and rustup: the tests build no code."""
 
 from __future__ import annotations
 

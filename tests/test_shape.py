@@ -1,4 +1,4 @@
-"""The counts of scripts/shape.py, on code whose shape is known."""
+"""The counts of scripts/shape.py, on code with a known shape."""
 
 from __future__ import annotations
 

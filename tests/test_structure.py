@@ -1,6 +1,7 @@
-"""What a file's length does not show: types with too much in them, functions that ask for too much, circles.
+"""Structure that a file's length does not show: types with too many members, functions with too many arguments,
+circles.
 
-Each exception says why it is one. One that is not needed any more must go.
+Each exception has a reason. An exception that is not needed any more must be removed.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ PYTHON = {
 
 
 def keeps_to(found: dict[str, int], most: int, exceptions: dict[str, str]) -> None:
-    """Fails for what is above the limit without being an exception, and for an exception that is not above it."""
+    """Fails for a type above the limit that is no exception, and for an exception that is not above it."""
     above = {name: count for name, count in found.items() if count > most}
     new = {name: count for name, count in above.items() if name not in exceptions}
     assert not new, f"more than {most}: {new}"

@@ -1,6 +1,7 @@
 """Casemate: a laboratory for memory protection.
 
-Run a real program under encryption, authentication and integrity trees; see what they cost, what they stop, and why:
+Run a real program under encryption, authentication and integrity trees; see their cost, the attacks that they stop, and
+why:
 
     >>> import casemate as cm
     >>> results = cm.run(["gzip", "-9", "-c", "/usr/bin/python3"], designs=["none", "sc64-bmt"])
@@ -9,7 +10,7 @@ Run a real program under encryption, authentication and integrity trees; see wha
     >>> cm.attack("ctr-mac").agrees
     >>> cm.crash("plp-sp", row="power-loss").agrees
 
-The same is to be had as a command, `casemate`. What cannot be done raises `CasemateError`, whose text says why.
+The command `casemate` offers the same functions. Failures raise `CasemateError` with the reason as its text.
 """
 
 from casemate import starting  # noqa: F401  # isort: split  # before what takes time to load

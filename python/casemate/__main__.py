@@ -1,4 +1,4 @@
-"""`python -m casemate`, where the command itself is not in the path."""
+"""`python -m casemate`, for systems without the command in the path."""
 
 from casemate.cli import main
 

@@ -10,14 +10,14 @@ _ENERGY_FJ: dict[str, int] = {"nJ": 10**6, "uJ": 10**9, "µJ": 10**9, "mJ": 10**
 _SCALES: dict[str, int] = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}
 
 COUNT_MAX = 2**63 - 1
-"""More than any run has."""
+"""Limit that exceeds the instructions of any run."""
 
 FS_MAX = 2**64 - 1
-"""Where the simulated clock ends."""
+"""Last moment of the simulated clock, in femtoseconds."""
 
 
 def parse_count(text: str) -> int:
-    """A number of instructions: `20000000`, `20_000_000`, `20M`, `1.5G`. Raises `ValueError` with what was expected."""
+    """A number of instructions: `20000000`, `20_000_000`, `20M`, `1.5G`. Raises `ValueError` with the expected form."""
     match = re.fullmatch(r"([0-9][0-9_]*)(\.[0-9]+)?\s*([KMG]?)", text.strip(), re.IGNORECASE)
     if not match:
         raise ValueError(f"'{text}' is not a number of instructions: expected a number such as 500000, 50M or 1.5G")
@@ -36,7 +36,7 @@ def parse_count(text: str) -> int:
 
 
 def parse_seconds(text: str) -> float:
-    """A length of time in seconds: `90s`, `10m`, `1.5h`. Raises `ValueError` with what was expected."""
+    """A length of time in seconds: `90s`, `10m`, `1.5h`. Raises `ValueError` with the expected form."""
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([smh])", text.strip(), re.IGNORECASE)
     if not match:
         raise ValueError(f"'{text}' is not a length of time: expected a number and its unit, as in 90s, 10m or 1.5h")
@@ -44,7 +44,7 @@ def parse_seconds(text: str) -> float:
 
 
 def parse_simulated(text: str) -> int:
-    """Simulated time in femtoseconds: `250ns`, `20us`, `1.5ms`. Raises `ValueError` with what was expected."""
+    """Simulated time in femtoseconds: `250ns`, `20us`, `1.5ms`. Raises `ValueError` with the expected form."""
     match = re.fullmatch(r"([0-9]+)(?:\.([0-9]+))?\s*(fs|ps|ns|us|µs|ms|s)", text.strip())
     if not match:
         raise ValueError(
@@ -61,8 +61,8 @@ def parse_simulated(text: str) -> int:
 
 
 def parse_window(text: str) -> tuple[int, int]:
-    """A window of simulated time: when it begins and how long it is, in femtoseconds. Raises `ValueError`
-    with what was expected, which is text as in `20us:5us`.
+    """Start and length of a window of simulated time, in femtoseconds, from text such as `20us:5us`. Raises
+    `ValueError` with the expected form.
     """
     begin, colon, length = text.partition(":")
     if not colon:
@@ -71,7 +71,7 @@ def parse_window(text: str) -> tuple[int, int]:
 
 
 def parse_energy(text: str) -> int:
-    """An amount of energy in femtojoules: `1.7mJ`, `850uJ`, `200nJ`. Raises `ValueError` with what was expected."""
+    """An amount of energy in femtojoules: `1.7mJ`, `850uJ`, `200nJ`. Raises `ValueError` with the expected form."""
     match = re.fullmatch(r"([0-9]+)(?:\.([0-9]+))?\s*(nJ|uJ|µJ|mJ|J)", text.strip())
     if not match:
         raise ValueError(f"'{text}' is not an amount of energy: expected a number and its unit, as in 1.7mJ or 200nJ")
@@ -83,7 +83,7 @@ def parse_energy(text: str) -> int:
 
 
 def count(number: int) -> str:
-    """A number with its thousands apart."""
+    """A number with separated thousands."""
     return f"{number:,}"
 
 
@@ -94,7 +94,7 @@ def counted(number: int, what: str) -> str:
 
 
 def first(number: int, what: str) -> str:
-    """So many things from the beginning, in words: `the first instruction`, `the first 5,000 instructions`."""
+    """A number of items from the beginning, in words: `the first instruction`, `the first 5,000 instructions`."""
     return f"the first {what}" if number == 1 else f"the first {counted(number, what)}"
 
 

@@ -1,6 +1,6 @@
-"""The laboratory from Python: what the command line does, with typed results.
+"""The laboratory from Python: the functions of the command line, with typed results.
 
-Ctrl-C is not an error: what was finished is returned, and says that it was interrupted.
+Ctrl-C is not an error: the functions return the finished results, marked as interrupted.
 """
 
 import json
@@ -41,19 +41,19 @@ from casemate.results.window import Window
 DEFAULT_DESIGNS = ("none", "sc64-bmt")
 DEFAULT_MACHINE = "modern"
 STORE_MACHINE = "secpb-pcm"
-"""Where a store is explained if no machine is named: its memory has the write-pending queue of persist buffers."""
+"""Default machine for stores: its memory has the write-pending queue of persist buffers."""
 
 MOVING_MACHINE = "cryptopage-2006"
-"""The same of lines that move: its lines and pages are those that chunks need."""
+"""Default machine for moving lines: its lines and pages are those that chunks need."""
 
 ATTACK_TRIALS = 100
-"""Trials of each attack if nothing is said."""
+"""Default trials of each attack."""
 
 PROGRAM_LOSSES = 1000
-"""Losses of power of a program if nothing is said."""
+"""Default losses of power of a program."""
 
 DEFAULT_ENTRIES = 32
-"""Entries of a secure persist buffer if nothing is said."""
+"""Default entries of a secure persist buffer."""
 
 Told = Callable[[dict[str, Any]], object]
 """Gets the progress, about ten times a second."""
@@ -64,48 +64,48 @@ def _relay(progress: Told | None) -> Callable[[str], object]:
 
 
 def designs() -> tuple[DesignInfo, ...]:
-    """All built-in designs."""
+    """Returns all built-in designs."""
     return TypeAdapter(tuple[DesignInfo, ...]).validate_json(laboratory.designs())
 
 
 def design(name_or_path: str) -> DesignInfo:
-    """The design with this name, or in this file (which must end in `.toml`)."""
+    """Returns the design with this name, or in this file (which must end in `.toml`)."""
     return DesignInfo.model_validate_json(laboratory.design(name_or_path))
 
 
 def machines() -> tuple[Machine, ...]:
-    """All built-in machines."""
+    """Returns all built-in machines."""
     return TypeAdapter(tuple[Machine, ...]).validate_json(laboratory.machines())
 
 
 def workloads() -> tuple[Workload, ...]:
-    """All built-in workloads."""
+    """Returns all built-in workloads."""
     return TypeAdapter(tuple[Workload, ...]).validate_json(laboratory.workloads())
 
 
 def attacks() -> tuple[Attack, ...]:
-    """All attacks."""
+    """Returns all built-in attacks."""
     return TypeAdapter(tuple[Attack, ...]).validate_json(laboratory.attacks())
 
 
 def losses() -> tuple[Loss, ...]:
-    """All kinds of losses of power."""
+    """Returns all kinds of losses of power."""
     return TypeAdapter(tuple[Loss, ...]).validate_json(laboratory.losses())
 
 
 def verdicts() -> tuple[Meaning, ...]:
-    """All verdicts, from what the defender wants to what it fears."""
+    """Returns all verdicts, from the defender's best to its worst case."""
     return TypeAdapter(tuple[Meaning, ...]).validate_json(laboratory.verdicts())
 
 
 def verbs() -> tuple[VerbMeaning, ...]:
-    """All verbs of a timeline."""
+    """Returns all verbs of a timeline."""
     return TypeAdapter(tuple[VerbMeaning, ...]).validate_json(laboratory.verbs())
 
 
 def layout(design: str, *, machine: str | None = None, memory: str | None = None) -> Layout:
-    """Where a design puts data and metadata in the memory of a machine, of its `usual_machine` if none is named, or in
-    one of another size, as in `"64 GB"`.
+    """Returns the placement of a design's data and metadata in the memory of a machine; the default is its
+    `usual_machine`. `memory` gives another size, as in `"64 GB"`.
     """
     return Layout.model_validate_json(laboratory.layout(machine or usual_machine([design]), design, memory))
 
@@ -119,17 +119,16 @@ def run(
     options: RunOptions | None = None,
     progress: Told | None = None,
 ) -> RunResults:
-    """Runs one program under several designs and compares what they cost and what they stop.
+    """Runs one program under several designs and compares their cost and the attacks that they stop.
 
-    `what` is a command with its arguments (or a `Program`, which says more of it), a `BuiltIn` workload, a `Trace`, or
-    several of the last two: they run at once, each on cores and in memory of its own, as in `4 * [BuiltIn("gups")]`.
-    `designs` and `machine` are one name or several; every design is run on every machine.
-    `changes` gives keys of all machines and designs other values than their files, as in
-    `{"machine.engines.aes.latency_ns": 25, "design.parts.caches.counters": "256 KB"}`, or of one alone, as in
-    `{"design.sc64-bmt.parts.mac.tag_bits": 64}`.
-    `options` say how much of it is run, how, and what is checked.
+    `what` is a command with its arguments (or a `Program`, which has more options), a `BuiltIn` workload or a `Trace`.
+    It may be several of the last two: they run at once, each on separate cores and in separate memory, as in `4 *
+    [BuiltIn("gups")]`. `designs` and `machine` are one name or several; every design is run on every machine. `changes`
+    gives keys of all machines and designs other values than their files, as in `{"machine.engines.aes.latency_ns": 25,
+    "design.parts.caches.counters": "256 KB"}`. A key with a name is for one of them only, as in
+    `{"design.sc64-bmt.parts.mac.tag_bits": 64}`. `options` select the part that is run, the method, and the checks.
 
-    Raises `CasemateError` if anything asked for is not to be had.
+    Raises `CasemateError` if anything requested does not exist.
     """
     options, programs = RunOptions() if options is None else options, runnables(what)
     asked.be(options, RunOptions, "options")
@@ -160,8 +159,8 @@ def record(
     load_values: bool = False,
     progress: Told | None = None,
 ) -> Recording:
-    """Stores a program's execution in a file, to be run as often as you like; all of it, if no `limit` is given. With
-    `load_values` also what the program loads, which a run can then compare.
+    """Stores a program's execution in a file, to be run as often as you like; without a `limit`, all of it. With
+    `load_values` the file also has the values that the program loads, which a run can then compare.
     """
     program = program if isinstance(program, Program) else Program(program)
     spec = {
@@ -174,14 +173,14 @@ def record(
 
 
 def trace_info(path: str | os.PathLike[str], *, progress: Told | None = None) -> TraceInfo:
-    """What a trace holds. All of it is read and checked."""
+    """Returns the content of a trace. All of it is read and checked."""
     return TraceInfo.model_validate_json(laboratory.trace_info(str(path), _relay(progress)))
 
 
 def usual_machine(designs: Sequence[str], access: Access | None = None) -> str:
-    """The machine on which accesses under these designs are explained if none is named: `DEFAULT_MACHINE`; of a store
-    `STORE_MACHINE`, which has what a persist buffer needs; `MOVING_MACHINE` if lines of any design move, which has
-    lines and pages for that.
+    """Returns the default machine on which accesses under these designs are explained: for a store `STORE_MACHINE`,
+    which has the parts that a persist buffer needs; if lines of any design move, `MOVING_MACHINE`, which has lines and
+    pages for that; else `DEFAULT_MACHINE`.
     """
     if isinstance(access, Store):
         return STORE_MACHINE
@@ -195,8 +194,8 @@ def explain(
     machine: str | None = None,
     changes: Mapping[str, object] | None = None,
 ) -> Explanation:
-    """The timeline of one access under a design: of a `Read`, a `Write`, a `Store`, a `Page` or a `Permutation`;
-    `changes` as for `run`. If no machine is named it is the `usual_machine`.
+    """Returns the timeline of one access under a design: of a `Read`, a `Write`, a `Store`, a `Page` or a
+    `Permutation`; `changes` as for `run`. The default machine is the `usual_machine`.
 
     Raises `CasemateError` for an address outside the memory, and for a value that fills no line.
     """
@@ -210,7 +209,7 @@ def explain(
 
 
 def _attack(row: str | None) -> str | None:
-    """The attack, if one is named. Raises `CasemateError` if there is none of this name."""
+    """Returns the attack, if the caller names one. Raises `CasemateError` if there is no attack of this name."""
     return asked.one_of(row, (attack.name for attack in attacks()), "attack")
 
 
@@ -223,7 +222,7 @@ def attack(
     changes: Mapping[str, object] | None = None,
     progress: Told | None = None,
 ) -> AttackReport:
-    """Carries attacks out against a design: all of them, or only `row`; `changes` as for `run`."""
+    """Carries out attacks against a design: all of them, or only `row`; `changes` as for `run`."""
     spec = laboratory.to_json({
         "row": _attack(row), "trials": asked.whole(trials, "trials", least=1), "seed": asked.whole(seed, "seed"),
         "changes": asked.changes(changes, designs=[design]),
@@ -241,11 +240,11 @@ def crash(
     changes: Mapping[str, object] | None = None,
     progress: Told | None = None,
 ) -> CrashReport:
-    """Tries losses of power under a design: all kinds, or only `row`; after all short workloads, or only one; `changes`
-    as for `run`.
+    """Tries losses of power under a design: all kinds, or only `row`; after all short workloads, or only one. `changes`
+    is as for `run`.
 
     Workloads of one and two writes are attacked with every strike, longer ones with one of each kind, drawn with the
-    seed; if `thorough`, all are attacked with every strike, and with more subsets of what was on its way.
+    seed. If `thorough`, all are attacked with every strike, and with more subsets of the writes on their way.
     """
     spec = laboratory.to_json({
         "row": asked.one_of(row, (loss.name for loss in losses()), "row"), "seed": asked.whole(seed, "seed"),
@@ -265,10 +264,10 @@ def survive(
     changes: Mapping[str, object] | None = None,
     progress: Told | None = None,
 ) -> ProgramReport:
-    """Lets a built-in program with a recovery of its own live through losses of power under a design; `changes` as for
+    """Runs a built-in program that contains a recovery routine through losses of power under a design; `changes` as for
     `run`.
 
-    Power fails `losses` times, in one life of the program after the other, each over a memory of its own.
+    Power fails `losses` times, over successive runs of the program, each over a separate memory.
     """
     given = {name: str(value) for name, value in (settings or {}).items()}
     spec = laboratory.to_json({
@@ -291,8 +290,8 @@ def campaign(
 ) -> Campaign:
     """Carries out many trials of attacks, on all processors, until each row has `trials` of them or the time is over.
 
-    What is done is added to `log`, whose folder must be there, and what is there already is not done again. A budget of
-    zero only reads the log.
+    Finished trials are added to `log`, in an existing folder, and trials in the log are not repeated. A budget of zero
+    only reads the log.
     """
     folder = Path(log).parent
     if not folder.is_dir():
@@ -306,7 +305,9 @@ def campaign(
 
 
 def settings(kind: Literal["machine", "design"], name: str, changes: Mapping[str, object] | None = None) -> Settings:
-    """All values of a machine or a design, built in or in a file, and where each comes from; `changes` as for `run`."""
+    """Returns all values of a machine or a design, built in or in a file, and the source of each; `changes` as for
+    `run`.
+    """
     told = laboratory.to_json(asked.changes(changes, [name], [name]))
     return Settings(
         name=name, settings=TypeAdapter(tuple[Setting, ...]).validate_json(laboratory.settings(kind, name, told))
@@ -314,7 +315,7 @@ def settings(kind: Literal["machine", "design"], name: str, changes: Mapping[str
 
 
 def exhaustive(design: str, *, progress: Told | None = None) -> ExhaustiveReport:
-    """Flips every stored bit of a small memory under a design, each by itself."""
+    """Flips every stored bit of a small memory under a design, one at a time."""
     return ExhaustiveReport.model_validate_json(laboratory.exhaustive(design, _relay(progress)))
 
 
@@ -346,15 +347,15 @@ def cost_of_battery(
     counted: Counting = "buffers",
     progress: Told | None = None,
 ) -> BatteryCost:
-    """How large a battery must be that drains a secure persist buffer, by SecPB's estimate of the worst case.
+    """Size of the battery that drains a secure persist buffer, by SecPB's estimate of the worst case.
 
-    `systems` are schemes of SecPB (`"cobcm"` to `"nogap"`) and what they are compared with, all if none is named;
-    `entries` are those of the buffer, one number or several; `height` is the levels of the tree, counters and root
-    included, the profile's if nothing is said. `profile` is a name or a file with energies, sizes and storages.
-    With `counted="buffers"` the drains of schemes are carried out too, on a memory of real bytes: each entry alone
-    from cold caches, and all together; `progress` hears how far that is. It takes milliseconds for 32 entries, and
-    grows with the square of large numbers. With `"all"` so is that of secure eADR, whose caches are full of dirty
-    lines: seconds for the profile's 74,752. With `"nothing"` there are closed forms alone.
+    `systems` are schemes of SecPB (`"cobcm"` to `"nogap"`) and the systems that they are compared with; the default is
+    all. `entries` are those of the buffer, one number or several. `height` is the levels of the tree, counters and root
+    included; the default is the profile's. `profile` is a name or a file with energies, sizes and storages. With
+    `counted="buffers"` the drains of schemes are carried out too, on a memory of real bytes: each entry separately from
+    cold caches, and all together. `progress` receives their progress. They take milliseconds for 32 entries, and a time
+    that grows with the square of large numbers. With `"all"` the drain of secure eADR, with caches full of dirty lines,
+    is carried out as well: seconds for the profile's 74,752. With `"nothing"` the result has only closed forms.
 
     Energies are in nanojoules, volumes in cubic millimetres. Source: "SecPB: Architectures for Secure Non-Volatile
     Memory with Battery-Backed Persist Buffers", sections V and VI, Tables III, V and VI.
@@ -374,13 +375,13 @@ def cost_of_battery(
 
 
 def bench_crypto(options: CryptoOptions | None = None, *, progress: Told | None = None) -> CryptoBench:
-    """Measures what one core of this computer seals and opens with AES-128-GCM.
+    """Measures the speed at which one core of this computer seals and opens with AES-128-GCM.
 
-    Seconds of a call are medians; cycles are of the core's own clock, which is measured as well. Watts are the
-    processor's own counters', or a share of a TDP. OpenSSL, if it is installed, takes a second for each size and
-    direction, twice.
+    Seconds of a call are medians; cycles are of the core's clock, which is measured as well. Watts are from the
+    processor's counters, or a share of a TDP. OpenSSL, if it is installed, takes a second for each size and direction,
+    twice.
 
-    Raises `CasemateError` for sizes that no message has, and for other numbers out of range.
+    Raises `CasemateError` for sizes that are not possible for a message, and for other numbers out of range.
     """
     from casemate import crypto_bench
 

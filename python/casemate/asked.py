@@ -1,4 +1,4 @@
-"""What can be asked for in several forms, made one: `"5M"` is a number of instructions, `"none"` a list of one."""
+"""Arguments that have several forms, converted to one: `"5M"` is a number of instructions, `"none"` a list of one."""
 
 import json
 import os
@@ -18,13 +18,15 @@ Several = str | Iterable[str]
 """One name, or several."""
 
 WHOLE_MAX = 2**64 - 1
-"""The largest seed, and the largest number of anything."""
+"""Largest seed, and largest number of anything."""
 
 PathLike = str | os.PathLike[str]
 
 
 def instructions(given: Instructions, what: str, least: int = 0, otherwise: str = "") -> int:
-    """So many instructions, or what may stand for them otherwise. Raises `CasemateError` if it is no such number."""
+    """Returns the number of instructions; `otherwise` is an alternative that the error names. Raises `CasemateError` if
+    it is not a number of this kind.
+    """
     if type(given) not in (int, str):
         raise CasemateError(f"{what} is {given!r}: expected a whole number of instructions, as in 5000000 or '5M'")
     try:
@@ -38,19 +40,19 @@ def instructions(given: Instructions, what: str, least: int = 0, otherwise: str 
 
 
 def limit(given: Instructions | Literal["all"] | None, usual: int | None) -> int | None:
-    """The most instructions to run, nothing for all; `usual` if nothing is said."""
+    """Returns the maximum number of instructions to run, `None` for all; the default is `usual`."""
     if given is None or given == "all":
         return usual if given is None else None
     return instructions(given, "limit", least=1, otherwise=", or 'all'")
 
 
 def interval(given: Instructions | None) -> int | None:
-    """How many instructions an interval has, nothing if there are none to be."""
+    """Returns the number of instructions of an interval; `None` without intervals."""
     return None if given is None else instructions(given, "interval")
 
 
 def window(given: str, what: str) -> dict[str, int]:
-    """A window of simulated time, as in `"20us:5us"`. Raises `CasemateError` if it is none."""
+    """Returns a window of simulated time, as in `"20us:5us"`. Raises `CasemateError` if it is invalid."""
     try:
         begin, length = parse_window(given)
     except ValueError as error:
@@ -59,7 +61,7 @@ def window(given: str, what: str) -> dict[str, int]:
 
 
 def check(request: object) -> None:
-    """Raises `CasemateError` if a field of a request is not of its type; it names the field and what is expected."""
+    """Raises `CasemateError` if a field of a request is not of its type; it names the field and the expected type."""
     for name, declared in get_type_hints(type(request)).items():
         value, kind, choices = getattr(request, name), get_origin(declared), get_args(declared)
         if kind is Literal and value not in choices:
@@ -76,20 +78,20 @@ def check(request: object) -> None:
 
 
 def be(given: object, kind: type, what: str) -> None:
-    """Raises `CasemateError` if what is given is of another kind."""
+    """Raises `CasemateError` if the value is of another kind."""
     if not isinstance(given, kind):
         raise CasemateError(f"{what} is {given!r}: expected a {kind.__name__}, as in {kind.__name__}(...)")
 
 
 def whole(given: int, what: str, least: int = 0) -> int:
-    """The number. Raises `CasemateError` if it is no whole one, or out of range."""
+    """Returns the number. Raises `CasemateError` if it is not whole, or out of range."""
     if type(given) is not int or not least <= given <= WHOLE_MAX:
         raise CasemateError(f"{what} is {given!r}: expected a whole number from {least} to {WHOLE_MAX}")
     return given
 
 
 def one_of(given: str | None, known: Iterable[str], what: str) -> str | None:
-    """The name, if there is one. Raises `CasemateError` for one that is not known."""
+    """Returns the name, if the caller gave one. Raises `CasemateError` for an unknown one."""
     listed = list(known)
     if given is None or given in listed:
         return given
@@ -97,7 +99,7 @@ def one_of(given: str | None, known: Iterable[str], what: str) -> str | None:
 
 
 def names(given: Several, what: str) -> list[str]:
-    """The names, of which there must be one, each once."""
+    """Returns the names, each once. At least one is required."""
     listed = list(dict.fromkeys([given] if isinstance(given, str) else given))
     if not listed:
         raise CasemateError(f"no {what} is asked for: expected at least one")
@@ -105,7 +107,7 @@ def names(given: Several, what: str) -> list[str]:
 
 
 def paths(given: PathLike | Sequence[PathLike] | None) -> list[str]:
-    """The paths."""
+    """Returns the paths as strings."""
     listed = [given] if isinstance(given, str | os.PathLike) else given or ()
     return [str(path) for path in listed]
 
@@ -113,10 +115,10 @@ def paths(given: PathLike | Sequence[PathLike] | None) -> list[str]:
 def changes(
     given: Mapping[str, object] | None, machines: Iterable[str] = (), designs: Iterable[str] = ()
 ) -> dict[str, list[dict[str, Any]]]:
-    """What is other than in the files, apart for machines and designs. A key may begin with the name of one of them, as
-    in `design.sc64-bmt.parts.mac.tag_bits`; then it is for that one alone.
+    """Returns the changes from the files, separately for machines and designs. A key may begin with the name of one of
+    them, as in `design.sc64-bmt.parts.mac.tag_bits`; then it is only for that one.
 
-    Raises `CasemateError` for what is no key of either, and for one alone that is not asked for.
+    Raises `CasemateError` for a key of neither, and for the name of one that was not requested.
     """
     known = {"machine": list(machines), "design": list(designs)}
     told: dict[str, list[dict[str, Any]]] = {"machine": [], "design": []}
@@ -135,12 +137,12 @@ def changes(
 
 
 def listed(given: Mapping[str, object] | None) -> dict[str, str]:
-    """What is other than in the files, for a result to say."""
+    """Returns the changes from the files, for the result."""
     return {path: written(value) for path, value in (given or {}).items()}
 
 
 def _refuse_another(path: str, of: str, listed: list[str]) -> None:
-    """Raises `CasemateError` if a key begins with the name of a machine or a design that is not asked for."""
+    """Raises `CasemateError` if a key begins with the name of a machine or a design that was not requested."""
     first = path.split(".")[1]
     built_in = [found["name"] for found in json.loads(_core.machines() if of == "machine" else _core.designs())]
     if first in built_in:
@@ -148,28 +150,29 @@ def _refuse_another(path: str, of: str, listed: list[str]) -> None:
             f"'{path}' is for the {of} '{first}', which is not asked for (there is {', '.join(map(short, listed))}): "
             f"ask for it as well, or for all of them give {of}.KEY"
         )
-    # Nearly the same as a built-in one, none of which is like a key: files may have any name.
+    # The key nearly has the name of a built-in machine or design, and these names are unlike keys. Files may have any
+    # name.
     if path.count(".") > 1 and (meant := hint(first, built_in, alike=0.8)):
         raise CasemateError(f"'{path}' is for no {of} that is asked for{meant}")
 
 
 def changes_of_design(given: Mapping[str, object] | None, design: str, designs: Iterable[str]) -> dict[str, object]:
-    """Of the changes those that are for a design: for all, or for it alone."""
+    """Returns the changes that are for a design: for all designs, or only for this one."""
     asked_for = changes_under(given, design, designs)
     return {path: value for path, value in asked_for.items() if path.startswith("design.")}
 
 
 def changes_under(given: Mapping[str, object] | None, design: str, designs: Iterable[str]) -> dict[str, object]:
-    """The changes without those that are for another of the designs alone."""
+    """Returns the changes without those that are only for another of the designs."""
     others = tuple(f"design.{short(name)}." for name in designs if name != design)
     return {path: value for path, value in (given or {}).items() if not path.startswith(others)}
 
 
 def short(name: str) -> str:
-    """The name by which a design or a machine is changed: of a file, that without folder and ending."""
+    """Name by which a design or a machine is changed; for a file, its name without folder and ending."""
     return PurePath(name).stem if name.endswith(".toml") else name
 
 
 def written(value: object) -> str:
-    """A value as a machine or design file has it."""
+    """Returns a value in the notation of a machine or design file."""
     return str(value).lower() if isinstance(value, bool) else str(value)

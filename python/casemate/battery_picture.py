@@ -13,9 +13,9 @@ COLOURS = (
 )  # fmt: skip
 SIZE_INCHES = (9.0, 6.0)
 SECOND_SCALE = -0.11
-"""Where the scale of the second storage stands, as a share of the axis."""
+"""Position of the scale of the second storage, as a share of the axis."""
 LABEL_GAP = 0.025
-"""How far names at the right edge are apart at least, as a share of the axis."""
+"""Minimum distance of names at the right edge, as a share of the axis."""
 
 
 def draw(found: BatteryCost, path: Path, kind: str) -> None:
@@ -42,7 +42,7 @@ def draw(found: BatteryCost, path: Path, kind: str) -> None:
 
 
 def _is_circled(row: BatteryRow) -> bool:
-    """Whether the paper prints its figure: of a buffer, since that of all caches is at no number of entries."""
+    """Returns true if the paper prints its figure. It does so for buffers; caches have no number of entries."""
     return row.entries is not None and row.sizes[0].printed_mm3 is not None
 
 
@@ -61,7 +61,9 @@ def _line(axis: Any, rows: list[BatteryRow], extent: tuple[int, int], colour: st
 
 
 def _scales(axis: Any, found: BatteryCost, sizes: list[int]) -> None:
-    """Logarithmic axes. The second storage has a scale of its own for the same lines: both go with the energy."""
+    """Draws logarithmic axes. The second storage has a separate scale for the same lines: both are proportional to the
+    energy.
+    """
     axis.set_xscale("log", base=2)
     axis.set_yscale("log")
     axis.set_xticks(sizes, [str(size) for size in sizes])
@@ -81,7 +83,7 @@ def _scales(axis: Any, found: BatteryCost, sizes: list[int]) -> None:
 
 
 def _names(axis: Any, ends: list[tuple[float, str, str]], right: int) -> None:
-    """Writes the systems' names where their lines end, or as near as they are clear of each other."""
+    """Writes the systems' names next to the ends of their lines, or as near as they do not overlap."""
     ends = sorted(ends)
     bottom, top = (math.log(edge) for edge in axis.get_ylim())
     heights = _spread([math.log(end) for end, _, _ in ends], LABEL_GAP * (top - bottom))
@@ -91,7 +93,9 @@ def _names(axis: Any, ends: list[tuple[float, str, str]], right: int) -> None:
 
 
 def _spread(places: list[float], gap: float) -> list[float]:
-    """The nearest places, in the same order, that are so far apart: runs that are too close share one middle."""
+    """Returns the nearest positions, in the same order, with at least this distance: runs that are too close share one
+    middle.
+    """
     runs = list[tuple[float, int]]()
     for number, place in enumerate(places):
         middle, length = place - number * gap, 1

@@ -14,14 +14,14 @@ from casemate.tables import plain_table
 UNITS = (("J", 1e9), ("mJ", 1e6), ("uJ", 1e3), ("nJ", 1))
 """Units of energy, in nanojoules."""
 WORK = ("bytes moved", "fetched", "hashed", "pads", "energy")
-"""Columns of what a drain does."""
+"""Columns of a drain's work."""
 UNIT = "fetched and hashed are lines of 64 bytes; a pad is of a line"
 MANY = 100.0
-"""From here on a figure has one decimal, below it four digits."""
+"""Limit for decimals: figures from here on have one decimal, lower figures have four digits."""
 
 
 def volumes(found: BatteryCost) -> RenderableType:
-    """What each system's battery holds, and how large it is, next to what the paper prints."""
+    """Table of the energy that each system's battery holds and of its size, next to the printed values."""
     numbers = ("energy", "mm3", "printed", "off", "% core", "printed")
     table = plain_table("system", "energy", "storage", *numbers[1:], right=numbers)
     remarks = list(dict.fromkeys(row.remark for row in found.rows if row.remark is not None))
@@ -36,7 +36,7 @@ def volumes(found: BatteryCost) -> RenderableType:
 
 
 def operations(found: BatteryCost) -> RenderableType:
-    """What each system's drain does."""
+    """Table of each system's drain operations."""
     table = plain_table("system", "early up to", *WORK, right=WORK)
     for row in _sections(found, table):
         names = (Text(row.system), Text(row.early[-1] if row.early else ""))
@@ -47,7 +47,7 @@ def operations(found: BatteryCost) -> RenderableType:
 
 
 def counted(found: BatteryCost) -> RenderableType:
-    """What drains did that were carried out, difference by difference from the closed form."""
+    """Table of the drains that were carried out, difference by difference from the closed form."""
     table = plain_table("system", "account", *WORK, right=WORK)
     whys: dict[str, str] = {}
     for row in _sections(found, table):
@@ -67,7 +67,7 @@ def counted(found: BatteryCost) -> RenderableType:
 
 
 def _accounts(found: BatteryCost) -> Iterator[RenderableType]:
-    """The closed form next to what was counted, if anything was."""
+    """Table of the closed form next to the counted drains, if any was counted."""
     rows = [row for row in found.rows if row.counted is not None]
     if rows:
         storage = rows[0].sizes[0].storage
@@ -85,7 +85,9 @@ def _accounts(found: BatteryCost) -> Iterator[RenderableType]:
 
 
 def _four(row: BatteryRow) -> Iterator[str]:
-    """Energies of the four accounts of a row, then volumes of the first storage; blank where there is no account."""
+    """Cells with the energies of the four accounts of a row, then volumes of the first storage; blank for missing
+    accounts.
+    """
     drain = row.counted
     accounts = [row, drain.alone, drain.together, drain.overflowing] if drain else [row]
     yield from (_energy(account.energy_nj) if account else "" for account in accounts)
@@ -93,19 +95,19 @@ def _four(row: BatteryRow) -> Iterator[str]:
 
 
 def _carried_out(drain: CountedDrain) -> Iterator[tuple[str, DrainAccount]]:
-    """The accounts that there are, each by its name; each differs from the one before it."""
+    """Accounts of a drain, each by its name; each differs from the one before it."""
     accounts = (("each alone", drain.alone), ("all together", drain.together), ("overflowing", drain.overflowing))
     yield from ((name, account) for name, account in accounts if account)
 
 
 def _refusals(found: BatteryCost) -> Iterator[Text]:
-    """Why drains were not carried out, each reason once."""
+    """Reasons that drains were not carried out, each once."""
     for reason in dict.fromkeys(row.not_counted for row in found.rows if row.not_counted):
         yield Text(f"Not carried out: {reason}.")
 
 
 def _work(done: Operations) -> Iterator[str]:
-    """The cells of what a drain does but its energy."""
+    """Cells with a drain's work, without its energy."""
     yield f"{sum(bits for _, bits in done.moved) / 8:,.10g}"
     yield from (amounts.count(number) for number in (done.fetched_lines, done.hashed_lines, done.pads))
 

@@ -1,4 +1,4 @@
-"""What crossed the pins of memory in a run: reads the files that `casemate run --bus FILE` writes.
+"""Reads the lines that crossed the pins of memory in a run, from the files that `casemate run --bus FILE` writes.
 
     >>> from casemate.bus import BusFile
     >>> file = BusFile("gups.bus")
@@ -7,7 +7,7 @@
     >>> for crossing in file:
     ...     print(crossing.time_fs, crossing.kind, hex(crossing.line * 64))
 
-For a table there are columns, block by block, which numpy and pandas take as they are:
+For tables there are columns, block by block, which numpy and pandas accept without conversion:
 
     >>> for block in BusFile("gups.bus").blocks():
     ...     times, lines = numpy.asarray(block.times_fs), numpy.asarray(block.lines)
@@ -27,33 +27,35 @@ from casemate import laboratory
 from casemate.results.bus import BusEvent, BusHeader, BusInfo, BusTotals
 
 WRITE = 1
-"""The flag of a write; a read has it not."""
+"""Flag of a write; reads do not have it."""
 NO_BURST = 2
-"""The flag of what moved no line of its own: a read that memory's controller answered from its queue of writes, a write
-that replaced one there."""
+"""Flag of an event for which no line moved: a read that the memory controller answered from its write queue, or a write
+that replaced one in that queue.
+"""
 WITH_CONTENT = 4
-"""The flag of what has its bytes in the file."""
+"""Flag of a line with its bytes in the file."""
 LINE_BYTES = 64
 CONTENT_BYTES = LINE_BYTES + 8
-"""A line, and the spare bits that go with it."""
+"""Bytes of a line and its spare bits."""
 
 
 class Crossing(NamedTuple):
     """One line at the pins."""
 
     time_fs: int
-    """When, in femtoseconds from power-on: of a read its last data, of a write the moment at which memory's controller
-    took it."""
+    """Time in femtoseconds from power-on. Reads count at their last data, writes when the memory controller accepts
+    them.
+    """
     line: int
-    """The number of the line, as memory's channels number them; times 64, its address."""
+    """Number of the line, as the memory channels count them; its address is 64 times this number."""
     kind: Literal["read", "write"]
-    """Whether it went to the chip or to the memory."""
+    """Direction of the line: a read goes to the chip, a write to the memory."""
     burst: bool
-    """Whether a line moved for it alone: not for what was answered or replaced in the controller's queue of writes."""
+    """True if a line moved for this event; false if the controller's write queue answered or replaced it."""
     content: bytes | None
-    """The line, 64 bytes; nothing if it was never written, or if the file is without bytes."""
+    """Content of the line, 64 bytes; `None` if it was never written, or if the file is without bytes."""
     spare: int
-    """Its 64 spare bits, which an ECC module sends with it; zero where no tag is there."""
+    """The 64 spare bits, which an ECC module sends with the line; zero without a tag."""
 
 
 @dataclass(frozen=True)
@@ -83,17 +85,18 @@ class Block:
 
 
 class BusFile:
-    """A file of what crossed the pins. Each iteration reads it from its beginning, a block at a time.
+    """A file of the lines that crossed the pins. Each iteration reads it from its beginning, a block at a time.
 
-    Raises `CasemateError` if the file is none, cut off, damaged or of another version: at once, or where that is found.
+    Raises `CasemateError` if the file is not a bus file, cut off, damaged or of another version: at once, or when an
+    iteration finds it.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self.header = BusHeader.model_validate_json(laboratory.BusFile(str(path)).header())
-        """What it is about: the run's whole configuration, whether bytes are there, how slots lie on lines."""
+        """Header: the run's whole configuration, a flag for bytes, the mapping of slots to lines."""
         self.totals: BusTotals | None = None
-        """How much crossed; known when all was read once."""
+        """Totals of the file; known after the first complete iteration."""
 
     def blocks(self) -> Iterator[Block]:
         """The crossings in columns, up to some hundred thousand at a time."""
@@ -110,7 +113,7 @@ class BusFile:
 
 
 def info(path: str | os.PathLike[str], first: int = 10) -> BusInfo:
-    """What a file holds, and the first crossings. All of it is read and checked."""
+    """Returns the content of a file, and the first crossings. All of it is read and checked."""
     file, events = BusFile(path), list[Crossing]()
     for block in file.blocks():
         events += islice(block, first - len(events))

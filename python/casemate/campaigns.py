@@ -1,4 +1,4 @@
-"""Campaigns over several designs: what is complete is kept when Ctrl-C is pressed."""
+"""Campaigns over several designs: complete results are kept when the user presses Ctrl-C."""
 
 import shlex
 import time
@@ -29,14 +29,14 @@ def _each(designs: Sequence[str], steps: Steps, work: Callable[[str], T]) -> tup
 
 
 def _agree(reports: Sequence[AttackReport | ExhaustiveReport | CrashReport | ProgramReport]) -> bool:
-    """Whether everything ended as claimed. What never ended has shown nothing: after Ctrl-C there may be no report."""
+    """Returns true if everything ended as claimed. An empty list is false: after Ctrl-C there may be no report."""
     return bool(reports) and all(report.agrees for report in reports)
 
 
 def attack(
     designs: Sequence[str], row: str | None, trials: int, seed: int, changes: Mapping[str, object], steps: Steps
 ) -> AttackResults:
-    """All attacks, or only `row`, on each design with what is changed of it."""
+    """Carries out all attacks, or only `row`, on each design with its changes."""
 
     def attacked(design: str) -> AttackReport:
         own = asked.changes_of_design(changes, design, designs)
@@ -54,7 +54,7 @@ def attack(
 
 
 def _again_with(changes: Mapping[str, object], example: Shown) -> Shown:
-    """An example, where the command that shows it again changes what was changed of the design."""
+    """Returns an example with the design's changes in the command that repeats it."""
     said = "".join(f" --with {shlex.quote(f'{path}={asked.written(value)}')}" for path, value in changes.items())
     return example.model_copy(update={"replay": example.replay + said})
 
@@ -62,7 +62,7 @@ def _again_with(changes: Mapping[str, object], example: Shown) -> Shown:
 def replay(
     designs: Sequence[str], row: str | None, seed: int, changes: Mapping[str, object], steps: Steps
 ) -> AttackResults:
-    """How the trial with this seed ends, of all attacks or only of `row`, on each design, whatever is claimed."""
+    """Repeats the trial with this seed, of all attacks or only of `row`, on each design, whatever the claims."""
     results = attack(designs, row, 1, seed, changes, steps)
     return results.model_copy(update={"agrees": bool(results.reports), "replay": True})
 
@@ -76,7 +76,9 @@ def logged(
     log: Path,
     steps: Steps,
 ) -> AttackResults:
-    """Many trials of all attacks, or only of `row`, with a log. After Ctrl-C, what the log holds."""
+    """Carries out many trials of all attacks, or only of `row`, with a log. After Ctrl-C, it returns the content of the
+    log.
+    """
     rows = len(designs) * (1 if row else len(api.attacks()))
     begun = time.monotonic()
 
@@ -117,7 +119,7 @@ def crash(
     steps: Steps,
     tried: Callable[[str, Mapping[str, object]], CrashReport],
 ) -> CrashResults:
-    """Losses of power under each design with what is changed of it, as `tried` does it for one."""
+    """Tries losses of power under each design with its changes; `tried` does it for one design."""
 
     def one(design: str) -> CrashReport:
         own = asked.changes_of_design(changes, design, designs)
@@ -140,7 +142,7 @@ def survive(
     steps: Steps,
     tried: Callable[[str, Mapping[str, object]], ProgramReport],
 ) -> CrashResults:
-    """Losses of power of a program under each design with what is changed of it, as `tried` does it for one."""
+    """Tries losses of power of a program under each design with its changes; `tried` does it for one design."""
 
     def one(design: str) -> ProgramReport:
         own = asked.changes_of_design(changes, design, designs)

@@ -47,7 +47,7 @@ def _values(record: Record) -> Iterator[tuple[str, str]]:
 
 
 def _failures(record: Record) -> Iterator[str]:
-    """Every reason but load values for which the check of a run fails."""
+    """Every reason for a failed check of a run, except load values."""
     checks = record.checks
     if checks.false_alarm:
         [(kind, number)] = checks.false_alarm.items()
@@ -71,7 +71,7 @@ def _failures(record: Record) -> Iterator[str]:
 
 
 def _why_not_compared(record: Record, program: NotCompared) -> str:
-    """Why no value that a program loaded could be compared, and how to get there."""
+    """Reason that no value that a program loaded could be compared, and the remedy."""
     match program.reason:
         case "drawn":
             return "the trace has no values, and those of this run are drawn from its seed"

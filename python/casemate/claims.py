@@ -1,4 +1,4 @@
-"""The claims of a new design, from what its attacks came to: the tables that its file still lacks."""
+"""Claims of a new design, from the results of its attacks: the tables that its file still lacks."""
 
 from collections.abc import Iterable, Sequence
 
@@ -7,8 +7,8 @@ from casemate.results.crash import CrashReport
 
 
 def scaffold(attacks: AttackReport, losses: CrashReport) -> str:
-    """The tables `[claims]` and `[crash]` of a design file: the rows that ended otherwise than its class and it say,
-    each with its worst end. To claim them says that this is what the design should do.
+    """Returns the tables `[claims]` and `[crash]` of a design file: the rows with an end that neither its class nor its
+    file states, each with its worst end. To claim these ends declares them as intended.
     """
     tried = f"{attacks.trials} trials of each attack, seeds from {attacks.seed}"
     rows = [(row.attack, row.worst) for row in attacks.rows if row.worst != row.claim]

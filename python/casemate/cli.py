@@ -1,7 +1,8 @@
-"""The command line.
+"""Command line of Casemate.
 
-Exit codes: 0 all is well; 1 a result says no (a check failed, a claim differs); 2 something asked for is not to be had;
-3 a bug in Casemate; 130 Ctrl-C and 143 SIGTERM, with everything that was finished kept and shown.
+Exit codes: 0 for success; 1 if a result is negative (a check failed, a claim differs); 2 if something requested does
+not exist; 3 for a bug in Casemate; 130 for Ctrl-C and 143 for SIGTERM. After both signals everything that was finished
+is kept and shown.
 """
 
 import importlib
@@ -23,37 +24,37 @@ EXIT_NO = 1
 EXIT_BAD_INPUT = 2
 EXIT_BUG = 3
 EXIT_INTERRUPTED = starting.EXIT_CTRL_C
-"""For commands; the process says 143 if it was SIGTERM."""
+"""Exit code of interrupted commands; the process exits with 143 after SIGTERM."""
 
 COMMANDS = {
     "run": "Run a program under several designs: cost and protection side by side.",
-    "explain": "Show the timeline of one read or write, and what it waits for.",
-    "attack": "Attack designs, and compare what happens with what they claim.",
-    "crash": "Cut the power at every point, and see what comes back.",
+    "explain": "Show the timeline of one read or write, and its waits.",
+    "attack": "Attack designs, and compare the results with their claims.",
+    "crash": "Cut the power at every point, and check the recovered memory.",
     "list": "List designs, machines, workloads, attacks or traces.",
     "record": "Store a program's execution, to run it as often as you like.",
     "trace": "Look at stored executions.",
-    "bus": "Look at what crossed the pins of memory in a run.",
-    "excerpt": "Look at what every unit did in a window of a run.",
+    "bus": "Show the lines that crossed the pins of memory in a run.",
+    "excerpt": "Show the work of every unit in a window of a run.",
     "machine": "Make machine files of other simulators' configurations.",
-    "cost": "Say what a design costs beside time: batteries, and area and energy of hardware.",
-    "bench": "Measure what this computer itself can do: AES-GCM on its processor.",
+    "cost": "Show the cost of a design apart from time: batteries, area and energy of hardware.",
+    "bench": "Measure the speed of this computer itself: AES-GCM on its processor.",
     "validate": "Compare the simulated machine with public simulators.",
     "champsim": "Measure a window of a ChampSim trace, in ChampSim's terms.",
-    "reproduce": "Run a paper's evaluation again, or derive its figures: its own next to ours.",
+    "reproduce": "Run a paper's evaluation again, or derive its figures, next to ours.",
     "schema": "Print the JSON schema of a command's --json.",
 }
 
 
 class LazyCommands(Commands):
-    """Loads a command's file only when the command is used, so that the first word on the screen comes at once."""
+    """Loads a command's file only when the command is used, so that the first output appears at once."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The commands, the most used first."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command with this name."""
+        """Returns the command with this name."""
         if cmd_name not in COMMANDS:
             return None
         command = importlib.import_module(f"casemate.commands.{cmd_name}").command
@@ -71,20 +72,22 @@ class LazyCommands(Commands):
 def casemate() -> None:
     """A laboratory for memory protection.
 
-    Run a real program on a simulated machine whose memory is encrypted, authenticated and kept fresh. See what that
-    costs, what it stops, and why.
+    Run a real program on a simulated machine with encrypted, authenticated and fresh memory. See the cost, the attacks
+    that this stops, and why.
 
     \b
     Start here:
       casemate run -- gzip -9 -c /usr/bin/python3      a program of yours, unprotected and protected
       casemate run --workload bfs                      no program at hand: a built-in workload
-      casemate explain sc64-bmt                        where the time of one read goes
-      casemate attack --all                            what every design stops
+      casemate explain sc64-bmt                        the timeline of one read
+      casemate attack --all                            the attacks that every design stops
     """
 
 
 def _open_closed_streams() -> None:
-    """A standard stream that was closed is an empty one: no other file takes its number, and what is said is lost."""
+    """Opens the null device for each closed standard stream: no other file then takes its number, and its output is
+    lost.
+    """
     while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
         os.set_inheritable(number, True)
     os.close(number)
@@ -95,7 +98,9 @@ def _open_closed_streams() -> None:
 
 
 def _check_text(arguments: Sequence[str]) -> None:
-    """Refuses what is not text: results name files, and JSON has no other bytes. What follows `--` is a program's."""
+    """Refuses arguments that are not text: results name files, and JSON has no other bytes. Arguments after `--` belong
+    to a program.
+    """
     for argument in itertools.takewhile("--".__ne__, arguments):
         if laboratory.shown(argument) != argument:
             raise laboratory.refuse(argument)
@@ -139,7 +144,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(0)
     except OSError as error:
         click.echo(f"casemate: cannot write {error.filename or 'the results'}: {error.strerror or error}", err=True)
-        # What is still to be written goes nowhere, so that the end of the process does not fail once more.
+        # Discard the output that is still to be written, so that the end of the process does not fail once more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.exit(EXIT_BAD_INPUT)
     except BaseException:  # a panic in Rust is not an `Exception`

@@ -1,4 +1,4 @@
-"""How a piece of work looks in a timeline: by what its verb is about, which `casemate.api.verbs()` says."""
+"""Look of a piece of work in a timeline: by the subject of its verb, from `casemate.api.verbs()`."""
 
 from functools import cache
 from typing import NamedTuple
@@ -9,12 +9,12 @@ from casemate.results.explain import Span
 
 
 class Look(NamedTuple):
-    """How verbs of one subject look."""
+    """Look of the verbs of one subject."""
 
     style: str
-    """On a terminal."""
+    """Style on a terminal."""
     colour: str
-    """In a picture."""
+    """Colour in a picture."""
 
 
 LOOKS: dict[Subject, Look] = {
@@ -36,5 +36,5 @@ def _subjects() -> dict[str, Subject]:
 
 
 def look(span: Span) -> Look:
-    """How a piece of work looks."""
+    """Returns the look of a piece of work."""
     return LOOKS[_subjects()[span.verb]]

@@ -1,8 +1,8 @@
-"""What this computer's processor seals and opens, measured: our line kernel, RustCrypto's `aes-gcm` and OpenSSL take
-turns at every size, so that whatever else the computer does hits all alike, and the median of the turns counts.
+"""Measures how fast this computer's processor seals and opens. Our line kernel, RustCrypto's `aes-gcm` and OpenSSL take
+turns at every size, so that other load on the computer affects all alike. The median of the turns counts.
 
-Only seconds and a clock are measured (in `crates/throughput`, and by OpenSSL's own program). Everything else follows
-here by the thesis's formulas, and stands next to its Table 6.1.
+Only seconds and a clock are measured (in `crates/throughput`, and by OpenSSL's program). Everything else is derived
+here by the thesis's formulas, and compared with its Table 6.1.
 """
 
 import json
@@ -20,12 +20,12 @@ from casemate.processors import EnergyCounter, Processor
 from casemate.results.bench import CryptoBench, CryptoEngine, CryptoPower, CryptoRow, Operation
 
 SIZES = (32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)
-"""Bytes of a message if nothing is said."""
+"""Default bytes of a message."""
 TURNS = 51
-"""Turns of each engine if nothing is said."""
+"""Default turns of each engine."""
 TURNS_MAX = 10_000
 REPETITIONS = 8
-"""In a turn: wide units that slept wake up in the first of them."""
+"""Calls in a turn: wide units that slept wake up in the first of them."""
 NOT_INSTALLED = "the program `openssl` is not installed (try: apt-get install openssl)"
 OPERATIONS: tuple[Operation, ...] = ("seal", "open")
 
@@ -34,22 +34,22 @@ Told = Callable[[dict[str, Any]], object]
 
 @dataclass(frozen=True)
 class CryptoOptions:
-    """What is measured, and what it is set against."""
+    """Options of the measurement, and of the comparison."""
 
     sizes: Sequence[int] = SIZES
     """Bytes of a message: whole blocks of 16."""
     turns: int = TURNS
     bandwidth_gbs: float = 25.6
-    """What is to be carried, in gigabytes (10^9) a second; 25.6 is the thesis's."""
+    """Bandwidth to carry, in gigabytes (10^9) a second; 25.6 is the thesis's."""
     tdp_w: float | None = None
-    """What the processor takes, in watts, if that is better known than measured."""
+    """Power of the processor in watts, if a better value than the measured one is known."""
     cores: int | None = None
-    """Cores that share it."""
+    """Cores that share this power."""
     openssl: bool = True
-    """Whether OpenSSL's program is measured too, a second for each size and direction."""
+    """True to measure OpenSSL's program too, a second for each size and direction."""
 
     def check(self) -> None:
-        """Raises `CasemateError` for what cannot be measured, before anything is."""
+        """Raises `CasemateError` for options that cannot be measured, before the measurement."""
         if not self.sizes:
             raise CasemateError("no size is asked for: expected at least one")
         for size in self.sizes:
@@ -65,7 +65,7 @@ class CryptoOptions:
 
 @dataclass
 class Sample:
-    """What was measured of one engine in one direction at one size."""
+    """Measurements of one engine in one direction at one size."""
 
     seconds: list[float] = field(default_factory=list)
     clock_hz: list[float] = field(default_factory=list)
@@ -77,7 +77,7 @@ Samples = Mapping[Key, Sample]
 
 
 def measure(options: CryptoOptions, progress: Told | None = None) -> CryptoBench:
-    """Measures what is asked for. Raises `CasemateError` for what cannot be measured."""
+    """Carries out the measurement. Raises `CasemateError` for options that cannot be measured."""
     options.check()
     sizes = sorted(dict.fromkeys(options.sizes))
     known = json.loads(_core.crypto_engines())["engines"]
@@ -111,7 +111,7 @@ def measure(options: CryptoOptions, progress: Told | None = None) -> CryptoBench
 
 @dataclass
 class _Steps:
-    """How far it is, by seconds: those of turns are what turns have taken so far, those of OpenSSL are known."""
+    """Progress in seconds: those of turns are estimated from the finished turns, those of OpenSSL are known."""
 
     progress: Told | None
     turns: int
@@ -122,13 +122,13 @@ class _Steps:
     began: float = field(default_factory=time.monotonic)
 
     def turn(self, about: str) -> None:
-        """A turn of all engines at one size is done."""
+        """Adds a turn of all engines at one size."""
         self.turns_done += 1
         self.turns_seconds = time.monotonic() - self.began
         self._tell(about)
 
     def openssl(self, about: str, seconds: float) -> None:
-        """So much of OpenSSL is done."""
+        """Adds a finished part of OpenSSL's measurement."""
         self.openssl_done += seconds
         self._tell(about)
 
@@ -151,7 +151,9 @@ def _turn(engine: str, size: int, samples: defaultdict[Key, Sample]) -> None:
 
 
 def _second(variant: OpenSsl, operation: Operation, size: int, sample: Sample, clock_hz: float) -> None:
-    """Measures OpenSSL for a second. It runs as a process of its own: the clock is the one that ours had."""
+    """Measures OpenSSL for a second. It runs as a separate process, for which the clock of our last measurement is
+    used.
+    """
     with sample.counter:
         sample.seconds.append(openssl_speed.seconds_per_message(variant, operation, size))
     sample.clock_hz.append(clock_hz)
@@ -160,7 +162,7 @@ def _second(variant: OpenSsl, operation: Operation, size: int, sample: Sample, c
 def concluded(
     options: CryptoOptions, samples: Samples, engines: Sequence[CryptoEngine], left_out: Sequence[str] = ()
 ) -> CryptoBench:
-    """Everything that follows from what was measured."""
+    """Returns everything that is derived from the measurements."""
     from casemate import crypto_today
 
     processor = Processor.found()

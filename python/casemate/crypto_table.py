@@ -68,7 +68,7 @@ def _today(found: CryptoBench) -> Iterator[RenderableType]:
     numbers = ("MHz", "cycles/B", "Mb/s", "power", "Mbps/mW", "number", "together")
     table = plain_table("", *numbers, right=numbers)
     table.padding = (0, 0, 0, 1)
-    # On a narrow screen a name goes on in the next line before it disappears.
+    # On a narrow screen a name wraps before it is cut.
     table.columns[0].min_width = NAME_WIDTH
     was_today = False
     for each in found.implementations:

@@ -1,4 +1,4 @@
-"""The thesis's Table 6.1 with rows of today, and what becomes of its conclusion that software is infeasible."""
+"""The thesis's Table 6.1 with rows of today, and the verdict on its conclusion that software is infeasible."""
 
 from collections.abc import Iterator, Sequence
 from statistics import fmean
@@ -12,14 +12,14 @@ from casemate.results.bench import CryptoEngine, CryptoPower, CryptoRow, Impleme
 ASIC, FPGA = "ASIC, 45 nm", "FPGA, Kintex 7"
 ALONE = "a line"
 RELEASED = "release"
-"""The profile of Cargo that figures are meant of."""
+"""Profile of Cargo that the figures are meant for."""
 
 
 def implementations(
     rows: Sequence[CryptoRow], engines: Sequence[CryptoEngine], bandwidth_gbs: float
 ) -> tuple[Implementation, ...]:
-    """Table 6.1: the thesis's rows by its own formulas, then one of each engine here on single lines, and of engines
-    that take many lines at once also on as many as were measured.
+    """Returns Table 6.1: the thesis's rows by the thesis's formulas, then one row of each engine here on single lines.
+    Engines that process many lines at once have a second row, on as many as were measured.
     """
     return (*_of_thesis(bandwidth_gbs), *_of_today(rows, engines, bandwidth_gbs))
 
@@ -54,7 +54,7 @@ def _of_today(
         for size, told in shown.items():
             both = [row for row in rows if (row.engine, row.message_bytes) == (engine.name, size)]
             per_byte, clock_hz = fmean(row.cycles_per_byte for row in both), fmean(row.clock_hz for row in both)
-            # As the thesis takes it: the throughput of the mean cycles, not the mean of two throughputs.
+            # Like the thesis, take the throughput of the mean cycles, not the mean of two throughputs.
             mbps = software_mbps(clock_hz, per_byte)
             watts = [row.watts for row in both if row.watts]
             count, power = instances(bandwidth_gbs, mbps), fmean(watts) if watts else None
@@ -66,7 +66,7 @@ def _of_today(
 
 
 def conclusion(found: Sequence[Implementation], power: CryptoPower, bandwidth_gbs: float, built_as: str) -> str:
-    """What becomes of "software is infeasible", with what speaks against figures of this build in front."""
+    """Returns the verdict on "software is infeasible", with a caveat in front if this build is slow."""
     caveat = f"Of a build for tests ('{built_as}'), slower than `make build` makes it: " if built_as != RELEASED else ""
     return caveat + _conclusion(found, power, bandwidth_gbs)
 

@@ -1,4 +1,4 @@
-"""What a help page defines: names with their sentences, from the Rust types that commands use."""
+"""Definitions on help pages: names with their sentences, from the Rust types that commands use."""
 
 from collections.abc import Iterable
 from textwrap import wrap
@@ -6,22 +6,22 @@ from textwrap import wrap
 from casemate import api
 
 COLUMNS = 98
-"""A help page has 100, and indents by two."""
+"""Width of the text on a help page: 100 columns without an indent of two."""
 
 
 def verdicts() -> str:
-    """All verdicts."""
+    """Returns all verdicts with their meanings."""
     terms = ((verdict.name, verdict.summary) for verdict in api.verdicts())
     return _terms("Verdicts, from what the defender wants to what it fears", terms)
 
 
 def losses() -> str:
-    """The rows of `casemate crash`."""
+    """Returns the rows of `casemate crash`."""
     return _terms("Rows", ((loss.name, loss.summary) for loss in api.losses()))
 
 
 def attacks() -> str:
-    """The rows of `casemate attack`, whose sentences would fill two screens."""
+    """Returns the rows of `casemate attack`, only as names, since their sentences would fill two screens."""
     names = (f"{attack.name} (*)" if attack.hypothetical else attack.name for attack in api.attacks())
     lines = wrap(", ".join(names), COLUMNS - 2, break_on_hyphens=False)
     title = "Rows; `casemate list attacks` says what each does, (*) assumes a fault that no design has"

@@ -1,4 +1,4 @@
-"""What every unit did in a window of a run: reads the files that `casemate run --trace-window` writes.
+"""Reads the work of every unit in a window of a run, from the files that `casemate run --trace-window` writes.
 
     >>> from casemate.excerpt import Excerpt
     >>> excerpt = Excerpt.read("gups.json")
@@ -7,7 +7,7 @@
     >>> for span in excerpt.spans("hash"):
     ...     print(span.start_fs, span.name, span.waited_for)
 
-Perfetto and Chrome open the same files. What is in them is in `docs/EXCERPT_FORMAT.md`.
+Perfetto and Chrome open the same files. `docs/EXCERPT_FORMAT.md` describes their content.
 """
 
 import json
@@ -32,32 +32,32 @@ class ExcerptSpan(NamedTuple):
     """A piece of work of one unit, or a moment."""
 
     name: str
-    """Verb and object."""
+    """Verb and object of the work."""
     about: str
-    """What the verb is about, as `casemate.api.verbs()` says; `access` for a whole access, `window` for the window."""
+    """Subject of the verb, from `casemate.api.verbs()`; `access` for a whole access, `window` for the window."""
     start_fs: int
-    """When it began, in femtoseconds from power-on."""
+    """Start in femtoseconds from power-on."""
     end_fs: int
-    """When it was done."""
+    """End in femtoseconds from power-on."""
     lane: int
-    """Counted from zero: spans of one unit that overlap are in different ones."""
+    """Number of the lane, from zero: spans of one unit that overlap are in different lanes."""
     access: int | None
-    """The number of the access that it was for."""
+    """Number of the access that caused it."""
     line: int | None
-    """The address of that access's line."""
+    """Address of that access's line."""
     waited_for: str | None
-    """What it waited for, if it did."""
+    """Cause of its wait, if it waited."""
     outcome: str | None
-    """How it went, in a word."""
+    """Outcome of the work, in a word."""
 
 
 class Unit(NamedTuple):
     """A unit of the machine."""
 
     part: str
-    """The part of the machine that it is in."""
+    """Part of the machine that contains it."""
     name: str
-    """Its name."""
+    """Name of the unit."""
 
 
 @dataclass(frozen=True)
@@ -65,13 +65,13 @@ class Excerpt:
     """A window of a run."""
 
     about: ExcerptAbout
-    """What it is about."""
+    """Header of the window."""
     units: Mapping[Unit, tuple[ExcerptSpan, ...]]
-    """What each unit did, in order of its beginning."""
+    """Spans of each unit, in order of their start."""
 
     @staticmethod
     def read(path: str | os.PathLike[str]) -> "Excerpt":
-        """What is in a file. Raises `CasemateError` if it is none of these."""
+        """Returns the window in a file. Raises `CasemateError` if the file does not contain one."""
         try:
             text = Path(path).read_text()
         except (OSError, UnicodeDecodeError) as error:
@@ -97,17 +97,17 @@ class Excerpt:
             raise CasemateError(f"'{path}' is damaged: an event is not as Casemate writes it") from error
 
     def spans(self, unit: str) -> tuple[ExcerptSpan, ...]:
-        """What a unit did. Raises `KeyError` if it did nothing."""
+        """Returns the spans of a unit. Raises `KeyError` if it has none in the window."""
         return next(spans for found, spans in self.units.items() if found.name == unit)
 
     @property
     def window_fs(self) -> tuple[int, int]:
-        """When the window begins, and when it is over, or the run in it."""
+        """Start of the window, and its end or that of the run, whichever is first."""
         begin = self.about.window_from_fs
         return begin, min(begin + self.about.window_length_fs, self.about.ended_fs)
 
     def info(self) -> ExcerptInfo:
-        """What each unit did, in figures."""
+        """Returns the work of each unit, in figures."""
         accesses = {span.access for spans in self.units.values() for span in spans if span.access is not None}
         units = tuple(_work(unit, spans, self.window_fs) for unit, spans in self.units.items() if unit.name != "window")
         return ExcerptInfo(about=self.about, accesses=len(accesses), units=units)

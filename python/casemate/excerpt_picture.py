@@ -9,26 +9,26 @@ from casemate.excerpt import Excerpt, ExcerptSpan, Unit
 
 WIDTH_INCHES = 14.0
 LANE_INCHES = 0.055
-"""The least height of a lane."""
+"""Minimum height of a lane."""
 ROW_INCHES = 0.19
-"""The least height of a unit."""
+"""Minimum height of a unit."""
 CROWDED = 48
-"""More units than so many stand closer together: memory may have a hundred banks."""
+"""Number of units from which on they are drawn closer together: memory may have a hundred banks."""
 CLOSER = 0.6
 GAP = 0.25
-"""Between one unit and the next, in lanes of the lowest row."""
+"""Distance between two units, in lanes of the lowest row."""
 ACCESS = "#c3cad4"
 WAIT = colours.LOOKS["wait"].colour
 INK = "#374151"
 FS_PER_NS = 10**6
 LEAST_SHARE = 0.0006
-"""The least length of a bar, as a share of the axis: what is shorter would not be seen."""
+"""Minimum length of a bar, as a share of the axis: shorter bars would be invisible."""
 PALE = 0.45
-"""How much of its colour a bar has that waited for others on its way."""
+"""Opacity of a bar that waited for other accesses on its way."""
 
 
 def draw(excerpt: Excerpt, path: Path, kind: str) -> None:
-    """Draws what the units did into a file of this kind."""
+    """Draws the work of the units into a file of this kind."""
     picture.prepare(points=8)
     from matplotlib import pyplot
 
@@ -71,7 +71,7 @@ def draw(excerpt: Excerpt, path: Path, kind: str) -> None:
 
 
 def _legend(figure: Any, units: Mapping[Unit, tuple[ExcerptSpan, ...]]) -> None:
-    """What the colours mean, of those that are there."""
+    """Explains the colours that occur in the picture."""
     from matplotlib.patches import Patch
 
     shown = {_colour(unit, span): _meaning(unit, span) for unit, spans in units.items() for span in spans}
@@ -119,7 +119,7 @@ def _colour(unit: Unit, span: ExcerptSpan) -> str:
 
 
 def _has_waited(unit: Unit, span: ExcerptSpan) -> bool:
-    # Of memory the wait is in the span; engines have theirs apart.
+    # In memory the wait is part of the span; engines have separate spans for it.
     return unit.part == "memory" and bool(span.waited_for) and "bus" not in unit.name
 
 

@@ -8,14 +8,14 @@ from casemate.results.hardware import CoreCost, HardwareCost
 
 WIDTH_INCHES, LEAST_HEIGHT_INCHES = 12.5, 5.0
 NAME_INCHES = 0.17
-"""The height of a line of the list of names."""
+"""Height of a line in the list of names."""
 NAMES_SHARE = 0.5
-"""The width of the list of names, as a share of a panel's."""
+"""Width of the list of names, as a share of a panel's."""
 TICKS = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)
 DECADE_SHARE = 3.0
 """Values that differ by less than this have a linear axis: on a logarithmic one they would have two ticks."""
 LEAST_SPAN = 0.2
-"""An axis spans at least this share of its values: what hardly differs must look so."""
+"""Minimum span of an axis, as a share of its values: values that hardly differ must look so."""
 INK, FRONT = "#1f4e9c", "#c8453b"
 
 
@@ -43,7 +43,7 @@ def draw(found: HardwareCost, path: Path, kind: str) -> None:
     _panel(axes[1], rows, joules, is_more_better=False)
     axes[1].set_title("Energy: down and to the left is better", loc="left", fontsize=9)
     axes[1].set_ylabel("energy of a line of 64 bytes (nJ)")
-    # Points lie too close together for their names.
+    # Points are too close together for their names.
     axes[2].text(0.0, 1.0, "\n".join(names), va="top", fontsize=8, linespacing=1.5)
     axes[2].set_axis_off()
     figure.suptitle(
@@ -58,7 +58,7 @@ def _panel(axis: Any, rows: list[CoreCost], values: list[float], is_more_better:
     areas = [row.area.um2 / 1e6 for row in rows]
     front = best(list(zip(areas, values, strict=True)), is_more_better)
     on_front = [areas[at] for at in front], [values[at] for at in front]
-    # As good as the core before, up to the next that is better.
+    # A step of the front holds up to the next better core.
     axis.plot(*on_front, color=FRONT, linewidth=1.0, zorder=1, drawstyle="steps-post")
     rest = [at for at in range(len(rows)) if at not in front]
     told = "no smaller core has as much" if is_more_better else "no smaller core takes as little"
@@ -99,7 +99,7 @@ def _ticks(scale: Any) -> None:
 
 
 def best(points: list[tuple[float, float]], is_more_better: bool) -> list[int]:
-    """The numbers of the points (area, value) than which no smaller one is as good, by area."""
+    """Indices of the points (area, value) that no smaller point equals or exceeds, by area."""
     sign = -1 if is_more_better else 1
     order = sorted(range(len(points)), key=lambda at: (points[at][0], sign * points[at][1]))
     front = list[int]()

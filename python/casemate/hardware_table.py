@@ -1,4 +1,4 @@
-"""What cores cost, as a table that fits 100 columns."""
+"""Costs of cores, as a table that fits 100 columns."""
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -7,11 +7,11 @@ from casemate.results.hardware import CoreCost, HardwareCost, Scaling
 from casemate.tables import plain_table
 
 DIGITS = 3
-"""At least so many of each number that is no count."""
+"""Minimum number of digits of each number that is no count."""
 NAME_WIDTH = 26
-"""On a narrow screen columns go on below before names take more than two lines."""
+"""Width of names: on a narrow screen, columns move into a further table before names take more than two lines."""
 ENERGIES = ("% nets", "% cells", "% clock")
-"""The shares of a line's energy: charging nets, within cells, and clock pins."""
+"""Shares of a line's energy: charging nets, within cells, and clock pins."""
 
 
 def table(found: HardwareCost) -> RenderableType:
@@ -36,7 +36,7 @@ def table(found: HardwareCost) -> RenderableType:
 
 
 def details(found: HardwareCost) -> RenderableType:
-    """What the figures are made of."""
+    """Parts of the figures."""
     rows = list[dict[str, str]]()
     for row in found.rows:
         energy = row.energy
@@ -73,7 +73,7 @@ def _path(row: CoreCost) -> str:
 
 
 def _number(value: float | None, decimals: int) -> str:
-    """With so many decimals, and of small numbers with as many as all digits take."""
+    """Returns a number with this many decimals; small numbers have as many as all digits take."""
     if value is None:
         return ""
     has_digits = abs(value) >= 10 ** (DIGITS - 1 - decimals) or value == 0

@@ -1,4 +1,6 @@
-"""Ctrl-C and SIGTERM: the first ends the work in good order, so that what is finished is kept; the second gives up."""
+"""Ctrl-C and SIGTERM: the first signal ends the work in good order, so that finished results are kept; the second ends
+the process.
+"""
 
 import signal
 from collections.abc import Iterator
@@ -14,7 +16,7 @@ _terminated = False
 
 @contextmanager
 def listening() -> Iterator[None]:
-    """Takes SIGTERM for Ctrl-C as long as this lasts. Only the main thread may, as Python has it."""
+    """Handles SIGTERM like Ctrl-C inside the context. Python permits this only in the main thread."""
     global _terminated
     _terminated = False
     before = signal.signal(signal.SIGTERM, _take)
@@ -31,10 +33,10 @@ def _take(_number: int, _frame: FrameType | None) -> None:
 
 
 def cause() -> str:
-    """What ended the work, for people."""
+    """Returns the signal that ended the work, for people."""
     return "SIGTERM" if _terminated else "Ctrl-C"
 
 
 def exit_code() -> int:
-    """The exit code of work that was ended so, as shells have it."""
+    """Returns the exit code of work that a signal ended, as shells define it."""
     return EXIT_TERMINATED if _terminated else EXIT_CTRL_C

@@ -5,8 +5,8 @@
     >>> table = pandas.DataFrame(intervals.rows(results))      # or polars.DataFrame
     >>> table.pivot(index="interval", columns="design", values="ipc").plot()
 
-`casemate run --interval 1M --intervals FILE.csv` writes the same as CSV. What an interval says nothing about, such as
-the latency of reads where there were none, is NaN. Everything that was counted is in `record.intervals`.
+`casemate run --interval 1M --intervals FILE.csv` writes the same as CSV. Missing values, such as the latency of reads
+in an interval without reads, are NaN. Everything that was counted is in `record.intervals`.
 """
 
 import csv
@@ -34,16 +34,18 @@ Column = Callable[[Interval], Figure]
 Row = dict[str, str | Figure]
 
 NOTHING = float("nan")
-"""Where an interval says nothing: every reader of tables takes it for a number."""
+"""Value of a missing figure: every reader of tables accepts it as a number."""
 
 SUFFIX = ".csv"
 
 UNITS = ("fs", "ns", "cycles")
-"""What is taken apart into causes has its unit at the end of its name, as in `parts_ns` and `lost_cycles`."""
+"""Units at the end of names of breakdowns by cause, as in `parts_ns` and `lost_cycles`."""
 
 
 def rows(results: RunResults) -> list[Row]:
-    """The intervals of all records, in order: a row for each, of the same columns. Empty if none were asked for."""
+    """Returns the intervals of all records, in order: a row for each, with the same columns. Empty if the run had no
+    intervals.
+    """
     listed = list[Row]()
     for record in results.records:
         for number, interval in enumerate(record.intervals):
@@ -53,7 +55,7 @@ def rows(results: RunResults) -> list[Row]:
 
 
 def check(path: str | os.PathLike[str]) -> None:
-    """Raises `CasemateError` if no table can be written there, as far as that is known in advance."""
+    """Raises `CasemateError` if no table can be written to this path, as far as that is known in advance."""
     laboratory.check_file(str(path))
     if Path(path).suffix.lower() != SUFFIX:
         raise CasemateError(f"'{path}' would be a table as CSV: expected a name that ends in {SUFFIX}")
@@ -70,7 +72,7 @@ def write(results: RunResults, path: str | os.PathLike[str]) -> None:
 
 
 def _written(value: str | Figure) -> str | Figure:
-    # Python's own word, nan, is text to polars; NaN is a number to it, to pandas and to Python.
+    # Polars reads Python's word, nan, as text; it reads NaN as a number, and so do pandas and Python.
     return "NaN" if isinstance(value, float) and math.isnan(value) else value
 
 
@@ -129,7 +131,7 @@ def _words_predicted_rate(interval: Interval) -> Figure:
 
 
 def _causes(kind: type[Result], path: tuple[str, ...] = ()) -> Iterator[tuple[str, Column]]:
-    """A column for each cause into which something is taken apart, wherever it is counted."""
+    """Returns a column for each cause of a breakdown, for every place where it is counted."""
     for name, field in kind.model_fields.items():
         within = _result_in(field.annotation)
         if within is None:
@@ -144,13 +146,13 @@ def _causes(kind: type[Result], path: tuple[str, ...] = ()) -> Iterator[tuple[st
 
 
 def _result_in(annotation: object) -> type[Result] | None:
-    """The kind of result that a field has, if it has one, or perhaps."""
+    """Returns the kind of result that a field has, optional or not, if it has one."""
     kinds = get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else (annotation,)
     return next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Result)), None)
 
 
 def _follow(path: tuple[str, ...]) -> Column:
-    """What is found by these names, one in the other."""
+    """Returns the value that these nested names lead to."""
 
     def figure(interval: Interval) -> Figure:
         found: object = interval
@@ -165,4 +167,4 @@ def _follow(path: tuple[str, ...]) -> Column:
 
 
 COLUMNS: dict[str, Column] = dict(_columns())
-"""The figures of an interval, by the name of their column, with its unit."""
+"""Returns the figures of an interval, by the name of their column, with its unit."""

@@ -1,8 +1,9 @@
-"""The functions of `casemate._core`, which take text in UTF-8 alone, for text as a program of Python has it.
+"""Wrappers of the functions of `casemate._core`. These functions accept only text in UTF-8; the wrappers accept any
+text of a Python program.
 
 Names of files may have any bytes. `os.listdir` returns those that are not UTF-8 as halves of surrogate pairs, which
-neither JSON nor a string of Rust can hold. Where such a name reaches the laboratory the error quotes it with its bytes.
-The words of a command may have any bytes (`word`): a program gets them as they are.
+neither JSON nor a string of Rust can hold. If a name of this kind reaches the laboratory, the error quotes it with its
+bytes. The words of a command may have any bytes (`word`): a program gets them unchanged.
 """
 
 import functools
@@ -22,22 +23,22 @@ _NOT_UTF_8 = re.compile(r'[^"\ud800-\udfff]*[\ud800-\udfff][^"]*')
 
 
 def shown(text: str) -> str:
-    """A name as errors quote it: bytes that are not UTF-8 are written as `\\xff`."""
+    """Returns a name in the form for errors: bytes that are not UTF-8 are written as `\\xff`."""
     return text.encode(errors="surrogateescape").decode(errors="backslashreplace")
 
 
 def refuse(text: str) -> CasemateError:
-    """The error for a name that is not UTF-8."""
+    """Returns the error for a name that is not UTF-8."""
     return CasemateError(f"'{shown(text)}' is not UTF-8: expected names and arguments in UTF-8")
 
 
 def to_json(request: object) -> str:
-    """A request as the functions take it."""
+    """Returns a request in the form that the functions accept."""
     return json.dumps(request, ensure_ascii=False)
 
 
 def word(given: object) -> str | list[int]:
-    """A word of a command as a request has it: text, or the bytes of a word that is no text."""
+    """Returns a word of a command in the form for requests: text, or the bytes of a word that is no text."""
     told = os.fsencode(given if isinstance(given, str | bytes | os.PathLike) else str(given))
     try:
         return told.decode()
@@ -46,7 +47,7 @@ def word(given: object) -> str | list[int]:
 
 
 def _in_words(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function, whose error about text that is not UTF-8 names the text."""
+    """Wraps a function, so that its error about text that is not UTF-8 names the text."""
 
     @functools.wraps(function)
     def call(*arguments: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What is built in, for people."""
+"""Built-in components, for people."""
 
 from collections.abc import Callable, Sequence
 
@@ -29,7 +29,7 @@ SOURCES = {"file": "file", "class": "class", "default": "default", "change": "--
 
 
 def settings(found: Settings) -> str:
-    """All values of a machine or a design as a file of its own would have them, each with where it comes from."""
+    """Returns all values of a machine or a design in the notation of a complete file, each with its source."""
     lines: list[str] = []
     table = ""
     for setting in found.settings:

@@ -1,4 +1,6 @@
-"""A wrong name is answered with the nearest right one. Apart from `names`, which loads what only commands need."""
+"""Suggests the nearest right name for a wrong one. It is separate from `names`, which loads modules that only commands
+need.
+"""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -6,8 +8,8 @@ from pathlib import Path
 
 
 def hint(name: str, known: Iterable[str], alike: float = 0.5) -> str:
-    """What was most likely meant, as the end of a sentence; empty if nothing is as much alike as that, from 0 to 1.
-    Among numbers the nearest is the one that differs least.
+    """Returns the name that was most likely meant, as the end of a sentence; empty if no name is as similar as `alike`,
+    from 0 to 1. Among numbers the nearest is the one that differs least.
     """
     listed = list(known)
     try:
@@ -19,7 +21,9 @@ def hint(name: str, known: Iterable[str], alike: float = 0.5) -> str:
 
 
 def hint_of_file(path: Path) -> str:
-    """Which file of its folder was most likely meant: one of the same kind, or of the same name and another kind."""
+    """Returns the file of its folder that was most likely meant: one of the same kind, or of the same name and another
+    kind.
+    """
     if not path.parent.is_dir():
         return ""
     known = [each.name for each in path.parent.iterdir() if each.suffix == path.suffix or each.stem == path.stem]

@@ -1,9 +1,9 @@
-"""OpenSSL's AES-128-GCM, by its own program: `openssl speed` with `-aead`.
+"""OpenSSL's AES-128-GCM, by OpenSSL's program: `openssl speed` with `-aead`.
 
 With `-aead` each operation is a message: nonce, 13 bytes of additional data as in TLS, the buffer, and the end that
-makes the tag or computes it to compare. (Without it the program goes on with one endless message, and neither nonce nor
-tag is in the figure.) It does not fetch the tag when it seals, and the one that it opens with is wrong: verified is
-verified, and the refusal is ignored. Its seconds are of processor time, which is counted in hundredths.
+makes the tag or computes it to compare. (Without it the program measures one endless message, and the figure includes
+neither nonce nor tag.) It does not read the tag after sealing. It opens with a wrong tag, and ignores the refusal: the
+time of verification is the same. Its seconds are processor time, which is counted in hundredths.
 """
 
 import os
@@ -17,15 +17,17 @@ from casemate.results.bench import Operation
 
 CIPHER = "aes-128-gcm"
 SECONDS = 1
-"""Of each measurement: the shortest that the program takes."""
+"""Seconds of each measurement: the shortest that the program accepts."""
 RESULT = re.compile(r"^\+R:(\d+):([\w-]+):(\d+(?:\.\d+)?)$", re.MULTILINE)
 WITHOUT_AES = {"OPENSSL_ia32cap": "~0x200000200000000"}
-"""What makes OpenSSL do without AES-NI and PCLMULQDQ on x86 (bits 57 and 33): its assembly for older processors."""
+"""Environment in which OpenSSL uses neither AES-NI nor PCLMULQDQ on x86 (bits 57 and 33): its assembly for older
+processors.
+"""
 
 
 @dataclass(frozen=True)
 class OpenSsl:
-    """One way to run it."""
+    """One way to run OpenSSL."""
 
     name: str
     summary: str
@@ -39,12 +41,14 @@ VARIANTS = (
 
 
 def program() -> str | None:
-    """Where the program is, if it is installed."""
+    """Returns the path of the program, if it is installed."""
     return shutil.which("openssl")
 
 
 def seconds_per_message(variant: OpenSsl, operation: Operation, message_bytes: int) -> float:
-    """Seconds of one message, the mean over a second. Raises `CasemateError` if the program says nothing of it."""
+    """Returns seconds of one message, the mean over a second. Raises `CasemateError` if the program does not print
+    them.
+    """
     path = program()
     assert path is not None
     decrypt = ["-decrypt"] if operation == "open" else []
@@ -57,7 +61,7 @@ def seconds_per_message(variant: OpenSsl, operation: Operation, message_bytes: i
 
 
 def parsed(said: str, command: str) -> float:
-    """Seconds of one message, from what the program has said with `-mr`. Raises `CasemateError` if it is not there."""
+    """Seconds of one message, from the program's output with `-mr`. Raises `CasemateError` if they are missing."""
     found = RESULT.findall(said)
     if len(found) != 1 or not int(found[0][0]) or not float(found[0][2]):
         last = said.strip().splitlines()[-1:] or ["nothing"]

@@ -20,7 +20,7 @@ class Count(click.ParamType[int | Literal["all"]]):
         self.finite = finite
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | Literal["all"]:
-        """The number, or `all`."""
+        """Returns the number, or `all`."""
         if isinstance(value, int):
             return value
         if value == "all" and not self.finite:
@@ -37,7 +37,7 @@ class Seconds(click.ParamType[float]):
     name = "time"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The number of seconds."""
+        """Returns the number of seconds."""
         if isinstance(value, float):
             return value
         try:
@@ -52,7 +52,7 @@ class SimulatedWindow(click.ParamType[str]):
     name = "window"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The text, which is a window."""
+        """Returns the text, which is a valid window."""
         try:
             parse_window(str(value))
         except ValueError as error:
@@ -66,7 +66,7 @@ class Percent(click.ParamType[float]):
     name = "percent"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The part, between nothing and the whole."""
+        """Returns the part, between 0 and 1."""
         if isinstance(value, float):
             return value
         try:
@@ -104,8 +104,8 @@ changes = click.option(
     multiple=True,
     metavar="KEY=VALUE",
     callback=pairs("machine.engines.aes.latency_ns=25"),
-    help="Give a key of the machines or the designs another value than its file: machine.KEY or design.KEY, or "
-    "design.NAME.KEY for one alone; without a value, leave the key out; repeat it.",
+    help="Change a key of the machines or the designs: machine.KEY or design.KEY, or design.NAME.KEY for only one of "
+    "them. Without a value, leave the key out; repeat it.",
 )
 machine = click.option("--machine", default="modern", show_default=True, metavar="NAME|FILE", help="The machine.")
 machines = click.option(
@@ -119,12 +119,12 @@ seed = click.option(
     help="Decides everything random.  [default: 1]",
 )
 skip = click.option(
-    "--skip", type=Count(), default="0", metavar="N", help="Let N instructions of the program pass first."
+    "--skip", type=Count(), default="0", metavar="N", help="Skip the first N instructions of the program."
 )
 region = click.option(
     "--region",
     is_flag=True,
-    help="Only what runs between the program's two markers, the instruction `xchg %rbx,%rbx`.",
+    help="Only the instructions between the program's two markers, each the instruction `xchg %rbx,%rbx`.",
 )
 stdout = click.option(
     "--stdout",
@@ -132,34 +132,35 @@ stdout = click.option(
     type=click.Choice(["inherit", "discard"]),
     default="discard",
     show_default=True,
-    help="Where the program's own output goes.",
+    help="Destination of the program's output.",
 )
 
 
 class OutputFile(click.ParamType[Path]):
-    """A file to be written, which is found out to be none now and not after a long run."""
+    """Type of a file to be written. It refuses a bad path at once and not after a long run."""
 
     name = "file"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """The path. Raises `CasemateError` if no file can have it."""
+        """Returns the path. Raises `CasemateError` if it cannot be that of a file."""
         path = Path(value)
         if not str(value):
             option = max(param.opts, key=len) if param else "the file"
             raise CasemateError(f"{option} has no name: expected that of a file")
-        # What is there may take it even in a folder that takes no new file; a device or a pipe takes a picture.
+        # An existing file may be writable even in a folder that accepts no new file; a device or a pipe accepts a
+        # picture.
         if path.is_dir() or not path.exists():
             laboratory.check_file(str(path))
         return path
 
 
 class OutputFolder(click.ParamType[Path]):
-    """A folder to write into, which is found out to be none now and not after the work."""
+    """Type of a folder to write into. It refuses a bad path at once and not after the work."""
 
     name = "folder"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """The path. Raises `CasemateError` if nothing can be written there."""
+        """Returns the path. Raises `CasemateError` if no file can be written into the folder."""
         if not str(value):
             option = max(param.opts, key=len) if param else "the folder"
             raise CasemateError(f"{option} has no name: expected that of a folder")
@@ -168,12 +169,14 @@ class OutputFolder(click.ParamType[Path]):
 
 
 class SourceFile(click.ParamType[Path]):
-    """A file to be read. A pipe may keep its reader waiting where no Ctrl-C ends it, and a device has no end."""
+    """Type of a file to be read. It refuses pipes, on which a reader may wait without reacting to Ctrl-C, and devices,
+    which have no end.
+    """
 
     name = "file"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """The path, also of what is not there: what reads it says so."""
+        """Returns the path, even if no file exists: its reader reports that."""
         path = Path(value)
         wrong = "a folder" if path.is_dir() else "a pipe or a device" if path.exists() and not path.is_file() else ""
         if wrong or not str(value):
@@ -193,8 +196,8 @@ png = click.option("--png", type=file, metavar="FILE", help="Also draw it as PNG
 
 
 def pictures(svg: Path | None, png: Path | None, source: Path | None = None) -> list[tuple[Path, str]]:
-    """The pictures that are asked for, and of which kind each is. Refuses one in the place of what is drawn, and one
-    whose name says that it is something else.
+    """Returns the requested pictures with their kinds. It refuses a path that is the drawn file, and a name with the
+    suffix of another kind.
     """
     asked = [(path, kind) for path, kind in ((svg, "svg"), (png, "png")) if path is not None]
     for path, kind in asked:
@@ -210,7 +213,7 @@ every = click.option("--all", "every", is_flag=True, help="All built-in designs.
 
 
 def check_changes_of_designs(context: click.Context, changes: dict[str, str], what: str) -> None:
-    """Refuses changes of a machine where designs are on none."""
+    """Refuses changes of a machine for commands that use designs without a machine."""
     if any(not key.startswith("design.") for key in changes):
         raise click.UsageError(
             f"--with changes designs here, which are {what} on no machine: expected design.KEY", context
@@ -227,8 +230,8 @@ def check_designs(context: click.Context, designs: tuple[str, ...], every: bool)
 
 
 def chosen_designs(designs: tuple[str, ...], every: bool, changes: Mapping[str, str] | None = None) -> list[str]:
-    """The designs to work on, each once. Raises `CasemateError` for one that there is not, or that cannot be changed
-    so, before work begins.
+    """Returns the designs to work on, each once. Raises `CasemateError` before work begins, for a design that does not
+    exist, or that does not accept the changes.
     """
     from casemate import api, asked
 

@@ -11,15 +11,15 @@ from casemate.results.explain import Explanation, Explanations, Span
 INK = "#374151"
 SPREAD = "#e3f1e4"
 FAINT = 0.6
-"""The opacity of what does not decide the latency."""
+"""Opacity of work that does not decide the latency."""
 DARK = 0.62
-"""Below this lightness, from 0 to 1, what is written on a bar is white."""
+"""Lightness, from 0 to 1, below which the text on a bar is white."""
 CHARACTER_SHARE = 0.0085
-"""The width of a character of an annotation, as a share of the axis."""
+"""Width of a character of an annotation, as a share of the axis."""
 ROW_INCHES = 0.27
 WIDTH_INCHES = 10.0
 HEADING_CHARACTERS = 120
-"""The longest line of a heading: what fits above the axis behind the longest names of steps."""
+"""Maximum length of a heading's line, which fits above the axis after the longest names of steps."""
 
 
 def prepare(points: int) -> None:
@@ -33,7 +33,7 @@ def prepare(points: int) -> None:
 
 
 def save(figure: Any, path: Path, kind: str, dpi: int) -> None:
-    """Writes a figure into a file of this kind, with so many dots an inch, and closes it."""
+    """Writes a figure into a file of this kind, with `dpi` dots an inch, and closes it."""
     from matplotlib import pyplot
 
     content = io.BytesIO()
@@ -109,7 +109,7 @@ def _draw_span(axis: Any, span: Span, place: int, look: tuple[str, float]) -> No
 
 
 def _heading(explanation: Explanation) -> str:
-    """What is drawn, under which condition, and how to read it, in lines that fit above the axis."""
+    """Returns the design, the condition and a key for reading, in lines that fit above the axis."""
     until = f"{timeline.UNTIL[explanation.until]}{timeline.until_whole(explanation)}"
     lines = [
         f"{explanation.design} on {explanation.machine}: {explanation.latency_ns:.1f} ns {until}",
@@ -122,7 +122,7 @@ def _heading(explanation: Explanation) -> str:
 
 
 def _ink_on(colour: str, opacity: float) -> str:
-    """What can be read on a bar of this colour over white."""
+    """Returns the text colour that is legible on a bar of this colour over white."""
     parts = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
     shares = zip((0.299, 0.587, 0.114), parts, strict=True)
     lightness = sum(share * (part * opacity + 1 - opacity) for share, part in shares)
@@ -130,8 +130,9 @@ def _ink_on(colour: str, opacity: float) -> str:
 
 
 def _annotate(axis: Any, row: timeline_rows.TimelineRow, place: int, horizon: float, on_bar: str) -> None:
-    """Says how long it took and how it went: in the bar if it is long enough, else after it, else before it; of several
-    pieces how many they are, where none of them is."""
+    """Writes duration and outcome: in the bar if it is long enough, else after it, else before it. For several pieces
+    it writes their number, in a gap between them.
+    """
     gap = 0.01 * horizon
     if len(row.spans) > 1:
         at = _free(row, len(row.note) * CHARACTER_SHARE * horizon + 2 * gap, horizon)
@@ -150,8 +151,7 @@ def _annotate(axis: Any, row: timeline_rows.TimelineRow, place: int, horizon: fl
 
 
 def _free(row: timeline_rows.TimelineRow, room: float, horizon: float) -> float:
-    """Where the first stretch of so much time begins that none of a row's pieces is in, or the longest if none is as
-    long."""
+    """Returns the start of the first gap of this length in a row, or of the longest gap if no gap is as long."""
     ends = [0.0]
     stretches = []
     for span in sorted(row.spans, key=lambda span: span.start_ns):

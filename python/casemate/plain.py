@@ -1,11 +1,11 @@
-"""A console for files and pipes: nothing is cut to fit a screen that is not there."""
+"""A console for files and pipes, which cuts no text to fit a screen."""
 
 from typing import Any
 
 from rich.console import Console
 
 LEAST_COLUMNS = 100
-"""Pictures made of characters are as wide as this."""
+"""Width of pictures made of characters."""
 
 MOST_COLUMNS = 10_000
 
@@ -14,7 +14,7 @@ class PlainConsole(Console):
     """Prints every table as wide as its content, so that names are whole and a row is a line."""
 
     def print(self, *objects: Any, **settings: Any) -> None:
-        """As that of any console."""
+        """Prints like any console, but sets the width to that of the widest object first."""
         wide = self.options.update(max_width=MOST_COLUMNS)
         widest = (self.measure(shown, options=wide).maximum for shown in objects if not isinstance(shown, str))
         self.width = max(LEAST_COLUMNS, *widest, 0)
@@ -22,5 +22,5 @@ class PlainConsole(Console):
         self.width = LEAST_COLUMNS
 
     def on_broken_pipe(self) -> None:
-        """Leaves it to the command line, which ends quietly: the work is done, and its files are there."""
+        """Passes the error to the command line, which ends quietly: the work is done, and its files are written."""
         raise BrokenPipeError

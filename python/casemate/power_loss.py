@@ -1,4 +1,4 @@
-"""Losses of power on a whole machine: programs run until power fails, and what recovery brings back is compared."""
+"""Losses of power on a whole machine: programs run until power fails, and the recovered memory is compared."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -11,32 +11,34 @@ from casemate.requests import Runnable, RunOptions, runnables
 from casemate.results.power_loss import PowerLosses
 
 DEFAULT_DESIGNS = ("plp-sp", "secure-eadr")
-"""What is tried if nothing is said: two designs that keep their memory on the default machine."""
+"""Default designs: two that keep their memory on the default machine."""
 
 DEFAULT_MACHINE = "modern"
 
 
 @dataclass(frozen=True, kw_only=True)
 class LossOptions:
-    """When power fails, how often, and what the battery holds."""
+    """Moment and number of the losses, and the energy of the battery."""
 
     at: str = "random"
-    """When: after so many instructions of all cores together (`"1.5M"`), at a simulated time (`"20us"`), or `"random"`,
-    at an event of the run that the seed draws, for which it is run as a whole once more. Programs that end before
-    lose it when their last store was accepted."""
+    """Moment of the loss: after a number of instructions of all cores together (`"1.5M"`), at a simulated time
+    (`"20us"`), or `"random"`. A random moment is an event of the run that the seed draws; to draw it, the whole run is
+    simulated once more. Programs that end earlier lose power when their last store was accepted.
+    """
     losses: int = 1
-    """How many losses, each of a machine of its own with the next seed. A program of this computer runs anew for each,
-    without standard input."""
+    """Number of losses, each of a separate machine with the next seed. A program of this computer runs anew for each,
+    without standard input.
+    """
     run: RunOptions = field(default_factory=RunOptions)
-    """How the programs are run; all in detail, without a warm-up, and without files beside it."""
+    """Options of the programs' run: all in detail, without a warm-up, and without output files."""
     battery: str | None = None
-    """What the battery holds, as in `"1.7mJ"`: it dies at the operation that takes more. Nothing if it always lasts."""
+    """Energy of the battery, as in `"1.7mJ"`: it dies at the operation that takes more. `None` if it always lasts."""
 
     def __post_init__(self) -> None:
         asked.check(self)
 
     def asked(self) -> dict[str, Any]:
-        """The request in the form of the laboratory. Raises `CasemateError` if it makes no sense."""
+        """Returns the request in the form of the laboratory. Raises `CasemateError` if it makes no sense."""
         if self.losses < 1:
             raise CasemateError(f"losses is {self.losses}: expected at least 1")
         try:
@@ -47,7 +49,7 @@ class LossOptions:
 
 
 def moment(text: str) -> dict[str, int] | str:
-    """When power fails, in the form of the laboratory. Raises `CasemateError` with what was expected."""
+    """Returns the moment in the form of the laboratory. Raises `CasemateError` with the expected form."""
     if text == "random":
         return "random"
     for key, parse in (("instructions", amounts.parse_count), ("time_fs", amounts.parse_simulated)):
@@ -69,10 +71,11 @@ def lose_power(
     loss: LossOptions | None = None,
     progress: Callable[[dict[str, Any]], object] | None = None,
 ) -> PowerLosses:
-    """Runs programs under designs until power fails, and compares what a fresh chip recovers with what was stored.
+    """Runs programs under designs until power fails, and compares the memory that a fresh chip recovers with the
+    stores.
 
-    All but `loss` is as of `casemate.run`. Raises `CasemateError` if anything asked for is not to be had, also for a
-    design that keeps nothing over a loss of power.
+    All arguments but `loss` are as for `casemate.run`. Raises `CasemateError` if anything requested does not exist,
+    also for a design that keeps no data over a loss of power.
     """
     loss = loss or LossOptions()
     programs = runnables(what)

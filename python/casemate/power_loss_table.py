@@ -1,4 +1,4 @@
-"""Losses of power on a whole machine, for people: a row for each design, and what was wrong one by one."""
+"""Losses of power on a whole machine, for people: a row for each design, and each mismatch."""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,11 +11,11 @@ from casemate import amounts, interruption
 from casemate.results.power_loss import Mismatch, PowerLoss, PowerLosses
 
 TOLD = 10
-"""Losses of power of which it is told what was wrong."""
+"""Maximum number of losses with mismatches that are listed."""
 
 
 def power_loss_table(results: PowerLosses, title: str) -> RenderableType:
-    """What losses of power came to."""
+    """Table of losses of power and their results."""
     table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="bold")
     table.add_column("design")
     for column in (

@@ -1,5 +1,5 @@
-"""Which processor this is, and what it takes: measured by its own counters of energy where they can be read, else by
-the TDP of a list that says where each figure is from.
+"""CPU model and power: measured by the processor's energy counters if they can be read, else the TDP from a list with
+the source of each figure.
 """
 
 import os
@@ -36,14 +36,15 @@ STATED = {
     (AMD, 25, 17): Stated("EPYC 9654", 360, 96),
     (AMD, 26, 2): Stated("EPYC 9755", 500, 128),
 }
-"""By vendor, family and model. The same silicon has many names, and a virtual machine seldom says which: of each one
-with many cores is here, and of the first the thesis's own, by their makers' specifications.
+"""TDP and cores by vendor, family and model. One kind of silicon has many names, and a virtual machine seldom reports
+its model. For each silicon the list has a model with many cores, for the first the thesis's model, by their makers'
+specifications.
 """
 
 
 @dataclass(frozen=True)
 class Processor:
-    """The one that this runs on, as far as the system says."""
+    """The processor of this computer, as far as the system describes it."""
 
     name: str
     kind: tuple[str, int, int]
@@ -54,7 +55,7 @@ class Processor:
 
     @classmethod
     def found(cls, cpuinfo: Path = CPUINFO) -> "Processor":
-        """What the system says of its first processor."""
+        """Returns the system's description of its first processor."""
         said: dict[str, str] = {}
         for line in cpuinfo.read_text().splitlines() if cpuinfo.exists() else ():
             key, colon, value = line.partition(":")
@@ -76,15 +77,15 @@ def usable_cores() -> int:
 
 @dataclass(frozen=True)
 class _Domain:
-    """One package's counter of energy."""
+    """Energy counter of one package."""
 
     energy: Path
     most_uj: int
-    """Where it begins again at zero."""
+    """Value at which the counter wraps to zero."""
 
 
 class EnergyCounter:
-    """The energy of all packages, by RAPL: whatever else the computer does is in it."""
+    """Energy of all packages, by RAPL: other load on the computer is included."""
 
     def __init__(self, root: Path | None = None) -> None:
         self._domains = list(_packages(root or POWERCAP))
@@ -92,7 +93,7 @@ class EnergyCounter:
 
     @property
     def is_there(self) -> bool:
-        """Whether it can be read: on most systems by root alone."""
+        """True if the counter can be read: on most systems only by root."""
         return bool(self._domains)
 
     def __enter__(self) -> "EnergyCounter":
@@ -106,7 +107,7 @@ class EnergyCounter:
 
     @property
     def watts(self) -> float | None:
-        """The mean power of all stretches together; nothing if nothing can be read."""
+        """Mean power of all stretches together; `None` if no counter can be read."""
         return self.joules / self.seconds if self.is_there and self.seconds else None
 
 
@@ -129,7 +130,7 @@ def _read(domain: _Domain) -> int:
 
 
 def power(processor: Processor, counter: EnergyCounter, tdp_w: float | None, cores: int | None) -> CryptoPower:
-    """What a core is charged with: the TDP that was given, else what is measured, else what the list has."""
+    """Returns the power charged to a core: from the given TDP, else from the measurement, else from the list."""
     if tdp_w is not None:
         shared = cores or processor.cores or usable_cores()
         told = f"{tdp_w:g} W for {shared} cores, as given"

@@ -1,4 +1,4 @@
-"""Progress on standard error: bars on a terminal, a line now and then elsewhere; both say how much is left."""
+"""Progress on standard error: bars on a terminal, a line now and then elsewhere; both show the remaining time."""
 
 import threading
 import time
@@ -24,7 +24,7 @@ from casemate.amounts import short_count, short_time
 
 BETWEEN_LINES_SECONDS = 5.0
 BETWEEN_LATER_LINES_SECONDS = 30.0
-"""Between two lines when there have been some: long work does not fill a log."""
+"""Seconds between two later lines: long work does not fill a log."""
 
 LINES_SOON = 4
 BEAT_SECONDS = 1.0
@@ -43,11 +43,11 @@ WORK = {
     "protect": "changing the protection of",
     "unmap": "taking down a mapping of",
 }
-"""What QEMU does for long while it executes nothing."""
+"""Long activities of QEMU during which it executes no instruction."""
 
 
 def _busy(progress: dict[str, Any]) -> str:
-    """What QEMU is busy with, in words; empty if it executes the program."""
+    """Returns the activity of QEMU, in words; empty if it executes the program."""
     busy = progress.get("busy")
     return f"QEMU is {WORK[busy['work']]} {amounts.size(busy['bytes'])}" if busy else ""
 
@@ -61,7 +61,7 @@ class _Instructions(ProgressColumn):
 
 
 class _Left(ProgressColumn):
-    """The expected end, by what the work has taken so far."""
+    """The expected end, extrapolated from the finished work."""
 
     def render(self, task: Task) -> Text:
         share = task.completed / task.total if task.total else 0.0
@@ -71,8 +71,8 @@ class _Left(ProgressColumn):
 
 
 def _left(elapsed: float, share: float, since: float = 0.0) -> str:
-    """How long it still takes, if the rest goes as what was done did, and if that share was done so many seconds ago;
-    nothing where that is not known yet, or no longer.
+    """Returns the remaining time if the work continues at the same rate; `since` is the age of `share` in seconds.
+    Empty if it is not known yet, or no longer.
     """
     if not 0.005 < share < 1.0:
         return ""
@@ -81,8 +81,8 @@ def _left(elapsed: float, share: float, since: float = 0.0) -> str:
 
 
 class _Lines:
-    """Lines about work where no bars can be shown: soon at first, and then at longer distances. `beat` keeps saying
-    them while the work itself says nothing.
+    """Lines about work on a console without bars: soon at first, and then at longer distances. `beat` repeats them
+    while the work itself reports no progress.
     """
 
     def __init__(self, console: Console) -> None:
@@ -94,7 +94,7 @@ class _Lines:
         self._beats: threading.Thread | None = None
 
     def say(self, what: str, share: float) -> None:
-        """Says how far the work is, if it is time to; `share` is how much of it is done, as far as that is known."""
+        """Prints the progress of the work, if a line is due; `share` is the finished part, as far as it is known."""
         now = time.monotonic()
         with self._lock:
             self._what, self._share, self._told = what, share, now
@@ -110,7 +110,7 @@ class _Lines:
             self._console.print(f"  {now - self._started:4.0f} s: {self._what}{left}", markup=False)
 
     def beat(self) -> None:
-        """Says what was said last again and again, until `end`."""
+        """Repeats the last line again and again, until `end`."""
         if not self._console.is_terminal:
             self._beats = threading.Thread(target=self._repeat, daemon=True)
             self._beats.start()
@@ -120,15 +120,15 @@ class _Lines:
             self._line(time.monotonic())
 
     def end(self) -> None:
-        """Says nothing more."""
+        """Ends the output of lines."""
         self._ended.set()
         if self._beats:
             self._beats.join()
 
 
 class Instructions:
-    """Instructions done, for one or several simulations at once; `tell` takes what the laboratory reports, and says
-    `title` when it is first called: until then nothing runs.
+    """Instructions done, for one or several simulations at once. `tell` accepts the reports of the laboratory, and
+    prints `title` at its first call: until then no simulation runs.
     """
 
     def __init__(self, console: Console, names: Sequence[str], limit: int | None, title: str = "") -> None:
@@ -175,7 +175,7 @@ class Instructions:
         self._lines.say(f"instructions: {', '.join(parts)}{behind}", share)
 
     def _attacks(self, design: str, share: float) -> None:
-        """Shows how much of the attacks on a design is done, which follow its run."""
+        """Shows the progress of the attacks on a design, which follow its run."""
         if self._bars is None:
             self._lines.say(f"attacks on {design}: {100 * share:.0f} %", 0.0)
             return
@@ -185,7 +185,7 @@ class Instructions:
 
 
 class Steps:
-    """Steps done of a known number, over several pieces of work of equal length."""
+    """Finished steps of a known number, over several pieces of work of equal length."""
 
     def __init__(self, console: Console, title: str, pieces: int) -> None:
         self._pieces = pieces
@@ -222,7 +222,7 @@ class Steps:
         self._bars.update(self._task, completed=piece, piece=name)
 
     def tell(self, progress: dict[str, Any] | None) -> None:
-        """Shows how far the piece is, and what it is about if that is given."""
+        """Shows the progress of the piece, and its subject if the report has one."""
         if not progress:
             return
         self._name = progress.get("about", self._name)

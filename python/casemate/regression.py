@@ -1,7 +1,7 @@
-"""Straight lines through measured points by least squares: what one more engine takes, and what comes with any number.
+"""Straight lines through measured points by least squares: the cost of one more engine, and the constant part.
 
-A published estimate and our own engine's figures are fitted by the same function, so that what they say of many engines
-differs by their points and by nothing else.
+The same function fits a published estimate and our engine's figures, so that their extrapolations to many engines
+differ only by their points.
 """
 
 from collections.abc import Sequence
@@ -12,19 +12,19 @@ from casemate._core import CasemateError
 
 @dataclass(frozen=True)
 class Line:
-    """A number that grows by `slope` with each step from `intercept`, in the unit of what was fitted."""
+    """A number that grows by `slope` with each step from `intercept`, in the unit of the fitted values."""
 
     slope: float
     intercept: float
 
     def at(self, place: float) -> float:
-        """Its value there."""
+        """Value of the line at this place."""
         return self.slope * place + self.intercept
 
 
 @dataclass(frozen=True)
 class EnginePoint:
-    """So many engines side by side, as a synthesis reports them."""
+    """A number of engines side by side, as a synthesis reports them."""
 
     modules: int
     area_um2: float
@@ -40,7 +40,7 @@ class EngineFit:
 
 
 def fit_engines(points: Sequence[EnginePoint]) -> EngineFit:
-    """The lines through such points. Raises `CasemateError` unless there are two different numbers of engines."""
+    """Returns lines through these points. Raises `CasemateError` unless they have two numbers of engines."""
     return EngineFit(
         area_um2=least_squares([(point.modules, point.area_um2) for point in points]),
         power_mw=least_squares([(point.modules, point.power_mw) for point in points]),
@@ -61,7 +61,9 @@ def least_squares(points: Sequence[tuple[float, float]]) -> Line:
 
 
 def rounding_reach(places: Sequence[float], half_unit: float) -> Line:
-    """How far slope and intercept can be off at most, each by itself, if values are rounded to within `half_unit`."""
+    """Returns the largest errors of slope and of intercept, each considered separately, if values are rounded to within
+    `half_unit`.
+    """
     weights = _weights(places)
     return Line(
         slope=half_unit * sum(abs(weight.slope) for weight in weights),
@@ -70,7 +72,7 @@ def rounding_reach(places: Sequence[float], half_unit: float) -> Line:
 
 
 def _weights(places: Sequence[float]) -> list[Line]:
-    """How much slope and intercept take of the value at each place: both are linear in the values."""
+    """Weights of the value at each place in slope and intercept: both are linear in the values."""
     if len(set(places)) < 2:
         raise CasemateError(f"no line goes through points at {sorted(set(places))}: expected two different places")
     mean = sum(places) / len(places)

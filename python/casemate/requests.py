@@ -1,4 +1,4 @@
-"""What can be asked for: what to run and how, and which read or write to explain."""
+"""Requests: programs and options of a run, and the read or write to explain."""
 
 import os
 from abc import ABC, abstractmethod
@@ -14,13 +14,13 @@ from casemate.results.explain import Meets, Of, OnChip, Row, Start
 from casemate.results.run import Age
 
 DEFAULT_LIMIT = 20_000_000
-"""Instructions of a program or a built-in workload that are run if nothing is said: seconds, not hours."""
+"""Default limit of instructions for a program or a built-in workload: seconds, not hours."""
 
 EXPLAINED_LINES = 999
-"""Lines that are timed if nothing is said: the median's timeline is shown."""
+"""Default number of lines that are timed: the median's timeline is shown."""
 
 EXPLAINED_CHUNKS = 29
-"""The same of permutations, each of which reads and writes 256 lines."""
+"""Default number of permutations that are timed; each reads and writes 256 lines."""
 
 RECORDER_VARIABLE = "CASEMATE_RECORDER"
 
@@ -29,11 +29,11 @@ Word = str | bytes | os.PathLike[str]
 
 Stream = Literal["inherit", "discard"]
 Persistent = Literal["all", "mapped", "heap"]
-"""Whether one of the program's standard streams is ours, or empty."""
+"""Use of the program's standard stream: ours (`inherit`), or empty."""
 
 
 def recorder_path() -> Path:
-    """The recorder: what the environment names, or the one that came with this package."""
+    """Returns the path of the recorder: from the environment, or of this package."""
     given = os.environ.get(RECORDER_VARIABLE)
     return Path(given) if given else Path(__file__).with_name("libcasemate_recorder.so")
 
@@ -45,22 +45,23 @@ class Program:
     command: Sequence[Word]
     """The program and its arguments. It gets them byte by byte, also those that are not UTF-8."""
     skip: Instructions = 0
-    """Instructions that pass before any are counted; text as in `"5M"` will do."""
+    """Instructions that are skipped before counting begins; text as in `"5M"` is accepted."""
     region: bool = False
-    """Whether only what runs between its two markers (the instruction `xchg %rbx,%rbx`) is counted."""
+    """True to count only the instructions between its two markers (the instruction `xchg %rbx,%rbx`)."""
     persistent: Persistent = "all"
-    """What of its memory has to outlive a loss of power, under a design that takes stores one by one, as with a persist
-    buffer: all, or what it maps shared from files. Stores to anything else are written back as ever."""
+    """Part of its memory that must survive a loss of power, under a design that handles stores one by one, such as with
+    a persist buffer: all, the files that it maps shared, or its heap. Stores to other memory are written back as usual.
+    """
     stdin: Stream = "discard"
-    """Whether it reads what this process would read, unless that is a terminal."""
+    """Standard input of the program: that of this process, unless that is a terminal, or empty."""
     output: Stream = "discard"
-    """Whether what it prints is shown."""
+    """Output of the program: shown or discarded."""
 
     def __post_init__(self) -> None:
         asked.check(self)
 
     def asked(self, load_values: bool) -> dict[str, Any]:
-        """The request in the form of the laboratory."""
+        """Returns the request in the form of the laboratory."""
         return {
             "live": {
                 "command": [laboratory.word(each) for each in self.command],
@@ -76,27 +77,27 @@ class Program:
 
 
 class Repeatable(ABC):
-    """What is the same each time, and can run with others."""
+    """A deterministic input; several can share a machine."""
 
     @abstractmethod
     def asked(self, load_values: bool) -> dict[str, Any]:
-        """The request in the form of the laboratory."""
+        """Returns the request in the form of the laboratory."""
 
 
 @dataclass(frozen=True)
 class BuiltIn(Repeatable):
-    """A built-in workload."""
+    """A built-in workload of the laboratory."""
 
     name: str
-    """Its name."""
+    """Name of the workload."""
     settings: Mapping[str, object] = field(default_factory=dict)
-    """Parameters that should not be as usual, such as `{"footprint": "64 MB"}`."""
+    """Parameters with other values than the defaults, such as `{"footprint": "64 MB"}`."""
 
     def __post_init__(self) -> None:
         asked.check(self)
 
     def asked(self, load_values: bool) -> dict[str, Any]:
-        """The request in the form of the laboratory."""
+        """Returns the request in the form of the laboratory."""
         settings = {name: str(value) for name, value in self.settings.items()}
         return {"kernel": {"name": self.name, "settings": settings | ({"load_values": "yes"} if load_values else {})}}
 
@@ -106,24 +107,26 @@ class Trace(Repeatable):
     """A stored execution of any format, recognised by content: the same every time."""
 
     path: str | os.PathLike[str]
-    """Its file."""
+    """Path of the file."""
     persistent: Persistent = "all"
-    """As that of a `Program`. Only `all` of a trace that `record` did not write: it does not say what is mapped."""
+    """Same choice as for a `Program`. Traces of other programs than `record` accept only `all`: they do not contain
+    mappings.
+    """
 
     def __post_init__(self) -> None:
         asked.check(self)
 
     def asked(self, load_values: bool) -> dict[str, Any]:
-        """The request in the form of the laboratory; which values it holds was decided when it was recorded."""
+        """Returns the request in the form of the laboratory; the recording has decided which values it contains."""
         return {"trace": {"path": str(self.path), "persistent": self.persistent}}
 
 
 Runnable = Program | Repeatable | Sequence[Word] | Sequence[Repeatable]
-"""What can be run: one thing, a command, or several built-in workloads and traces at once, each on cores of its own."""
+"""Inputs of a run: one input, a command, or several built-in workloads and traces at once, each on separate cores."""
 
 
 def runnables(given: Runnable) -> Sequence[Program | Repeatable]:
-    """What is to be run, one by one. Raises `CasemateError` if that cannot be."""
+    """Returns the inputs of a run, one by one. Raises `CasemateError` if they cannot run."""
     if isinstance(given, Program | Repeatable):
         return [given]
     listed = [given] if isinstance(given, str | bytes) else list(given)
@@ -139,65 +142,75 @@ def runnables(given: Runnable) -> Sequence[Program | Repeatable]:
 
 @dataclass(frozen=True)
 class TraceWindow:
-    """A window of a run, and a file for what every unit did in it: Perfetto opens it, `casemate.excerpt` reads it."""
+    """A window of a run, and a file for the work of every unit in it. Perfetto opens the file, `casemate.excerpt` reads
+    it.
+    """
 
     window: str
-    """When it begins after power-on, and how long it is, in simulated time: `"20us:5us"`."""
+    """Start after power-on and length of the window, in simulated time: `"20us:5us"`."""
     file: str | os.PathLike[str]
-    """The file; of several designs or machines each has one, with its name before the suffix."""
+    """Path of the file. With several designs or machines each has a file, with its name before the suffix."""
 
     def asked(self) -> dict[str, Any]:
-        """The request in the form of the laboratory. Raises `CasemateError` if that is no window."""
+        """Returns the request in the form of the laboratory. Raises `CasemateError` if the window is invalid."""
         return {"file": str(self.file), **asked.window(self.window, "window")}
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """How a program is run."""
+    """Options of a run."""
 
     limit: Instructions | Literal["all"] | None = None
-    """The most instructions of each program; if nothing is said, `DEFAULT_LIMIT`, and for traces alone and for samples
-    all."""
+    """Maximum number of instructions of each program. The default is `DEFAULT_LIMIT`; for runs of traces only, and for
+    samples, it is all.
+    """
     warm_up: Instructions = 0
-    """Instructions, of these, before counting begins: caches and metadata are as they leave them, but their time and
-    traffic is in no figure."""
+    """Instructions, among these, before counting begins. They set the state of caches and metadata, but no figure
+    includes their time and traffic.
+    """
     detail: Literal["all", "sampled"] = "all"
-    """Whether every instruction is simulated in detail, or a sample of them while the others keep caches, predictors
-    and metadata warm; then every figure has a 95 % interval."""
+    """Detail of the simulation: of every instruction, or of a sample of them. With a sample, the remaining instructions
+    keep caches, predictors and metadata warm, and every figure has a 95 % interval.
+    """
     sampling: Mapping[str, float | str] = field(default_factory=dict)
-    """What of `SamplingOptions` should not be as usual, such as `{"aim": "traffic", "error": 0.01}`."""
+    """Values of `SamplingOptions` other than the defaults, such as `{"aim": "traffic", "error": 0.01}`."""
     seed: int = 1
     """Seeds keys, page placement and the counters of an aged machine."""
     age: Age = "new"
-    """How old the counters of data are when the machine begins: `new`, all zero; or `steady`, each group at a moment
-    drawn evenly from a long life in which its lines are written equally often, in random order. It changes nothing
-    where there are no counters, or where they are never renewed; and nodes of trees are new either way."""
+    """Age of the data counters when the machine begins: `new`, all zero; or `steady`. With `steady`, each group is at a
+    moment drawn evenly from a long life, in which its lines are written equally often, in random order. Designs without
+    counters, or without renewals, are not affected; nodes of trees are always new.
+    """
     check_values: bool = False
-    """Whether every value that the program loaded is compared with the simulated memory. Then the check has passed only
-    if values of every program were compared: traces that have none leave it open."""
+    """True to compare every loaded value of the program with the simulated memory. The check then passes only if values
+    of every program were compared: traces without values leave it open.
+    """
     ledger: bool = False
-    """Whether every pad is compared with every other."""
+    """True to compare every pad with every other."""
     protection: bool = True
-    """Whether a short campaign of attacks on each design is added."""
+    """True to add a short campaign of attacks on each design."""
     interval: Instructions | None = None
-    """How many instructions, of all programs together, an interval has: each record then has its run by interval, for
-    the phases of a program (see `casemate.intervals`). It changes nothing else of a result."""
+    """Number of instructions, of all programs together, in an interval. Each record then contains its run by interval,
+    for the phases of a program (see `casemate.intervals`). Other parts of the result do not change.
+    """
     values: Sequence[int] = ()
-    """How many frequent values tables have that watch the run: each record then says how many of the words that came
-    from memory they would have predicted. Powers of two up to 64, four of them at most. It changes no result."""
+    """Sizes of the frequent-value tables that observe the run. Each record then contains how many of the words from
+    memory they would have predicted. Powers of two up to 64, four of them at most. They do not change any result.
+    """
     bus: str | os.PathLike[str] | None = None
-    """A file for what crosses the pins of memory, to be read with `casemate.bus`; of several designs or machines each
-    has one, with its name before the suffix. It changes no result."""
+    """File for the lines that cross the pins of memory, to be read with `casemate.bus`. With several designs or
+    machines each has a file, with its name before the suffix. It does not change any result.
+    """
     bus_bytes: bool = False
-    """Whether that file has the bytes, too."""
+    """True to add the bytes of lines to that file."""
     trace: TraceWindow | None = None
-    """A window of simulated time, and a file for what every unit did in it. It changes no result."""
+    """Window of simulated time, and a file for the work of every unit in it. It does not change any result."""
 
     def __post_init__(self) -> None:
         asked.check(self)
 
     def asked(self, programs: Iterable[Program | Repeatable]) -> dict[str, Any]:
-        """The request in the form of the laboratory. Raises `CasemateError` if it makes no sense."""
+        """Returns the request in the form of the laboratory. Raises `CasemateError` if it makes no sense."""
         sampled = self.detail == "sampled"
         if self.sampling and not sampled:
             raise CasemateError("sampling options are for sampled runs: give detail='sampled', too")
@@ -222,59 +235,61 @@ class RunOptions:
 
 
 def usual_limit(*, stored: bool = False, sampled: bool = False) -> int | None:
-    """The most instructions that are run if nothing is said, `None` for all: a stored execution has an end of its own,
-    and a sample is for long programs.
+    """Returns the default limit of instructions, `None` for all: a stored execution ends by its recording, and a sample
+    is for long programs.
     """
     return None if stored or sampled else DEFAULT_LIMIT
 
 
 @dataclass(frozen=True, kw_only=True)
 class Access(ABC):
-    """An access to be explained, and which of many: to the median among so many lines, or to the one at an address."""
+    """An access to be explained, and its choice: the median among a number of lines, or the one at an address."""
 
     on_chip: OnChip = "nothing"
-    """Which metadata of the line is on the chip."""
+    """Metadata of the line that is on the chip."""
     row: Row = "closed"
-    """How the DRAM rows stand of all that it fetches: a read's line, and metadata that is not on the chip."""
+    """State of the DRAM rows of everything that it fetches: a read's line, and metadata that is not on the chip."""
     decoded: bool = False
-    """Whether counters need no decoding."""
+    """True if counters need no decoding."""
     address: int | None = None
-    """The line at this address, in bytes, of which a read asks for the word there first; nothing for the median of
-    several."""
+    """Address in bytes of the line; a read requests the word at this address first. `None` for the median of several
+    lines.
+    """
     lines: int = EXPLAINED_LINES
-    """How many lines are tried, drawn from all of the memory."""
+    """Number of lines that are tried, drawn from all of the memory."""
     seed: int = 1
-    """What they are drawn from."""
+    """Seed of the draw."""
     value: str | bytes | None = None
-    """What the line holds, or of a write what is written: 64 bytes, or in hexadecimal digits; fewer are repeated, as in
-    `"5a"`; `"zeros"` is all zeros; nothing for the usual pattern."""
+    """Content of the line, or for a write the written value: 64 bytes, or hexadecimal digits, repeated if fewer, as in
+    `"5a"`. `"zeros"` is all zeros; `None` is the usual pattern.
+    """
 
     def __post_init__(self) -> None:
         asked.check(self)
 
     @abstractmethod
     def scenario(self) -> dict[str, Any]:
-        """The access and its condition, in the form of the laboratory."""
+        """Returns the access and its condition, in the form of the laboratory."""
 
     def condition(self, of: Of) -> dict[str, Any]:
-        """What reads and writes have in common of that."""
+        """Returns the common part of the condition of reads and writes."""
         value = self.value.hex() if isinstance(self.value, bytes) else self.value
         told = {"of": of} | {name: getattr(self, name) for name in ("on_chip", "row", "decoded")}
         return told if value is None else told | {"value": value}
 
     def chosen(self) -> dict[str, Any]:
-        """The lines, in the form of the laboratory."""
+        """Returns the lines, in the form of the laboratory."""
         return {"sample": {"lines": self.lines, "seed": self.seed}} if self.address is None else {"at": self.address}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Read(Access):
-    """A read to be explained: from the request that comes in to the line that goes out."""
+    """A read to be explained: from the request at the controller to the released line."""
 
     start: Start = "controller"
-    """Where the timeline begins and ends."""
+    """Start and end of the timeline."""
     predicted: bool = False
-    """Whether the L2, with its own look-up, notifies the controller that it expects the line in memory."""
+    """True if the L2, at its look-up, notifies the controller that it expects the line in memory."""
 
     def scenario(self) -> dict[str, Any]:
         """The read and its condition, in the form of the laboratory."""
@@ -301,10 +316,12 @@ class Page(Access):
 
 @dataclass(frozen=True, kw_only=True)
 class Permutation(Access):
-    """A permutation of a page of which nothing was read since the last: until memory's controller has taken it all."""
+    """A permutation to be explained: of a page that no fill has read since the last permutation, until the memory
+    controller has accepted all of it.
+    """
 
     lines: int = EXPLAINED_CHUNKS
-    """How many lines are tried, whose chunks are permuted."""
+    """Number of lines that are tried; their chunks are permuted."""
 
     def scenario(self) -> dict[str, Any]:
         """The permutation and its condition, in the form of the laboratory."""
@@ -313,10 +330,10 @@ class Permutation(Access):
 
 @dataclass(frozen=True, kw_only=True)
 class Store(Access):
-    """A store into a persist buffer to be explained: until the store queue goes on, and behind that the drain."""
+    """A store into a persist buffer to be explained: until the store queue continues, followed by the drain."""
 
     meets: Meets = "new-entry"
-    """What the store meets in the persist buffer."""
+    """State of the persist buffer at the store."""
 
     def scenario(self) -> dict[str, Any]:
         """The store and its condition, in the form of the laboratory."""

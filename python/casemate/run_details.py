@@ -1,4 +1,4 @@
-"""What is behind the cost: what cycles and reads were for, and how caches and memory fared."""
+"""Causes of the cost: breakdowns of cycles and reads, and the counts of caches and memory."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -14,7 +14,7 @@ from casemate.results.run import Record, RunResults
 
 Cell = str | Text
 Question = tuple[str, Callable[[Record], Cell]]
-"""A row of the table: what is asked, and each record's answer."""
+"""A row of the table: a question, and each record's answer."""
 
 
 PARTS = (
@@ -33,17 +33,17 @@ PARTS = (
     ("persist buffer", "persist_buffer"),
     ("persist fences", "fence"),
 )
-"""What a read waits for, and what the record calls it."""
+"""Waits of a read, with their names in the record."""
 
 CAUSES = (("cores at work", "at_work"), ("idle", "idle"), ("process switches", "switching"), *PARTS)
-"""What a core's cycles are for, and what the record calls it."""
+"""Causes of a core's cycles, with their names in the record."""
 
 SMALLEST_SHARE = 0.0005
-"""Of the baseline's cycles: what takes less is not shown."""
+"""Smallest share of the baseline's cycles that is shown."""
 
 
 def largest(results: RunResults, record: Record) -> str:
-    """The largest part of a design's slowdown, or of its gain if it is faster; nothing if there is none."""
+    """Returns the largest part of a design's slowdown, or of its gain if it is faster; empty without a difference."""
     baseline = results.baseline_of(record)
     if record is baseline or not results.is_comparable(record):
         return ""
@@ -55,7 +55,7 @@ def largest(results: RunResults, record: Record) -> str:
 
 
 def details(results: RunResults, first: Record) -> list[tuple[str, list[Question]]]:
-    """What is behind the cost."""
+    """Returns all breakdowns of the cost."""
     return [
         (f"cycles, in % of {results.baseline_of(first).design}'s", _time(results)),
         ("reads at the controller", _reads(results)),
@@ -64,7 +64,7 @@ def details(results: RunResults, first: Record) -> list[tuple[str, list[Question
 
 
 def _time(results: RunResults) -> list[Question]:
-    """What the cores' cycles are for, in percent of the baseline's, and behind it how much more that is."""
+    """Breakdown of the cores' cycles, in percent of the baseline's, followed by the difference."""
 
     def of(cause: str) -> Callable[[Record], str]:
         def answer(record: Record) -> str:
@@ -87,7 +87,7 @@ def _time(results: RunResults) -> list[Question]:
 
 
 def _reads(results: RunResults) -> list[Question]:
-    """What the mean read at the controller is made of. The parts add up to it."""
+    """Parts of the mean read at the controller, which add up to it."""
     spent = [record.reads.parts_ns for record in results.records if record.reads]
 
     def of(part: str) -> Callable[[Record], str]:
@@ -109,7 +109,7 @@ def _reads(results: RunResults) -> list[Question]:
 
 
 def _caches() -> list[Question]:
-    """How caches fare, those of metadata as well, and what memory moves."""
+    """Hits and misses of caches, those of metadata as well, and the traffic of memory."""
 
     def misses(level: str) -> Callable[[Record], str]:
         return lambda record: f"{mpki(record)[level]:.2f}"
@@ -131,8 +131,8 @@ def _caches() -> list[Question]:
 
 
 def predicted(results: RunResults) -> list[Question]:
-    """Of all words that came from memory, those that tables of frequent values would have predicted; and of these,
-    those that blocks of 128 bits leave, as they are and with the frequent words of a line first.
+    """Shares of the words from memory that tables of frequent values would have predicted. Further rows are the shares
+    of these in blocks of 128 bits with two of them, without and with the frequent words of a line first.
     """
 
     def of(table: int, figure: Callable[[Predictable], float | None]) -> Callable[[Record], str]:
@@ -153,7 +153,7 @@ def predicted(results: RunResults) -> list[Question]:
 
 
 def persist_buffers(results: RunResults) -> list[Question]:
-    """How stores fared in persist buffers, of designs that have them, if any does."""
+    """Stores in persist buffers, for designs that have them, if any does."""
     if all(record.persist_buffer is None for record in results.records):
         return []
 
@@ -180,7 +180,7 @@ def persist_buffers(results: RunResults) -> list[Question]:
 
 
 def epochs(results: RunResults) -> list[Question]:
-    """What programs flushed and fenced, if any did under a design where that does something."""
+    """Flushes and fences of programs, if any had an effect under a design."""
     if all(record.epochs is None for record in results.records):
         return []
 
@@ -195,7 +195,7 @@ def epochs(results: RunResults) -> list[Question]:
 
 
 def moving(results: RunResults) -> list[Question]:
-    """What permutations of chunks moved, if lines of any design move."""
+    """Work of permutations, if lines of any design move."""
     if all(record.moving is None for record in results.records):
         return []
 
@@ -236,7 +236,7 @@ def _switches(results: RunResults) -> list[Question]:
 
 
 def speculation(results: RunResults) -> list[Question]:
-    """What designs that speculate predicted, and what came of it, if any does."""
+    """Predictions of designs that speculate, and their outcome, if any does."""
     if all(record.speculation is None for record in results.records):
         return []
 

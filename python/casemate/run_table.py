@@ -36,7 +36,7 @@ AIMS = {"ipc": "an IPC", "traffic": "traffic", "latency": "a read latency"}
 
 
 def run_table(results: RunResults, check_values: bool, verbose: bool = False) -> RenderableType:
-    """What a run has to say, for people: all of it, if asked to be verbose."""
+    """Returns the result of a run for people: all of it, if `verbose`."""
     first = results.records[0]
     origin = first.configuration.workload
     machines = dict.fromkeys(record.machine for record in results.records)
@@ -70,7 +70,7 @@ def run_table(results: RunResults, check_values: bool, verbose: bool = False) ->
 
 
 def _how_compared(results: RunResults, verbose: bool) -> Iterator[str]:
-    """What slowdowns are against, where that is not one column, and why causes do not add up to them."""
+    """Yields the baseline of slowdowns, unless it is one column, and reasons that causes do not add up to them."""
     machines = list(dict.fromkeys(record.machine for record in results.records))
     if len(machines) > 1:
         baselines = [results.baseline_of(record) for record in results.records]
@@ -86,7 +86,7 @@ def _how_compared(results: RunResults, verbose: bool) -> Iterator[str]:
 
 
 def _not_of_the_program(records: Sequence[Record]) -> list[str]:
-    """What figures are about values that no program had."""
+    """Returns the figures that depend on values that no program had."""
     programs = [records[0].configuration.workload, *records[0].configuration.beside]
     depends = any(record.speculation or record.predicted for record in records)
     if not depends or all(program.values == "exact" for program in programs):
@@ -95,7 +95,7 @@ def _not_of_the_program(records: Sequence[Record]) -> list[str]:
 
 
 def _not_comparable(results: RunResults) -> list[str]:
-    """The records that did not do the work of their baseline."""
+    """Returns the records that did not do the work of their baseline."""
     lines = []
     for record in results.records:
         if not results.is_comparable(record):
@@ -107,7 +107,7 @@ def _not_comparable(results: RunResults) -> list[str]:
 
 
 def _not_flushed(records: Sequence[Record]) -> list[str]:
-    """The flushes of the program's own that did nothing under designs whose writes outlive a loss of power."""
+    """Returns the program's flushes that had no effect, under designs with writes that survive a loss of power."""
     lines = list[str]()
     for record in records:
         missed = record.feed.flushes_not_simulated
@@ -121,7 +121,7 @@ def _not_flushed(records: Sequence[Record]) -> list[str]:
 
 
 def part_seen(record: Record) -> str:
-    """Which part of the program the record is about."""
+    """Returns the part of the program that the record covers."""
     origin = record.configuration.workload
     if origin.requests:
         return (
@@ -155,7 +155,7 @@ def part_seen(record: Record) -> str:
 
 
 def _sample(records: Sequence[Record]) -> list[tuple[str, str]]:
-    """How much of a sampled run was in detail, and whether that was enough."""
+    """Returns the share of a sampled run that was in detail, and if that was enough."""
     samples = [record.sampling for record in records if record.sampling]
     if not samples:
         return []
@@ -251,7 +251,7 @@ def _cost(results: RunResults, first: Record) -> list[Question]:
 
 
 def _windows(results: RunResults) -> list[Question]:
-    """How long lines were used before their verdicts, if any design lets them be."""
+    """Time for which lines were used before their verdicts, if any design permits that."""
     if all(record.unverified_window is None for record in results.records):
         return []
 
@@ -267,7 +267,7 @@ def _windows(results: RunResults) -> list[Question]:
 
 
 def _in_l2(results: RunResults) -> list[Question]:
-    """Where lines were verified, if any design lets L2s do it."""
+    """Places where lines were verified, if any design lets L2s do it."""
     if all(record.counters_in_l2 is None for record in results.records):
         return []
 
@@ -279,7 +279,7 @@ def _in_l2(results: RunResults) -> list[Question]:
 
 
 def _overflows(results: RunResults) -> list[Question]:
-    """How often counters of data overflowed, if any did. A sample would count that of its units alone."""
+    """Overflows of data counters, if any occurred. A sample would count only those of its units."""
     if all(record.sampling or not record.renewals.groups for record in results.records):
         return []
 
@@ -290,12 +290,12 @@ def _overflows(results: RunResults) -> list[Question]:
 
 
 def _error(estimate: Estimate | None) -> str:
-    """Half of the 95 % interval, behind a figure of a sampled run."""
+    """Half of the 95 % interval, after a figure of a sampled run."""
     return f" ±{100 * estimate.relative_error:.1f}%" if estimate else ""
 
 
 def _each_core(first: Record) -> list[Question]:
-    """What is asked of each core, if there are several."""
+    """Questions about each core, if there are several."""
     if len(first.cores) == 1:
         return []
 
@@ -359,5 +359,5 @@ def _checks(records: Sequence[Record], check_values: bool) -> list[Question]:
 
 
 def _of_candidates(record: Record, figure: Callable[[CandidateCheck], Cell]) -> Cell:
-    """What is checked of the candidates of a design that speculates."""
+    """Returns a figure about the candidates of a design that speculates."""
     return figure(record.checks.candidates) if record.checks.candidates else ""

@@ -1,6 +1,6 @@
-"""Where things are said: results on standard output, everything else on standard error.
+"""Output: results on standard output, everything else on standard error.
 
-With `--json`, standard output holds one object and nothing more.
+With `--json`, standard output contains exactly one object.
 """
 
 import json
@@ -38,12 +38,12 @@ def _console(stderr: bool) -> "Console":
 
 
 def results() -> "Console":
-    """For results that people read."""
+    """Console for results that people read."""
     return _console(stderr=False)
 
 
 def notices() -> "Console":
-    """For everything else."""
+    """Console for all other output."""
     return _console(stderr=True)
 
 
@@ -53,7 +53,7 @@ def print_json(result: "Result | dict[str, Any]") -> None:
 
 
 def check_folder(folder: Path) -> None:
-    """Makes sure that a folder can be made or written into, and makes none. Raises `CasemateError` if not."""
+    """Checks that a folder can be made or written into, without making it. Raises `CasemateError` if not."""
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not there.is_dir():
         raise CasemateError(f"cannot make the folder '{folder}': '{there}' is no folder")
@@ -72,8 +72,8 @@ def make_folder(folder: Path) -> None:
 
 @contextmanager
 def together(folder: Path) -> Iterator[Path]:
-    """A folder to write files into, which is made if it is not there: all of them get into their places at the end, and
-    none if anything fails before. Raises `CasemateError` if they cannot.
+    """Provides a folder to write files into; it makes the target folder if needed. At the end all files move into their
+    places, or no file if anything fails before. Raises `CasemateError` if they cannot.
     """
     make_folder(folder)
     try:
@@ -92,8 +92,8 @@ def together(folder: Path) -> Iterator[Path]:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Writes a file that is either whole or not there, with the rights that it had. Through a link it writes what that
-    names; a device or a pipe takes the bytes as they are. Raises `CasemateError` if that fails.
+    """Writes a file as a whole or not at all, with the rights that it had. Through a link it writes the target; a
+    device or a pipe gets the bytes unchanged. Raises `CasemateError` if that fails.
     """
     try:
         if path.exists() and not path.is_file() and not path.is_dir():

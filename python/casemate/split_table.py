@@ -1,5 +1,5 @@
-"""A table that never cuts a number. On a screen that is too narrow its words wrap first, and if that is not enough, its
-columns go on in a further table below, after the same names.
+"""A table that never cuts a number. On a screen that is too narrow its words wrap first. If that is not enough, its
+remaining columns move into a further table below, after the same names.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -17,14 +17,14 @@ LEAST_WORD = 4
 
 @dataclass(frozen=True)
 class _Width:
-    """How wide the content of a column is: with words that wrap, and without."""
+    """Width of a column's content: with words that wrap, and without."""
 
     least: int
     most: int
 
 
 class SplitTable(Table):
-    """A table whose first columns, up to the first that does not wrap, name its rows."""
+    """A table that uses its first columns, up to the first that does not wrap, as the names of its rows."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """One table, or as many as it takes."""
@@ -52,12 +52,12 @@ class SplitTable(Table):
         return _Width(least, max(least, min(most, column.max_width or most)))
 
     def _besides(self, console: Console, wide: ConsoleOptions, shown: Sequence[int], widths: Sequence[_Width]) -> int:
-        """What the screen has besides the least that these columns take."""
+        """Returns the width of the screen beyond the minimum of these columns."""
         least = self._made(shown, [widths[at].least for at in shown])
         return console.width - Measurement.get(console, wide, least).maximum
 
     def _part(self, console: Console, wide: ConsoleOptions, shown: Sequence[int], widths: Sequence[_Width]) -> Table:
-        """A table of some columns, whose words share what the screen has."""
+        """Returns a table of some columns; their words share the remaining width of the screen."""
         room = self._besides(console, wide, shown, widths)
         if room < 0:
             return self._made(shown, self._folded(shown, widths, -room))
@@ -69,7 +69,7 @@ class SplitTable(Table):
         return self._made(shown, given)
 
     def _folded(self, shown: Sequence[int], widths: Sequence[_Width], excess: int) -> list[int]:
-        """Widths of columns of which not even the words fit: the widest of words are broken, and no number is."""
+        """Returns widths for columns with words that do not fit: it breaks the widest words, and no number."""
         found = {at: widths[at].least for at in shown}
         wrapping = [at for at in shown if not self.columns[at].no_wrap and found[at] > LEAST_WORD]
         while excess > 0 and wrapping:

@@ -1,7 +1,7 @@
-"""What Ctrl-C does while the command is being loaded, which takes a third of a second: there is nothing to keep yet.
+"""Handling of Ctrl-C while the command is being loaded, which takes a third of a second: no result exists yet.
 
-It is the first that the package imports. As long as the rest loads, Ctrl-C ends the process with the exit code and the
-words that it ends with later. What imports the package as a library keeps its own way with Ctrl-C.
+The package imports this module first. While the other modules load, Ctrl-C ends the process with the exit code and the
+words that it ends with later. A program that imports the package as a library keeps its handling of Ctrl-C.
 """
 
 import os
@@ -12,11 +12,11 @@ from types import FrameType
 EXIT_CTRL_C = 128 + signal.SIGINT
 
 MODULES = ("casemate", "casemate.cli")
-"""The command, as `python -m` has it."""
+"""Modules of the command, under `python -m`."""
 
 
 def _is_command() -> bool:
-    """Whether this process is the command, and not a program that imports the package."""
+    """Returns true if this process is the command, and not a program that imports the package."""
     program = sys.argv[0] if sys.argv else ""
     if program == "-m":
         words = sys.orig_argv
@@ -26,12 +26,12 @@ def _is_command() -> bool:
 
 def _end(_number: int, _frame: FrameType | None) -> None:
     os.write(2, b"casemate: interrupted by Ctrl-C\n")
-    # Nothing of this process has begun, and Python would say where it was.
+    # The process has not begun any work, and Python would print a traceback.
     os._exit(EXIT_CTRL_C)
 
 
 def begin() -> None:
-    """Takes Ctrl-C until the command does, unless the process is deaf to it."""
+    """Handles Ctrl-C until the command does, unless the process ignores it."""
     if _is_command() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _end)
 

@@ -1,4 +1,4 @@
-"""What designs stop: short campaigns that follow a run."""
+"""Attacks that designs stop: short campaigns that follow a run."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -8,10 +8,10 @@ from casemate import asked, laboratory
 from casemate.results.attack import AttackReport, Protection
 
 TRIALS = 20
-"""Trials of each attack with a run: enough for what always happens. `casemate.attack` tries more."""
+"""Trials of each attack with a run: enough for ends that always happen. `casemate.attack` tries more."""
 
 _campaigns: dict[str, Protection] = {}
-"""What each design stops: a campaign's result depends on nothing else, so one a process is enough."""
+"""Attacks that each design stops: only the design decides a campaign's result, so one a process is enough."""
 
 
 def protection_of(
@@ -19,8 +19,8 @@ def protection_of(
     changes: Mapping[str, object] | None = None,
     progress: Callable[[dict[str, Any]], object] | None = None,
 ) -> Protection:
-    """What a design stops, from a short campaign; remembered for built-in designs. `progress` hears which design is
-    `attacked`, and how much is `done` `of` that.
+    """Returns the attacks that a design stops, from a short campaign; it is remembered for built-in designs. `progress`
+    receives the name of the `attacked` design, and the progress as `done` `of`.
     """
     changed = asked.changes(changes, designs=[design])
     is_changed = bool(changed["design"])

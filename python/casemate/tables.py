@@ -28,13 +28,13 @@ def plain_table(*headers: str, right: Iterable[str] = ()) -> SplitTable:
 
 
 def changed(changes: Mapping[str, str]) -> list[Text]:
-    """Which keys had other values than in their files, above what it came to."""
+    """Returns the keys that were changed from their files, for the head of a result."""
     each = [f"{path} = {value}" if value else f"{path} left out" for path, value in changes.items()]
     return [Text(f"  with {', '.join(each)}")] if each else []
 
 
 def layout_table(layout: Layout) -> RenderableType:
-    """Where a design puts data and metadata, and what it keeps on the chip."""
+    """Placement of a design's data and metadata, and the structures that it keeps on the chip."""
     numbers = ("starts at", "lines", "size", "of data")
     memory = plain_table("in memory", *numbers, "each line serves", right=numbers)
     for region in layout.regions:
@@ -77,11 +77,11 @@ REQUESTS = {
     "at-clocks": "at the clocks of memory's that the trace states",
     "after-instructions": "after the instructions that the trace states",
 }
-"""When the requests of a trace come that lies behind the caches."""
+"""Timing of the requests of a trace that was recorded behind the caches."""
 
 
 def trace_table(info: TraceInfo) -> RenderableType:
-    """What a trace holds."""
+    """Table of a trace's content."""
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2))
     origin, totals = info.origin, info.totals
     per_instruction = info.file_bytes * 8 / max(totals.instructions, 1)
@@ -110,7 +110,7 @@ def _load_values(origin: Origin) -> str:
 
 
 def excerpt_table(info: ExcerptInfo) -> RenderableType:
-    """What every unit did in a window of a run."""
+    """Table of every unit's work in a window of a run."""
     about, table = info.about, Table(box=None, show_header=False, pad_edge=False, padding=(0, 2))
     seen_fs = min(about.window_length_fs, about.ended_fs - about.window_from_fs)
     begin, length, is_cut = about.window_from_fs / 1e9, seen_fs / 1e9, seen_fs < about.window_length_fs
@@ -138,7 +138,7 @@ def excerpt_table(info: ExcerptInfo) -> RenderableType:
 
 
 def bus_table(info: BusInfo) -> RenderableType:
-    """What crossed the pins, and the first of it."""
+    """Table of the lines that crossed the pins, and the first of them."""
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2))
     run, totals = info.header.configuration, info.totals
     queued = "from the controller's queue of writes"
@@ -185,7 +185,7 @@ def _recorded_part(origin: Origin, instructions: int) -> str:
 
 
 def window_table(window: Window) -> RenderableType:
-    """A window of a trace: its speed, and what each cache and TLB saw."""
+    """A window of a trace: its speed, and the accesses of each cache and TLB."""
     numbers = ("instructions", "cycles", "IPC")
     speed = plain_table(*numbers, "mispredicted per 1000", "trace restarted", right=numbers)
     restarts = "never" if not window.restarts else amounts.counted(window.restarts, "time")
@@ -206,7 +206,7 @@ def window_table(window: Window) -> RenderableType:
 
 
 def imported_table(machine: ImportedMachine) -> RenderableType:
-    """What became of each key of another simulator's configuration that the machine has not got as it is."""
+    """Table of the keys of another simulator's configuration that the machine does not have unchanged."""
     table = plain_table("key", "value", "in the machine")
     for fate in ("changed", "no counterpart"):
         table.add_section()
@@ -223,7 +223,7 @@ def imported_table(machine: ImportedMachine) -> RenderableType:
 
 
 def validation_table(report: Validation) -> RenderableType:
-    """Our figures next to the references', and what is out of its tolerance."""
+    """Our figures next to the references', with marks for those out of tolerance."""
     table = plain_table(
         "reference", "subject", "measured", "ours", "theirs", "off", "allowed", "",
         right=("ours", "theirs", "off", "allowed"),

@@ -27,7 +27,7 @@ MEETS: dict[Meets, str] = {
 }
 
 ACCESS: dict[Of, str] = {"page": "walk to the record of a page", "permutation": "permutation of a page"}
-"""What accesses are called that have no word of their own."""
+"""Names of accesses without a separate word."""
 START = {"controller": "", "l2": " from L2's look-up to L2"}
 UNTIL: dict[Until, str] = {
     "released": "until released",
@@ -56,16 +56,16 @@ MEETING: dict[Meets, str] = {
 PATTERN_BYTES = (1, 2, 4, 8, 16, 32)
 
 LABEL_COLUMNS = 24
-"""For the mark and the title of each piece of work; more, if one is longer."""
+"""Columns for the mark and the title of each piece of work; more, if one is longer."""
 MARK = "● "
-"""Before what is on the critical path."""
+"""Mark of work on the critical path."""
 TIME_COLUMNS = 15
 NOTE_COLUMNS = 24
 STEPS_NS = (1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, 2000, 5000)
 
 
 def condition(explanation: Explanation) -> str:
-    """The condition of an access, in words."""
+    """Returns the condition of an access, in words."""
     scenario = explanation.scenario
     predicted = ", predicted to be in memory" if scenario.predicted else ""
     decoded = ", counters decoded" if scenario.decoded else ""
@@ -74,7 +74,7 @@ def condition(explanation: Explanation) -> str:
 
 
 def value(explanation: Explanation) -> str:
-    """What the line holds, in words: a pattern once if it is repeated."""
+    """Returns the content of the line, in words: a pattern once if it is repeated."""
     scenario = explanation.scenario
     line = bytes.fromhex(scenario.value)[: explanation.line_bytes]
     pattern = next((line[:size] for size in PATTERN_BYTES if line == line[:size] * (len(line) // size)), line)
@@ -85,7 +85,7 @@ def value(explanation: Explanation) -> str:
 
 
 def among(explanation: Explanation) -> str:
-    """Which line it was, and how the latencies of others are spread."""
+    """Returns the line, and the spread of the other lines' latencies."""
     spread = explanation.spread
     if spread is None:
         return f"the line at {explanation.address:#x}"
@@ -96,15 +96,16 @@ def among(explanation: Explanation) -> str:
 
 
 def aes(found: AesBandwidth) -> str:
-    """How many blocks the AES units take, and where."""
+    """Returns the peak number of blocks of the AES units, and their places."""
     places = ((found.total, "in all"), (found.controller, "at the controller"), (found.each_l2, "in each L2"))
     said = ", ".join(f"{amounts.short_count(rate)} {place}" for rate, place in places if rate is not None)
     return f"AES blocks a second at the peak: {said}"
 
 
 def horizon_ns(explanations: Sequence[Explanation]) -> float:
-    """When the last piece of work of all timelines is done, or all but the slowest lines are released; a nanosecond at
-    least, where nothing takes time."""
+    """Returns the end of the last piece of work of all timelines, or the time until all but the slowest lines are
+    released. It is at least a nanosecond, for timelines without any duration.
+    """
     ends = [span.end_ns for explanation in explanations for span in explanation.spans]
     return max([1.0] + ends + [explanation.spread.p95_ns for explanation in explanations if explanation.spread])
 
@@ -115,7 +116,7 @@ def tick_step_ns(horizon: float, most: int) -> int:
 
 
 class Scale(NamedTuple):
-    """How wide everything is."""
+    """Widths of all parts, in columns."""
 
     horizon_ns: float
     label: int
@@ -125,14 +126,14 @@ class Scale(NamedTuple):
 
     @classmethod
     def of(cls, explanations: Sequence[Explanation], columns: int) -> "Scale":
-        """One that fits all timelines into so many columns, if they are not too few."""
+        """Returns a scale that fits all timelines into this number of columns, if they are not too few."""
         titles = [len(row.title) for explanation in explanations for row in rows(explanation)]
         label = max([LABEL_COLUMNS] + [len(MARK) + length + 1 for length in titles])
         return cls(horizon_ns(explanations), label, max(columns - label - TIME_COLUMNS - NOTE_COLUMNS - 3, 16))
 
 
 def timelines(found: Explanations, columns: int) -> RenderableType:
-    """One timeline below the other on the same scale, and what makes the difference."""
+    """Returns one timeline below the other on the same scale, and the causes of the difference."""
     scale = Scale.of(found.explanations, columns)
     parts: list[RenderableType] = []
     for explanation in found.explanations:
@@ -143,7 +144,7 @@ def timelines(found: Explanations, columns: int) -> RenderableType:
 
 
 def until_whole(explanation: Explanation) -> str:
-    """When the rest of the line follows, if the words that were asked for went first."""
+    """Returns the release of the whole line, if the requested words were released first."""
     releases = [span.end_ns for span in explanation.spans if span.verb == "release"]
     return f" for the words asked for, {max(releases):.1f} ns for the line" if len(releases) > 1 else ""
 
@@ -197,7 +198,7 @@ def _line(row: TimelineRow, scale: Scale, critical: bool) -> Text:
 
 
 def _bar(row: TimelineRow, horizon: float, width: int) -> str:
-    """Bars to half a column; what takes no time is a diamond."""
+    """Returns bars to half a column; work without duration is a diamond."""
     halves: set[int] = set()
     diamonds: set[int] = set()
     for span in row.spans:
@@ -227,7 +228,7 @@ def _difference(first: Explanation, second: Explanation) -> RenderableType:
 
 
 def _time_by_work(path: Sequence[Span]) -> dict[str, float]:
-    """Nanoseconds for each kind of work, the levels of a tree and the pieces of a line together."""
+    """Returns nanoseconds for each kind of work, the levels of a tree and the pieces of a line together."""
     spent: dict[str, float] = {}
     for span in path:
         work = re.sub(r" level \d+| \d+-\d+$", "", title(span))

@@ -16,17 +16,18 @@ WAITS: dict[Cause, str] = {
     "verdict": "verdicts",
 }
 MOST_ALIKE = 16
-"""Pieces of work of one title that have a row each: more than walking up and down a tall tree takes. More of them, as
-when a group of lines is encrypted anew, share a row."""
+"""Maximum number of pieces of work of one title with a row each; it exceeds those of walking up and down a tall tree.
+More pieces, such as those of a group of lines that is encrypted again, share a row.
+"""
 
 
 def title(span: Span) -> str:
-    """What a piece of work is called."""
+    """Returns the name of a piece of work."""
     return span.title.removesuffix(" cache")
 
 
 def note(span: Span) -> str:
-    """How it went and what it waited for."""
+    """Returns outcome and wait of a piece of work."""
     wait = WAITS[span.waited_for] if span.waited_for else None
     return ", ".join(part for part in (span.outcome, wait) if part)
 
@@ -35,38 +36,38 @@ class TimelineRow(NamedTuple):
     """Pieces of work that are drawn in one row."""
 
     title: str
-    """What they are called."""
+    """Name of the pieces."""
     spans: tuple[Span, ...]
-    """The pieces, one at least, in the order in which they were asked for."""
+    """Pieces of work, one at least, in the order of their requests."""
 
     @property
     def start_ns(self) -> float:
-        """When the first was asked for, in nanoseconds."""
+        """Request of the first piece, in nanoseconds."""
         return self.spans[0].start_ns
 
     @property
     def end_ns(self) -> float:
-        """When the last was done, in nanoseconds."""
+        """End of the last piece, in nanoseconds."""
         return max(span.end_ns for span in self.spans)
 
     @property
     def note(self) -> str:
-        """How the piece went and what it waited for; of several, how many they are."""
+        """Outcome and wait of a single piece; for several, their number."""
         return note(self.spans[0]) if len(self.spans) == 1 else f"{len(self.spans)} times"
 
     @property
     def has_waited(self) -> bool:
-        """Whether a single piece had to wait."""
+        """True for a single piece that had to wait."""
         return len(self.spans) == 1 and self.spans[0].waited_for is not None
 
 
 def kind(span: Span) -> str:
-    """The title without the slot that a lock is of."""
+    """Returns the title without the slot of a lock."""
     return re.sub(r" in slot \d+$", "", title(span))
 
 
 def rows(explanation: Explanation) -> list[TimelineRow]:
-    """The rows of a timeline, in the order in which their first pieces were asked for."""
+    """Returns the rows of a timeline, in the order of the requests of their first pieces."""
     kinds = Counter(kind(span) for span in explanation.spans)
     found: list[TimelineRow] = []
     shared: dict[str, int] = {}

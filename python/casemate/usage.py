@@ -1,7 +1,7 @@
-"""A wrong use of the command line as one line: what is wrong, what was expected, and the nearest right choice.
+"""Formats a wrong use of the command line as one line: the error, the expected value, and the nearest right choice.
 
-Click by itself says it in four lines, of which the last one counts, and knows the nearest of options alone. Its words
-stay where they say enough; what is added is the option's name in front and the nearest choice behind.
+Click prints four lines; only the last one matters, and it suggests the nearest choice only for options. This module
+keeps click's words if they are clear. It adds the option's name in front and the nearest choice at the end.
 """
 
 import math
@@ -12,14 +12,14 @@ import click
 from casemate.nearest import hint
 
 ALIKE = 0.7
-"""How much alike options must be, of which all begin with two dashes."""
+"""Required similarity of options, which all begin with two dashes."""
 NUMBERS = (click.types.IntParamType, click.types.FloatParamType)
 UNITS = ("BYTES", "GB/s", "MHz", "NS", "WATTS")
-"""What help calls a number whose unit is its name there."""
+"""Units of numbers that help shows as the name of the number."""
 
 
 def line(error: click.UsageError) -> str:
-    """The error in one line, without the program's name in front."""
+    """Returns the error in one line, without the program's name in front."""
     if isinstance(error, click.NoSuchOption):
         nearest = hint(error.option_name, _options(error.ctx), ALIKE)
         said = f"there is no option '{error.option_name}'{nearest}{_help(error)}"
@@ -54,7 +54,7 @@ def _missing(error: click.MissingParameter) -> str:
 
 
 def _bad(error: click.BadParameter) -> str:
-    """What is wrong with a value; messages of ours name what it is of, and click's begin with the value."""
+    """Returns the error about a value. Messages of ours name their subject, click's begin with the value."""
     message, parameter = _begun(error.message), error.param
     if message == error.message and not re.match(r"['\d-]", message):
         return message
@@ -69,8 +69,8 @@ def _bad(error: click.BadParameter) -> str:
 
 
 def _no_number(message: str, parameter: click.Parameter) -> str:
-    """What is no number, or none that is taken: which ones are, in which unit, and the nearest. What something else
-    than its type says of a number stays as it is.
+    """Returns the error about a text that is no number, or not an accepted one: the accepted numbers, their unit, and
+    the nearest. Other errors of a number than its type's stay unchanged.
     """
     found = re.fullmatch(r"'?(.*?)'? is not (a valid|in the range) .*", message, re.DOTALL)
     if found is None:
@@ -92,6 +92,6 @@ def _no_number(message: str, parameter: click.Parameter) -> str:
 
 
 def _begun(message: str) -> str:
-    """A sentence of click's as the rest of a line."""
+    """Returns a sentence of click as the end of a line."""
     shortened = message.rstrip(".")
     return shortened[:1].lower() + shortened[1:] if shortened[1:2].islower() else shortened

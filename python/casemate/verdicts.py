@@ -1,4 +1,4 @@
-"""What attacks and losses of power came to, as tables that fit 100 columns."""
+"""Results of attacks and losses of power, as tables that fit 100 columns."""
 
 from collections.abc import Iterable, Sequence
 
@@ -34,12 +34,12 @@ def _stopped(report: AttackReport) -> Text:
 
 
 def _differ(number: int, claims: str) -> str:
-    """That so many of these claims are not as claimed."""
+    """Returns the phrase that this number of claims is not as claimed."""
     return f"{number} of {claims} {'differs' if number == 1 else 'differ'} from what happened"
 
 
 def verdict_tables(reports: Sequence[AttackReport]) -> RenderableType:
-    """Attacks by designs: how each ended, and where that differs from the claim."""
+    """Table of attacks by designs: the end of each, and differences from the claim."""
     parts: list[RenderableType] = []
     for start in range(0, len(reports), DESIGNS_PER_TABLE):
         shown = reports[start : start + DESIGNS_PER_TABLE]
@@ -93,14 +93,14 @@ def _outcome(outcome: Outcome) -> Text:
 
 
 def _left_out(reports: Sequence[AttackReport]) -> Iterable[Text]:
-    """What the models lack."""
+    """Yields the features that the models lack."""
     for report in reports:
         for sentence in report.leaves_out:
             yield Text(f"  {report.design} leaves out: {sentence}", style="dim")
 
 
 def replayed(reports: Sequence[AttackReport]) -> RenderableType:
-    """How one trial of each attack ended, whatever is claimed."""
+    """Table of the end of one trial of each attack, without regard to the claims."""
     parts: list[RenderableType] = []
     for report in reports:
         for row in report.rows:
@@ -118,7 +118,7 @@ def _where(example: Example) -> str:
 
 
 def _counted(reports: Sequence[AttackReport]) -> Iterable[Text]:
-    """What was counted besides the verdicts, where only one attack is shown."""
+    """Yields counts other than the verdicts, if only one attack is shown."""
     if all(len(report.rows) == 1 for report in reports):
         for report in reports:
             for what, number in report.rows[0].counts.items():
@@ -132,12 +132,12 @@ def _verdict(worst: End, claim: End | None, agrees: bool) -> Text:
 
 
 def _style(end: End) -> str:
-    """That of the worse of its verdicts, which is named first."""
+    """Style of the worse of its verdicts, which is named first."""
     return next(style for verdict, style in VERDICT_STYLES.items() if end.startswith(verdict))
 
 
 def crash_tables(reports: Sequence[CrashReport]) -> RenderableType:
-    """Designs by kinds of losses: how each ended, and where that differs from the claim."""
+    """Table of designs by kinds of losses: the end of each, and differences from the claim."""
     rows = [row.loss for row in reports[0].rows]
     counted = ("memories", "torn", "tampered")
     table = tables.plain_table("design", *rows, *counted, right=counted)
@@ -165,14 +165,16 @@ def crash_tables(reports: Sequence[CrashReport]) -> RenderableType:
 
 
 def _of_each(workloads: Iterable[int]) -> str:
-    """How many workloads each design had: where power fails behind a persist buffer, there are more of them."""
+    """Returns the number of workloads of each design: there are more of them if power fails behind a persist buffer."""
     numbers = sorted(workloads)
     most = amounts.counted(numbers[-1], "workload")
     return most if numbers[0] == numbers[-1] else f"{amounts.count(numbers[0])} to {most}"
 
 
 def _counter_example(reports: Sequence[CrashReport]) -> Iterable[Text]:
-    """How the only design that is shown loses what it had, if it does: the stores, the moment, what recovery said."""
+    """Yields the counter-example of the only design that is shown, if it loses data: the stores, the moment, the report
+    of recovery.
+    """
     lost = [row for report in reports for row in report.rows if row.loss == "power-loss" and row.worst != "harmless"]
     for row in lost if len(reports) == 1 else []:
         if row.example:
@@ -181,7 +183,7 @@ def _counter_example(reports: Sequence[CrashReport]) -> Iterable[Text]:
 
 
 def program_table(reports: Sequence[ProgramReport]) -> RenderableType:
-    """Designs, and what became of a program under each."""
+    """Table of designs, and the results of a program under each."""
     counted = ("losses", "crashes", "lives", "operations found")
     table = tables.plain_table("design", "program", "worst", "how often", *counted, right=counted)
     for report in reports:
@@ -200,7 +202,7 @@ def program_table(reports: Sequence[ProgramReport]) -> RenderableType:
 
 
 def exhaustive_table(reports: Sequence[ExhaustiveReport], agrees: bool) -> RenderableType:
-    """What became of every flipped bit."""
+    """Table of the results of every flipped bit."""
     table = tables.plain_table("design", "structure", "bits flipped", "worst", "how often", right=("bits flipped",))
     for report in reports:
         for index, row in enumerate(report.rows):

@@ -19,7 +19,9 @@ from casemate.results.catalogue import STOPPED
 
 SECONDS_TO_CTRL_C = 2.5
 SECONDS_OF_SILENCE = 15.0
-"""Not every command says that it has begun. One that does may take long to, on a busy computer."""
+"""Seconds to wait for a command to begin; not every command reports that it has begun, and a busy computer delays the
+report.
+"""
 
 SMALL = ("--workload", "gups", "--set", "footprint=1 MB", "--limit", "50K")
 """A run of a fraction of a second."""
@@ -27,7 +29,7 @@ SMALL = ("--workload", "gups", "--set", "footprint=1 MB", "--limit", "50K")
 
 @dataclass(frozen=True)
 class Said:
-    """What a command said and how it ended."""
+    """Output and exit code of a command."""
 
     code: int
     out: str
@@ -39,7 +41,7 @@ class Said:
 
 
 def claimed(design: str) -> tuple[int, int]:
-    """How many kinds of attack a design claims to stop, and of how many that there is something to attack for."""
+    """Returns the number of attacks that a design claims to stop, and the number of attacks with a target."""
     hypothetical = {attack.name for attack in api.attacks() if attack.hypothetical}
     claims = api.design(design).claims.items()
     ends = [end for attack, end in claims if end != "not-applicable" and attack not in hypothetical]
@@ -52,7 +54,7 @@ Numbers = Callable[[str, str, int], float]
 
 
 def trend_holds(study: Study, trend: Trend, numbers: Numbers, cases: Sequence[str] = ("a", "b", "c")) -> bool:
-    """Whether a statement of a study holds for such numbers; the means are those of the second case."""
+    """Returns true if a statement of a study holds for these numbers; the means are those of the second case."""
     series = {figure.number: [each.name for each in figure.series] for figure in study.figures}
     means = {number: {name: numbers(number, name, 1) for name in series[number]} for number in trend.figures}
 
@@ -69,11 +71,13 @@ NO_PLACES_FOR_A_FILE = (
     ("pipe", "cannot write 'pipe': it is a device or a pipe"),
     ("nowhere/file", "cannot write 'nowhere/file': there is no folder 'nowhere'"),
 )
-"""Where a run can write no file, and what it says."""
+"""Paths to which a run cannot write a file, with the errors."""
 
 
 def refused_before_the_run(casemate: Casemate, folder: Path, option: tuple[str, ...], expected: str) -> None:
-    """Holds a run with this option, which names such a place in its folder, to a refusal that leaves nothing behind."""
+    """Checks that a run with this option, which names one of these paths in its folder, is refused and leaves no files
+    behind.
+    """
     (folder / "folder").mkdir()
     os.mkfifo(folder / "pipe")
     for designs in (("none",), ("none", "sc64-bmt")):
@@ -109,7 +113,7 @@ def casemate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Capt
 
 @pytest.fixture
 def interrupted(tmp_path: Path) -> Casemate:
-    """The command as a process of its own, which gets Ctrl-C some time after it has said that it has begun."""
+    """The command as a separate process, which gets Ctrl-C some time after it has reported its start."""
 
     def run(*arguments: str) -> Said:
         command = [sys.executable, "-m", "casemate.cli", *arguments]

@@ -1,8 +1,8 @@
 """Figures of the thesis' tables, worked out by hand from its parameters, for the test of `casemate reproduce gcm`.
 
-Each is what a pocket calculator makes of what the thesis measured (its Tables 4.1, 5.1 to 5.3 and 6.1 and its equations
-5.1 to 5.5), by the formula in the comment, and none was copied from what Casemate prints. By table, what the figure is
-of, and its quantity.
+Each is calculated with a pocket calculator from the thesis's measurements (its Tables 4.1, 5.1 to 5.3 and 6.1 and its
+equations 5.1 to 5.5), by the formula in the comment. No figure was copied from Casemate's output. The keys are the
+table, the subject of the figure, and its quantity.
 """
 
 # A line through five points (x, y): slope = (5 Sxy - Sx Sy) / (5 Sxx - Sx Sx), intercept = (Sy - slope Sx) / 5.
@@ -76,7 +76,7 @@ FIGURES = [
     ("6.1", "ARM", "Mbps/mW", 0.0630418),
     ("6.2", "Intel", "bandwidth", 204.8),
     ("6.2", "AMD", "bandwidth", 168.0),
-    # Modules: Gb/s by 0.936585, one more for what is left; power by equation 5.3, area by equation 5.5.
+    # Modules: Gb/s by 0.936585, plus one for the remainder; power by equation 5.3, area by equation 5.5.
     ("6.2", "Nexus 7", "modules of the ASIC", 46),  # 42.4 Gb/s: 45.27
     ("6.2", "Nexus 7", "their power", 510.42),
     ("6.2", "Nexus 7", "their area", 3.444512),
@@ -113,7 +113,7 @@ FIGURES = [
     ("chapter-8", "ASIC in 1 mm2", "power", 145.77),  # 11.05 x 13 + 2.12
 ]
 
-# What 25.6 GB/s take: modules or cores, watts, and square millimetres where an area is stated.
+# Requirements of 25.6 GB/s: modules or cores, watts, and square millimetres if an area is stated.
 NEEDS = {
     "ASIC": (219, 2.42207, 16.268137),  # 11.05 x 219 + 2.12; 74125 x 219 + 34762
     "ASIC, our fit": (219, 2.491207, 16.261022),  # 11.364431 x 219 + 2.396125; 74094.086 x 219 + 34416.67
@@ -126,8 +126,8 @@ NEEDS = {
     "ARM": (1625, 3250, None),
 }
 
-# Milliwatts of 8 modules at half the clock of their estimates: half of what is not static, and what is static
-# (Table 5.2: of the FPGA 123 and 371 once, of the ASIC 0.428 for each).
+# Milliwatts of 8 modules at half the clock of their estimates: half of the dynamic part, plus the static part. (Table
+# 5.2: the FPGA has 123 and 371 once, the ASIC 0.428 for each module.)
 AT_HALF_CLOCK_MW = {
     "FPGA, typical": 941.25,  # (192.9 x 8 + 216.3 - 123) / 2 + 123
     "FPGA, worst": 1214.45,  # (199.4 x 8 + 462.7 - 371) / 2 + 371

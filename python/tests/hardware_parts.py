@@ -10,7 +10,7 @@ TABLE = 'index_1 ("0.1, 0.3"); index_2 ("0.1, 0.5"); values ("{0}, {0}", "{1}, {
 
 
 def cell(name: str, area: float, function: str, inputs: str, energy: tuple[float, float]) -> str:
-    """A gate whose delay is 0.1 ns at 0.1 pF and 0.3 ns at 0.3 pF, with these energies (pJ) for a rise and a fall."""
+    """A gate with a delay of 0.1 ns at 0.1 pF and 0.3 ns at 0.3 pF, with these energies (pJ) for a rise and a fall."""
     arcs = "".join(
         f"""timing() {{ related_pin : "{pin}"; cell_rise(t) {{ {TABLE.format(0.1, 0.3)} }} cell_fall(t) {{
         {TABLE.format(0.1, 0.3)} }} rise_transition(t) {{ {TABLE.format(0.1, 0.3)} }} fall_transition(t) {{
@@ -65,7 +65,7 @@ def small_library(folder: Path, text: str = TEXT) -> Library:
 
 
 def two_gates() -> Netlist:
-    """`y = !(a ^ b)`, with a clock that nothing uses: nets 2 (clk), 3 (a), 4 (b), 5 (between), 6 (y)."""
+    """`y = !(a ^ b)`, with an unused clock: nets 2 (clk), 3 (a), 4 (b), 5 (between), 6 (y)."""
     instances = (
         Instance("i0", "INV", {"A": 5, "Y": 6}),
         Instance("i1", "XOR", {"A": 3, "B": 4, "Y": 5}),
@@ -74,12 +74,12 @@ def two_gates() -> Netlist:
 
 
 def shared_net(sinks: int) -> Netlist:
-    """A flip-flop whose output has so many inverters behind it."""
+    """A flip-flop with this number of inverters behind its output."""
     flop = Instance("flop", "DFF", {"CK": 2, "D": 3, "Q": 4})
     inverters = [Instance(f"i{number}", "INV", {"A": 4, "Y": 10 + number}) for number in range(sinks)]
     return netlist({"clk": (True, 2), "d": (True, 3)}, (flop, *inverters))
 
 
 def netlist(ports: dict[str, tuple[bool, Net]], instances: tuple[Instance, ...]) -> Netlist:
-    """A netlist whose ports have one bit each."""
+    """A netlist with ports of one bit each."""
     return Netlist("top", {name: Port(is_input, (net,)) for name, (is_input, net) in ports.items()}, instances, {})

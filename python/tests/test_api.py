@@ -17,7 +17,7 @@ from pydantic import ValidationError
 GUPS = cm.BuiltIn("gups")
 SMALL = cm.BuiltIn("gups", {"footprint": "1 MB"})
 DESIGNS = Path(__file__).resolve().parents[2] / "designs"
-# As a notebook calls it, where no types are checked.
+# The package without types, for calls as from a notebook, which checks no types.
 UNTYPED: Any = cm
 
 

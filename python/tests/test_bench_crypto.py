@@ -1,4 +1,4 @@
-"""Figures that follow from what was measured, what is refused, and what others say. Nothing is timed."""
+"""Figures that are derived from measurements, refusals, and reports of other programs. The tests time no code."""
 
 import io
 import json
@@ -282,7 +282,7 @@ def test_an_unknown_bench_names_the_nearest(casemate: Casemate) -> None:
 
 @pytest.fixture(scope="module")
 def measured() -> CryptoBench:
-    """One turn, so its figures say nothing of speed."""
+    """One turn, so that its figures do not show the speed."""
     return cm.bench_crypto(CryptoOptions(sizes=(32, 64, 4096), turns=1, tdp_w=100.0, cores=50, openssl=False))
 
 

@@ -1,5 +1,5 @@
-"""What `casemate bench crypto` asks its engines for, turn by turn, and where it puts the answers. Nothing is timed: the
-engines and OpenSSL are in their places replaced by tables.
+"""Requests of `casemate bench crypto` to its engines, turn by turn, and its use of the answers. The tests time no code:
+tables replace the engines and OpenSSL.
 """
 
 import itertools
@@ -17,7 +17,7 @@ from casemate.processors import EnergyCounter
 from casemate.results.bench import CryptoBench, CryptoEngine, CryptoRow, Operation
 
 SEAL_NS, OPEN_NS = 16.0, 48.0
-"""What each of our engines takes for a message, whatever it is."""
+"""Time of each of our engines for a message of any size."""
 CLOCKS_GHZ = (1.0, 4.0, 2.0)
 """The core's clock in each turn: its median is neither the first nor the highest, nor the mean of 2.33."""
 MEDIAN_HZ = 2e9
@@ -25,7 +25,7 @@ SIZE = 64
 
 
 class Engines:
-    """Stands in for the measurement of our engines, and notes how it was asked."""
+    """Replaces the measurement of our engines, and notes the requests."""
 
     def __init__(self) -> None:
         self.asked = list[tuple[str, int, int]]()
@@ -48,7 +48,7 @@ def engines(monkeypatch: pytest.MonkeyPatch) -> Engines:
 
 
 def said_by_openssl(variant: OpenSsl, operation: Operation, message_bytes: int) -> float:
-    """Seconds of a message, others for each direction."""
+    """Seconds of a message, different for each direction."""
     return {"seal": 100e-9, "open": 200e-9}[operation]
 
 
@@ -85,7 +85,7 @@ def test_an_engine_s_clock_is_the_median_of_its_turns(engines: Engines) -> None:
 
 
 def test_units_that_slept_cannot_decide_the_median_of_a_turn(engines: Engines) -> None:
-    """The first repetition of a turn wakes wide units: of three or more, the median is one of the others."""
+    """The first repetition of a turn wakes wide units: of three or more, the median is a later one."""
     found = bench()
     assert len(engines.asked) == len(CLOCKS_GHZ) * len(list(of_ours(found)))
     assert all(repetitions >= 3 for _, _, repetitions in engines.asked)

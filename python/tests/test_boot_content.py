@@ -1,4 +1,4 @@
-"""Memory boots with the content before the program's first store, as the lines that come from memory show."""
+"""Memory boots with the content before the program's first store, as the lines read from memory show."""
 
 import os
 import shutil
@@ -35,7 +35,7 @@ int main(void) {
 def test_fresh_pages_that_a_program_fills_with_random_words_come_from_memory_as_zeros(tmp_path: Path) -> None:
     (tmp_path / "fill.c").write_text(FILL)
     subprocess.run(["cc", "-O1", "-o", tmp_path / "fill", tmp_path / "fill.c"], check=True)
-    # The warm-up leaves out what loads the program.
+    # The warm-up leaves out the loading of the program.
     options = cm.RunOptions(values=(8,), limit="1M", warm_up="200K", protection=False)
     for record in cm.run([str(tmp_path / "fill")], options=options).records:
         [predicted] = record.predicted
@@ -44,7 +44,7 @@ def test_fresh_pages_that_a_program_fills_with_random_words_come_from_memory_as_
 
 
 def files_of(program: str) -> Iterator[bytes]:
-    """The content of a program, of its libraries, and of what these map of the locale."""
+    """The content of a program, of its libraries, and of their mapped locale files."""
     said = subprocess.run(["ldd", program], capture_output=True, text=True).stdout
     paths = {Path(word) for word in said.split() if word.startswith("/")} | {Path(program)}
     paths |= {path for path in Path("/usr/lib/locale").rglob("*") if path.is_file()}
@@ -58,8 +58,8 @@ def test_lines_that_are_read_again_before_any_write_hold_zeros_or_a_files_bytes(
 ) -> None:
     """The pins show no bytes at a line's first read, after which it boots, so this looks at the second read.
 
-    Small caches make lines come twice. Lines that the kernel or QEMU wrote (arguments, the environment, buffers of
-    calls) are of neither kind.
+    Small caches make the program read lines twice. Lines that the kernel or QEMU wrote (arguments, the environment,
+    buffers of calls) are of neither kind.
     """
     # A small environment, the same on every computer.
     for name in os.environ.keys() - {"PATH", "HOME", "LANG", "CASEMATE_RECORDER"}:

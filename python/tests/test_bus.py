@@ -1,4 +1,4 @@
-"""What crosses the pins of memory, in a file: what is in it, that it is whole or not there, and what is refused."""
+"""Lines that cross the pins of memory, in a file: its content, its completeness, and refusals."""
 
 import json
 import resource
@@ -16,7 +16,7 @@ from conftest import NO_PLACES_FOR_A_FILE, SMALL, Casemate, refused_before_the_r
 
 COMMAND = [sys.executable, "-m", "casemate.cli"]
 WRITING = ("--workload", "gups", "--set", "footprint=64 MB", "--limit", "200K", "--with", "machine.llc.size=512 KB")
-"""A run whose lines go back to memory."""
+"""A run that writes lines back to memory."""
 
 
 def test_a_run_writes_what_crossed_and_changes_no_result_by_it(casemate: Casemate, tmp_path: Path) -> None:
@@ -38,7 +38,7 @@ def test_a_run_writes_what_crossed_and_changes_no_result_by_it(casemate: Casemat
     assert 0 <= record["dram"]["reads"] - kinds["read"] <= 64
     assert all(before.time_fs <= after.time_fs for before, after in pairwise(crossings))
     assert sum(not crossing.burst for crossing in crossings if crossing.kind == "write") == record["dram"]["merged"]
-    # What is read of a line of data is what was last written to it; metadata changes as lines boot, too.
+    # A read of a data line returns its last written content; metadata changes as lines boot, too.
     written: dict[int, bytes | None] = {}
     compared = 0
     for crossing in crossings:

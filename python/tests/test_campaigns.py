@@ -1,4 +1,4 @@
-"""Attacks and losses of power over several designs: what is said of them together, and of what Ctrl-C left."""
+"""Attacks and losses of power over several designs: the common report, and the report after Ctrl-C."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +14,7 @@ from rich.console import Console
 
 @pytest.fixture
 def steps() -> Steps:
-    """Progress that nothing shows."""
+    """Progress without a display."""
     return Steps(Console(quiet=True), "trying", 1)
 
 
@@ -76,6 +76,6 @@ def test_a_false_claim_is_found_whether_it_promises_too_much_or_too_little(
     found = casemate("attack", str(design), "--row", "flip-data")
     assert found.code == 1
     assert f"flip-data ended detected, claimed {claimed}" in found.out
-    # Of a claim that promises too little, five trials may miss the worst end.
+    # If a claim promises too little, five trials may miss the worst end.
     few = casemate("attack", str(design), "--row", "flip-data", "--trials", "5")
     assert few.code == (0 if claimed == "forged" else 1)

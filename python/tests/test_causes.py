@@ -1,4 +1,4 @@
-"""What cycles are for: the columns of the table add up to slowdowns, and intervals to the run."""
+"""Causes of cycles: the columns of the table add up to slowdowns, and intervals to the run."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""`--check-values` on programs whose values are not there to be compared."""
+"""`--check-values` on programs without values to compare."""
 
 import struct
 from pathlib import Path

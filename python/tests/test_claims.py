@@ -1,4 +1,4 @@
-"""Claims of designs and their classes, and what the commands call rows and verdicts."""
+"""Claims of designs and their classes, and the names of rows and verdicts in commands."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path

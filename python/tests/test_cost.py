@@ -77,7 +77,7 @@ def test_counted_energies_are_the_closed_forms_but_for_the_named_differences() -
         assert overflowing is not None
         assert [by.name for by in overflowing.differences] == ["renewed"]
         assert overflowing.energy_nj == pytest.approx(together.energy_nj + overflowing.differences[0].energy_nj)
-        # With an early root only the store in flight brings a path, which no other drain shares.
+        # With an early root only the store in flight fetches a path, which no other drain shares.
         assert [by.name for by in together.differences] == ([] if row.system in ("cm", "m", "nogap") else ["shared"])
         assert shared <= 0.0
         assert all((by.energy_nj < 0.0) == by.is_less for by in alone.differences)
@@ -95,7 +95,7 @@ def test_full_caches_are_drained_where_that_is_asked_for_and_stand_next_to_both_
     ask = ("cost", "secpb", "--profile", "small.toml", "--scheme", "secure-eadr", "--scheme", "secure-eadr-consistent")
     said = casemate(*ask, "--counted")
     rows = [line.split() for line in said.out.splitlines()]
-    # 112 lines: counters, six nodes and tags come and go; 14 edges and a tag are hashed.
+    # 112 lines: counters, six nodes and tags are fetched and written; 14 edges and a tag are hashed.
     work = ["each", "alone", "64,512", "896", "1,680", "112"]
     assert sum(row[: len(work)] == work for row in rows) == 2
     assert sum(row[:2] == ["+", "uncharged"] for row in rows) == 1

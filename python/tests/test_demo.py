@@ -1,4 +1,4 @@
-"""The demo's program, a smaller part of it: protection must be felt there, or the demo shows nothing."""
+"""The demo's program, a smaller part of it: protection must slow it down, or the demo has no point."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""A window of a run, in a file: that it is in the trace-event format, whole or not there, and what is refused."""
+"""A window of a run, in a file: in the trace-event format, whole or missing, and refusals."""
 
 import json
 import resource
@@ -21,7 +21,7 @@ from conftest import NO_PLACES_FOR_A_FILE, SMALL, Casemate, refused_before_the_r
 
 COMMAND = [sys.executable, "-m", "casemate.cli"]
 WRITING = ("--workload", "gups", "--set", "footprint=64 MB", "--limit", "200K", "--with", "machine.llc.size=512 KB")
-"""A run whose lines go back to memory."""
+"""A run that writes lines back to memory."""
 WINDOW = ("--trace-window", "300us:2us")
 
 NUMBERED = {"pid": {"type": "integer", "minimum": 1}, "tid": {"type": "integer", "minimum": 0}}
@@ -49,7 +49,7 @@ def _event(kind: str, properties: dict[str, Any], required: list[str]) -> dict[s
 
 
 SCHEMA = {
-    # What the format's description asks of an object, and of each kind of event that we write.
+    # Requirements of the format's description for an object, and for each kind of event that we write.
     "type": "object",
     "required": ["traceEvents", "displayTimeUnit", "otherData"],
     "additionalProperties": False,

@@ -198,7 +198,7 @@ def test_attacks_as_json_fit_their_schema(casemate: Casemate) -> None:
 
 
 def test_flips_of_every_bit_are_said_to_end_as_claimed_or_otherwise(casemate: Casemate, tmp_path: Path) -> None:
-    """Of every design, these are the matter of `crates/campaign/tests/all/every_bit.rs`."""
+    """`crates/campaign/tests/all/every_bit.rs` tests these for every design."""
     said = casemate("attack", "none", "ctr-mac", "sc64-bmt", "scalable-sgx-like", "--exhaustive")
     assert said.code == 0, said.out
     assert "bits flipped, all as claimed" in said.out
@@ -306,7 +306,7 @@ def test_every_schema_describes_every_field(casemate: Casemate, kind: str) -> No
     schema = casemate("schema", *kind.split()).json()
     for model in [schema, *schema["$defs"].values()]:
         for name, field in model.get("properties", {}).items():
-            # A field that says the same as its type is described there.
+            # If a field has the meaning of its type, the type has the description.
             assert field.get("description") or "$ref" in field, name
 
 

@@ -1,4 +1,4 @@
-"""`casemate explain --of store --meets`: what a store meets in the persist buffer."""
+"""`casemate explain --of store --meets`: the states of the persist buffer at a store."""
 
 from pathlib import Path
 from typing import Any

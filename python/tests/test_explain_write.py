@@ -87,7 +87,7 @@ def test_blocks_say_what_they_are_for_and_titles_are_whole(casemate: Casemate, t
     (tmp_path / "chunks.toml").write_text(CHUNKS)
     at = ("--machine", "simplescalar-2005", "--row", "hit", "--on-chip", "all")
     said = casemate("explain", "chunks.toml", *at)
-    # 100 ns for the words, 96 each for cipher and tag; the last words come after 135.
+    # 100 ns for the words, 96 each for cipher and tag; the last words arrive after 135.
     assert "292.0 ns for the words asked for, 327.0 ns for the line" in said.out
     for title in ("pad 2 TDES blocks", "decrypt TDES 48-55", "mac TDES 48-55", "release verified 0-7 "):
         assert title in said.out, title

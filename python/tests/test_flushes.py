@@ -1,4 +1,4 @@
-"""Programs that flush by themselves: their flushes cost what they cost, or the result says that they did not."""
+"""Programs that flush: their flushes have a cost, or the result reports that they did not."""
 
 import json
 import shutil

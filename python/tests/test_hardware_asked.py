@@ -1,4 +1,4 @@
-"""What is asked of the hardware flow and cannot be had: each is refused in one line, before anything long begins."""
+"""Impossible requests to the hardware flow: each is refused in one line, before any long step begins."""
 
 import hashlib
 import importlib.util
@@ -75,7 +75,7 @@ def test_what_a_stimulus_does_wrong_has_its_file_and_line(tmp_path: Path, body: 
 
 
 class Still:
-    """A simulation in which nothing happens."""
+    """A simulation without any activity."""
 
     def cycle(self, changes: dict[str, int]) -> dict[str, int]:
         """One cycle."""

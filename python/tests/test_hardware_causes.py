@@ -16,7 +16,7 @@ INVERSE = [
     ("(D')", "!IQ"),
     ("(!D)", "(IQ)'"),
 ]
-"""Next states and outputs of cells that store the inverse of what they are."""
+"""Next states and outputs of cells that store the inverse of their state."""
 
 
 def stores_inverse(next_state: str, output: str) -> str:
@@ -26,7 +26,7 @@ def stores_inverse(next_state: str, output: str) -> str:
 
 
 class Replay:
-    """A simulator that gives out what its last word on the command line says."""
+    """A simulator that prints the last word on its command line."""
 
     def __init__(self, outputs: dict[str, list[int]], options: tuple[str, ...]) -> None:
         self._outputs = iter(outputs[options[0]])

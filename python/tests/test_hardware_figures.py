@@ -1,5 +1,5 @@
-"""Steps of the hardware flow that decide figures, each on something small enough to be worked out by hand: what counts
-as which part of an FPGA, what hangs on a net, resets and sets, boxes with wires through them, what is measured.
+"""Steps of the hardware flow that decide figures, each on an example that is small enough to be worked out by hand:
+parts of an FPGA, sinks of a net, resets and sets, boxes with wires through them, measured cycles.
 """
 
 import json
@@ -22,7 +22,7 @@ runs_netlists = pytest.mark.skipif(shutil.which("cc") is None, reason="netlists 
 
 
 def as_fabric(cells: Sequence[str], folder: Path, monkeypatch: pytest.MonkeyPatch, boxes: Sequence[str] = ()) -> object:
-    """What is counted where Yosys maps a design to these cells."""
+    """The counts if Yosys maps a design to these cells."""
     written = {str(number): {"type": kind, "parameters": {}} for number, kind in enumerate(cells)}
     for name in ("fabric.json", "boxes.json"):
         (folder / name).write_text(json.dumps({"modules": {"top": {"cells": written}}}))
@@ -50,8 +50,8 @@ def test_every_cell_of_an_fpga_is_counted_as_what_it_is_and_wires_and_boxes_are_
 
 @pytest.mark.parametrize(("inverters", "buffers"), [(15, 0), (16, 1), (17, 2), (256, 17)])
 def test_a_port_is_a_sink_like_any_other(tmp_path: Path, inverters: int, buffers: int) -> None:
-    """A net drives 16 pins. 16 inverters and a port are one more: a buffer takes the 16, and the port stays where it
-    is. 256 and a port: 16 buffers and the port are one more again, so one buffer takes these 16.
+    """A net drives 16 pins. 16 inverters and a port are one more: a buffer takes the 16, and the port keeps its place.
+    256 and a port: 16 buffers and the port are one more again, so one buffer takes these 16.
     """
     plain = shared_net(inverters)
     seen = Netlist(plain.top, plain.ports | {"q": Port(False, (4,))}, plain.instances, {})
@@ -72,12 +72,12 @@ SET_AND_CLEARED = """cell (DFFSR) { area : 120; cell_leakage_power : 5;
 INPUTS = ("d", "r_n", "s_n")
 AFTER = [
     # d, r_n, s_n, and q before the edge.
-    (0, 1, 1, 0),  # nothing forces: what it begins with
+    (0, 1, 1, 0),  # no input forces: the initial state
     (0, 1, 0, 1),  # set, at once
-    (0, 1, 1, 1),  # what the edge of the cycle before found was set, and not d
+    (0, 1, 1, 1),  # the edge of the cycle before found was set, and not d
     (1, 1, 1, 0),  # d of the cycle before
     (1, 0, 1, 0),  # cleared, at once, though d was 1
-    (1, 1, 1, 0),  # what the edge found was cleared, and not d
+    (1, 1, 1, 0),  # the edge found was cleared, and not d
     (1, 1, 1, 1),
     (0, 0, 1, 0),
     (1, 1, 0, 1),
@@ -104,7 +104,7 @@ def test_a_flip_flop_is_set_and_cleared_at_once_and_stays_so_over_the_edge(tmp_p
 
 
 def placed(folder: Path, part: Netlist, cells: dict[str, object], ports: dict[str, tuple[str, list[int]]]) -> Netlist:
-    """A module `outer` with these cells and ports, in whose boxes the part is."""
+    """A module `outer` with these cells and ports, and with the part in its boxes."""
     written = {name: {"direction": direction, "bits": bits} for name, (direction, bits) in ports.items()}
     (folder / "outer.json").write_text(
         json.dumps({"modules": {"outer": {"ports": written, "cells": cells, "netnames": {}}}})
@@ -146,7 +146,7 @@ def test_what_passes_through_a_box_reaches_what_is_behind_it(tmp_path: Path) -> 
 
 
 class Still:
-    """A simulation in which nothing happens."""
+    """A simulation without any activity."""
 
     def cycle(self, changes: dict[str, int]) -> dict[str, int]:
         """One cycle."""
@@ -207,7 +207,7 @@ def test_an_engine_is_measured_when_it_is_full_and_not_while_it_fills() -> None:
     core = Core(engine, Pipe.PORTS, 16, 12)
     engine.known = {line.nonce: (line.sealed, line.tag) for line in core.lines}
     engine_stimulus.drive(core)
-    # A third of 12 lines is left out; the other 8 come one every 5 cycles, each 17 after it was taken.
+    # A third of 12 lines is left out; the other 8 end one every 5 cycles, each 17 after it was taken.
     assert (core.trace.done, core.trace.cycles) == (8, 8 * Pipe.PACE)
     assert core.trace.latencies == [Pipe.DEPTH] * 8
     assert core.trace.are_lines

@@ -1,6 +1,4 @@
-"""The hardware flow where it needs no program of others: libraries, netlists, fan-out, energy, stimulus, what is
-refused.
-"""
+"""Parts of the hardware flow without external programs: libraries, netlists, fan-out, energy, stimulus, refusals."""
 
 import json
 import shutil
@@ -99,7 +97,7 @@ def test_what_is_no_function_is_refused(function: str) -> None:
 
 
 def test_energy_of_two_gates_is_what_the_hand_works_out(tmp_path: Path) -> None:
-    # The net between has one input of 0.05 pF; those of a and b one each; y has none. V = 2 V.
+    # The net between has one input of 0.05 pF; those of a and b one each; y has no input. V = 2 V.
     counted = Toggles(rises={3: 4, 4: 0, 5: 3, 6: 2}, falls={3: 4, 4: 0, 5: 2, 6: 3}, cycles=0)
     found = energy.find(two_gates(), small_library(tmp_path), "clk", counted)
     assert found.switching_j == pytest.approx((8 + 5) * 0.5 * 0.05 * PF * 2**2)
@@ -131,7 +129,7 @@ def test_no_net_keeps_more_sinks_than_a_cell_drives(tmp_path: Path, sinks: int, 
     served = split.sinks(known)
     assert max(len(pins) for net, pins in served.items() if net != 2) <= fanout.SINKS_MAX
     assert len(split.instances) == sinks + 1 + buffers
-    # Every inverter still hangs on the flip-flop, over buffers alone.
+    # Every inverter is still connected to the flip-flop, only through buffers.
     driver = {each.pins["Y"]: each for each in split.instances if each.cell == "BUF"}
     for each in split.instances:
         net = each.pins.get("A", 4)
@@ -192,7 +190,7 @@ def test_only_what_seals_lines_has_a_throughput(are_lines: bool, gbps: float | N
     found = flow.with_work(core, trace, energy.Energy(2e-9, 4e-9, 6e-9, 1e-3))
     assert (found.speed.cycles_per_line, found.speed.latency_cycles, found.speed.gbps) == (4.0, 5.5, gbps)
     assert found.speed.gbps_per_mm2 == (gbps and gbps / 2)
-    # Of two lines; each leaks 1 mW for 4 cycles of 10 ns.
+    # Two lines; each leaks 1 mW for 4 cycles of 10 ns.
     assert found.energy is not None
     assert found.energy.total_nj == pytest.approx(1 + 2 + 3 + 0.04)
 
@@ -205,7 +203,7 @@ def test_verilog_for_timing_has_no_vectors() -> None:
 
 
 def traced(inputs: list[tuple[int, int]], expected: Callable[[int, int], int]) -> Trace:
-    """A trace of two bits, with what comes out."""
+    """A trace of two input bits, with the expected output."""
     return Trace([{"a": a, "b": b} for a, b in inputs], [{"y": expected(a, b)} for a, b in inputs], done=1)
 
 
@@ -246,7 +244,7 @@ def test_a_gated_clock_is_refused(tmp_path: Path) -> None:
 
 
 class Echo:
-    """A simulation whose only output is its input."""
+    """A simulation with its input as its only output."""
 
     def __init__(self) -> None:
         self.value = 0
@@ -258,7 +256,7 @@ class Echo:
 
 
 def echo() -> Core:
-    """A core of 4 bits that gives back what it gets."""
+    """A core of 4 bits that returns its input."""
     return Core(Echo(), {"clk": (True, 1), "a": (True, 4), "y": (False, 4)}, 16, 3)
 
 
@@ -315,7 +313,7 @@ def test_a_line_that_is_counted_twice_is_refused() -> None:
 
 
 class Deaf:
-    """An engine that takes a key, and then so many lines, and answers none."""
+    """An engine that takes a key, and then this number of lines, and answers no line."""
 
     PORTS: ClassVar = {
         "rst_ni": (True, 1), "req_op_i": (True, 2), "key_i": (True, 128), "key_valid_i": (True, 1),

@@ -1,8 +1,8 @@
-"""What is kept of the hardware flow is named by all that decides it: an input of a step that its name leaves out would
-have the figure of another core, library or stimulus taken for this one's.
+"""Kept results of the hardware flow are named by everything that decides them: if the name left out an input of a step,
+the flow would use the figure of another core, library or stimulus.
 
-Nothing of others is run: a store in the place of the flow's notes under which name each step would be kept, and answers
-with figures of its own.
+The tests run no external program: a fake store in the flow notes the names under which each step would be kept, and
+answers with fixed figures.
 """
 
 import gzip
@@ -45,14 +45,14 @@ class Notes:
     clock_net: int = 2
 
     def keep(self, step: str, inputs: Mapping[str, Any], find: Callable[[], Any]) -> Any:
-        """What is kept of a step."""
-        # A part that is in a design has an FPGA's figures of its own, after the design's.
+        """The kept result of a step."""
+        # A part that is in a design has separate figures for the FPGA, after the design's.
         name = "part of fpga" if step == "fpga" and step in self.names else step
         self.names[name] = store.digest(inputs)
         return self.found[step]
 
     def keep_file(self, step: str, inputs: Mapping[str, Any], find: Callable[[], bytes]) -> Path:
-        """Where the netlist is: a flip-flop, with or without a box."""
+        """Path of the netlist: a flip-flop, with or without a box."""
         self.names["part" if inputs["top"] == "part" else step] = store.digest(inputs)
         flop = {"type": "DFF", "connections": {"CK": [self.clock_net], "D": [3], "Q": [4]}}
         box = {"type": "part", "connections": {"clk": [2], "d": [3], "q": [5]}}
@@ -68,7 +68,7 @@ class Notes:
 
 
 class Asked:
-    """A core, a library and a stimulus in a folder, and what is asked of the flow; anything of it can be changed."""
+    """A core, a library and a stimulus in a folder, and the request to the flow; all of them can be changed."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder, self.patch = folder, monkeypatch
@@ -102,7 +102,7 @@ class Asked:
         """The cost, and the name under which each step is kept."""
         self.patch.setattr(tools, "versions", lambda: self.versions)
         self.patch.setattr(flow, "Store", lambda folder: self.notes)
-        # What a stimulus does is kept where it is one of the flow's own.
+        # The flow keeps the results of its built-in stimuli.
         self.patch.setattr(flow, "__file__", str(self.folder / "flow.py"))
         self.notes.names = {}
         cost = Flow(self.folder / "small.lib", self.folder, self.delay_s, lambda step: None).price(self.request)
@@ -159,7 +159,9 @@ CHANGES: dict[str, tuple[Callable[[Asked], object], set[str]]] = {
     "the text of energy": (lambda it: it.edit("energy"), {"energy"}),
     "the text of functions": (lambda it: it.edit("functions"), {"energy"}),
 }  # fmt: skip
-"""What may change, and the steps whose result does with it: what each of them reads, or what it reads was made of."""
+"""Possible changes, and the steps that produce other results after them: those that read the changed input, or use
+results that depend on it.
+"""
 
 
 @pytest.mark.parametrize("what", CHANGES)
@@ -218,6 +220,6 @@ def test_a_part_counts_in_an_fpga_as_often_as_it_occurs(asked: Asked, copies: in
     with_part(asked)
     asked.ask(copies=copies)
     cost, _ = asked.price()
-    # What is around the parts has 3, 5 and 1, and so has each part.
+    # The logic around the parts has 3, 5 and 1, and so has each part.
     assert cost.fpga is not None
     assert (cost.fpga.lut, cost.fpga.flops, cost.fpga.block_rams) == (3 + 3 * copies, 5 + 5 * copies, 1 + copies)

@@ -1,4 +1,4 @@
-"""What one more lane takes, from cores that differ in their lanes alone, and the picture of cores."""
+"""Cost of one more lane, from cores that differ only in their lanes, and the picture of cores."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ def core(um2: float, fmax_mhz: float, cycles: float, nj: float) -> CoreCost:
 
 
 def test_a_line_through_two_numbers_of_lanes_is_theirs_at_the_clock_that_both_reach() -> None:
-    # A lane by itself has no router, and is on no line.
+    # A single lane has no router, and is on no line.
     asked = [Point(), Point(lanes=2), Point(lanes=3), Point(mul_bits=32)]
     rows = [core(1, 1, 1, 1), core(2100, 200, 25, 60), core(3200, 100, 20, 61), core(1, 1, 1, 1)]
     found = scaling(asked, rows)
@@ -57,5 +57,5 @@ def test_a_picture_names_every_core_and_what_its_axes_are(tmp_path: Path) -> Non
         for said in ("area of cells (mm²)", "throughput (Gb/s)", "energy of a line of 64 bytes (nJ)", "small at 2 V"):
             assert said in text
         assert ("1  lane" in text) == (sealing in rows)
-        # What cannot be drawn is named as well.
+        # Cores that cannot be drawn are named as well.
         assert text.index("not drawn, since they seal no lines:") < text.index("multiplier")

@@ -1,4 +1,4 @@
-"""What RTL says while it is simulated and synthesised, which is no answer to a stimulus and no hardware."""
+"""Output of RTL while it is simulated and synthesised, which is neither an answer to a stimulus nor hardware."""
 
 import re
 import shutil
@@ -29,7 +29,7 @@ struct Vcore {
     void eval() { puts("3 hello from the core"); y = a; if (a == 9) exit(1); }
 };
 """
-"""What Verilator would make of a core that gives back what it gets, prints in every cycle, and gives up at 9."""
+"""A fake of Verilator's model: a core that returns its input, prints in every cycle, and gives up at 9."""
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def simulator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def driven(simulator: Path, *values: int) -> Trace:
-    """What happens at the ports when these values come in."""
+    """The trace of the ports for these input values."""
 
     def drive(core: Core) -> None:
         core.measure()

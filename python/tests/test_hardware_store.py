@@ -1,4 +1,4 @@
-"""What the flow keeps: under all that decides it, whole, and never of what changed meanwhile."""
+"""Results that the flow keeps: under everything that decides them, whole, never of inputs that changed meanwhile."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ PORTS = {"clk": (True, 1), "q": (False, 1)}
 
 @pytest.fixture
 def flow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Flow:
-    """A flow whose synthesis is not there."""
+    """A flow without synthesis."""
     for program in ("need_yosys", "need_opensta", "need_simulation"):
         monkeypatch.setattr(tools, program, lambda: "")
     small_library(tmp_path)

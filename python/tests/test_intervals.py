@@ -1,4 +1,4 @@
-"""A run by interval: its parts add up to it, its table is read as numbers, and what makes no sense is refused."""
+"""A run by interval: its parts add up to it, its table is read as numbers, and nonsense is refused."""
 
 import csv
 import importlib.util
@@ -24,11 +24,11 @@ from hypothesis import strategies as some
 COMMAND = [sys.executable, "-m", "casemate.cli"]
 INTERVALS = ("--interval", "10K", "--intervals", "phases.csv")
 NO_SUMS = {"ipc", "read_latency_ns", "reads", "start", "start_fs"}
-"""What of an interval is no sum of counts."""
+"""Figures of an interval that are no sums of counts."""
 
 
 def _numbers(found: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], int]]:
-    """Every number in a piece of JSON, with where it stands."""
+    """Every number in a piece of JSON, with its path."""
     if isinstance(found, dict):
         for name, value in found.items():
             yield from _numbers(value, (*path, name))

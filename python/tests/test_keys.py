@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @cache
 def page() -> str:
-    """What the command prints."""
+    """Output of the command."""
     return keys.page()
 
 

@@ -1,4 +1,4 @@
-"""Casemate ended at any moment, by any signal: nothing that it started outlives it.
+"""Casemate ended at any moment, by any signal: no process that it started outlives it.
 
 `CASEMATE_KILLS=100 pytest python/tests/test_killed.py` ends it a hundred times; the usual tests do so a few times.
 """
@@ -114,7 +114,7 @@ def stubborn(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 class Started:
-    """Casemate as a process of its own. It and all that comes from it have a mark in their environment."""
+    """Casemate as a separate process. It and all of its descendants have a mark in their environment."""
 
     def __init__(self, folder: Path, *arguments: str) -> None:
         self._mark = f"CASEMATE_TEST={os.getpid()}-{time.monotonic_ns()}"
@@ -151,13 +151,13 @@ class Started:
         return alive
 
     def check_nothing_is_left(self) -> None:
-        """Fails if a process or a file in shared memory is there that was not before."""
+        """Fails if a process exists, or a file in shared memory that did not exist before."""
         self.wait_for(lambda alive: not alive, GONE_SECONDS)
         left = {path for path in set(Path("/dev/shm").iterdir()) - self._shared if str(self.process.pid) in path.name}
         assert not left
 
     def get_rid(self) -> None:
-        """Ends what a failed test would leave."""
+        """Ends processes that a failed test would leave."""
         for pid in self.alive():
             os.kill(pid, signal.SIGKILL)
         self.process.communicate()
@@ -216,10 +216,11 @@ def test_a_daemon_whose_parents_are_gone_does_not_hold_up_the_end(
 
 
 def _killed_with_its_keeper(start: Callable[..., Started], stubborn: str) -> Started | None:
-    """A run that was killed together with its keeper, so that something is left of it; nothing if another run of this
-    computer has swept that already."""
+    """A run that was killed together with its keeper, so that some of its processes remain. `None` if another run of
+    this computer has removed them already.
+    """
     started = start("run", "--design", "none", "--", stubborn, "daemon")
-    # The leader, the daemon and its child; the process between them may be there still, and the daemon not yet asleep.
+    # The leader, the daemon and its child; the process between them may still exist, and the daemon not yet be asleep.
     started.wait_for(lambda alive: sum("ring=" in words for words in alive.values()) >= 4)
     time.sleep(1)
     alive = started.alive()

@@ -99,7 +99,7 @@ def made(folder: Path, name: str, text: str) -> dict[str, str]:
 
 
 def fates(folder: Path, name: str, text: str) -> dict[str, tuple[str, str]]:
-    """What became of each key."""
+    """Treatment of each key."""
     (folder / name).write_text(text)
     return {key.key: (key.fate, key.said) for key in import_machine(folder / name).keys}
 
@@ -114,7 +114,7 @@ def test_the_channel_of_dramsim3_is_that_of_the_machine(tmp_path: Path) -> None:
         "dram.read_queue": "24", "dram.page_policy": "{ open-with-timeout = { idle_clocks = 1 } }",
     }  # fmt: skip
     assert {key: found[key] for key in expected} == expected
-    # What the file leaves out is DRAMsim3's default.
+    # Keys that the file leaves out have DRAMsim3's default.
     assert found["dram.timing.trtrs"] == "2"
 
 

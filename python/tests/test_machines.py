@@ -54,7 +54,7 @@ def test_a_machine_is_listed_whole_with_where_each_value_comes_from(casemate: Ca
         "# walker has no value",
     ):
         assert re.search(f"^{line}", said.out, re.MULTILINE), line
-    # What is listed is a machine file.
+    # The listed text is a machine file.
     (tmp_path / "mine.toml").write_text(said.out)
     again = cm.api.settings("machine", str(tmp_path / "mine.toml")).settings
     usual = cm.api.settings("machine", "modern", {"machine.llc.size": "16 MB"}).settings

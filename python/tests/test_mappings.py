@@ -1,4 +1,4 @@
-"""Pages that several addresses or processes share: a real program, whose loads say which content is right."""
+"""Pages that several addresses or processes share: a real program with loads that show the right content."""
 
 import shutil
 import subprocess

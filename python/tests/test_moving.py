@@ -1,4 +1,4 @@
-"""Lines that move, as a user meets them: layouts, values, attacks that follow a run, and what is refused."""
+"""Lines that move, from a user's view: layouts, values, attacks that follow a run, and refusals."""
 
 import casemate as cm
 import pytest

@@ -12,7 +12,7 @@ import pytest
 from casemate import laboratory
 
 LATIN = os.fsdecode(b"caf\xe9")
-"""As `os.listdir` returns the name of a file that is written in Latin-1."""
+"""A name in Latin-1, in the form that `os.listdir` returns."""
 
 
 @pytest.mark.parametrize("name", [b"caf\xe9", LATIN, Path(LATIN)])

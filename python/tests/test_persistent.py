@@ -1,4 +1,4 @@
-"""Real programs whose files outlive a loss of power: `casemate run --persistent mapped`."""
+"""Real programs with files that survive a loss of power: `casemate run --persistent mapped`."""
 
 import shutil
 import subprocess
@@ -49,7 +49,7 @@ def counting(tmp_path: Path) -> Path:
 
 
 def persisted(program: cm.Program | cm.Trace) -> int:
-    """How many stores went through the persist buffer."""
+    """Number of stores that used the persist buffer."""
     options = cm.RunOptions(limit="all", check_values=True, protection=False)
     record, *_ = cm.run(program, machine="secpb-pcm", designs="secpb-cobcm", options=options).records
     assert record.checks.passed

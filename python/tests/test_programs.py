@@ -1,4 +1,4 @@
-"""`casemate crash`: programs that recover by themselves, and changed designs."""
+"""`casemate crash`: programs that contain a recovery routine, and changed designs."""
 
 import shlex
 

@@ -1,4 +1,4 @@
-"""What is said of long work where no bars can be shown."""
+"""Reports about long work on a console without bars."""
 
 import io
 import time
@@ -54,7 +54,7 @@ def test_a_forecast_ages_with_what_it_is_from() -> None:
 
 
 class Heard:
-    """Takes what a pricing says."""
+    """Receives the reports of a pricing."""
 
     def __init__(self) -> None:
         self.shares = list[tuple[float, float]]()
@@ -76,7 +76,7 @@ def test_steps_that_were_kept_are_no_work_of_a_pricing() -> None:
         pricing.step(f"{name} of it")
     pricing.begin(2, "in part")
     pricing.step("timing")
-    # The first core was kept whole, so two are left, and of the third what comes before its timing.
+    # The first core was kept whole, so two are left, and the third has done the steps before its timing.
     assert steps.shares[0] == (0, 2 * whole)
     assert steps.shares[-2] == (whole - list(STEP_SECONDS.values())[-1], 2 * whole)
     before = STEP_SECONDS["simulation of the RTL"] + STEP_SECONDS["synthesis"]

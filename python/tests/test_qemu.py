@@ -1,4 +1,4 @@
-"""Programs that QEMU runs wrong, or that cost this computer too much: each is named for what it is."""
+"""Programs that QEMU runs wrong, or that cost this computer too much: the report names each problem."""
 
 import io
 import re
@@ -77,7 +77,7 @@ def test_a_reservation_that_this_computer_cannot_back_is_refused_and_the_rest_is
     if not is_version_7():
         pytest.skip("QEMU 8 keeps no word for each page")
     built("Large reservations", tmp_path)
-    # Of 64 TB, which few computers have the 400 GB for.
+    # A reservation of 64 TB, for which few computers have the 400 GB.
     source = (tmp_path / "input.c").read_text().replace("1ul << 43", "1ul << 46")
     (tmp_path / "input.c").write_text(source)
     subprocess.run(["cc", "-O1", "-o", "input", "input.c"], check=True, cwd=tmp_path)

@@ -1,4 +1,4 @@
-"""Lines by least squares, and what carries a bandwidth: against sums written out another way."""
+"""Lines by least squares, and the engines that carry a bandwidth: compared with sums written out another way."""
 
 import itertools
 
@@ -13,7 +13,7 @@ VALUES = st.floats(-1e3, 1e3)
 
 
 def normal_equations(points: list[tuple[float, float]]) -> tuple[float, float]:
-    """Slope and intercept by Cramer's rule on the sums, in a form that shares nothing with ours."""
+    """Slope and intercept by Cramer's rule on the sums, in a form that shares no code with ours."""
     count = len(points)
     x, y = sum(a for a, _ in points), sum(b for _, b in points)
     xx, xy = sum(a * a for a, _ in points), sum(a * b for a, b in points)

@@ -1,4 +1,4 @@
-"""A paper's evaluation, run again: what is kept, what is computed from it, and that every trend can fail."""
+"""A paper's evaluation, run again: the kept runs, the figures computed from them, and that every trend can fail."""
 
 import io
 import pickle
@@ -126,7 +126,7 @@ def test_a_run_that_cannot_be_kept_is_named_by_its_worker(tmp_path: Path) -> Non
 
 
 def test_a_key_that_a_design_has_not_decides_nothing_about_its_runs() -> None:
-    """So a new key, of which older designs say nothing, leaves their runs where they are."""
+    """So a new key, which older designs do not contain, does not change the names of their runs."""
     parts = api.design("emcc").parts
     assert parts.speculation is None
     assert "speculation" not in written(parts)
@@ -145,7 +145,7 @@ def test_the_numbers_of_a_figure_are_means_over_seeds_with_their_interval(some_r
     one, other = (some_runs["small", "none", seed].ipc / some_runs["small", "slow", seed].ipc for seed in (1, 2))
     assert 1 < one != other > 1
     figure = found.figures[0]
-    # Of two values: Student's quantile for one degree of freedom, times half of what lies between them.
+    # For two values: Student's quantile for one degree of freedom, times half of their difference.
     expected = pytest.approx(12.706 * abs(one - other) / 2)
     assert figure.cases[0].values == pytest.approx(((one + other) / 2,))
     assert figure.cases[0].half_widths[0] == expected
@@ -157,7 +157,7 @@ def test_the_numbers_of_a_figure_are_means_over_seeds_with_their_interval(some_r
 
 
 def test_each_series_has_its_own_numbers_by_the_mean_of_its_figure_and_a_failure_holds_nothing() -> None:
-    """Of two cases one is as many times slower as the other is faster, so the geometric mean is one."""
+    """One case is as many times slower as the other is faster, so that the geometric mean is one."""
     speeds = {("small", 1): 2.0, ("small", 2): 4.0, ("alike", 1): 1 / 2, ("alike", 2): 1 / 4}
     runs = cast(
         Runs,
@@ -232,7 +232,7 @@ def test_a_paper_s_tables_have_roman_numbers(some_runs: Runs) -> None:
 
 
 def test_only_complete_seeds_count(some_runs: Runs) -> None:
-    """As after Ctrl-C: the first seed is whole, the second one lacks runs."""
+    """The state after Ctrl-C: the first seed is whole, the second one lacks runs."""
     study = replace(STUDY, cases=(SMALL, replace(SMALL, name="second")))
     runs = some_runs | {("second", setting, 1): some_runs["small", setting, 2] for setting in ("none", "slow")}
     found = study.found(["1"], SEEDS, Carried(runs, interrupted=True)).figures[0]

@@ -1,4 +1,4 @@
-"""The study of CryptoPage: its figures come from what records count, and each of its trends can fail."""
+"""The study of CryptoPage: its figures are derived from the counts of records, and each of its trends can fail."""
 
 from dataclasses import replace
 
@@ -46,7 +46,9 @@ def shown(number: str, name: str, place: int) -> float:
 
 
 def turned(number: str, name: str, place: int) -> float:
-    """Where the paper's rise these fall: what loses most there is fastest here, most of all where least misses."""
+    """These numbers fall if the paper's rise: the setting with the highest loss is the fastest, most of all for cases
+    with few misses.
+    """
     return 10.0 - place if number.endswith(BEHIND) else 10 + _lost(number, name) / (1 + place)
 
 

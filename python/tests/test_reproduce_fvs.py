@@ -1,4 +1,4 @@
-"""The study of frequent values: its figures come from what records count, and each of its trends can fail."""
+"""The study of frequent values: its figures are derived from the counts of records, and each of its trends can fail."""
 
 from dataclasses import replace
 

@@ -1,4 +1,6 @@
-"""A study without runs: what a thesis prints follows from its parameters, or a remark says why it does not."""
+"""A study without runs: the printed figures of a thesis follow from its parameters, or a remark explains the
+difference.
+"""
 
 import csv
 import errno
@@ -21,7 +23,7 @@ from gcm_by_hand import AT_HALF_CLOCK_MW, FIGURES, NEEDS
 
 NOTHING: dict[str, tuple[float, ...]] = {"bandwidth": (), "lanes": (), "clock": ()}
 COLUMNS_MAX = 132
-"""Formulas and units make these tables wider than others."""
+"""Formulas and units make these tables wider than the usual ones."""
 
 
 @pytest.fixture(scope="module")

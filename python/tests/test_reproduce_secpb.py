@@ -1,4 +1,6 @@
-"""The study of secure persist buffers: its figures come from what records count, and each of its trends can fail."""
+"""The study of secure persist buffers: its figures are derived from the counts of records, and each of its trends can
+fail.
+"""
 
 from dataclasses import replace
 
@@ -73,12 +75,12 @@ def shown(number: str, name: str, place: int) -> float:
 
 
 def turned(number: str, name: str, place: int) -> float:
-    """Where the paper's rise these fall, and what is alike there is not."""
+    """These numbers fall if the paper's rise, and differ if the paper's are alike."""
     return 100 * (1 + ord(name[0]) % 8) / shown(number, name, place)
 
 
 SMALL = {NAMED: 2, REUSE: 1, STREAM: 1, SWEEP: len(RATES)}
-"""How many cases of each group."""
+"""Number of cases of each group."""
 
 
 @pytest.fixture(scope="module")

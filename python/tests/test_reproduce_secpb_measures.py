@@ -1,7 +1,7 @@
-"""What the SecPB study makes of a record, against values that are worked out by hand.
+"""Measures of the SecPB study on records, compared with values that are worked out by hand.
 
-The numbers of the records are such that no two of them can be taken for each other, and so are the latencies of the
-machine: at 4 GHz AES takes 20 cycles, a tag 30, a hash 80.
+No two numbers of the records can be taken for each other, and neither can the latencies of the machine: at 4 GHz AES
+takes 20 cycles, a tag 30, a hash 80.
 """
 
 from typing import Any
@@ -48,7 +48,7 @@ def put(result: Any, path: str, value: object) -> Any:
 
 @pytest.fixture(scope="module")
 def records() -> Records:
-    """By setting: small real runs, in which what was counted is replaced. The baseline is faster, and else alike."""
+    """By setting: small real runs, with their counts replaced. The baseline is faster, and otherwise equal."""
     changes = {f"machine.engines.{unit}.latency_ns": value for unit, value in LATENCIES_NS.items()}
     ran = api.run(
         BuiltIn("gups", {"footprint": "64 KB"}),

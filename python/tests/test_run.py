@@ -19,7 +19,7 @@ COMMAND = (sys.executable, "-m", "casemate.cli")
 
 
 def printed(results: RunResults, check_values: bool) -> str:
-    """What a run prints of these results."""
+    """Output of a run with these results."""
     console = Console(width=100, file=io.StringIO())
     console.print(run_table.run_table(results, check_values))
     assert isinstance(console.file, io.StringIO)
@@ -375,6 +375,6 @@ def test_the_length_of_a_trace_is_known_before_it_runs() -> None:
 
 
 def check_total(told: dict[str, object], whole: int) -> None:
-    """Ends a run when it has said how long it will be."""
+    """Ends a run when it has reported its length."""
     assert told["of"] == whole
     raise RuntimeError

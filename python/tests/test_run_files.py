@@ -1,4 +1,4 @@
-"""The files of a run: they are there whatever becomes of the screen, and none is there of a run that was refused."""
+"""Files of a run: they exist even if the screen fails, and a refused run leaves no file."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What is said above and under the table of a run, so that its figures are taken for what they are."""
+"""Notes above and under the table of a run, which prevent misreading its figures."""
 
 from conftest import SMALL, Casemate
 

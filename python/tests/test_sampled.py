@@ -81,7 +81,7 @@ def test_sampling_options_without_sampling_are_refused() -> None:
     shutil.which("qemu-x86_64") is None or not recorder_path().is_file(), reason="recording needs QEMU and the recorder"
 )
 def test_a_program_reads_what_casemate_would_read(tmp_path: Path) -> None:
-    """A pipe is passed on, so `casemate run -- PROGRAM < FILE` does what it says."""
+    """A pipe is passed on, so that `casemate run -- PROGRAM < FILE` works as written."""
     command = [sys.executable, "-m", "casemate.cli", "run", "--design", "none", "--stdout", "inherit", "--", "cat"]
     said = subprocess.run(command, input="through\n", capture_output=True, text=True, cwd=tmp_path, check=False)
     assert "through" in said.stdout

@@ -1,4 +1,4 @@
-"""What commands write: files that are whole or not there, and a stream whose reader may leave."""
+"""Output of commands: files that are whole or missing, and a stream with a reader that may leave."""
 
 import os
 import stat

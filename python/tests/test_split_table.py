@@ -1,4 +1,4 @@
-"""Tables on narrow screens: no number is cut, and nothing is lost."""
+"""Tables on narrow screens: no number is cut, and no column is lost."""
 
 import io
 
@@ -84,7 +84,7 @@ def cost(um2: float, scaling: list[Scaling]) -> HardwareCost:
 def test_an_area_has_three_digits_however_small_the_core_is(um2: float, said: str) -> None:
     told = shown(hardware_table.table(cost(um2, [])), 80)
     assert f" {said} " in told
-    # What no core has takes no column.
+    # A figure that no core has takes no column.
     assert "nJ" not in told
     assert "LUT" not in told
 

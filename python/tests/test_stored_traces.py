@@ -1,4 +1,4 @@
-"""Stored traces of any format: recognised by content in every command, refused if they are none."""
+"""Stored traces of any format: recognised by content in every command; other files are refused."""
 
 import bz2
 import gzip
@@ -78,7 +78,7 @@ def test_bytes_that_are_no_trace_are_refused_though_the_window_ends_before_them(
     }
     for name, (content, expected) in cases.items():
         (tmp_path / name).write_bytes(content)
-        # A window of 1000 instructions ends before the text of the file that has it later, and needs none of that.
+        # A window of 1000 instructions ends before the text, which is later in the file, and does not need it.
         longer = ["5K" if word == "1K" else word for word in arguments]
         said = casemate(*(name if word == "FILE" else word for word in longer))
         assert (said.code, said.out) == (2, ""), (name, said.out)

@@ -1,4 +1,4 @@
-"""Tags of a user's design that are longer than a word, and tags of chunks: their cost, and what is refused of them."""
+"""Tags of a user's design that are longer than a word, and tags of chunks: their cost, and refusals."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ CODES = {
     "behind": 'code = "gmac", tag_bits = 128, place = "beside"',
     "chunks": 'code = "ocb-chunks", chunk_tag_bits = 128',
 }
-"""What files of these names say of their tags."""
+"""Tags in the files with these names."""
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""What the compiler learns from when the package is built by a profile (`make fast`)."""
+"""Runs from which the compiler learns when the package is built by a profile (`make fast`)."""
 
 import casemate
 from training import RUNS

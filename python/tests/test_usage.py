@@ -1,4 +1,4 @@
-"""A wrong use of any command is one line that says what was expected, and exits with 2. Every --json has a schema."""
+"""A wrong use of any command is one line with the expected use, and exits with 2. Every --json has a schema."""
 
 import re
 import signal
@@ -92,7 +92,7 @@ def test_examples_of_a_study_stand_in_two_columns_and_its_exit_codes_are_all_sai
 ) -> None:
     lines = casemate("reproduce", study, "--help").out.splitlines()
     examples = [line.strip() for line in lines if line.startswith(f"    casemate reproduce {study}")]
-    # Where what it gives begins, behind two blanks or more.
+    # Column of the explanations, after two blanks or more.
     columns = {re.match(r".*?\S {2,}(?=\S)", line).end() for line in examples}  # type: ignore[union-attr]
     assert (len(examples) >= 4, len(columns)) == (True, 1)
     assert all(code in "\n".join(lines).partition("Exit codes:")[2] for code in ("130 Ctrl-C", "143 SIGTERM"))
@@ -128,7 +128,7 @@ def test_what_prints_json_has_a_schema_under_its_own_words() -> None:
     assert {"run", "cost engine", "cost rtl", "reproduce gcm", "bench crypto"} <= printing
     for words in printing:
         assert schema.of(words)
-    # Files of a run's records, and what `run --power-loss` prints.
+    # Files of a run's records, and the output of `run --power-loss`.
     for kind in set(schema.KINDS) - {"result", "power loss"}:
         assert any(words == kind or words.startswith(f"{kind} ") for words in printing), kind
 

@@ -18,7 +18,7 @@ def test_a_brief_validation_holds_on_a_clean_clone(casemate: Casemate) -> None:
     assert [row for row in report["rows"] if not row["ok"]] == []
     assert report["ok"]
     assert {row["in_points"] for row in report["rows"] if row["quantity"] == "row hits in percent"} == {True}
-    # What the help says of the one figure that needs whole streams.
+    # The help's note on the one figure that needs whole streams.
     tails = {row["tolerance_percent"] for row in report["rows"] if row["quantity"] == "99th percentile of it"}
     assert tails == {None}
     assert "99th percentile of latencies, which needs whole streams" in " ".join(

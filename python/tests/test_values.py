@@ -1,4 +1,4 @@
-"""`casemate run --values`: how predictable the words are that come from memory."""
+"""`casemate run --values`: the predictability of words from memory."""
 
 import jsonschema
 import pytest
@@ -19,7 +19,7 @@ def test_more_values_predict_no_fewer_words_and_order_gains_what_it_can() -> Non
     assert 0 < shares[0] <= shares[1] <= shares[2] <= 1
     for table in tables:
         assert table.lines == tables[0].lines > 1_000
-        # A line loses at most one word when its frequent ones come first, and gains none.
+        # A line loses at most one word when its frequent words are first, and gains no word.
         assert table.words - table.lines <= 2 * table.reordered_pairs <= table.words
         assert 2 * table.pairs <= 2 * table.reordered_pairs
         assert 8 * table.whole_lines <= table.words

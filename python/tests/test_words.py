@@ -1,4 +1,4 @@
-"""Words that stand for one of several things are typed in Rust; the types of results have the very same ones."""
+"""Words for one of several choices are typed in Rust; the types of results have exactly the same words."""
 
 import json
 from typing import Any, get_args

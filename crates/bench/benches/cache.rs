@@ -1,4 +1,4 @@
-//! What a look-up in a tag array costs the host, where most repeat and where none does.
+//! Host time of a look-up in a tag array, with mostly repeated keys and with only new keys.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use machine::cache::{Replacement, TagArray};
@@ -9,7 +9,7 @@ const WAYS: usize = 16;
 /// Look-ups of one measurement.
 const LOOK_UPS: u64 = 4096;
 
-/// Look-ups of keys below `limit`; a key that is not there enters.
+/// Looks up keys below `limit`; inserts a key that misses.
 fn look_up(tags: &mut TagArray, random: &mut Random, limit: u64) -> u64 {
     let mut hits = 0;
     for _ in 0..LOOK_UPS {

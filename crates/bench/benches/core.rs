@@ -1,5 +1,5 @@
-//! What an instruction costs the host in the core alone, on a program that costs nothing to produce: within the first
-//! cache, within the second and in neither, and under each branch predictor.
+//! Host time of an instruction in the core model, on a program that is cheap to produce. The working set fits in the
+//! first cache, in the second, or in neither, and the benchmark covers each branch predictor.
 
 use arrayvec::ArrayVec;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -17,10 +17,10 @@ use units::{Duration, LineAddr, Time, VirtAddr};
 const BODY: usize = 4096;
 /// Instructions of one measurement.
 const INSTRUCTIONS: u64 = 100_000;
-/// What memory takes to answer.
+/// Latency of a memory access.
 const MEMORY: Duration = Duration::from_ns(60);
 
-/// A random program of the usual mix: a quarter loads, a tenth stores, a sixth branches.
+/// A random program with the usual mix: a quarter loads, a tenth stores, a sixth branches.
 struct Program {
     body: Vec<(Instruction, Touch, Option<Touch>)>,
     at: usize,
@@ -90,7 +90,7 @@ impl Feed for Program {
                 &self.touch
             }
         };
-        // Nineteen of twenty branches fall through; the rest are as good as random.
+        // Nineteen of twenty branches fall through; the remaining ones are effectively random.
         let taken = instruction.flow == Flow::Conditional && drawn & 0xff < 13;
         let next = if taken { VirtAddr(instruction.pc.0 ^ 0x800) } else { instruction.fall_through() };
         Ok(Some(Step {
@@ -105,7 +105,7 @@ impl Feed for Program {
     }
 }
 
-/// Runs a core until it has executed [`INSTRUCTIONS`]; the cycles that this took it.
+/// Runs a core until it has executed [`INSTRUCTIONS`], and returns its cycles.
 fn simulate(config: &NodeConfig, lines: u64) -> u64 {
     let mut node = Node::new(config);
     let mut program = Program::new(INSTRUCTIONS, lines);

@@ -1,4 +1,4 @@
-//! What a request to one DRAM channel costs the host, on the streams of the reference at full load.
+//! Host time of a request to one DRAM channel, on the streams of the reference at full load.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use machine::dram::DramConfig;

@@ -1,4 +1,4 @@
-//! What an event costs the host: tasks that sleep, near by in the timing wheel and beyond its horizon, and a lock.
+//! Host time of an event: sleeps within the timing wheel and beyond its horizon, and a contended lock.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use sim::Executor;
@@ -6,12 +6,12 @@ use sim::lock::{LockTable, Mode};
 use std::rc::Rc;
 use units::Duration;
 
-/// Tasks at work at once: about as many as a busy machine has.
+/// Number of tasks: about as many as a busy machine has.
 const TASKS: u64 = 64;
-/// Times that each sleeps, or takes the lock.
+/// Number of sleeps, or of uses of the lock, of each task.
 const ROUNDS: u64 = 100;
 
-/// Tasks that sleep for `ns` and a little more, each by another amount.
+/// Runs tasks that sleep for slightly more than `ns` nanoseconds, each for a different time.
 fn sleepers(ns: u64) -> u64 {
     let mut executor = Executor::new();
     for task in 0..TASKS {
@@ -26,7 +26,7 @@ fn sleepers(ns: u64) -> u64 {
     executor.clock().event_count()
 }
 
-/// Tasks that want one lock, for a nanosecond each time.
+/// Runs tasks that take one lock, for a nanosecond each time.
 fn contenders() -> u64 {
     let mut executor = Executor::new();
     let locks = Rc::new(LockTable::new(executor.clock()));

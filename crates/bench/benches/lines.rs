@@ -1,4 +1,4 @@
-//! What real cryptography costs the host: one line through each mode and each code.
+//! Host time of real cryptography: one line in each mode and each code.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use crypto::*;

@@ -1,4 +1,5 @@
-//! What an instruction costs the host before it reaches a core: walked, stored in a trace, read back.
+//! Host time of an instruction before it reaches a core: walking it, storing it in a trace, and reading it from a
+//! trace.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::collections::{BTreeMap, VecDeque};
@@ -13,7 +14,7 @@ use workload::{Finish, Origin, Source, WorkloadError};
 /// Chunks of one measurement.
 const CHUNKS: usize = 32;
 
-/// Chunks that are there already.
+/// A source of prepared chunks.
 #[derive(Clone)]
 struct Listed(VecDeque<Arc<Chunk>>, Origin);
 
@@ -69,7 +70,7 @@ fn stream(criterion: &mut Criterion) {
     group.bench_function("write a trace", |bench| bench.iter(|| write(&chunks, &path)));
     group.bench_function("read a trace", |bench| bench.iter(|| read(&path)));
     group.finish();
-    // A scratch file that cannot be removed is no reason to lose the figures.
+    // The figures are still valid if the scratch file cannot be removed.
     let _ = std::fs::remove_file(&path);
 }
 

@@ -1,7 +1,7 @@
-//! Counters at their ends: two groups that a long life has brought just before an overflow, written in turn.
+//! Counters at their ends: two groups just before an overflow, as after a long life, written in turn.
 //!
-//! There is no attacker. What must hold is that no pad is used twice, that every line still reads as written, and that
-//! a write whose counter is at its full width changes nothing.
+//! The run has no attacker. It must use no pad twice, every line must still read as written, and a write with a counter
+//! at its full width must change no line.
 
 use crate::bus::Structure;
 use crate::honest::{Finding, false_alarm};
@@ -16,21 +16,22 @@ use std::ops::Range;
 use units::random::Random;
 use units::{Line, LineAddr};
 
-/// What became of two old groups.
+/// Results of writes to two old groups.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct AgeingReport {
-    /// Writes asked for.
+    /// Number of writes attempted.
     pub writes: u64,
-    /// Writes that were refused, since a counter was at its full width.
+    /// Writes that were refused because a counter was at its full width.
     pub refused: u64,
     /// Writes that gave other lines of the group new ciphertext.
     pub renewals: u64,
-    /// The first thing that went wrong, if anything did.
+    /// First error of the run, if any.
     pub finding: Option<Finding>,
 }
 
-/// Writes two neighbouring groups `writes` times, in turn. Runs with caches so small that counters leave the chip all the
-/// time. The written line is read after each write, the whole group after each renewal and now and then.
+/// Writes two neighbouring groups `writes` times, in turn. The caches are so small that counters leave the chip all the
+/// time. The run reads the written line after each write, and the whole group after each renewal and sometimes in
+/// between.
 ///
 /// # Errors
 /// The rule that the composition breaks.
@@ -54,15 +55,16 @@ pub fn ageing(parts: &Parts, age: Age, writes: u64, seed: u64, planted: Planted)
     Ok(report)
 }
 
-/// The position that is written in this turn: each in order, again and again; but one hot one with every eighth write of
-/// the first quarter of a round. So counters run ahead of others at first, and then stay about equal for long.
+/// Returns the position to write in this turn. The positions are written in order, again and again, except that every
+/// eighth write of the first quarter of a round goes to one hot position. So its counter is ahead at first, and then all
+/// counters stay about equal for long.
 fn position(turn: u64, lines: u64) -> u64 {
     const ROUND: u64 = 2_048;
     let hot_turns = turn / ROUND * (ROUND / 4) + (turn % ROUND).min(ROUND / 4);
     if turn % ROUND < ROUND / 4 && turn % 8 == 7 { lines / 2 } else { (turn - hot_turns / 8) % lines }
 }
 
-/// The lines that share a line of counters with this one.
+/// Returns the lines that share a line of counters with this one.
 fn group_of(victim: &Victim, line: u64) -> Range<u64> {
     let counters = victim.map().place(Structure::Counter, LineAddr(line));
     counters.map_or(line..line + 1, |(slot, _)| victim.map().lines_served(slot))
@@ -100,7 +102,7 @@ fn ciphertexts(victim: &Victim, group: &Range<u64>) -> Vec<Option<Line>> {
     victim.attacked(|bus| group.clone().map(|line| bus.read_place(Structure::Data, LineAddr(line))).collect())
 }
 
-/// What is wrong with a line when it is read; nothing if it was never written.
+/// Returns the error in reading a line; `None` if the line was never written.
 fn misread(victim: &Victim, line: LineAddr) -> Option<Finding> {
     victim.oracle().current(line)?;
     let (answer, fault) = victim.read(line);

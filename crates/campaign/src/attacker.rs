@@ -1,8 +1,8 @@
-//! The strikes, each a short text over [`Bus`]: what an attacker with a probe on the memory bus, a malicious module or
-//! a hypervisor's mapping can do to bytes at rest. Attacks in which the victim acts too are in [`crate::scenes`].
+//! The strikes, each a short function over [`Bus`]. They model an attacker with a probe on the memory bus, a malicious module,
+//! or a hypervisor's mapping, who changes bytes at rest. Attacks in which the victim also acts are in [`crate::scenes`].
 //!
-//! Where a design lacks what an attack also moves (a tag, say), the attacker moves the rest. Where a design lacks what an
-//! attack is about, the attack does not apply.
+//! If a design lacks a structure that an attack also moves (a tag, for example), the attacker moves the remaining ones. If a
+//! design lacks the structure under attack, the attack does not apply.
 
 use crate::bus::{Bus, Recording, Structure, cell};
 use crate::oracle::Wish;
@@ -14,24 +14,24 @@ use std::ops::Range;
 use units::LineAddr;
 use units::random::Random;
 
-/// What an attacker did.
+/// Record of an attacker's strike.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Strike {
-    /// The line that it was about.
+    /// Line that is under attack.
     pub target: LineAddr,
     /// The bit that was flipped, counted from the start of its slot.
     pub bit: Option<usize>,
-    /// What was meant to come out of the target.
+    /// Content that the attacker wants the target to release.
     pub wish: Wish,
 }
 
-/// A slot, and the bytes in it that an attack is about.
+/// A slot, and the bytes in it under attack.
 type Place = (Slot, Range<usize>);
 
-/// The data line itself and what vouches for it in memory, from the bottom up.
+/// The data line and the structures that verify it in memory, from the bottom up.
 const TUPLE: [Structure; 3] = [Structure::Data, Structure::Tag, Structure::Counter];
 
-/// Carries out a strike, with `level` for those that have one; nothing if the design has nothing of the kind.
+/// Carries out a strike at `level`, if the attack has levels; `None` if the design has no structure to attack.
 ///
 /// # Panics
 /// If the attack is a scene.
@@ -40,10 +40,10 @@ pub fn strike(attack: Attack, level: usize, bus: &mut Bus<'_>, random: &mut Rand
     strike_at(target, attack, level, bus, random)
 }
 
-/// As [`strike`], at this line.
+/// Like [`strike`], at this line.
 ///
 /// # Panics
-/// As [`strike`].
+/// The same as for [`strike`].
 pub fn strike_at(
     target: LineAddr,
     attack: Attack,
@@ -77,7 +77,7 @@ pub fn strike_at(
     }
 }
 
-/// The levels that an attack has to be tried at: for replay, from "no node" to "every node in memory".
+/// Levels at which an attack must be tried; for replay, from "no node" to "every node in memory".
 pub fn levels(attack: Attack, stored_levels: usize) -> Range<usize> {
     match attack {
         Attack::ReplayBelowLevel => 0..stored_levels + 1,
@@ -101,8 +101,8 @@ fn flip(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr, structure: Str
     Some(Strike { target, bit: Some(bit), wish })
 }
 
-/// Where a tree vouches for counters, any bit of their line has to be refused. Elsewhere the attacker aims at the version of the
-/// target; of another line, if memory has nothing of the target yet that this version could open.
+/// Flips a bit of the counters. If a tree verifies counters, the design must refuse any changed bit of their line. Otherwise the
+/// attacker aims at the target's version, or at another line's if memory does not contain the target yet.
 fn flip_counter(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr) -> Option<Strike> {
     let map = bus.map();
     if map.counters_are_fresh() {
@@ -116,8 +116,8 @@ fn flip_counter(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr) -> Opt
     Some(Strike { target, bit: Some(bit), wish: Wish::None })
 }
 
-/// Copies what belongs to another line. Counters come by the line, so with them the donor must have the target's position
-/// in another group.
+/// Copies the structures of another line. Counters move by the line, so a splice with counters needs a donor at the target's
+/// position in another group.
 fn splice(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr, parts: &[Structure]) -> Option<Strike> {
     let map = bus.map();
     let counters_of = |line| map.moved(Structure::Counter, line);
@@ -155,8 +155,8 @@ fn replay_below(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr, level:
     Some(Strike { target, bit: None, wish: Wish::None })
 }
 
-/// Exchanges a line of metadata with its sibling, or with the one of the same kind that another line in use depends on: they
-/// part at any level.
+/// Exchanges a line of metadata with its sibling, or with the line of the same kind on the path of another line in use. The two
+/// paths can part at any level.
 fn swap_siblings(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr) -> Option<Strike> {
     let map = bus.map();
     let nodes = (0..map.levels()).map(Structure::Node);
@@ -176,7 +176,7 @@ fn exchange(bus: &mut Bus<'_>, one: Slot, other: Slot) {
     bus.write(other, &first);
 }
 
-/// Either node takes the other's place, both on the target's path.
+/// Copies a node over a node of another level, both on the target's path.
 fn node_of_other_level(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr) -> Option<Strike> {
     let mut levels: Vec<usize> = (0..bus.map().levels()).collect();
     random.shuffle(&mut levels);
@@ -195,8 +195,8 @@ fn counter_as_data(bus: &mut Bus<'_>, target: LineAddr) -> Option<Strike> {
     Some(Strike { target, bit: None, wish: Wish::Bytes(counters) })
 }
 
-/// Two to eight flips within 16 bytes of whatever the target depends on, and as many at the same place of the next row, if
-/// that holds something of the same kind.
+/// Flips one to eight bits within 16 bytes of a line on the target's path. Flips the same bits in the next row if that row holds
+/// the same kind of structure.
 fn rowhammer(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr) -> Option<Strike> {
     const CLUSTER_BITS: u64 = 128;
     let map = bus.map();
@@ -217,7 +217,7 @@ fn any_recording<'a>(bus: &Bus<'a>, random: &mut Random) -> Option<&'a Recording
     random.pick(&recordings)
 }
 
-/// Puts what a recording has of a part of a line where that part lies now, if it has anything.
+/// Puts a part of a line back from a recording, in the slot where the line is now, if the recording has it.
 pub(crate) fn bring_back(bus: &mut Bus<'_>, recording: &Recording, part: Structure, line: LineAddr) {
     let (then, now) = (bus.map().then(recording).moved(part, line), bus.map().moved(part, line));
     for ((from, source), (to, bytes)) in then.into_iter().zip(now) {

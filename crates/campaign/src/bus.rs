@@ -1,7 +1,7 @@
-//! What an attacker on the memory bus has: every byte in memory, the map of the memory, and recordings of earlier bytes.
+//! Reach of an attacker on the memory bus: every byte in memory, the map of the memory, and recordings of earlier bytes.
 //!
-//! Nothing here reaches the chip: no key, no cache, no root. An attack is written against [`Bus`] alone, so it cannot
-//! cheat, even by mistake.
+//! The bus has no access to the chip: no key, no cache, no root. Attacks use only [`Bus`], so they cannot cheat, even by
+//! mistake.
 
 mod map;
 
@@ -13,10 +13,10 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use units::{LINE_BYTES, Line, LineAddr, ZERO_LINE};
 
-/// A line and as many spare bits as any design has, as bytes.
+/// Bytes of a line and of as many spare bits as any design has.
 pub const CELL_BYTES: usize = LINE_BYTES + size_of::<u128>();
 
-/// Everything that was in memory at one moment, in the order of slots; where lines move, with the table of that moment.
+/// Content of memory at one moment, in the order of slots; where lines move, with the table of that moment.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Recording(Vec<(Slot, Untrusted)>, Option<Moved>);
 
@@ -26,26 +26,26 @@ impl Recording {
         Recording(media.written_slots().map(|(slot, _)| (slot, media.read(slot))).collect(), None)
     }
 
-    /// A memory of so many slots that holds this.
+    /// Returns a memory of this many slots with the recorded content.
     pub fn media(&self, slots: u64) -> Media {
         let mut media = Media::new(slots);
         self.0.iter().for_each(|(slot, content)| media.store(*slot, *content));
         media
     }
 
-    /// What a slot held, if anything had been written to it.
+    /// Returns the content of a slot, if the slot had been written to.
     pub fn get(&self, slot: Slot) -> Option<Untrusted> {
         let index = self.0.binary_search_by_key(&slot, |(recorded, _)| *recorded).ok()?;
         Some(self.0[index].1)
     }
 
-    /// All slots and what they held, in order.
+    /// Returns all slots with their content, in order.
     pub fn slots(&self) -> impl Iterator<Item = (Slot, Untrusted)> {
         self.0.iter().copied()
     }
 }
 
-/// The attacker's hands on the bus.
+/// Access of an attacker to the bus.
 pub struct Bus<'a> {
     media: &'a mut Media,
     map: Map<'a>,
@@ -55,47 +55,47 @@ pub struct Bus<'a> {
 }
 
 impl<'a> Bus<'a> {
-    /// Takes hold of a memory. `lines` are the data lines whose traffic was seen, `recordings` what was recorded of it.
+    /// Attaches to a memory. `lines` are the data lines with observed traffic, `recordings` the recordings of it.
     pub fn new(media: &'a mut Media, map: Map<'a>, lines: &'a [LineAddr], recordings: &'a [Recording]) -> Bus<'a> {
         Bus { media, map, lines, recordings, changed: BTreeSet::new() }
     }
 
-    /// Where things lie.
+    /// Returns the map of the memory.
     pub fn map(&self) -> Map<'a> {
         self.map
     }
 
-    /// The data lines in use.
+    /// Returns the data lines in use.
     pub fn lines(&self) -> &'a [LineAddr] {
         self.lines
     }
 
-    /// Recordings from earlier moments, oldest first.
+    /// Returns the recordings from earlier moments, oldest first.
     pub fn recordings(&self) -> &'a [Recording] {
         self.recordings
     }
 
-    /// Whether memory has a line of data.
+    /// Returns true if memory contains a line of data.
     pub fn has(&self, line: LineAddr) -> bool {
         self.map.place(Structure::Data, line).is_some_and(|(slot, _)| !self.media.is_blank(slot))
     }
 
-    /// The bytes in a slot.
+    /// Returns the line in a slot.
     pub fn read(&self, slot: Slot) -> Line {
         self.media.read(slot).examine()
     }
 
-    /// All that a slot holds: the line and its spare bits.
+    /// Returns the whole content of a slot: the line and its spare bits.
     pub fn read_cell(&self, slot: Slot) -> [u8; CELL_BYTES] {
         cell(self.media.read(slot))
     }
 
-    /// The bytes in the slot that serves a line, if the design has such a structure.
+    /// Returns the line in the slot that serves a data line, if the design has this structure.
     pub fn read_place(&self, structure: Structure, line: LineAddr) -> Option<Line> {
         self.map.place(structure, line).map(|(slot, _)| self.read(slot))
     }
 
-    /// Records everything that is in memory now.
+    /// Records the current content of memory.
     pub fn record(&self) -> Recording {
         Recording(Recording::of(self.media).0, self.map.table())
     }
@@ -106,7 +106,7 @@ impl<'a> Bus<'a> {
         self.changed.insert(slot);
     }
 
-    /// Replaces all that a slot holds.
+    /// Replaces the whole content of a slot.
     pub fn put(&mut self, slot: Slot, content: Untrusted) {
         self.media.store(slot, content);
         self.changed.insert(slot);
@@ -122,28 +122,28 @@ impl<'a> Bus<'a> {
         self.put(slot, Untrusted::with(line, u128::from_le_bytes(beside)));
     }
 
-    /// Flips one bit of a slot; those beyond the line are its spare bits.
+    /// Flips one bit of a slot; bits beyond the line are its spare bits.
     pub fn flip(&mut self, slot: Slot, bit: usize) {
         let byte = bit / 8;
         let flipped = self.read_cell(slot)[byte] ^ 1 << (bit % 8);
         self.write_bytes(slot, byte..byte + 1, &[flipped]);
     }
 
-    /// Flips one bit of the slot that serves a line, if the design has such a structure.
+    /// Flips one bit of the slot that serves a line, if the design has this structure.
     pub fn flip_place(&mut self, structure: Structure, line: LineAddr, bit: usize) {
         if let Some((slot, _)) = self.map.place(structure, line) {
             self.flip(slot, bit);
         }
     }
 
-    /// All data lines in use whose reading depends on something that was changed.
+    /// Returns all data lines in use that depend on a changed slot when they are read.
     pub fn affected_lines(&self) -> Vec<LineAddr> {
         let affected = |line: &LineAddr| self.changed.iter().any(|slot| self.map.is_served(*slot, *line));
         self.lines.iter().copied().filter(affected).collect()
     }
 }
 
-/// A line and its spare bits.
+/// Returns a line and its spare bits as bytes.
 pub fn cell(content: Untrusted) -> [u8; CELL_BYTES] {
     let mut cell = [0; CELL_BYTES];
     cell[..LINE_BYTES].copy_from_slice(&content.examine());

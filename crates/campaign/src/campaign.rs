@@ -1,17 +1,18 @@
-//! Campaigns: each attack, many times, on a victim of its own each time, compared with what the design claims.
+//! Campaigns: each attack runs many times, each time on a separate victim, and its ends are compared with the claims of the
+//! design.
 //!
 //! # Fairness
-//! The attacker strikes between two accesses, while the metadata caches are empty. It may read and write every byte in
-//! memory and remembers earlier ones; the chip is out of its reach. Then the victim reads every line whose reading depends
-//! on something that was changed, the target first, and the worst verdict counts.
+//! The attacker strikes between two accesses, while the metadata caches are empty. It may read and write every byte in memory
+//! and remembers earlier ones; the chip is out of its reach. Then the victim reads the target, and after it every other line
+//! that depends on a changed slot. The worst verdict counts.
 //!
 //! # Seeds
-//! Trial `i` of a row has the seed `seed + i` and depends on nothing else, so that any trial can be run alone.
+//! Trial `i` of a row has the seed `seed + i` and depends on no other state, so that any single trial can run separately.
 //!
 //! # One past for all rows
-//! A victim's past depends on the design and the seed, not on the attack, and takes longer than most attacks. So trials go
-//! seed by seed over all rows: the past is made once, and each row, and each level of a row, gets a copy of the victim.
-//! A copy cannot be distinguished from a fresh victim, which a test holds to.
+//! A victim's past depends on the design and the seed, not on the attack, and takes longer than most attacks. So the campaign
+//! takes one seed at a time for all rows. It creates the past once, and each row, and each level of a row, gets a copy of the
+//! victim. A copy cannot be distinguished from a fresh victim, which a test checks.
 
 use crate::attacker::{self, Strike};
 use crate::report::{DesignReport, Example, Outcome};
@@ -23,14 +24,14 @@ use protection::planted::Planted;
 use units::LineAddr;
 use units::random::Random;
 
-/// How a campaign is run.
+/// Options of a campaign.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// Trials of each row.
+    /// Number of trials of each row.
     pub trials: u64,
-    /// The seed of the first trial.
+    /// Seed of the first trial.
     pub seed: u64,
-    /// A deliberate weakness, or none.
+    /// A deliberate weakness, if any.
     pub planted: Planted,
 }
 
@@ -40,22 +41,22 @@ impl Default for Options {
     }
 }
 
-/// Sets the attacker's choices apart from those of the victim, which has the same seed.
+/// Separates the attacker's choices from those of the victim, which has the same seed.
 const ATTACKER_SALT: u64 = 0xa77a_c4e2;
 
 /// Runs one row: an attack on a design.
 ///
 /// # Panics
-/// If the design's parts make no sense together, which [`Design::parse`] rules out.
+/// If the design's parts do not fit together, which [`Design::parse`] rules out.
 pub fn attack(design: &Design, attack: Attack, options: &Options) -> Outcome {
     tallies(design, &[attack], options, &mut |_| true).swap_remove(0).outcome(design, attack)
 }
 
-/// Runs some trials of some rows, which may be part of more, and counts each row by itself. `go_on` gets, after each
-/// trial, how many are done of every row; they end early when it says no.
+/// Runs some trials of some rows, possibly a part of more, and counts each row separately. After each trial `go_on` receives
+/// the number of finished trials of every row; the run ends early if it returns false.
 ///
 /// # Panics
-/// As [`attack`].
+/// The same as for [`attack`].
 pub fn tallies(
     design: &Design,
     attacks: &[Attack],
@@ -65,7 +66,7 @@ pub fn tallies(
     tallies_of(design, (attacks, &|_, _| true), options, go_on)
 }
 
-/// As [`tallies`], of the trials that each row has.
+/// Like [`tallies`], for the trials that `has` selects for each row.
 fn tallies_of(
     design: &Design,
     (attacks, has): (&[Attack], &dyn Fn(Attack, u64) -> bool),
@@ -87,24 +88,24 @@ fn tallies_of(
     tallies
 }
 
-/// Whether a row has a trial when several rows are tried: one whose trial is many games has every fourth.
+/// Returns true if a row has this trial when several rows run: a row with many games a trial has every fourth only.
 fn has_trial(attack: Attack, trial: u64) -> bool {
     let plays = matches!(attack, Attack::AddressPattern | Attack::AddressAndData);
     !plays || trial.is_multiple_of(4)
 }
 
-/// Runs every row of a design. `progress` gets how many trials of all rows are done, and of how many.
+/// Runs every row of a design. `progress` receives the number of finished trials of all rows, and their total.
 ///
 /// # Panics
-/// As [`attack`].
+/// The same as for [`attack`].
 pub fn attack_design(design: &Design, options: &Options, progress: &mut dyn FnMut(usize, usize)) -> DesignReport {
     attack_rows(design, Attack::ALL, options, progress)
 }
 
-/// Runs some rows of a design. `progress` gets how many trials of all of them are done, and of how many.
+/// Runs some rows of a design. `progress` receives the number of finished trials of these rows, and their total.
 ///
 /// # Panics
-/// As [`attack`].
+/// The same as for [`attack`].
 pub fn attack_rows(
     design: &Design,
     attacks: &[Attack],
@@ -121,11 +122,11 @@ pub fn attack_rows(
     DesignReport::of(design, options.seed, options.trials, rows)
 }
 
-/// Runs every row of every design. `progress` gets how many trials of all rows of all designs are done, and of how
-/// many.
+/// Runs every row of every design. `progress` receives the number of finished trials of all rows of all designs, and their
+/// total.
 ///
 /// # Panics
-/// As [`attack`].
+/// The same as for [`attack`].
 pub fn attack_all(designs: &[Design], options: &Options, progress: &mut dyn FnMut(usize, usize)) -> Vec<DesignReport> {
     let attack_one = |(index, design)| {
         attack_design(design, options, &mut |done, of| progress(index * of + done, designs.len() * of))
@@ -133,7 +134,7 @@ pub fn attack_all(designs: &[Design], options: &Options, progress: &mut dyn FnMu
     designs.iter().enumerate().map(attack_one).collect()
 }
 
-/// What a trial depends on, whatever the attack.
+/// Inputs of a trial, the same for all attacks.
 #[derive(Clone, Copy)]
 struct Trial<'a> {
     design: &'a Design,
@@ -142,13 +143,13 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// The victim with its past, before any attack.
+    /// Creates the victim with its past, before any attack.
     fn victim(&self) -> Victim {
         Victim::with_past(&self.design.parts, self.seed, self.planted)
             .unwrap_or_else(|rule| panic!("design {} was never checked: {rule}", self.design.name))
     }
 
-    /// Carries out an attack, at each of its levels on a victim of its own.
+    /// Carries out an attack, with a separate victim for each of its levels.
     fn run(&self, tally: &mut Tally, attack: Attack, victim: &dyn Fn() -> Victim) {
         let (seed, planted, alias_check) = (self.seed, self.planted, self.design.alias_check);
         let first = victim();
@@ -186,7 +187,7 @@ fn example(design: &Design, attack: Attack, seed: u64, verdict: End, line: LineA
     Example { verdict, seed, line: line.0, bit: None, level: None, replay }
 }
 
-/// Strikes once and reads everything affected; nothing if the design has nothing of the kind to attack.
+/// Strikes once and reads all affected lines; `None` if the design has no structure to attack.
 fn strike_and_judge(victim: &Victim, attack: Attack, level: usize, seed: u64) -> Option<(Strike, End)> {
     let mut random = Random::new(seed ^ ATTACKER_SALT);
     let (strike, affected) = victim.attacked(|bus| {
@@ -207,7 +208,7 @@ fn strike_and_judge(victim: &Victim, attack: Attack, level: usize, seed: u64) ->
 mod tests {
     use super::*;
 
-    /// One design of each kind of state on the chip: copies in L2s, a cache that is shared, tuples, draws, a forest, versions.
+    /// One design of each kind of state on the chip: copies in L2s, a shared cache, tuples, random draws, a forest, versions.
     const DESIGNS: [&str; 8] =
         ["none", "cryptopage-fixed", "dbmf", "emcc", "merkle-full", "morphable", "plp-sp", "sc64-bmt-speculative"];
 

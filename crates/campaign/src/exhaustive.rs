@@ -1,13 +1,13 @@
-//! Every bit: each stored bit of a small memory is flipped by itself, spare bits too, and everything that depends on it
-//! is read.
+//! Exhaustive flips: each stored bit of a small memory is flipped, one at a time, including spare bits, and all lines that
+//! depend on it are read.
 //!
-//! The memory holds one full page and one line at the far end, so that two tree paths are in use, with all that guards
-//! them. It is large enough for the tree, if there is one, to store three levels. Blank slots are not flipped: nothing in
-//! use depends on them.
+//! The memory contains one full page and one line at the far end, so that two tree paths are in use, with their metadata.
+//! It is large enough for a tree to store three levels. Blank slots are not flipped, because no line in use depends on
+//! them.
 //!
-//! A bit that nothing covers is flipped like any other, and its flip is called harmless, since the right bytes come out: a
-//! tag's place whose line was never written, a field that no check and no cipher looks at. How many there are is part of
-//! the report, so that a bit that ought to be covered cannot hide among them.
+//! Uncovered bits are flipped like all bits, and their flips are harmless, since the right bytes are released. Examples
+//! are the tag entry of a line that was never written, and a field that no check and no cipher reads. The report contains
+//! their number, so that a bit that should be covered cannot hide among them.
 
 use crate::bus::{Recording, Structure};
 use crate::oracle::Wish;
@@ -24,22 +24,23 @@ use units::{LINE_BYTES, LINES_PER_PAGE, LineAddr};
 
 const SEED: u64 = 1;
 const BITS_PER_LINE: usize = LINE_BYTES * 8;
-/// Levels of a tree that lie in memory, at least.
+/// Least number of tree levels in memory.
 const STORED_LEVELS: usize = 3;
 
-/// Flips every stored bit of a small memory under a design. `progress` gets how many slots are done, and of how many.
+/// Flips every stored bit of a small memory under a design. `progress` receives the number of finished slots and their
+/// total.
 ///
 /// # Panics
-/// If the design's parts make no sense together, which [`Design::parse`] rules out; or if the memory does not work again
-/// once all bits are back, which would be a bug in a scheme.
+/// If the design's parts do not fit together, which [`Design::parse`] rules out. Also if the memory does not work again
+/// after all bits are restored, which would be a bug in a scheme.
 pub fn exhaustive(design: &Design, progress: &mut dyn FnMut(usize, usize)) -> ExhaustiveReport {
     exhaustive_with(design, Planted::NONE, progress)
 }
 
-/// As [`exhaustive`], with a deliberate weakness built in, or none.
+/// Like [`exhaustive`], with a deliberate weakness, if any.
 ///
 /// # Panics
-/// As [`exhaustive`].
+/// The same as for [`exhaustive`].
 pub fn exhaustive_with(design: &Design, planted: Planted, progress: &mut dyn FnMut(usize, usize)) -> ExhaustiveReport {
     let victim = small_memory(design, planted);
     let stored = victim.attacked(|bus| bus.record());
@@ -86,7 +87,7 @@ fn small_memory(design: &Design, planted: Planted) -> Victim {
     victim
 }
 
-/// The bytes of the tag that lies with the data in a slot, if one does.
+/// Returns the bytes of the tag stored with the data in a slot, if any.
 fn tag_with(victim: &Victim, slot: Slot) -> Option<Range<usize>> {
     let line = LineAddr(victim.map().lines_served(slot).start);
     victim.map().place(Structure::Tag, line).filter(|(of_tag, _)| *of_tag == slot).map(|(_, bytes)| bytes)
@@ -108,7 +109,8 @@ fn flip_each_bit(victim: &Victim, stored: &Recording, (slot, bits): (Slot, Range
     }
 }
 
-/// Reads a line after a flip; if the flip was in the line itself, the attacker wants exactly that bit to come out flipped.
+/// Reads a line after a flip. For a flip in the line, the attacker wants exactly that bit to be flipped in the released
+/// bytes.
 fn verdict(victim: &Victim, line: LineAddr, flipped: Option<(Slot, usize)>) -> Verdict {
     let own = flipped.filter(|(slot, bit)| {
         *bit < BITS_PER_LINE && victim.map().place(Structure::Data, line).is_some_and(|(own, _)| own == *slot)
@@ -128,7 +130,7 @@ fn row_of<'a>(rows: &'a mut Vec<ExhaustiveRow>, design: &Design, structure: Stru
     &mut rows[index]
 }
 
-/// The attack that flips one bit of such a structure.
+/// Returns the attack that flips one bit of this structure.
 fn flip_of(structure: Structure) -> Attack {
     match structure {
         Structure::Data => Attack::FlipData,

@@ -1,15 +1,16 @@
-//! Frequent values: words that a victim's lines hold again and again, so that a table of them on its chip learns them.
+//! Frequent values: words that a victim's lines contain again and again, so that a table on its chip learns them.
 
 use protection::design::Parts;
 use protection::speculation::Tracking;
 use units::random::Random;
 use units::{Line, WORD_BYTES};
 
-/// What lines of real programs hold most: zeros, ones, small numbers, characters, halves of addresses.
+/// Most frequent values of real programs: zeros, ones, small numbers, characters, halves of addresses.
 pub const VALUES: [u64; 8] =
     [0, u64::MAX, 1, 2, 0x2020_2020_2020_2020, 0x0000_7fff_0000_0000, 0x3ff0_0000_0000_0000, 0x0000_0001_0000_0001];
 
-/// So many values at most that the table of a design certainly holds after some lines of nothing else, if it has a table.
+/// Returns at most `most` values. A design's table certainly contains them after some lines of only these values, if the
+/// design has a table.
 pub fn values(parts: &Parts, most: usize) -> Vec<u64> {
     let speculation = &parts.speculation;
     if speculation.exists() && speculation.tracking == Tracking::Fixed {
@@ -19,7 +20,7 @@ pub fn values(parts: &Parts, most: usize) -> Vec<u64> {
     VALUES.into_iter().take(most.min(room)).collect()
 }
 
-/// A line of these values and no others, each word drawn evenly.
+/// Returns a line of only these values, each word drawn evenly.
 pub fn line_of(values: &[u64], random: &mut Random) -> Line {
     let mut line = random.line();
     for word in line.chunks_exact_mut(WORD_BYTES) {

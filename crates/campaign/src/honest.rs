@@ -1,7 +1,7 @@
-//! Without an attacker: does a design return what was written, raise no alarm, and never use a pad twice?
+//! Honest runs, without an attacker: does a design return the values written, raise no alarm, and never use a pad twice?
 //!
-//! Much of what goes wrong in memory protection goes wrong here: a parent that was not notified, a tag that was not
-//! written back, a counter that came back.
+//! Many errors of memory protection appear without an attack: a parent that was not notified, a tag that was not written
+//! back, a counter that was used again.
 
 use crate::bus::Structure;
 use crate::oracle::Wish;
@@ -16,38 +16,38 @@ use serde::Serialize;
 use units::random::Random;
 use units::{LINES_PER_PAGE, Line, LineAddr, WORD_BYTES};
 
-/// What went wrong although there was no attack.
+/// Error that occurred without an attack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Finding {
-    /// The tag of a data line was said not to fit.
+    /// The chip reported a mismatch of the tag of a data line.
     FalseAlarmOfTag,
-    /// A line of counters was said not to fit its parent.
+    /// The chip reported a mismatch between a line of counters and its parent.
     FalseAlarmOfCounter,
-    /// A node of the tree, at this level, was said not to fit its parent.
+    /// The chip reported a mismatch between a node at this tree level and its parent.
     FalseAlarmOfNode(usize),
-    /// The whole memory was said not to fit the root register.
+    /// The chip reported a mismatch between the whole memory and the root register.
     FalseAlarmOfRoot,
-    /// Something else came out than was written.
+    /// A read released another value than was written.
     WrongValue,
     /// One pad hid two texts.
     PadReuse,
     /// The mask of a tag hid two hashes.
     MaskReuse,
-    /// A counter was said to be at its end.
+    /// The chip reported that a counter is exhausted.
     Exhausted,
-    /// The owner was refused its own page.
+    /// The chip refused the owner access to its page.
     Refused,
-    /// Memory was not to be changed any more.
+    /// The chip refused any further change to memory.
     Halted,
-    /// A write was said to come from what was refused.
+    /// The chip reported a write that depends on refused data.
     Tainted,
-    /// A battery had lost stores to a line.
+    /// The chip reported that a battery had lost stores to a line.
     Lost,
 }
 
 impl Finding {
-    /// The finding that keystream served twice.
+    /// Returns the finding for a reuse of keystream.
     pub(crate) fn of(reuse: Reuse) -> Finding {
         match reuse {
             Reuse::Pad(_) | Reuse::OfChunk(_) => Finding::PadReuse,
@@ -56,26 +56,26 @@ impl Finding {
     }
 }
 
-/// An honest run.
+/// Report of an honest run.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct HonestReport {
-    /// Reads, writes and flushes done.
+    /// Number of reads, writes and flushes done.
     pub accesses: u64,
-    /// The first thing that went wrong, if anything did.
+    /// First error of the run, if any.
     pub finding: Option<Finding>,
 }
 
-/// Pages in use, and lines in use of each: few enough that counters overflow, far enough apart that caches do too, and some
-/// of them under one tag where a tag is over several.
+/// Pages in use, and lines in use of each page. They are few, so that counters overflow, and far apart, so that caches
+/// overflow too. Some share a tag in designs with one tag for several lines.
 const PAGES_IN_USE: u64 = 16;
 const LINES_IN_USE: [u64; 6] = [0, 1, 3, 6, 9, 15];
-/// Words that are written more often than others.
+/// Words that are written more often than random ones.
 const FREQUENT: [u64; 5] = [0, u64::MAX, 1, 0x2020_2020_2020_2020, 0x7fff_1234_5678];
-/// Cores that read.
+/// Number of cores that read.
 const CORES: usize = 4;
 
-/// Does random reads and writes, with a flush now and then, until `accesses` are done or something goes wrong. Every
-/// fourth access goes to one hot line. Runs with caches so small that metadata leaves the chip all the time.
+/// Does random reads and writes, and sometimes a flush, until `accesses` are done or an error occurs. Every fourth access
+/// goes to one hot line. The caches are so small that metadata leaves the chip all the time.
 ///
 /// # Errors
 /// The rule that the composition breaks.
@@ -107,7 +107,7 @@ fn one_access(victim: &mut Victim, random: &mut Random) -> Option<Finding> {
         }
         _ => {
             victim.learn(line);
-            // Cores share lines of counters, and each has lines of its own under them.
+            // Cores share lines of counters, and each core has separate lines under them.
             let (answer, fault) = victim.read_from(line.0 as usize % CORES, line);
             let verdict = victim.oracle().judge(line, &answer, None);
             if fault.is_none() && verdict != Verdict::Harmless {
@@ -120,7 +120,7 @@ fn one_access(victim: &mut Victim, random: &mut Random) -> Option<Finding> {
     fault.map(|fault| false_alarm(victim, fault)).or(reuse)
 }
 
-/// What is written: random words, and among them some that are written again and again, as programs do.
+/// Draws a content: random words, and among them some that repeat often, as in programs.
 fn content(random: &mut Random) -> Line {
     let mut line = random.line();
     for word in line.chunks_exact_mut(WORD_BYTES).filter(|word| word[0] < u8::MAX / 2) {
@@ -130,7 +130,7 @@ fn content(random: &mut Random) -> Line {
     line
 }
 
-/// The finding that a fault is when there was no attack.
+/// Returns the finding for a fault that was reported without an attack.
 pub(crate) fn false_alarm(victim: &Victim, fault: Fault) -> Finding {
     match fault {
         Fault::Tag(_) => Finding::FalseAlarmOfTag,
@@ -147,18 +147,18 @@ pub(crate) fn false_alarm(victim: &Victim, fault: Fault) -> Finding {
     }
 }
 
-/// What happens to a page when one of its lines is written again and again.
+/// Effects on a page when one of its lines is written again and again.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct OverflowReport {
-    /// The writes of the hot line, counted from one, at which its neighbours got new ciphertext.
+    /// Writes of the hot line, counted from one, at which its neighbour got new ciphertext.
     pub renewals: Vec<u64>,
-    /// The write at which a pad was first used for a second text.
+    /// Write at which a pad was first used for a second text.
     pub pad_reuse: Option<u64>,
-    /// Whether every line of the page still read as written, without an alarm, at the end.
+    /// True if every line of the page still read as written, without an alarm, at the end.
     pub readable: bool,
 }
 
-/// The line that overflows, and one whose ciphertext shows when the page is re-encrypted.
+/// Line that overflows, and a neighbour that shows the re-encryption of the page by new ciphertext.
 const HOT: LineAddr = LineAddr(5);
 const NEIGHBOUR: LineAddr = LineAddr(9);
 
@@ -184,7 +184,7 @@ pub fn overflow(parts: &Parts, writes: u64, seed: u64, planted: Planted) -> Resu
     Ok(report)
 }
 
-/// Flips a bit of a line just before its page is re-encrypted: must not come out with a valid tag.
+/// Flips a bit of a line just before its page is re-encrypted: the changed line must not get a valid tag.
 ///
 /// # Errors
 /// The rule that the composition breaks.
@@ -200,7 +200,7 @@ pub fn tamper_before_overflow(parts: &Parts, writes: u64, seed: u64, planted: Pl
     Ok(victim.oracle().judge(NEIGHBOUR, &victim.read(NEIGHBOUR).0, wished))
 }
 
-/// A page whose lines were all written, after its counters had come to an age.
+/// Returns a page with every line written once, after its counters were advanced to an age.
 fn full_page(
     parts: &Parts,
     age: Option<Age>,

@@ -1,27 +1,28 @@
-//! Campaigns: attacks on designs, what came of them, and whether that is what the designs claim.
+//! Campaigns: attacks on designs, their ends, and a comparison with the claims of the designs.
 //!
-//! A campaign proves no security. It says: under this attacker, with these seeds, these attacks ran, and ended so. It is
-//! worth as much as its parts are independent of each other:
+//! A campaign proves no security. It reports that these attacks ran under this attacker, with these seeds, and ended so. Its value depends
+//! on the independence of its parts:
 //!
 //! * [`victim`]: a small memory under a design, with a past.
-//! * [`attacker`]: the attacks on memory at rest, written against [`bus`], which holds what an attacker can reach and
-//!   nothing else; [`own_bits`] says which bits of a line of counters are one line's.
-//! * [`scenes`]: the attacks in which the victim acts too, some of them through [`tap`], which sits on the bus.
-//! * [`system`]: a processor whose operating system brings records, and may lie.
-//! * [`processor`]: contexts of processes, which go out and come back.
-//! * [`frequent`]: what a victim's lines hold where they are to be predictable.
-//! * [`oracle`]: what the memory should have said, from a plain list of versions.
+//! * [`attacker`]: the attacks on memory at rest, written against [`bus`], which contains only the reach of an attacker. [`own_bits`] finds
+//!   the bits of a line of counters that belong to one data line.
+//! * [`scenes`]: the attacks in which the victim also acts, some of them through [`tap`], a device on the bus.
+//! * [`system`]: a processor with an operating system that loads records and may be malicious.
+//! * [`processor`]: contexts of processes that leave the chip and return.
+//! * [`frequent`]: the content of a victim's lines in scenes with predictable content.
+//! * [`oracle`]: the right content of the memory, from a plain list of versions.
 //! * [`campaign`]: many trials of each attack, compared with the design's claims.
 //! * [`mod@exhaustive`]: the flip of every single stored bit.
-//! * [`mod@honest`]: no attacker at all.
-//! * [`mod@ageing`]: no attacker either, but counters just before their ends.
-//! * [`mod@crash`]: losses of power, and what comes back.
+//! * [`mod@honest`]: ordinary runs without an attacker.
+//! * [`mod@ageing`]: runs without an attacker, with counters just before their ends.
+//! * [`mod@crash`]: losses of power, and the recovered memory.
 //!
-//! With the feature `planted-bugs` schemes can be built with a deliberate weakness; each must be caught, or the campaigns
-//! are worth nothing.
+//! With the feature `planted-bugs` schemes can be built with a deliberate weakness. The campaigns must catch each of them to be worth
+//! anything.
 //!
 //! # What is not modelled
-//! See `docs/THREATS.md`: address patterns, timing but for that of one read, analogue side channels, faults in the chip, and anything above memory.
+//! See `docs/THREATS.md`: address patterns in shared caches, timing except that of one read, analogue side channels,
+//! faults in the chip, and software above memory.
 
 pub mod ageing;
 pub mod attacker;

@@ -1,14 +1,14 @@
-//! Logged campaigns: many trials of every row, on all processors, with a log that a later run goes on from.
+//! Logged campaigns: many trials of every row, on all processors, with a log from which a later run continues.
 //!
 //! The log is a text file of one JSON object a line. A line is a tally of consecutive trials of one row, written when they
-//! are done; nothing is ever changed in it. Since trial `i` of a row depends on its seed alone, the lines of several runs
-//! add up to what one run would have given, in whatever pieces it was done. A run that was killed while it wrote leaves a
-//! line without an end, which the next run cuts off.
+//! are done; runs never change it. Since trial `i` of a row depends on its seed only, the lines of several runs add up to
+//! the result of one run, however the trials were divided. A run that was killed while it wrote leaves a line without an
+//! end, and the next run cuts this line off.
 //!
-//! A line counts for a design whose parts are the same as when it was written, and for the same first seed. Rows that are
-//! furthest behind go first, so that all rows have about as many trials whenever a run ends. Rows of one design that stand
-//! at the same number of trials go on together, since they share their victims' pasts. Several processors may be at
-//! consecutive pieces of the same rows; one that is done early waits for its line until those before it are in the log.
+//! A line counts for a design with the same parts as when it was written, and for the same first seed. The rows that
+//! are furthest behind run first, so that all rows have about as many trials whenever a run ends. Rows of one design with
+//! equal numbers of trials run together, since they share their victims' pasts. Several processors may work on consecutive
+//! pieces of the same rows. A piece that ends early waits until the log holds the pieces before it.
 
 use crate::campaign::{Options, tallies};
 use crate::report::DesignReport;
@@ -30,49 +30,49 @@ use units::random::mix;
 const PIECE_MIN: u64 = 100;
 const PIECE_MAX: u64 = 2_000;
 
-/// What a long campaign is to do.
+/// Task of a long campaign.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The designs.
+    /// Designs that the campaign attacks.
     pub designs: Vec<Design>,
-    /// The rows of each.
+    /// Rows of each design.
     pub attacks: Vec<Attack>,
-    /// The seed of the first trial of each row.
+    /// Seed of the first trial of each row.
     pub seed: u64,
-    /// Trials of each row, those in the log included.
+    /// Trials of each row, including those in the log.
     pub trials: u64,
-    /// How long this run may take; nothing if only the trials count.
+    /// Time limit of this run; `None` if only the trials count.
     pub budget: Option<Duration>,
 }
 
-/// What is known after a long campaign, or a part of one.
+/// Results of a long campaign, or of a part of one.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct LoggedReport {
-    /// What came of all trials so far. Rows may differ in their number; each report states the least.
+    /// Outcomes of all trials so far. Rows may differ in their number of trials; each report states the least.
     pub reports: Vec<DesignReport>,
-    /// Trials that the log held before.
+    /// Trials that the log held at the start.
     pub resumed: u64,
     /// Trials of this run.
     pub added: u64,
-    /// Whether every row has all its trials.
+    /// True if every row has all its trials.
     pub complete: bool,
 }
 
-/// How far a long campaign is.
+/// Progress of a long campaign.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LoggedProgress {
-    /// Trials done, those in the log included.
+    /// Finished trials, including those in the log.
     pub done: u64,
     /// Trials of the row that is furthest behind.
     pub least: u64,
 }
 
-/// What is wrong with a log.
+/// An error of a log.
 #[derive(Debug)]
 pub enum LogError {
-    /// It cannot be read or written.
+    /// The file cannot be read or written.
     File(PathBuf, io::Error),
-    /// This line, counted from one, is none of a log.
+    /// This line, counted from one, is not a line of a log.
     Line(PathBuf, usize, serde_json::Error),
 }
 
@@ -107,7 +107,7 @@ struct Entry {
     tally: Tally,
 }
 
-/// A row in the making.
+/// A row while the campaign runs.
 struct Row<'a> {
     design: &'a Design,
     parts: String,
@@ -115,18 +115,18 @@ struct Row<'a> {
     tally: Tally,
     /// Trials in the log.
     done: u64,
-    /// The same with those that a thread is at.
+    /// Trials in the log and trials that a thread works on.
     begun: u64,
 }
 
-/// Runs a campaign, or goes on with one. `progress` is called after each line of the log; if it unwinds, the log keeps
-/// all lines that it had.
+/// Runs a campaign, or continues one from its log. Calls `progress` after each line of the log; if `progress` unwinds, the
+/// log keeps all earlier lines.
 ///
 /// # Errors
-/// A log that cannot be read or written, or that is none.
+/// A log that cannot be read or written, or a file that is not a log.
 ///
 /// # Panics
-/// If a design's parts make no sense together, which [`Design::parse`] rules out.
+/// If a design's parts do not fit together, which [`Design::parse`] rules out.
 pub fn run_logged(plan: &Plan, log: &Path, progress: &mut dyn FnMut(LoggedProgress)) -> Result<LoggedReport, LogError> {
     let failed = |error| LogError::File(log.to_owned(), error);
     let mut rows = rows_of(plan);
@@ -162,14 +162,14 @@ fn rows_of(plan: &Plan) -> Vec<Row<'_>> {
     plan.designs.iter().flat_map(|design| plan.attacks.iter().map(move |attack| row(design, *attack))).collect()
 }
 
-/// A digest of what the end of a trial depends on besides its seed: what a design is composed of, and what its firmware
-/// does.
+/// Returns a digest of all inputs of a trial except its seed: the parts of the design, and the alias check of its
+/// firmware.
 fn digest(design: &Design) -> String {
     let parts = serde_json::to_string(&(&design.parts, design.alias_check)).unwrap_or_default();
     format!("{:016x}", parts.bytes().fold(0, |digest, byte| mix(digest ^ u64::from(byte))))
 }
 
-/// Adds a line of the log to its row, if it is about one and goes on where the row is.
+/// Adds a line of the log to its row, if it belongs to one and continues where the row ends.
 fn take_up(rows: &mut [Row<'_>], plan: &Plan, entry: Entry) {
     let fits = |row: &&mut Row<'_>| {
         row.design.name == entry.design
@@ -185,17 +185,17 @@ fn take_up(rows: &mut [Row<'_>], plan: &Plan, entry: Entry) {
     }
 }
 
-/// Opens the log at its end, after what it holds of complete lines.
+/// Opens the log at its end, after its complete lines.
 fn open(log: &Path, complete_bytes: u64) -> io::Result<File> {
     let file = File::options().create(true).append(true).open(log)?;
     file.set_len(complete_bytes)?;
     Ok(file)
 }
 
-/// What is done with each piece.
+/// Consumer of finished pieces.
 type Sink<'a> = dyn FnMut(&Entry, LoggedProgress) -> io::Result<()> + 'a;
 
-/// What the workers share.
+/// State that the workers share.
 struct Shared<'a> {
     plan: &'a Plan,
     began: Instant,
@@ -205,29 +205,29 @@ struct Shared<'a> {
 
 struct Work<'a> {
     rows: Vec<Row<'a>>,
-    /// Pieces that are done before others that come first.
+    /// Finished pieces that wait for earlier ones.
     early: Vec<Done>,
 }
 
-/// So many trials of rows of one design that stand at the same number of them.
+/// A number of trials for rows of one design that have equal numbers of trials.
 struct Piece {
     rows: Vec<usize>,
     before: u64,
     trials: u64,
 }
 
-/// A piece that is done, with a tally for each of its rows.
+/// A finished piece, with a tally for each of its rows.
 struct Done {
     piece: Piece,
     tallies: Vec<Tally>,
 }
 
-/// Carries the rows on, on all processors, until they have their trials or the time is over.
+/// Continues the rows on all processors until they have their trials or the time is over.
 fn run<'a>(plan: &'a Plan, rows: &mut Vec<Row<'a>>, sink: &mut Sink<'_>) -> io::Result<()> {
     let work = Mutex::new(Work { rows: std::mem::take(rows), early: Vec::new() });
     let shared = Shared { plan, began: Instant::now(), work, stop: AtomicBool::new(false) };
     let outcome = std::thread::scope(|scope| {
-        // If the sink or one of the threads unwinds, the others must end.
+        // If the sink or one of the threads unwinds, the other threads must end.
         let _stop = StopIfUnwinding(&shared);
         let (logged, entries) = channel();
         for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
@@ -243,7 +243,7 @@ fn run<'a>(plan: &'a Plan, rows: &mut Vec<Row<'a>>, sink: &mut Sink<'_>) -> io::
     outcome
 }
 
-/// Ends the work of all threads when its owner unwinds.
+/// Stops all threads when its owner unwinds.
 struct StopIfUnwinding<'s, 'a>(&'s Shared<'a>);
 
 impl Drop for StopIfUnwinding<'_, '_> {
@@ -257,12 +257,12 @@ impl<'a> Shared<'a> {
         self.work.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether no more pieces are begun.
+    /// Returns true if the workers begin no more pieces.
     fn is_over(&self) -> bool {
         self.stop.load(Ordering::Relaxed) || self.plan.budget.is_some_and(|budget| self.began.elapsed() >= budget)
     }
 
-    /// Does one piece after another until there is none left.
+    /// Does one piece after another until no piece is left.
     fn work(&self, logged: &Sender<(Entry, LoggedProgress)>) {
         let _stop = StopIfUnwinding(self);
         while let Some((piece, design, attacks)) = self.take() {
@@ -275,7 +275,7 @@ impl<'a> Shared<'a> {
             });
             let mut work = self.now();
             work.early.push(Done { piece: Piece { trials, ..piece }, tallies });
-            // Sent under the lock: a row's pieces must stand in the log in their order.
+            // Sent under the lock: the log must contain the pieces of a row in order.
             while let Some(done) = work.next_for_the_log() {
                 for (index, tally) in done.piece.rows.into_iter().zip(done.tallies) {
                     let noted = note(self.plan, &mut work.rows, index, done.piece.trials, tally);
@@ -287,13 +287,14 @@ impl<'a> Shared<'a> {
         }
     }
 
-    /// The next piece of the rows that are furthest behind, unless the time is over or all is done or begun.
+    /// Returns the next piece of the rows that are furthest behind, unless the time is over or all trials are done or
+    /// begun.
     fn take(&self) -> Option<(Piece, &'a Design, Vec<Attack>)> {
         let mut work = self.now();
         let open = work.rows.iter().filter(|row| row.begun < self.plan.trials);
         let Row { design, begun: before, .. } = *open.min_by_key(|row| row.begun).filter(|_| !self.is_over())?;
         let of_design = |row: &Row<'_>| std::ptr::eq(row.design, design);
-        // Not beyond rows that are ahead, so that all go on together from there.
+        // The piece ends where rows with more trials are, so that all of them continue together.
         let ahead = work.rows.iter().filter(|row| of_design(row) && row.begun > before).map(|row| row.begun).min();
         let end = before + before.clamp(PIECE_MIN, PIECE_MAX).min(self.plan.trials - before);
         let end = ahead.map_or(end, |ahead| end.min(ahead));
@@ -310,12 +311,12 @@ impl<'a> Shared<'a> {
 }
 
 impl Work<'_> {
-    /// Whether a thread has begun trials that come after a piece: they count only if it is whole.
+    /// Returns true if a thread has begun later trials of these rows, which count only if this piece is complete.
     fn goes_on_after(&self, piece: &Piece) -> bool {
         piece.rows.iter().any(|index| self.rows[*index].begun > piece.before + piece.trials)
     }
 
-    /// A piece that comes next for each of its rows.
+    /// Returns a finished piece that is next in the log for each of its rows.
     fn next_for_the_log(&mut self) -> Option<Done> {
         let comes_next = |done: &Done| done.piece.rows.iter().all(|index| self.rows[*index].done == done.piece.before);
         let index = self.early.iter().position(comes_next)?;
@@ -323,7 +324,7 @@ impl Work<'_> {
     }
 }
 
-/// Adds a piece to its row, and says so for the log.
+/// Adds a piece to its row and returns its entry for the log.
 fn note(plan: &Plan, rows: &mut [Row<'_>], index: usize, trials: u64, tally: Tally) -> (Entry, LoggedProgress) {
     let row = &mut rows[index];
     let entry = Entry {
@@ -344,7 +345,7 @@ fn note(plan: &Plan, rows: &mut [Row<'_>], index: usize, trials: u64, tally: Tal
 fn reports(plan: &Plan, rows: Vec<Row<'_>>) -> Vec<DesignReport> {
     let mut rows = rows.into_iter();
     let report = |design: &Design| {
-        // A row of which no trial is done yet has not ended anyhow.
+        // A row without a finished trial has no outcome.
         let own: Vec<Row<'_>> = rows.by_ref().take(plan.attacks.len()).filter(|row| row.done > 0).collect();
         let least = own.iter().map(|row| row.done).min().unwrap_or(0);
         let outcomes = own.into_iter().map(|row| row.tally.outcome(design, row.attack)).collect();

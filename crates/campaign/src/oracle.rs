@@ -1,4 +1,4 @@
-//! The oracle: a plain list of every version of every line. It knows nothing of ciphers, counters or trees, so it cannot
+//! The oracle: a plain list of every version of every line. It contains no ciphers, counters or trees, so it cannot
 //! repeat their mistakes.
 
 use crate::bus::flip;
@@ -7,70 +7,70 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use units::{Line, LineAddr, Words};
 
-/// What the attacker wanted to come out of its target.
+/// Content that the attacker wants a read of the target to release.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wish {
-    /// Nothing in particular, or an old version: the oracle knows those.
+    /// No particular content, or an old version: the oracle knows those.
     None,
-    /// Exactly these bytes.
+    /// Exactly these bytes of the line.
     Bytes(Line),
-    /// The right bytes but for this bit.
+    /// The right bytes except for this bit.
     Flipped(usize),
-    /// What another line holds.
+    /// Content of another line.
     ContentOf(LineAddr),
 }
 
-/// What a read gave.
+/// Result of a read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Answer {
-    /// The bytes that were released to the core, if any were.
+    /// Bytes that were released to the core, if any.
     pub released: Option<Line>,
-    /// Which words of them were: all, but where some came out before the rest was refused.
+    /// Words that were released: all, unless the line was refused after some words were released.
     pub words: Words,
-    /// Whether tampering was reported.
+    /// True if the chip reported tampering.
     pub reported: bool,
 }
 
-/// All that a line ever held, oldest first.
+/// All versions of a line, oldest first.
 #[derive(Clone, Debug, Default)]
 struct History {
-    /// A twin of the oracle shares them until the line is written again.
+    /// A twin of the oracle shares the versions until the line is written again.
     versions: Rc<Vec<Line>>,
-    /// The first of those that it may hold now: more than one after a write that was reported.
+    /// Index of the first version that the line may hold now. More than one is possible after a write that was reported.
     settled: usize,
 }
 
-/// All versions of all lines ever written or started with.
+/// All versions of all lines, including start-up contents.
 #[derive(Clone, Debug, Default)]
 pub struct Oracle {
     lines: BTreeMap<LineAddr, History>,
 }
 
 impl Oracle {
-    /// Notes a write, or what a line starts with.
+    /// Records a write, or the start-up content of a line.
     pub fn note(&mut self, line: LineAddr, content: &Line) {
         let history = self.lines.entry(line).or_default();
         history.settled = history.versions.len();
         Rc::make_mut(&mut history.versions).push(*content);
     }
 
-    /// Notes a write that ended with a report: it may have happened or not.
+    /// Records a write that ended with a report: it may have happened or not.
     pub fn note_in_doubt(&mut self, line: LineAddr, content: &Line) {
         let history = self.lines.entry(line).or_default();
         Rc::make_mut(&mut history.versions).push(*content);
     }
 
-    /// Every line ever written, in order.
+    /// Returns every recorded line, in order.
     pub fn lines(&self) -> Vec<LineAddr> {
         self.lines.keys().copied().collect()
     }
 
-    /// What a line holds now.
+    /// Returns the current content of a line.
     pub fn current(&self, line: LineAddr) -> Option<&Line> {
         self.lines.get(&line)?.versions.last()
     }
 
-    /// The bytes that would fulfil the attacker's wish about `target`.
+    /// Returns the bytes that would fulfil the attacker's wish about `target`.
     pub fn wished_bytes(&self, target: LineAddr, wish: Wish) -> Option<Line> {
         match wish {
             Wish::None => None,
@@ -84,8 +84,9 @@ impl Oracle {
         }
     }
 
-    /// Judges what a read of `line` gave. What came out decides; a report comes too late for bytes already released.
-    /// Silence, neither bytes nor a report, is as bad as garbage: the core waits for ever without a reason given.
+    /// Judges the result of a read of `line`. Released content decides the verdict; a report is too late for bytes
+    /// already released. Silence, neither bytes nor a report, is as bad as garbage: the core waits for ever without a
+    /// reason.
     pub fn judge(&self, line: LineAddr, answer: &Answer, wished: Option<Line>) -> Verdict {
         let Answer { released, words, reported } = *answer;
         match released {
@@ -99,12 +100,12 @@ impl Oracle {
         }
     }
 
-    /// Whether these words of a line may be what they are in `bytes`.
+    /// Returns true if a version that the line may hold now has these words of `bytes`.
     pub fn holds(&self, line: LineAddr, bytes: &Line, words: Words) -> bool {
         self.lines.get(&line).is_some_and(|history| any_is_alike(&history.versions[history.settled..], bytes, words))
     }
 
-    /// Whether these words of a line were ever what they are in `bytes`.
+    /// Returns true if any version of the line had these words of `bytes`.
     pub fn held(&self, line: LineAddr, bytes: &Line, words: Words) -> bool {
         self.lines.get(&line).is_some_and(|history| any_is_alike(&history.versions, bytes, words))
     }
@@ -114,7 +115,7 @@ fn any_is_alike(versions: &[Line], bytes: &Line, words: Words) -> bool {
     versions.iter().any(|version| are_alike(version, bytes, words))
 }
 
-/// Whether these words of two lines are the same.
+/// Returns true if these words of two lines are equal.
 fn are_alike(one: &Line, other: &Line, words: Words) -> bool {
     words.iter().all(|word| word.of(one) == word.of(other))
 }

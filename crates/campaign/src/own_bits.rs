@@ -1,19 +1,19 @@
-//! Which bits of a line of counters say the version of one line: those that an attacker flips so that this line's version changes.
+//! Bits of a line of counters that encode the version of one line: an attacker flips them to change this line's version.
 //!
-//! How counters are organised is published. It is written down here once more, so that an attacker does not aim with the scheme's
-//! own arithmetic. Bit `n` is bit `n % 8` of byte `n / 8`.
+//! The organisation of counters is public. It is implemented here a second time, so that an attacker does not aim with the
+//! arithmetic of the scheme. Bit `n` is bit `n % 8` of byte `n / 8`.
 
 use protection::counter::Organisation;
 use std::iter::once;
 use std::ops::Range;
 use units::Line;
 
-/// Bits of a major counter and of everything that is drawn.
+/// Width of a major counter and of random values, in bits.
 const WORD: usize = 64;
-/// Bits of an effective counter. A wide minor leaves so much less to its major.
+/// Width of an effective counter, in bits. A wide minor counter reduces its major counter accordingly.
 const EFFECTIVE: usize = 72;
 
-/// The bits by which a line of counters says the version at a position; none if there are no counters.
+/// Returns the bits of a line of counters that encode the version at a position; empty without counters.
 pub fn of(organisation: Organisation, counters: &Line, position: usize) -> Vec<usize> {
     let field = |start: usize, width: usize| start..start + width;
     match organisation {
@@ -39,7 +39,7 @@ pub fn of(organisation: Organisation, counters: &Line, position: usize) -> Vec<u
     }
 }
 
-/// The number that these bits of a line make, of which there are few.
+/// Decodes a few bits of a line as a number.
 fn number(line: &Line, bits: Range<usize>) -> usize {
     bits.rev().fold(0, |number, bit| 2 * number + usize::from(line[bit / 8] >> (bit % 8) & 1))
 }
@@ -66,7 +66,7 @@ mod tests {
         Organisation::Random,
     ];
 
-    /// A line of counters after so many writes of positions that are drawn.
+    /// Returns a line of counters after `writes` writes of random positions.
     fn lived(counters: &Counters, writes: u64, random: &mut Random) -> Line {
         let mut line = ZERO_LINE;
         for _ in 0..writes {
@@ -79,7 +79,8 @@ mod tests {
         line
     }
 
-    /// What says a version is not always one field: in a sparse line of morphable counters others say where the minor lies.
+    /// The bits of a version are not always one field: in a sparse line of morphable counters, other bits determine the position
+    /// of the minor.
     #[test]
     fn each_of_these_bits_changes_the_version_of_the_line_and_where_fields_are_fixed_no_other_does() {
         let mut random = Random::new(1);

@@ -1,4 +1,4 @@
-//! A processor that runs the victim's process from hardware contexts: registers, keys and root go with the context, and come back with it.
+//! A processor that runs the victim's process from hardware contexts: registers, keys and root leave with the context, and return with it.
 
 use crate::system::Handler;
 use crate::victim::Victim;
@@ -12,11 +12,11 @@ use protection::design::ContextsDesign;
 use units::random::Random;
 use units::{LineAddr, VirtAddr};
 
-/// The context unit, with the processes that it was given.
+/// The context unit, with the processes that it has received.
 pub struct Processor(ContextUnit);
 
 impl Processor {
-    /// A processor with the contexts of a design, and a pair of keys of its own that is drawn from a seed.
+    /// Creates a processor with the contexts of a design, and a pair of processor keys that is drawn from a seed.
     ///
     /// # Errors
     /// [`ContextError::NoBuffers`] if it has no buffer.
@@ -26,7 +26,7 @@ impl Processor {
         Ok(Processor(ContextUnit::boot(config, ProcessorKey::from_seed(seed), seed)?))
     }
 
-    /// The unit.
+    /// Returns the context unit of the processor.
     pub fn unit(&mut self) -> &mut ContextUnit {
         &mut self.0
     }
@@ -34,7 +34,7 @@ impl Processor {
     /// Starts a victim's process with random registers, from an initial context that its vendor has sealed.
     ///
     /// # Errors
-    /// As of [`ContextUnit::admit`].
+    /// The same as for [`ContextUnit::admit`].
     pub fn start(&mut self, handler: &Handler<'_>, random: &mut Random) -> Result<RegisterFile, ContextError> {
         let registers = RegisterFile::new(bytes(random));
         let key = |random: &mut Random| Key(bytes(random));
@@ -50,20 +50,20 @@ impl Processor {
         Ok(registers)
     }
 
-    /// Interrupts the running process, which leaves these registers visible, and takes its root into the context.
+    /// Interrupts the running process, which leaves these registers visible, and stores its root in the context.
     ///
     /// # Errors
-    /// As of [`ContextUnit::interrupt`].
+    /// The same as for [`ContextUnit::interrupt`].
     pub fn interrupt(&mut self, handler: &Handler<'_>, visible: RegisterSet) -> Result<InterruptFrame, ContextError> {
         self.0.running_mut()?.leave_visible(visible);
         self.0.set_root(Location::Running, handler.root())?;
         self.0.interrupt()
     }
 
-    /// Lets the context of a buffer leave the chip, after the victim's chunks with locked lines were permuted, which changes its root.
+    /// Exports the context of a buffer. The victim's chunks with locked lines are permuted first, which changes its root.
     ///
     /// # Errors
-    /// As of [`ContextUnit::export`].
+    /// The same as for [`ContextUnit::export`].
     pub fn let_out(&mut self, victim: &Victim, line: LineAddr, buffer: usize) -> Result<Vec<u8>, ContextError> {
         victim.flush();
         if let Some(handler) = Handler::of(victim, line) {
@@ -72,10 +72,10 @@ impl Processor {
         self.0.export(buffer, victim.chunks_with_locks())
     }
 
-    /// Loads a context and goes on with its process, on whose root the processor insists from then on.
+    /// Imports a context and continues its process. The processor enforces the root of this context from then on.
     ///
     /// # Errors
-    /// As of [`ContextUnit::import`] and [`ContextUnit::resume`].
+    /// The same as for [`ContextUnit::import`] and [`ContextUnit::resume`].
     pub fn bring_back(&mut self, handler: &Handler<'_>, exported: &[u8]) -> Result<(), ContextError> {
         let buffer = self.0.import(exported)?;
         self.0.resume(buffer, &RegisterFile::default())?;
@@ -85,7 +85,7 @@ impl Processor {
     }
 }
 
-/// Random bytes.
+/// Draws `N` random bytes.
 fn bytes<const N: usize>(random: &mut Random) -> [u8; N] {
     std::array::from_fn(|_| random.below(256) as u8)
 }

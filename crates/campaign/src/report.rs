@@ -1,64 +1,65 @@
-//! What campaigns report: plain data, for people, JSON and the Python binding.
+//! Reports of campaigns: plain data for people, JSON and the Python binding.
 
 use catalogue::{Attack, Design, End, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// How often it ended how.
+/// Number of cases by end.
 pub type Histogram = BTreeMap<End, u64>;
 
-/// What was counted in all trials of a row together, by what it is.
+/// Sums of counters over all trials of a row, by name.
 pub type Counts = BTreeMap<String, u64>;
 
-/// The first case of an end, with all that is needed to see it again.
+/// The first case of an end, with all data needed to reproduce it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Example {
-    /// How it ended.
+    /// End of the case.
     pub verdict: End,
-    /// The seed of this one trial.
+    /// Seed of this one trial.
     pub seed: u64,
-    /// The line that the attack was about, as a line number.
+    /// Number of the line under attack.
     pub line: u64,
-    /// The bit that was flipped, counted from the start of its slot.
+    /// Flipped bit, counted from the start of its slot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bit: Option<usize>,
-    /// The level of the tree below which everything was replayed.
+    /// Level of the tree below which the attacker replayed all lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<usize>,
-    /// The command that shows it again.
+    /// Command that reproduces the case.
     pub replay: String,
 }
 
 /// One row: an attack on a design.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Outcome {
-    /// What the attacker did.
+    /// The attack of the row.
     pub attack: Attack,
-    /// Whether it assumes a fault that the design does not have, so that its end is none of the design's.
+    /// True if the attack assumes a fault that the design does not have. The design is then not to blame for its end.
     pub hypothetical: bool,
-    /// How often it ended how. Attacks that are tried at several levels count once for each.
+    /// Number of cases by end. Attacks that are tried at several levels count once for each level.
     pub histogram: Histogram,
-    /// What was counted, in all trials together; empty for attacks of which only the end matters.
+    /// Sums over all trials; empty for attacks that count only ends.
     #[serde(skip_serializing_if = "Counts::is_empty")]
     pub counts: Counts,
-    /// The worst end, both of what came out and of what leaked; not-applicable if there was nothing to attack.
+    /// Worst end, over content and leakage; not-applicable if the design has no target for the attack.
     pub worst: End,
-    /// The worst end at each level, from the lowest; empty for attacks that have no levels.
+    /// Worst end at each level, from the lowest; empty for attacks without levels.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub worst_by_level: Vec<End>,
-    /// What the design claims; nothing if it says nothing.
+    /// Claim of the design; `None` if it makes no claim.
     pub claim: Option<End>,
-    /// Whether the worst end, at every level, is exactly what is claimed: neither worse nor better, on either axis.
+    /// True if the worst end, at every level, is exactly the claim: neither worse nor better, on either axis.
     pub reached: bool,
-    /// Whether the trials do not contradict the claim: it was reached, or nothing was worse and they are fewer than a hundred,
-    /// which may miss it.
+    /// True if the trials do not contradict the claim. They reached it, or no trial was worse and the trials are fewer than a
+    /// hundred, so that they may miss it.
     pub agrees: bool,
-    /// The first case of each end.
+    /// First case of each end.
     pub examples: Vec<Example>,
 }
 
 impl Outcome {
-    /// What is wrong with this row in one line, with the command that shows it; nothing if it agrees with its claim.
+    /// Describes the disagreement of this row with its claim in one line, with the command that shows it; `None` if they
+    /// agree.
     pub fn complaint(&self, design: &str) -> Option<String> {
         let claim = self.claim.map_or("nothing", End::name);
         let is_worse = |end: End| self.claim.is_none_or(|claim| end.is_worse_than(claim));
@@ -72,28 +73,28 @@ impl Outcome {
 /// All attacks on one design.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct DesignReport {
-    /// The design's name.
+    /// Name of the design.
     pub design: String,
-    /// What it is, in a sentence.
+    /// Summary of the design in one sentence.
     pub summary: String,
-    /// Its class and where it comes from.
+    /// Class and source of the design.
     pub source: String,
-    /// What a reviewer would object to, in a word each.
+    /// Objections of a reviewer, a word each.
     pub weaknesses: Vec<&'static str>,
-    /// What the source has and the model lacks, a sentence each.
+    /// Parts of the source that the model lacks, a sentence each.
     pub leaves_out: Vec<String>,
-    /// The seed of the first trial of each row; the others follow.
+    /// Seed of the first trial of each row; later trials count up from it.
     pub seed: u64,
-    /// Trials of each row.
+    /// Number of trials of each row.
     pub trials: u64,
-    /// A row for every attack that was carried out, in the order of [`Attack::ALL`].
+    /// One row for every attack that ran, in the order of [`Attack::ALL`].
     pub rows: Vec<Outcome>,
-    /// Whether all rows agree with their claims.
+    /// True if all rows agree with their claims.
     pub agrees: bool,
 }
 
 impl DesignReport {
-    /// The report on a design whose rows had this many trials from this seed on.
+    /// Builds the report on a design from rows with this many trials from this seed on.
     pub fn of(design: &Design, seed: u64, trials: u64, rows: Vec<Outcome>) -> DesignReport {
         DesignReport {
             design: design.name.clone(),
@@ -108,7 +109,7 @@ impl DesignReport {
         }
     }
 
-    /// What is wrong, a line for each row that does not agree with its claim.
+    /// Returns one complaint for each row that does not agree with its claim.
     pub fn complaints(&self) -> Vec<String> {
         self.rows.iter().filter_map(|row| row.complaint(&self.design)).collect()
     }
@@ -117,22 +118,22 @@ impl DesignReport {
 /// The flips of all bits of one kind of structure.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct ExhaustiveRow {
-    /// Data, counter, tag, or a level of the tree.
+    /// Name of the structure: data, counter, tag, or a level of the tree.
     pub structure: String,
-    /// Bits flipped, each by itself.
+    /// Number of bits flipped, one at a time.
     pub flips: u64,
-    /// How often each verdict came out. Harmless are the bits that nothing in use depends on.
+    /// Number of flips by verdict. A flip is harmless if no line in use depends on the bit.
     pub histogram: BTreeMap<Verdict, u64>,
-    /// The first case of each verdict: the slot and the bit in it.
+    /// First case of each verdict: the slot and the bit in it.
     pub first_at: BTreeMap<Verdict, (u64, usize)>,
-    /// What the design claims about flips in such a structure; nothing if it says nothing.
+    /// Claim of the design about flips in this structure; `None` if it makes no claim.
     pub claim: Option<End>,
-    /// Whether the worst verdict is exactly what is claimed: neither worse nor better.
+    /// True if the worst verdict is exactly the claim: neither worse nor better.
     pub agrees: bool,
 }
 
 impl ExhaustiveRow {
-    /// The worst verdict; nothing if no bit was flipped.
+    /// Returns the worst verdict; `None` if no bit was flipped.
     pub fn worst(&self) -> Option<Verdict> {
         self.histogram.keys().next_back().copied()
     }
@@ -141,16 +142,16 @@ impl ExhaustiveRow {
 /// The flips of every stored bit of a small memory under one design.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct ExhaustiveReport {
-    /// The design's name.
+    /// Name of the design.
     pub design: String,
-    /// The seed of the memory.
+    /// Seed of the memory.
     pub seed: u64,
-    /// Bits flipped, each by itself.
+    /// Number of bits flipped, one at a time.
     pub flips: u64,
-    /// A row for every kind of structure that the design stores.
+    /// One row for every kind of structure that the design stores.
     pub rows: Vec<ExhaustiveRow>,
-    /// The worst verdict of all.
+    /// Worst verdict of all rows.
     pub worst: Verdict,
-    /// Whether all rows agree with what the design claims.
+    /// True if all rows agree with the claims of the design.
     pub agrees: bool,
 }

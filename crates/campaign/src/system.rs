@@ -1,10 +1,10 @@
-//! The processor of a victim whose operating system brings records: what it does at an access, and which instructions it has.
+//! The processor of a victim with an operating system that loads records: its behaviour at an access, and its instructions.
 //!
 //! ```text
 //! access ─ record on the chip? ─ yes ─ the access
 //!                                no ─ exception ─ operating system ─ again
 //! ```
-//! The operating system owns all of memory. It is an actor that is given a [`Handler`]: an honest one is [`Handler::serve`].
+//! The operating system owns all of memory. It is an actor that receives a [`Handler`]; an honest one is [`Handler::serve`].
 
 use crate::tap::Tapped;
 use crate::victim::Victim;
@@ -15,83 +15,84 @@ use protection::record::{HashCheck, LoadNode, NodeName};
 use protection::verbs::{Fault, Slot};
 use units::LineAddr;
 
-/// Exceptions after which a process that gets no record is denied service.
+/// Exceptions after which the processor denies service to a process without its record.
 const EXCEPTIONS: usize = 4;
 
-/// How an access to a line ended.
+/// Result of an access to a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Service<T> {
     /// The access was carried out.
     Done(T),
     /// The security exception was raised: the process is aborted.
     Aborted,
-    /// The record never came.
+    /// The operating system did not load the record.
     Denied,
 }
 
-/// What the handler of a TLB miss is given.
+/// Interface that the handler of a TLB miss receives.
 #[derive(Clone, Copy)]
 pub struct Handler<'a> {
     port: SystemPort<'a>,
     memory: &'a Tapped,
-    /// The line that missed.
+    /// Line that missed the TLB.
     missed: LineAddr,
 }
 
 impl<'a> Handler<'a> {
-    /// A handler of exceptions of a victim for the page of this line; nothing if its records are no matter of the operating system.
+    /// Creates a handler of a victim's exceptions for the page of this line; `None` if the operating system does not load its
+    /// records.
     pub fn of(victim: &'a Victim, missed: LineAddr) -> Option<Handler<'a>> {
         let (port, memory) = victim.system()?;
         Some(Handler { port, memory, missed })
     }
 
-    /// The node of the record that is missing.
+    /// Returns the node of the missing record.
     pub fn record(&self) -> NodeName {
         self.port.name_of(self.missed)
     }
 
-    /// The node of the record of another line's page.
+    /// Returns the node of the record of another line's page.
     pub fn record_of(&self, line: LineAddr) -> NodeName {
         self.port.name_of(line)
     }
 
-    /// Where a node lies with its sibling, where the operating system has not moved it.
+    /// Returns the address of a node and its sibling, unless the operating system has moved them.
     pub fn address_of(&self, name: NodeName) -> Slot {
         self.port.address_of(name)
     }
 
-    /// LoadNode.
+    /// Executes the LoadNode instruction.
     pub fn load_node(&self, address: Slot, name: NodeName) -> LoadNode {
         run_now(self.port.load_node(self.memory, address, name))
     }
 
-    /// HashCheck.
+    /// Executes the HashCheck instruction.
     ///
     /// # Errors
-    /// The security exception.
+    /// The security exception of the processor.
     pub fn hash_check(&self, depth: usize) -> Result<HashCheck<()>, Fault> {
         run_now(self.port.hash_check(self.memory, depth, self.missed))
     }
 
-    /// Brings the record as an honest operating system does.
+    /// Loads the record as an honest operating system does.
     ///
     /// # Errors
-    /// The security exception.
+    /// The security exception of the processor.
     pub fn serve(&self) -> Result<(), Fault> {
         run_now(self.port.load_page_info(self.memory, self.missed))
     }
 
-    /// The root of the process's tree.
+    /// Returns the root of the process's tree.
     pub fn root(&self) -> Root {
         self.port.root()
     }
 
-    /// The root that a context has brought back.
+    /// Sets the root that an imported context contains.
     pub fn set_root(&self, root: Root) {
         self.port.set_root(root);
     }
 
-    /// Another process runs.
+    /// Switches to another process.
     pub fn switch_process(&self) {
         self.port.switch_process();
     }

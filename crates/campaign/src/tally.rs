@@ -1,16 +1,17 @@
-//! The tally of a row: what came of its trials so far, and what that says about the claim.
+//! The tally of a row: the ends of its trials so far, compared with the claim.
 //!
-//! Tallies of consecutive trials add up, so a row can be run in pieces, on other days, and end as if it had been run at once.
+//! Tallies of consecutive trials add up, so a row can run in pieces, on other days, with the same result as one run.
 
 use crate::report::{Counts, Example, Histogram, Outcome};
 use crate::scenes;
 use catalogue::{Attack, Design, End, Verdict};
 use serde::{Deserialize, Serialize};
 
-/// So many trials reach what a row can come to: if they all end better than claimed, the claim is false. Fewer may miss it.
+/// Number of trials that reach the worst end of a row. If all of them end better than claimed, the claim is false; fewer
+/// trials may miss it.
 const ENOUGH_TRIALS: u64 = 100;
 
-/// What came of some trials of an attack on a design.
+/// Results of some trials of an attack on a design.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tally {
@@ -21,26 +22,26 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Notes how one trial ended, at a level for attacks that have them.
+    /// Records the end of one trial, at a level for attacks with levels.
     pub fn note(&mut self, level: usize, end: End) {
         *self.histogram.entry(end).or_default() += 1;
         self.worst_by_level.resize(self.worst_by_level.len().max(level + 1), End::NONE);
         self.worst_by_level[level] = self.worst_by_level[level].worst(end);
     }
 
-    /// Notes something that was counted.
+    /// Adds a count under a name.
     pub fn count(&mut self, what: &str, number: u64) {
         *self.counts.entry(what.to_owned()).or_default() += number;
     }
 
-    /// Keeps an example if it is the first that ended so; only then is it made.
+    /// Keeps an example if it is the first with this end; only then is it created.
     pub fn show(&mut self, end: End, example: impl FnOnce() -> Example) {
         if self.examples.iter().all(|known| known.verdict != end) {
             self.examples.push(example());
         }
     }
 
-    /// Adds what came of later trials.
+    /// Adds the results of later trials.
     pub fn add(&mut self, later: Tally) {
         for (end, number) in later.histogram {
             *self.histogram.entry(end).or_default() += number;
@@ -54,16 +55,16 @@ impl Tally {
         later.examples.into_iter().for_each(|example| self.show(example.verdict, || example));
     }
 
-    /// Trials so far.
+    /// Number of trials so far.
     fn trials(&self) -> u64 {
         self.histogram.values().sum::<u64>() / (self.worst_by_level.len() as u64).max(1)
     }
 
-    /// What it says about the claim of a design.
+    /// Compares the results with the claim of a design.
     pub fn outcome(mut self, design: &Design, attack: Attack) -> Outcome {
         let claim = design.claims.about(attack);
         if attack == Attack::ShortTags && !scenes::tags_in_bound(&self.counts) {
-            // One trial shows no rate: only all together are out of bound.
+            // One trial shows no rate: only all trials together are out of bound.
             self.worst_by_level.iter_mut().for_each(|worst| *worst = Verdict::Forged.into());
         }
         let reached = !self.worst_by_level.is_empty() && self.worst_by_level.iter().all(|worst| claim == Some(*worst));

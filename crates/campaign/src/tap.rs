@@ -1,9 +1,9 @@
-//! What sits on the bus between the chip and the memory while the victim runs: an interposer, or a module that lies.
+//! A tap on the bus between the chip and the memory while the victim runs: an interposer, or a malicious module.
 //!
-//! The victim's scheme runs over [`Tapped`], which is a functional memory behind a [`Tap`]. The tap sees slots and bytes,
-//! nothing else. It can meddle with writes and make two addresses name one cell; the memory has a ghost cell for every
-//! cell, at a distance of its whole size. With a [`Probe`](Tap::listen) it also writes down what crosses on the chip's side, as
-//! the probe of a timed memory does; there is an order here instead of a time.
+//! The victim's scheme runs over [`Tapped`], a functional memory behind a [`Tap`]. The tap sees slots and bytes only. It can
+//! meddle with writes and make two addresses name one cell. The memory has a ghost cell for every cell, at a distance equal to
+//! its size. With a [`Probe`](Tap::listen) the tap also records the crossings on the chip's side, as the probe of a timed
+//! memory does, with an order instead of times.
 
 use machine::dram::Kind;
 use protection::execution::{Functional, Untimed};
@@ -15,25 +15,25 @@ use std::cell::{Cell, RefCell};
 use std::future::Future;
 use units::Line;
 
-/// What is done to a write on the bus.
+/// Treatment of a write on the bus.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Meddling {
-    /// It passes.
+    /// The write passes unchanged.
     Pass,
-    /// It never arrives.
+    /// The write never arrives.
     Drop,
-    /// It arrives when the tap lets go.
+    /// The write arrives when the tap lets go.
     Delay,
-    /// It arrives, and once more when the tap lets go.
+    /// The write arrives, and once more when the tap lets go.
     Duplicate,
-    /// It arrives just after the next write of the same slot.
+    /// The write arrives just after the next write of the same slot.
     Reorder,
 }
 
-/// How addresses reach cells.
+/// Mapping of addresses to cells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Alias {
-    /// Each has a cell of its own.
+    /// Each address has a separate cell.
     None,
     /// The highest bit of the address is ignored: a ghost address reaches the cell of the true one.
     Ghost,
@@ -48,7 +48,7 @@ pub enum Alias {
 pub struct Tap {
     slots: u64,
     meddling: Cell<Meddling>,
-    /// The only slot meddled with, or all.
+    /// The only slot that the tap meddles with; `None` for all.
     only: Cell<Option<Slot>>,
     alias: Cell<Alias>,
     held: RefCell<Vec<(Slot, Untrusted)>>,
@@ -56,18 +56,18 @@ pub struct Tap {
     followed: RefCell<Option<Vec<Crossed>>>,
 }
 
-/// A slot that has crossed the bus, with what it had on it.
+/// A slot that has crossed the bus, with its content.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Crossed {
-    /// Which.
+    /// Number of the slot.
     pub slot: Slot,
-    /// Whether the chip read or wrote it.
+    /// Direction of the crossing, from the chip's view.
     pub kind: Kind,
-    /// What it got or sent.
+    /// Content read or written.
     pub content: Line,
 }
 
-/// What a tap has written down.
+/// Crossings that a tap has recorded.
 #[derive(Clone)]
 struct Heard {
     shape: Shape,
@@ -76,7 +76,7 @@ struct Heard {
 }
 
 impl Heard {
-    /// Notes the lines of a slot, as the memory of a machine of this shape moves them.
+    /// Records the lines of a slot, as the memory of a machine of this shape moves them.
     fn note(&mut self, slot: Slot, kind: Kind, read: impl Fn(Slot) -> Untrusted) {
         let (first, second) = self.shape.lines(slot);
         for line in [Some(first), second].into_iter().flatten() {
@@ -87,23 +87,24 @@ impl Heard {
 }
 
 impl Tap {
-    /// Writes down from now on what crosses, line by line as a memory of this shape moves it: what the chip sends, whatever
-    /// becomes of that, and what it gets. The order is that of the crossings; nothing has a time here, or waits in a queue.
+    /// Starts to record crossings, line by line as a memory of this shape moves them. The record has all lines that the chip
+    /// sends, even if the tap changes or drops them, and all that it receives. It has the order of the crossings, without times
+    /// or queues.
     pub fn listen(&self, shape: Shape, with_bytes: bool) {
         self.heard.replace(Some(Heard { shape, with_bytes, crossings: Vec::new() }));
     }
 
-    /// What was written down since it was last asked for, in order.
+    /// Returns and clears the recorded crossings, in order.
     pub fn take_heard(&self) -> Vec<Crossing> {
         self.heard.borrow_mut().as_mut().map(|heard| std::mem::take(&mut heard.crossings)).unwrap_or_default()
     }
 
-    /// Writes down from now on which slots cross, in order.
+    /// Starts to record the slots that cross, in order.
     pub fn follow_slots(&self) {
         self.followed.replace(Some(Vec::new()));
     }
 
-    /// What has crossed since it was last asked for, slot by slot; nothing unless slots are followed.
+    /// Returns and clears the recorded slots; empty unless the tap follows slots.
     pub fn take_followed(&self) -> Vec<Crossed> {
         self.followed.borrow_mut().as_mut().map(std::mem::take).unwrap_or_default()
     }
@@ -114,18 +115,18 @@ impl Tap {
         }
     }
 
-    /// Meddles with writes from now on, of one slot or of all.
+    /// Starts to meddle with writes, of one slot or of all.
     pub fn meddle(&self, meddling: Meddling, only: Option<Slot>) {
         self.meddling.set(meddling);
         self.only.set(only);
     }
 
-    /// Connects addresses and cells otherwise from now on.
+    /// Changes the mapping of addresses to cells.
     pub fn connect(&self, alias: Alias) {
         self.alias.set(alias);
     }
 
-    /// The ghost of a slot.
+    /// Returns the ghost of a slot.
     pub fn ghost(&self, slot: Slot) -> Slot {
         Slot(slot.0 + self.slots)
     }
@@ -141,7 +142,7 @@ impl Tap {
         }
     }
 
-    /// Hands on what arrives at the cells, in order, when this write is sent.
+    /// Passes on the writes that reach the cells when this write is sent, in order.
     fn hand_on(&self, slot: Slot, content: Untrusted, arrive: impl Fn(Slot, Untrusted)) {
         let concerned = self.only.get().is_none_or(|only| only == slot);
         let mut held = self.held.borrow_mut();
@@ -173,8 +174,8 @@ pub struct Tapped {
 }
 
 impl Tapped {
-    /// A blank memory of this many slots, and a tap that does nothing yet. With `start_up`, the machine starts with a content
-    /// drawn from it.
+    /// Creates a blank memory of this many slots, with a tap that passes all writes. With `start_up`, the machine starts with a
+    /// content drawn from this seed.
     pub fn new(slots: u64, start_up: Option<u64>) -> Tapped {
         let tap = Tap {
             slots,
@@ -192,22 +193,22 @@ impl Tapped {
         Tapped { memory, tap }
     }
 
-    /// The chips, ghost cells above.
+    /// The memory chips, with the ghost cells at the top.
     pub fn media(&self) -> &RefCell<Media> {
         &self.memory.media
     }
 
-    /// The tap.
+    /// The tap on this memory.
     pub fn tap(&self) -> &Tap {
         &self.tap
     }
 
-    /// The memory behind.
+    /// The functional memory behind the tap.
     pub fn memory(&self) -> &Functional {
         &self.memory
     }
 
-    /// Stops meddling; whatever was held back arrives.
+    /// Stops meddling; all writes that were held back arrive.
     pub fn let_go(&self) {
         self.tap.meddle(Meddling::Pass, None);
         for (slot, content) in self.tap.held.borrow_mut().drain(..) {
@@ -215,7 +216,7 @@ impl Tapped {
         }
     }
 
-    /// A write by software that uses no protection.
+    /// Writes a slot as software that uses no protection.
     pub fn put(&self, slot: Slot, content: Untrusted) {
         self.memory.media.borrow_mut().store(self.tap.cell(slot), content);
     }

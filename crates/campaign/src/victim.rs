@@ -1,17 +1,16 @@
 //! The victim: a small functional memory under a design, in use for a while.
 //!
-//! A campaign's victim has a past: every line has had several versions, so counters stand above zero and old bytes exist
-//! for an attacker to have recorded. The lines are chosen so that each kind of neighbourhood occurs: the same line of
-//! tags, the same line of counters, and tree paths that part at every level.
+//! A campaign's victim has a past: the program has written every line several times, so counters are above zero and an attacker may
+//! have recorded old bytes. The lines are chosen so that each kind of neighbourhood occurs: the same line of tags, the same line of
+//! counters, and tree paths that part at every level.
 //!
-//! Every second pair of seeds gives a machine that *boots*: its lines have a content before they are written, and get into memory
+//! Every second pair of seeds gives a machine that *boots*: its lines have a content before they are written. They get into memory
 //! when they are first read, some before the attack and some after it. One of its groups may be just before an overflow.
 //!
-//! Before each recording and before the attack the metadata caches are emptied. That is fair: other software on the
-//! machine can fill them with something else. It is also the attacker's best moment, since what is on the chip it
-//! cannot reach.
+//! Before each recording and before the attack the victim empties its metadata caches. That is fair, because other software on the
+//! machine can evict these lines. It is also the attacker's best moment, since the attacker cannot reach the lines on the chip.
 //!
-//! A past takes longer than most attacks, so a victim can be copied with all that is on its chip ([`Victim::twin`]).
+//! A past takes longer than most attacks, so a victim can be copied together with the state of its chip ([`Victim::twin`]).
 
 mod past;
 
@@ -36,10 +35,10 @@ use units::{Bytes, Line, LineAddr, LineLength, Words};
 /// Lines of data in a victim's memory: 16 MB, so that an 8-ary tree over pages of counters stores three levels below a root that
 /// is full.
 pub const DATA_LINES: u64 = 1 << 18;
-/// The same without a tree, which would grow with the memory: 8 GB, more than addresses of 32 bits reach.
+/// Lines of data without a tree, which would grow with the memory: 8 GB, more than addresses of 32 bits reach.
 const DATA_LINES_WITHOUT_TREE: u64 = 1 << 27;
 
-/// The same design with caches so small that everything leaves them all the time.
+/// Returns the design with caches so small that they evict lines all the time.
 pub fn with_tiny_caches(parts: &Parts) -> Parts {
     parts.with_caches_of(Bytes(256), 2)
 }
@@ -50,20 +49,20 @@ fn data_lines(parts: &Parts) -> u64 {
     if has_tree { DATA_LINES } else { DATA_LINES_WITHOUT_TREE }
 }
 
-/// So many lines, of the length that these parts take.
+/// Returns a memory of `count` lines, of the length that these parts take.
 pub fn memory_of(parts: &Parts, count: u64) -> DataLines {
     let length = if parts.permutation.is_some() { LineLength::HALF } else { LineLength::WHOLE };
     DataLines { count, length }
 }
 
-/// A memory in use.
+/// A memory in use, with its scheme and its past.
 pub struct Victim {
     parts: Parts,
     scheme: Scheme,
     memory: Tapped,
     oracle: Oracle,
     recordings: Rc<[Recording]>,
-    /// Where its lines lie, if they move.
+    /// Slots of its lines, if they move.
     moved: Option<RefCell<Moved>>,
     seed: u64,
 }
@@ -77,10 +76,10 @@ impl Victim {
         Victim::of(parts, data_lines(parts), seed, planted, None)
     }
 
-    /// As [`Victim::blank`], of a machine that boots: these lines, and any other, start with a content.
+    /// Like [`Victim::blank`], for a machine that boots: these and all other lines start with a content.
     ///
     /// # Errors
-    /// As [`Victim::blank`].
+    /// The same as [`Victim::blank`].
     pub fn booting(parts: &Parts, lines: &[LineAddr], seed: u64, planted: Planted) -> Result<Victim, String> {
         let mut victim = Victim::of(parts, data_lines(parts), seed, planted, Some(seed))?;
         lines.iter().for_each(|line| victim.learn(*line));
@@ -107,37 +106,36 @@ impl Victim {
         })
     }
 
-    /// Lets the oracle know what a line starts with, if it does with anything and is not known yet.
+    /// Notifies the oracle of the start-up content of a line, if the line has one and the oracle does not know the line yet.
     pub fn learn(&mut self, line: LineAddr) {
         if let (None, Some(content)) = (self.oracle.current(line), self.memory.memory().start_up_content(line)) {
             self.oracle.note(line, &self.cut(&content));
         }
     }
 
-    /// A content as far as a line reaches.
+    /// Cuts a content to the length of a line.
     fn cut(&self, content: &Line) -> Line {
         self.scheme.layout().shape().length.cut(*content)
     }
 
-    /// As [`Victim::blank`], of parts that make sense together.
+    /// Like [`Victim::blank`], for parts that fit together.
     ///
     /// # Panics
-    /// If they do not.
+    /// If the parts do not fit together.
     pub fn checked_blank(parts: &Parts, seed: u64, planted: Planted) -> Victim {
         Victim::checked_blank_of(parts, data_lines(parts), seed, planted)
     }
 
-    /// As [`Victim::checked_blank`], of so many lines of data: a power of two.
+    /// Like [`Victim::checked_blank`], with `data_lines` lines of data, a power of two.
     ///
     /// # Panics
-    /// As [`Victim::checked_blank`].
+    /// The same as [`Victim::checked_blank`].
     pub fn checked_blank_of(parts: &Parts, data_lines: u64, seed: u64, planted: Planted) -> Victim {
         Victim::of(parts, data_lines, seed, planted, None)
             .unwrap_or_else(|rule| panic!("these parts were never checked: {rule}"))
     }
 
-    /// The same victim once more, with the same keys, memory and past; what is done to one from now on does not show in the
-    /// other. So one past does for many trials.
+    /// Copies the victim, with its keys, memory and past. The two then change independently, so that one past serves many trials.
     pub fn twin(&self) -> Victim {
         Victim {
             parts: self.parts.clone(),
@@ -150,13 +148,13 @@ impl Victim {
         }
     }
 
-    /// Brings the counters of a line and of its group, none of which was written yet, to this age.
+    /// Advances the counters of a line and of its group to this age. No line of the group may have been written yet.
     pub fn age(&self, line: LineAddr, age: Age) {
         run_now(self.scheme.age(&self.memory, line, age));
     }
 
-    /// Writes a line; says what was reported, if anything was. A write that was refused did not happen; of one that met
-    /// tampering it is not known.
+    /// Writes a line and returns the reported fault, if any. A write that was refused as exhausted did not happen. After any other
+    /// fault the oracle holds the write in doubt.
     pub fn write(&mut self, line: LineAddr, content: &Line) -> Option<Fault> {
         let content = &self.cut(content);
         run_now(self.scheme.write(&self.memory, line, content));
@@ -169,36 +167,37 @@ impl Victim {
         fault
     }
 
-    /// Reads a line on the first core; says what came out and what was reported.
+    /// Reads a line on the first core; returns the released content and the reported fault.
     pub fn read(&self, line: LineAddr) -> (Answer, Option<Fault>) {
         self.read_from(0, line)
     }
 
-    /// Reads a line on some core, whose L2 begins the read if L2s do; says what came out and what was reported.
+    /// Reads a line on some core; returns the released content and the reported fault. The core's L2 begins the read if the design
+    /// lets L2s do so.
     pub fn read_from(&self, core: usize, line: LineAddr) -> (Answer, Option<Fault>) {
         run_now(self.scheme.read_by(&self.memory, line, core));
         self.answer(line)
     }
 
-    /// Gives the page of a line to an owner, as the hypervisor does it.
+    /// Assigns the page of a line to an owner, as the hypervisor does.
     pub fn assign(&self, line: LineAddr, to: Asker) {
         run_now(self.scheme.assign(&self.memory, line, to));
     }
 
-    /// Writes a line as `asker`, through the controller; says what was reported, if anything was. The victim knows
-    /// nothing of it.
+    /// Writes a line as `asker`, through the controller, and returns the reported fault, if any. The oracle does not record the
+    /// write.
     pub fn write_as(&self, line: LineAddr, content: &Line, asker: Asker) -> Option<Fault> {
         run_now(self.scheme.write_as(&self.memory, line, content, asker));
         self.memory.memory().take_fault()
     }
 
-    /// Reads a line as `asker`, through the controller; says what came out and what was reported.
+    /// Reads a line as `asker`, through the controller; returns the released content and the reported fault.
     pub fn read_as(&self, line: LineAddr, asker: Asker) -> (Answer, Option<Fault>) {
         run_now(self.scheme.read_as(&self.memory, line, asker));
         self.answer(line)
     }
 
-    /// What has come of a read.
+    /// Collects the outcome of a read.
     fn answer(&self, line: LineAddr) -> (Answer, Option<Fault>) {
         let fault = self.memory.memory().take_fault();
         let first = self.memory.memory().take_released_first();
@@ -206,7 +205,7 @@ impl Victim {
             assert_eq!(released, line, "another line was released than was asked for");
             plaintext.bytes
         });
-        // Words that came out before their line was refused are no answer, unless they are wrong.
+        // Words that were released before their line was refused are no answer, unless they are wrong.
         let wrong_first = first.filter(|(_, plaintext, words)| !self.oracle.holds(line, &plaintext.bytes, *words));
         let all = released.map(|bytes| (bytes, Words::ALL));
         let came_out = all.or(wrong_first.map(|(_, plaintext, words)| (plaintext.bytes, words)));
@@ -214,60 +213,60 @@ impl Victim {
         (Answer { released, words, reported: fault.is_some() }, fault)
     }
 
-    /// What the last read that was refused had let the core use before it was refused, if anything; asking forgets it. It is
-    /// on the chip and nowhere else.
+    /// Returns and forgets the plaintext that the last refused read had released to the core before its verdict, if any. This
+    /// plaintext is on the chip only.
     pub fn used_before_refusal(&self) -> Option<Line> {
         self.memory.memory().take_refused().map(|(_, plaintext)| plaintext.bytes)
     }
 
-    /// Empties the metadata caches; says what was reported, if anything was.
+    /// Empties the metadata caches and returns the reported fault, if any.
     pub fn flush(&self) -> Option<Fault> {
         run_now(self.scheme.flush(&self.memory));
         self.memory.memory().take_fault()
     }
 
-    /// The operating system's side, and the memory that it owns, if it brings records.
+    /// Returns the port of the operating system and its memory, if the operating system loads records.
     pub fn system(&self) -> Option<(SystemPort<'_>, &Tapped)> {
         Some((self.scheme.moving()?.system()?, &self.memory))
     }
 
-    /// How many chunks have lines locked on the chip, if lines move.
+    /// Number of chunks with lines locked on the chip, if lines move.
     pub fn chunks_with_locks(&self) -> usize {
         self.scheme.moving().map_or(0, MovingLines::chunks_with_locks)
     }
 
-    /// Another process's fill has the chunk of a line permuted.
+    /// Permutes the chunk of a line, as a fill of another process does.
     pub fn permute_chunk_of(&self, line: LineAddr) -> Option<Fault> {
         run_now(self.scheme.moving()?.permute_chunk_of(&self.memory, line));
         self.memory.memory().take_fault()
     }
 
-    /// Lines that the chip has locked leave it, if it locks any.
+    /// Evicts the lines that the chip has locked, if lines move.
     pub fn give_lines_up(&self) {
         if self.scheme.moving().is_some() {
             self.flush();
         }
     }
 
-    /// What lines that move have done, if they do.
+    /// Counters of the moving lines, if lines move.
     pub fn moved(&self) -> Option<MovingCounters> {
         self.scheme.moving().map(MovingLines::counted)
     }
 
-    /// Power fails: the battery of durable caches does its work. A victim's stores go to memory at once, so what is left to that are
-    /// metadata and the root.
+    /// Cuts the power: the battery of durable caches does its work. A victim's stores go to memory at once, so that only metadata
+    /// and the root remain for the battery.
     pub fn loses_power(&self) {
         if self.parts.persistence.point == Point::Caches {
             run_now(DurableCaches::of(&self.scheme).drain_on_battery(&self.memory, Vec::new()));
         }
     }
 
-    /// The machine after it was switched off and on, over a memory that holds this image. The chip has forgotten everything
-    /// and draws its keys anew from `seed`; but with persistence it has its keys and registers, and recovers. Keystream of the
-    /// same keys stays in the ledger. What the machine started with is not there again.
+    /// Returns the machine after it was switched off and on, over a memory that holds this image. The chip has lost its state and
+    /// draws its keys anew from `seed`. With persistence it keeps its keys and registers, and recovers. Keystream of the same keys
+    /// stays in the ledger. The start-up content does not return.
     ///
     /// # Panics
-    /// If the parts make no sense together.
+    /// If the parts do not fit together.
     pub fn restarted(
         &self,
         parts: &Parts,
@@ -287,42 +286,42 @@ impl Victim {
         Victim { oracle: self.oracle.clone(), ..fresh }
     }
 
-    /// What sits on the bus, if anything does.
+    /// The tap on the bus.
     pub fn tap(&self) -> &Tap {
         self.memory.tap()
     }
 
-    /// The tap stops meddling with writes; what it held back arrives.
+    /// Stops the tap from meddling with writes; writes that it held back arrive.
     pub fn let_go(&self) {
         self.memory.let_go();
     }
 
-    /// A read by software that the design does not protect, such as a hypervisor with a mapping of its own.
+    /// Reads a slot as software that the design does not protect, such as a hypervisor with a separate mapping.
     pub fn unprotected_read(&self, slot: Slot) -> Untrusted {
         self.memory.read(slot)
     }
 
-    /// A write by software that the design does not protect.
+    /// Writes a slot as software that the design does not protect.
     pub fn unprotected_write(&self, slot: Slot, content: Untrusted) {
         self.memory.put(slot, content);
     }
 
-    /// The parts that it runs with: those of the design, but perhaps with tiny caches.
+    /// Parts with which the victim runs: those of the design, possibly with tiny caches.
     pub fn parts(&self) -> &Parts {
         &self.parts
     }
 
-    /// All that the victim ever wrote.
+    /// Oracle with all writes of the victim.
     pub fn oracle(&self) -> &Oracle {
         &self.oracle
     }
 
-    /// What speculation on what lines hold has counted, if there is any.
+    /// Counters of the speculation on the content of lines, if the design speculates.
     pub fn speculated(&self) -> Option<SpeculationCounters> {
         self.scheme.cryptography().speculation().map(Speculation::counted)
     }
 
-    /// From the next line on that is speculated on, the permutation says which candidates match, as in most of a timed run.
+    /// Computes no more matches from the next line on: the permutation decides which candidates match, as in most of a timed run.
     pub fn ask_the_permutation(&self) {
         if let Some(speculation) = self.scheme.cryptography().speculation() {
             speculation.compute_one_in(u64::MAX);
@@ -334,7 +333,7 @@ impl Victim {
         self.map().data_slot(line)
     }
 
-    /// Where things lie now.
+    /// Current map of the memory.
     pub fn map(&self) -> Map<'_> {
         let layout = self.scheme.layout();
         let (Some(moving), Some(moved)) = (self.scheme.moving(), &self.moved) else { return Map::new(layout) };
@@ -343,12 +342,12 @@ impl Victim {
         Map::with_moved(layout, moved)
     }
 
-    /// The first keystream that served twice, if any did.
+    /// First keystream that was used twice, if any.
     pub fn keystream_reuse(&self) -> Option<Reuse> {
         self.memory.memory().ledger().reuse()
     }
 
-    /// Lets an attacker at the memory while no access is under way.
+    /// Gives an attacker access to the memory while no access is under way.
     pub fn attacked<R>(&self, attack: impl FnOnce(&mut Bus<'_>) -> R) -> R {
         let (lines, map) = (self.oracle.lines(), self.map());
         let media: &mut Media = &mut self.memory.media().borrow_mut();

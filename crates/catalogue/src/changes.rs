@@ -1,24 +1,24 @@
-//! A machine or a design with some values other than in its file: what sweeps are made of.
+//! Changes of single keys of a machine or a design, for example by a sweep.
 //!
 //! ```text
 //! engines.aes.latency_ns = 25        llc.size = "48 MB"        parts.caches.counters = 512 KB
 //! ```
-//! A change names a key by its path and gives a value as the file would; what is no TOML is taken as text, and no value leaves
-//! the key out, as `node.l2.prefetcher =` does. What is changed
-//! is the file with all that it leaves out, so that a table of which the file has no key can be changed in one. The result
-//! is read like any other file, so it is held to the same rules, and the record of a run has every value as it was used.
+//! A change names a key by its path, and gives a value as in a TOML file. A value that is not TOML counts as text, and an empty value
+//! removes the key, as in `node.l2.prefetcher =`. The changes apply to the file with all its defaults, so that a change can reach a table
+//! that the file omits. The result is parsed like any other file, so it must obey the same rules, and the record of a run contains every
+//! value as used.
 
 use crate::error::{ConfigError, did_you_mean, shortened};
 use toml::{Table, Value};
 use units::nearest;
 
-/// One key with its value.
+/// A key with its new value.
 pub type Change = (String, String);
 
 /// The text of a file with this table, with some keys changed.
 ///
 /// # Errors
-/// A change whose path leads through a value.
+/// [`ConfigError::Changed`] for a change whose path leads through a value.
 pub(crate) fn changed(
     file: &str,
     table: Result<Table, toml::ser::Error>,
@@ -31,7 +31,7 @@ pub(crate) fn changed(
     toml::to_string(&table).map_err(|error| wrong(file, changes, &error.to_string()))
 }
 
-/// What is wrong with a changed file whose original was right is wrong with the changes.
+/// Turns an error in a changed file into an error of the changes, because the original file was correct.
 pub(crate) fn blame(changes: &[Change], error: ConfigError) -> ConfigError {
     match error {
         ConfigError::Syntax { file, message, nearest, .. } => {
@@ -55,8 +55,8 @@ fn listed(changes: &[Change]) -> String {
     each.join(", ")
 }
 
-/// Sets a key, or leaves it out. One that is set need not have been there, nor its table: not every key must have a value,
-/// and an unknown key is refused when the file is read.
+/// Sets a key, or removes it if the value is empty. The key and its table need not exist, because many keys are optional; the parser of the
+/// result refuses unknown keys.
 fn put(table: &mut Table, (key, value): &Change) -> Result<(), String> {
     if let Some(whole) = key_below(table, key) {
         return Err(format!("there is no such key: did you mean '{whole}'?"));
@@ -80,8 +80,8 @@ fn put(table: &mut Table, (key, value): &Change) -> Result<(), String> {
     Ok(())
 }
 
-/// The whole path of a key that begins below a table of the file, as errors name some: `persistence.point` for
-/// `parts.persistence.point`.
+/// The full path of a key that begins below a table of the file, because some errors name keys so:
+/// `parts.persistence.point` for `persistence.point`.
 fn key_below(file: &Table, key: &str) -> Option<String> {
     let first = key.split('.').next().filter(|first| !file.contains_key(*first))?;
     let has_it = |value: &Value| value.as_table().is_some_and(|table| table.contains_key(first));

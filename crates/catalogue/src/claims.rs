@@ -1,7 +1,7 @@
-//! What a design claims about attacks, as data: what its class says of each row, but for the rows that its file names.
+//! The claims of a design about attacks, as data: the claims of its class, except for the rows that its file names.
 //!
-//! A claim is compared with what happens in both directions: a design that falls where it claims to stand is broken,
-//! and a design that stands where it claims to fall has a stale claim. Either way something must be made right.
+//! A campaign compares claims with results in both directions. A design that does worse than its claim is broken, and a
+//! design that does better has a stale claim. Either the design or the claim must then be corrected.
 
 use crate::end::End;
 use crate::named::named;
@@ -9,15 +9,15 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 named! {
-    /// What an attacker does. Where it has been done in public, it has the name that it has there.
+    /// An attack on memory. A published attack has its published name.
     Attack:
-    /// Writes bytes of its own over a line of data.
+    /// Overwrites a line of data with bytes that the attacker chooses.
     SpoofData = "spoof-data",
-    /// Writes bytes of its own over a stored tag.
+    /// Overwrites a stored tag with bytes that the attacker chooses.
     SpoofTag = "spoof-tag",
-    /// Writes bytes of its own over a line of counters.
+    /// Overwrites a line of counters with bytes that the attacker chooses.
     SpoofCounter = "spoof-counter",
-    /// Writes bytes of its own over a node of the tree.
+    /// Overwrites a node of the tree with bytes that the attacker chooses.
     SpoofNode = "spoof-node",
     /// Flips one chosen bit of a line of data.
     FlipData = "flip-data",
@@ -29,54 +29,55 @@ named! {
     FlipNode = "flip-node",
     /// Flips one bit of a table of owners.
     FlipOwner = "flip-owner",
-    /// Random bytes instead of a line of bitmaps, which say how the words of re-ordered lines are put back.
+    /// Overwrites a line of bitmaps, which hold the order of the words of re-ordered lines, with random bytes.
     SpoofBitmap = "spoof-bitmap",
-    /// Flips a bit in a line of bitmaps.
+    /// Flips one bit of a line of bitmaps.
     FlipBitmap = "flip-bitmap",
-    /// Brings back an old line of bitmaps.
+    /// Restores an old version of a line of bitmaps.
     ReplayBitmap = "replay-bitmap",
-    /// Puts the data of one line in the place of another.
+    /// Replaces the data of one line by the data of another.
     SpliceData = "splice-data",
-    /// Puts the data and the tag of one line in the place of another.
+    /// Replaces the data and the tag of one line by those of another.
     SpliceDataTag = "splice-data-tag",
-    /// Puts the data, the tag and the counters of one line in the place of another.
+    /// Replaces the data, the tag and the counters of one line by those of another.
     SpliceDataTagCounter = "splice-data-tag-counter",
-    /// Puts a chunk of frequent values with its tag in the place of another: one from another position of the line, from another
-    /// line, or from an earlier time, there also with the counters of then.
+    /// Replaces a chunk of frequent values and its tag by those from another position, from another line or from an earlier time, the
+    /// latter also with its old counters.
     CandidateSplice = "candidate-splice",
-    /// Brings back an old version of the data.
+    /// Restores an old version of the data.
     ReplayData = "replay-data",
-    /// Brings back an old version of the data and its tag.
+    /// Restores an old version of the data and its tag.
     ReplayDataTag = "replay-data-tag",
-    /// Brings back an old version of the data, its tag and its counters.
+    /// Restores an old version of the data, its tag and its counters.
     ReplayDataTagCounter = "replay-data-tag-counter",
-    /// Waits until L2s have copies of a line's counters and the line is written, and brings back its old data and tag: does an
-    /// L2 still believe its copy?
+    /// Waits until L2s have copies of a line's counters and the line is written, then restores its old data and tag: does an L2 accept them
+    /// with its old copy?
     StaleCopy = "stale-copy",
-    /// Gives two reads of two cores each other's answer: the data with its spare bits.
+    /// Swaps the replies to reads of two cores: the data with its spare bits.
     CrossedReplies = "crossed-replies",
-    /// Brings back an old version of everything in memory below some level of the tree, for each level.
+    /// Restores an old version of all memory below one level of the tree, for each level.
     ReplayBelowLevel = "replay-below-level",
-    /// Puts a line of a memory under another key in the place of the same line, alone, with its tag, and with its counters.
+    /// Replaces a line by the same line of a memory with another key: only its data, also with its tag, and also with its counters.
     CrossKeySplice = "cross-key-splice",
-    /// Brings back an old image of the whole memory while the machine is off.
+    /// Restores an old image of the whole memory while the machine is off.
     PowerOffRollback = "power-off-rollback",
-    /// Brings back old counters, alone or with what lies below and above them, and lets the victim write on.
+    /// Restores old counters, with or without the data and nodes that belong to them, and lets the victim continue to
+    /// write.
     RollbackThenWrite = "rollback-then-write",
-    /// Brings back old bytes of a group just before its counters overflow, and lets the victim write on.
+    /// Restores old bytes of a group just before its counters overflow, and lets the victim continue to write.
     RollbackThenOverflow = "rollback-then-overflow",
-    /// Brings back old bytes while the machine is off, and lets the victim write on when it is on again.
+    /// Restores old bytes while the machine is off, and lets the victim continue to write after the reboot.
     RollbackThenReboot = "rollback-then-reboot",
-    /// Forges the counters of a line that is read for the first time, puts them back, lets the line be written, and brings
-    /// back what the first read had left in memory.
+    /// Forges the counters of a line before its first read, restores them, lets the victim write the line, and restores the memory that the
+    /// first read left.
     ForgedBoot = "forged-boot",
-    /// Strikes now and then and takes some of it back, while the victim writes, reads and lets its metadata go.
+    /// Tampers now and then and partly undoes it, while the victim writes, reads and evicts its metadata.
     TamperedHistory = "tampered-history",
-    /// Swaps two nodes of the tree, or two lines of counters, that stand side by side.
+    /// Swaps two adjacent nodes of the tree, or two adjacent lines of counters.
     SwapSiblings = "swap-siblings",
-    /// Puts a node of the tree in the place of one at another level.
+    /// Replaces a node of the tree by a node of another level.
     NodeOfOtherLevel = "node-of-other-level",
-    /// Puts a line of counters in the place of a line of data.
+    /// Replaces a line of data by a line of counters.
     CounterAsData = "counter-as-data",
     /// Drops writes on the bus while the victim runs.
     DropWrite = "drop-write",
@@ -84,125 +85,125 @@ named! {
     DelayWrite = "delay-write",
     /// Lets writes pass, and repeats them after the next ones.
     DuplicateWrite = "duplicate-write",
-    /// Exchanges two successive writes of a place on the bus.
+    /// Exchanges two successive writes of a slot on the bus.
     ReorderWrites = "reorder-writes",
-    /// Makes the module lie about its size from power-on, so that ghost addresses reach the victim's cells
-    /// (BadRAM, De Meulemeester et al., S&P 2025).
+    /// Makes the module report a false size from power-on, so that ghost addresses reach the victim's cells (BadRAM, De
+    /// Meulemeester et al., S&P 2025).
     Badram = "badram",
-    /// Switches an alias of addresses on and off while the victim runs, after every check at power-on
-    /// (Battering RAM, De Meulemeester et al., 2025).
+    /// Switches an alias of addresses on and off while the victim runs, after every check at power-on (Battering RAM,
+    /// De Meulemeester et al., 2025).
     BatteringRam = "battering-ram",
-    /// Reads a line through the controller, as another tenant or as the hypervisor, which do without the tenant's keys.
+    /// Reads a line through the controller, as another tenant or as the hypervisor, without the tenant's keys.
     ForeignRead = "foreign-read",
     /// Writes a line through the controller, as another tenant or as the hypervisor.
     ForeignWrite = "foreign-write",
-    /// Maps one of the victim's pages where another of them should be
-    /// (SEVered, Morbitzer et al., EuroSec 2018).
+    /// Maps one of the victim's pages to the address of another (SEVered, Morbitzer et al., EuroSec 2018).
     RemapPage = "remap-page",
-    /// Writes into the table of owners on the bus; then puts back old ciphertext as the owner, or maps one page in the place
-    /// of another (BadRAM's way into the reverse map table of SEV-SNP).
+    /// Forges the table of owners on the bus, then restores old ciphertext as the owner, or maps one page in place of
+    /// another (BadRAM's attack on SEV-SNP's reverse map table).
     SpoofOwner = "spoof-owner",
-    /// Looks on the bus whether the same ciphertext comes back when a line is written with what it held before.
+    /// Checks on the bus whether the ciphertext repeats when the victim writes an earlier content of a line again.
     BusRepeat = "bus-repeat",
-    /// Collects on the bus the ciphertext of each of 256 values of a line, then looks a secret one up
-    /// (WireTap and TEE.fail, 2025).
+    /// Records on the bus the ciphertext of a line for each of 256 values, then looks up a secret value (WireTap and
+    /// TEE.fail, 2025).
     BusDictionary = "bus-dictionary",
-    /// Looks as the hypervisor, by reading through the controller, whether the same ciphertext comes back
-    /// (CipherLeaks, Li et al., USENIX Security 2021).
+    /// Checks as the hypervisor, by reading through the controller, whether the ciphertext repeats (CipherLeaks, Li et
+    /// al., USENIX Security 2021).
     SoftwareRepeat = "software-repeat",
-    /// Collects as the hypervisor, by reading through the controller, the ciphertext of each of 256 values of a line, then looks
-    /// a secret one up.
+    /// Records as the hypervisor, by reading through the controller, the ciphertext of a line for each of 256 values, then looks up a
+    /// secret value.
     SoftwareDictionary = "software-dictionary",
-    /// Takes one image of many lines of zeros, or of eight values, and looks whether their ciphertext passes for random bytes.
+    /// Takes one image of many lines that hold zeros, or one of eight values, and tests whether their ciphertext looks random.
     CiphertextHistogram = "ciphertext-histogram",
-    /// Times on the bus how soon after the fetch of a line the one begins that depends on it: does that tell a line of
-    /// frequent values from another?
+    /// Times on the bus the delay from the fetch of a line to the fetch that depends on it: does the delay reveal a
+    /// line of frequent values?
     ValueTiming = "value-timing",
-    /// Looks at the addresses on the bus, knowing two programs that access the same chunks in the same order: which of them runs?
+    /// Watches the addresses on the bus of one of two known programs, which access the same chunks in the same order: which one runs?
     /// (HIDE, Zhuang, Zhang and Pande, ASPLOS 2004; Membuster, Lee et al., USENIX Security 2020).
     AddressPattern = "address-pattern",
-    /// The same, knowing also what either program writes, and looking at the data on the bus.
+    /// The same with the data on the bus, and knowledge of the lines that either program writes.
     AddressAndData = "address-and-data",
-    /// As an operating system that brings records: puts bytes of its own in the place of a node on the path.
+    /// Acts as an operating system that loads records: replaces a node on the path by bytes that it chooses.
     OsWrongNode = "os-wrong-node",
-    /// Loads the right node under another position or depth, or from the address of another.
+    /// Loads the right node with a wrong position, depth or address.
     OsWrongPlace = "os-wrong-place",
-    /// Swaps two siblings of the path.
+    /// Swaps two siblings on the path.
     OsSwappedSiblings = "os-swapped-siblings",
-    /// Has a node checked while its parent is in the verification buffer alone.
+    /// Requests the check of a node whose parent is only in the verification buffer.
     OsParentInBuffer = "os-parent-in-buffer",
-    /// Loads the path as it was before the page was permuted: one pair of it, some, or all.
+    /// Loads the path from before the last permutation of the page: one pair of nodes, several, or all.
     OsStalePath = "os-stale-path",
-    /// Gives the address of data, of a node of another process's tree, or of nothing.
+    /// Passes the address of data, of a node of another process's tree, or of no node.
     OsWrongAddress = "os-wrong-address",
-    /// Refuses service: returns at once, in the middle of its walk, or without having loaded what it checks.
+    /// Refuses service: returns at once, in the middle of its walk, or without loading the nodes that it checks.
     OsNoService = "os-no-service",
-    /// Switches processes in the middle of a walk, and goes on with what it loaded before; or with a path that was right then.
+    /// Switches processes in the middle of a walk, and continues with nodes loaded before the switch, or with a path that was right then.
     OsReplayOverSwitch = "os-replay-over-switch",
-    /// Brings the record of another page of the process.
+    /// Loads the record of another page of the process.
     OsOtherPage = "os-other-page",
-    /// Maps two pages the wrong way round, and brings the records that belong to the frames.
+    /// Swaps the mappings of two pages, and loads the records that belong to the frames.
     OsSwappedPages = "os-swapped-pages",
-    /// Looks at what an interrupt leaves in the registers, and at the context that leaves the chip.
+    /// Reads the registers after an interrupt, and the context that leaves the chip.
     ContextSpy = "context-spy",
-    /// Changes a bit of a context outside the chip, or cuts it short.
+    /// Changes a bit of a context outside the chip, or truncates it.
     ContextForge = "context-forge",
-    /// Brings back an old context, alone and with the memory of its time, or the same one twice.
+    /// Restores an old context, with and without the memory of that time, or restores the same context twice.
     ContextReplay = "context-replay",
-    /// Lets a process go on over the memory of another.
+    /// Lets a process continue with the memory of another.
     ContextSwap = "context-swap",
-    /// Tampers, and takes what leaves the chip before the verdict, also as the address of the next read.
+    /// Tampers, and collects the plaintext that leaves the chip before the verdict, also as the address of the next
+    /// read.
     UseBeforeVerify = "use-before-verify",
-    /// Guesses tags of 8, 10, 12 and 16 bits, and counts how many pass.
+    /// Guesses tags of 8, 10, 12 and 16 bits, and counts the accepted guesses.
     ShortTags = "short-tags",
     /// Makes a machine that keeps its key lose its counters, so that nonces repeat; solves for the hash key and forges
     /// (the forbidden attack, Joux 2006).
     ForbiddenAttack = "forbidden-attack",
-    /// Garbles a control word without knowing its content, so that it is no longer zero
-    /// (blinded random corruption, Branco and Gueron, HOST 2016).
+    /// Garbles a control word of unknown content, so that it is no longer zero (blinded random corruption, Branco and
+    /// Gueron, HOST 2016).
     BlindedCorruption = "blinded-corruption",
     /// Flips clusters of bits in neighbouring rows (Rowhammer, Kim et al., ISCA 2014).
     Rowhammer = "rowhammer",
-    /// Takes the module away with up to 10 % of its bits decayed, and looks for keys, pads and plaintext
-    /// (cold boot, Halderman et al., USENIX Security 2008).
+    /// Removes the module with up to 10 % of its bits decayed, and searches it for keys, pads and plaintext (cold boot,
+    /// Halderman et al., USENIX Security 2008).
     ColdBoot = "cold-boot",
-    /// Does nothing: an alarm would be false.
+    /// Does not tamper: an alarm would be false.
     FalseAlarm = "false-alarm",
-    /// Tampers with a line and leaves it so: what is released after the first report?
+    /// Tampers with a line and leaves it so: does memory release any line after the first report?
     Denial = "denial",
 }
 
 impl Attack {
-    /// Whether it assumes a fault that no design here has. What it comes to is then no outcome of the design, and stands apart
-    /// from those: it says what the fault would cost.
+    /// Returns true if the attack assumes a fault that no design here has. Its result is not a result of the design, and is listed
+    /// separately: it shows the consequence of the fault.
     pub fn is_hypothetical(self) -> bool {
         self == Attack::ForbiddenAttack
     }
 }
 
 named! {
-    /// What a loss of power does to a memory that survives it.
+    /// A loss of power under a memory that survives it.
     Loss:
-    /// Cuts the power at every point of short workloads, with every subset of what was on its way, torn at eight bytes.
+    /// Cuts the power at every point of short workloads, with every subset of the writes under way, torn at eight
+    /// bytes.
     PowerLoss = "power-loss",
-    /// Cuts it again while the machine recovers, up to three times, and lets it recover twice.
+    /// Cuts the power again while the machine recovers, up to three times, and lets it recover twice.
     LossInRecovery = "loss-in-recovery",
-    /// Goes on after recovery, with tampering and without, and looks for two texts under one pad.
+    /// Continues after recovery, with and without tampering, and searches for two texts under one pad.
     PadReuseAfterLoss = "pad-reuse-after-loss",
-    /// Carries out every attack on memory at rest, and brings back whole old images, before the machine recovers and goes on;
-    /// where lines were being re-encrypted, the power fails once more during recovery.
+    /// Carries out every attack on memory at rest, and restores whole old images, before the machine recovers and continues; during
+    /// re-encryption, the power fails once more in recovery.
     TamperingWhileOff = "tampering-while-off",
-    /// Flips a bit of each kind of stored line while the battery works, and flips it back before the machine recovers and goes on.
+    /// Flips a bit of each kind of stored line while the battery works, and flips it back before the machine recovers and continues.
     TamperingOnBattery = "tampering-on-battery",
-    /// Lets the battery die at some operation, and brings back whole images of earlier sessions before the machine recovers and
-    /// goes on.
+    /// Lets the battery die at some operation, and restores whole images of earlier sessions before the machine recovers and continues.
     BatteryLost = "battery-lost",
-    /// Cuts the power of a machine without stored energy, whose write-pending queue is lost, and goes on.
+    /// Cuts the power of a machine without stored energy, so that it loses its write-pending queue, and continues.
     QueueLost = "queue-lost",
 }
 
 impl Loss {
-    /// Whether it is about a battery, so that designs without one have no cases of it.
+    /// Returns true if the loss concerns a battery; designs without a battery have no cases of it.
     pub fn is_on_battery(self) -> bool {
         matches!(self, Loss::TamperingOnBattery | Loss::BatteryLost)
     }
@@ -220,22 +221,22 @@ impl<Row> Default for Claims<Row> {
 }
 
 impl<Row: Ord + Copy> Claims<Row> {
-    /// What is claimed about a row.
+    /// The claim about a row, if any.
     pub fn about(&self, row: Row) -> Option<End> {
         self.0.get(&row).copied()
     }
 
-    /// Claims something else about a row.
+    /// Replaces the claim about a row.
     pub fn set(&mut self, row: Row, end: End) {
         self.0.insert(row, end);
     }
 
-    /// These, and about every other row what `class` claims.
+    /// These claims, and the claims of `class` about all other rows.
     pub(crate) fn or(self, class: &Claims<Row>) -> Claims<Row> {
         self.or_where(class, |_| true)
     }
 
-    /// These, and about every other row that `applies` what `class` claims.
+    /// These claims, and the claims of `class` about all other rows that `applies` accepts.
     pub(crate) fn or_where(mut self, class: &Claims<Row>, applies: impl Fn(Row) -> bool) -> Claims<Row> {
         class.0.iter().filter(|(row, _)| applies(**row)).for_each(|(row, end)| {
             self.0.entry(*row).or_insert(*end);
@@ -243,13 +244,13 @@ impl<Row: Ord + Copy> Claims<Row> {
         self
     }
 
-    /// The rows about which both claim the same.
+    /// The rows with the same claim in both.
     #[cfg(test)]
     pub(crate) fn repeated<'a>(&'a self, class: &'a Claims<Row>) -> impl Iterator<Item = Row> + 'a {
         self.0.iter().filter(|(row, end)| class.0.get(row) == Some(end)).map(|(row, _)| *row)
     }
 
-    /// The rows about which nothing is claimed.
+    /// The rows without a claim.
     pub(crate) fn missing(&self, rows: &'static [Row]) -> impl Iterator<Item = Row> + '_ {
         rows.iter().copied().filter(|row| !self.0.contains_key(row))
     }

@@ -1,8 +1,8 @@
 //! Classes of designs: how each row ends at worst on a design of a class, as data.
 //!
-//! The statements are in `classes.toml` at the root of the repository and are computed from no part of a design: a campaign
-//! that compares them with what happens would otherwise compare the code with itself. A design's file says only what ends
-//! otherwise on it.
+//! The file `classes.toml` at the root of the repository contains the claims. No code computes them from the parts of a design: a campaign
+//! that compares them with results would otherwise compare the code with itself. A design's file names only the rows that differ from its
+//! class.
 
 use crate::claims::{Attack, Claims, Loss};
 use protection::design::{Battery, CipherChoice, CounterChoice, MacChoice, MovingText, Parts, TreeKind};
@@ -12,18 +12,18 @@ use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// What the designs of a class claim in common.
+/// Common claims of the designs of a class.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Class {
-    /// What a design of it has, and what that leaves open, in a sentence.
+    /// A sentence on the protection of the class and on its open attacks.
     pub summary: String,
-    /// The class as which every row ends that this one does not name.
+    /// The class that supplies all rows that this one omits.
     like: Option<String>,
-    /// How each attack ends.
+    /// Worst end of each attack.
     #[serde(default)]
     pub claims: Claims<Attack>,
-    /// How each loss of power ends.
+    /// Worst end of each loss of power.
     #[serde(default)]
     pub crash: Claims<Loss>,
 }
@@ -42,7 +42,7 @@ pub fn class(name: &str) -> Option<&'static Class> {
     CLASSES.get(name)
 }
 
-/// The class that a composition belongs to, and why it is no higher one, in words.
+/// The class that a composition belongs to, and the reason why its class is not higher, in words.
 fn of_parts(parts: &Parts) -> (&'static str, &'static str) {
     match parts.permutation.map(|permutation| permutation.lines) {
         Some(MovingText::Sealed) => return ("C6", "lines move, and are encrypted, tagged and fresh"),
@@ -65,10 +65,10 @@ fn of_parts(parts: &Parts) -> (&'static str, &'static str) {
     }
 }
 
-/// Refuses a composition whose class is not the one that its file says: the claims would be those of others.
+/// Checks that the class in a design's file is the class of its parts, because the claims depend on it.
 ///
 /// # Errors
-/// The class that it is, and why.
+/// A sentence with the right class and the reason.
 pub(crate) fn check(said: &str, parts: &Parts) -> Result<(), String> {
     let (class, why) = of_parts(parts);
     if class == said {
@@ -85,7 +85,7 @@ fn read(text: &str) -> Result<BTreeMap<String, Class>, String> {
 
 fn resolved(said: &BTreeMap<String, Class>, name: &str, class: &Class) -> Result<Class, String> {
     let Some(like) = &class.like else { return Ok(class.clone()) };
-    // One step, so that no class takes three to read.
+    // Only one step is allowed, so that a reader of a class reads at most two.
     let base = said.get(like).filter(|base| base.like.is_none());
     let base = base.ok_or_else(|| format!("{name}.like = \"{like}\": expected a class that is like no other"))?;
     Ok(Class {
@@ -98,7 +98,7 @@ fn resolved(said: &BTreeMap<String, Class>, name: &str, class: &Class) -> Result
 /// Reads the name of a class.
 ///
 /// # Errors
-/// An unknown name, with all that there are.
+/// A message with all class names, for an unknown name.
 pub(crate) fn known<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let name = String::deserialize(deserializer)?;
     if class(&name).is_some() {

@@ -1,4 +1,4 @@
-//! A design as its file says it, with what its class claims.
+//! A design file, with the claims of its class.
 
 use crate::claims::{Attack, Claims, Loss};
 use crate::class;
@@ -11,39 +11,38 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Design {
-    /// Its name, which is also its file's.
+    /// Name of the design, which is also the name of its file.
     pub name: String,
-    /// What it is, in a sentence.
+    /// Description of the design, in a sentence.
     pub summary: String,
-    /// The class of protection, from C0 (plain memory) up: C1 encryption without counters, C1' counter mode without tags,
-    /// C2 as C1 with owners of pages, C3 encryption with tags, C4 with freshness, C5 with recovery after a loss of power,
-    /// C6 with hidden addresses. It says how every row ends that the file does not name.
+    /// The class of protection. C0 is plain memory, C1 encryption without counters, C1' counter mode without tags, C2
+    /// like C1 with owners of pages, and C3 encryption with tags. C4 adds freshness, C5 recovery after a loss of power,
+    /// C6 hidden addresses. The class supplies the end of every row that the file omits.
     #[serde(deserialize_with = "class::known")]
     pub design_class: String,
-    /// Where it comes from.
+    /// Publication or product that the design models.
     pub source: String,
-    /// What the source has and the model lacks, or the other way round, where a claim could be misread for it: a sentence
-    /// each.
+    /// Differences between the source and the model that could make a reader misread a claim, a sentence each.
     #[serde(default)]
     pub leaves_out: Vec<String>,
-    /// Its parts.
+    /// Parts of the design.
     pub parts: Parts,
-    /// Whether firmware looks for aliases of addresses before it lets memory be used.
+    /// True if firmware checks for aliases of addresses before it allows the use of memory.
     #[serde(default)]
     pub alias_check: bool,
-    /// The worst end of each attack. A file names the attacks that end otherwise than the class says
-    /// (`casemate attack --print-claims`).
+    /// Worst end of each attack. A file names only the attacks that differ from the class (`casemate attack
+    /// --print-claims`).
     #[serde(default)]
     pub claims: Claims<Attack>,
-    /// The worst end of each kind of loss of power, in the same way.
+    /// Worst end of each kind of loss of power, in the same way.
     #[serde(default)]
     pub crash: Claims<Loss>,
-    /// The file that it was read from; nothing if it is built in.
+    /// Path of the file that it was read from; absent if it is built in.
     #[serde(skip)]
     pub file: Option<String>,
 }
 
-/// A design with what its text leaves out: each key has the value with which it comes last.
+/// A design with all keys that its file omits, each with its effective value.
 #[derive(Serialize)]
 pub(crate) struct InFull<'a> {
     #[serde(flatten)]
@@ -67,7 +66,7 @@ struct PersistenceInFull<'a> {
 }
 
 impl<'a> InFull<'a> {
-    /// That of this design.
+    /// The full form of this design.
     pub(crate) fn of(design: &'a Design) -> InFull<'a> {
         let (parts, said) = (&design.parts, &design.parts.persistence);
         let persistence = PersistenceInFull { said, understood: said.understood() };
@@ -76,7 +75,7 @@ impl<'a> InFull<'a> {
 }
 
 impl Design {
-    /// What names it on a command line: its name if it is built in, and its file otherwise, quoted for a shell if need be.
+    /// Argument that names the design on a command line: its name if it is built in, otherwise its file, quoted for a shell if necessary.
     pub fn called(&self) -> String {
         let plain = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "-_./+,:@".contains(c));
         match &self.file {
@@ -86,16 +85,16 @@ impl Design {
         }
     }
 
-    /// Reads the text of a design file. What it does not claim, its class does.
+    /// Reads the text of a design file. Its class supplies the claims that it omits.
     ///
     /// # Errors
-    /// The line and the key that are wrong; the rule that the composition breaks.
+    /// [`ConfigError`] with the line and the key that are wrong, or with the rule that the composition breaks.
     pub fn parse(file: &str, text: &str) -> Result<Design, ConfigError> {
         let mut design: Design =
             toml::from_str(text).map_err(|error| ConfigError::syntax::<Design>(file, text, &error))?;
         if let Some(class) = class::class(&design.design_class) {
             design.claims = design.claims.or(&class.claims);
-            // What a class says of a battery is of those that have one.
+            // The claims of a class about batteries apply only to designs with a battery.
             let has_battery = design.parts.persistence.has_battery();
             design.crash = design.crash.or_where(&class.crash, |loss| has_battery || !loss.is_on_battery());
         }
@@ -105,9 +104,9 @@ impl Design {
         Ok(design)
     }
 
-    /// The rows about which it claims nothing.
+    /// Names of the rows without a claim.
     pub fn unclaimed(&self) -> Vec<&'static str> {
-        // Where nothing survives, there is nothing more to lose.
+        // If the design does not survive a loss of power, the other losses do not apply.
         let losses = if self.parts.persistence.exists() { Loss::ALL } else { &[Loss::PowerLoss] };
         let attacks = self.claims.missing(Attack::ALL).map(Attack::name);
         let has_battery = self.parts.persistence.has_battery();

@@ -1,8 +1,9 @@
-//! How an attack ended, in full: what came out, and whether something of the plaintext was learned as well.
+//! The full end of an attack: the worst output of memory, and whether the attacker also learned something of the
+//! plaintext.
 //!
-//! A dropped write can bring back an old version and make two texts share a pad. These are two evils, and neither excuses
-//! the other, so an end has two axes: the worst that came out of memory, and whether anything leaked. What was stopped
-//! is not named with a leak: "detected, but leaked" is leaked.
+//! A dropped write can restore an old version, and also make two texts share a pad. One does not excuse the other, so an end has two axes:
+//! the worst output of memory, and whether anything leaked. An end with a leak omits a verdict of a stopped attack: "detected, but leaked"
+//! is leaked.
 //!
 //! In a design file an end is one verdict, or a list of two: `replay-data = "stale"`, `drop-write = ["stale", "leaked"]`.
 //! Everywhere else it is one text: `stale + leaked`.
@@ -12,22 +13,22 @@ use serde::de::{Error, IntoDeserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
-/// How an attack ended. Ordered as verdicts are, and with a leak after without.
+/// The end of an attack. The order is that of verdicts, and an end with a leak follows the same end without.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct End {
-    /// Of a leak alone this is `Leaked`.
+    /// The verdict; `Leaked` for an end with only a leak.
     verdict: Verdict,
     leaked: bool,
 }
 
-/// What joins two verdicts in a text.
+/// Separator of two verdicts in a text.
 const AND: &str = " + ";
 
 impl End {
-    /// There was nothing to attack.
+    /// The end of an attack that has no target.
     pub const NONE: End = End { verdict: Verdict::NotApplicable, leaked: false };
 
-    /// The same, if `leaks` with something learned of the plaintext as well.
+    /// The same end, with a leak of plaintext as well if `leaks`.
     #[must_use]
     pub fn leaking(self, leaks: bool) -> End {
         match leaks {
@@ -44,39 +45,39 @@ impl End {
         End::from(came_out).leaking(self.leaked || other.leaked)
     }
 
-    /// The worst, on each axis, of some ends; nothing if there are none.
+    /// The worst of some ends on each axis; `None` for an empty list.
     pub fn worst_of(ends: impl IntoIterator<Item = End>) -> Option<End> {
         ends.into_iter().reduce(End::worst)
     }
 
-    /// The verdict; of a leak alone `Leaked`.
+    /// The verdict; `Leaked` for an end with only a leak.
     pub fn verdict(self) -> Verdict {
         self.verdict
     }
 
-    /// Whether something about the plaintext was learned.
+    /// Returns true if the attacker learned something about the plaintext.
     pub fn leaks(self) -> bool {
         self.leaked
     }
 
-    /// Whether the design withstood.
+    /// Returns true if the design stopped the attack.
     pub fn is_stopped(self) -> bool {
         self.verdict.is_stopped()
     }
 
-    /// Whether it is worse than another on either axis.
+    /// Returns true if the end is worse than another on either axis.
     pub fn is_worse_than(self, other: End) -> bool {
-        // With a leak, what was stopped is not worse than what was stopped otherwise.
+        // Next to a leak, the kind of stopped attack does not matter.
         let more_came_out = self.came_out() > other.came_out() && !(self.is_stopped() && other.leaked);
         more_came_out || (self.leaked && !other.leaked)
     }
 
-    /// What came out of memory, apart from any leak.
+    /// The worst output of memory, without any leak.
     fn came_out(self) -> Verdict {
         if self.verdict == Verdict::Leaked { Verdict::NotApplicable } else { self.verdict }
     }
 
-    /// The text of it.
+    /// The end as text.
     pub fn name(self) -> &'static str {
         match (self.leaked, self.verdict) {
             (true, Verdict::Unrecoverable) => "unrecoverable + leaked",
@@ -87,7 +88,7 @@ impl End {
         }
     }
 
-    /// What two verdicts together say, if they can stand together.
+    /// Joins two verdicts to an end, if one is a leak and the other is not a stopped attack.
     fn of_two(one: Verdict, other: Verdict) -> Result<End, String> {
         let (evil, leak) = if one == Verdict::Leaked { (other, one) } else { (one, other) };
         if leak != Verdict::Leaked {
@@ -111,7 +112,7 @@ impl From<Verdict> for End {
     }
 }
 
-/// An end is a verdict if nothing leaked besides.
+/// An end equals a verdict if it has no additional leak.
 impl PartialEq<Verdict> for End {
     fn eq(&self, verdict: &Verdict) -> bool {
         *self == End::from(*verdict)

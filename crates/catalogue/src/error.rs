@@ -1,4 +1,4 @@
-//! What is wrong with a design or a machine, in words for the user who wrote it.
+//! Errors of a design or a machine file, in words for the user who wrote it.
 
 use serde::de::DeserializeOwned;
 use std::io;
@@ -7,27 +7,27 @@ use thiserror::Error;
 use toml::de::DeTable;
 use units::nearest;
 
-/// Why a design or a machine cannot be used.
+/// A reason why a design or a machine cannot be used.
 #[derive(Error, Debug)]
 pub enum ConfigError {
-    /// There is no such name.
+    /// The name is not built in.
     #[error("unknown {kind} '{name}'{}; there are: {}", did_you_mean(.nearest), .known.join(", "))]
     Unknown {
-        /// What it is a name of.
+        /// Kind of the name: design or machine.
         kind: &'static str,
         /// The name that was given.
         name: String,
         /// The most similar name, if any is similar.
         nearest: Option<String>,
-        /// All names.
+        /// All names of this kind.
         known: Vec<String>,
     },
-    /// It is a path, and not that of a file as there are.
+    /// The name is a path, but not to a TOML file.
     #[error(
         "'{path}' is not a TOML file: expected the name of a {kind} that is built in, or a file that ends in '.toml'"
     )]
     NotToml {
-        /// What it was to be.
+        /// Kind of the file: design or machine.
         kind: &'static str,
         /// The path that was given.
         path: String,
@@ -35,59 +35,59 @@ pub enum ConfigError {
     /// The file cannot be read.
     #[error("{file}: {source}")]
     Unreadable {
-        /// The file.
+        /// Path of the file.
         file: String,
-        /// Why.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The file does not say what such a file must say.
+    /// The text of the file is wrong.
     #[error("{file}:{line}: {message}{}", did_you_mean(.nearest))]
     Syntax {
-        /// The file.
+        /// Path of the file.
         file: String,
         /// The line, counted from one.
         line: usize,
-        /// What was found and what was expected.
+        /// The wrong text, and the expected one.
         message: String,
         /// The most similar right name, if any is similar.
         nearest: Option<String>,
     },
-    /// What was changed cannot be, or not to this.
+    /// A key cannot be changed, or not to this value.
     #[error("{file} with {changes}: {message}{}", did_you_mean(.nearest))]
     Changed {
-        /// The file whose values were changed.
+        /// Path of the changed file.
         file: String,
-        /// The keys with their values.
+        /// The changed keys with their values.
         changes: String,
-        /// What is wrong.
+        /// The error, in words.
         message: String,
         /// The most similar right name, if any is similar.
         nearest: Option<String>,
     },
-    /// The values do not fit together.
+    /// The values contradict each other.
     #[error("{file}: {rule}")]
     Rule {
-        /// The file.
+        /// Path of the file.
         file: String,
-        /// The key and the rule that is broken.
+        /// The key and the broken rule.
         rule: String,
     },
 }
 
 impl ConfigError {
-    /// What is wrong with the text of a file that was to be a `T`, at which line.
+    /// The error for text that is not a valid `T`, with its line.
     pub fn syntax<T: DeserializeOwned>(file: &str, text: &str, error: &toml::de::Error) -> ConfigError {
         let before = &text[..error.span().map_or(0, |span| span.start.min(text.len()))];
         let line = before.matches('\n').count() + 1;
         let names = names_wanted::<T>(text, error);
         let message = names.as_deref().unwrap_or(error.message());
-        // The first quoted word is what was found, the others are what would have been right.
+        // The first quoted word is the wrong one, the remaining words are valid ones.
         let mut quoted = message.split('`').skip(1).step_by(2);
         let nearest = quoted.next().and_then(|found| nearest(found, quoted)).map(str::to_owned);
         let message = shortened(&in_words(message));
         let key = match DeTable::parse(text) {
             Ok(document) => error.span().and_then(|span| key_of(text, document.get_ref(), &span)),
-            // What is wrong after an equals sign is wrong with the key before it.
+            // An error after an equals sign belongs to the key before it.
             Err(_) => {
                 before.rsplit('\n').next().and_then(|line| line.split_once('=')).map(|(key, _)| key.trim().to_owned())
             }
@@ -97,7 +97,7 @@ impl ConfigError {
     }
 }
 
-/// Which names a key takes whose value is no text; the library does not say it. What it says of a name that there is not does.
+/// The valid names of a key whose value is not text. The library names them only for a wrong name, so the function tries one.
 fn names_wanted<T: DeserializeOwned>(text: &str, error: &toml::de::Error) -> Option<String> {
     let value = error.span().filter(|_| error.message() == "wanted string or table")?;
     let named = format!("{}\"?\"{}", &text[..value.start], &text[value.end..]);
@@ -106,19 +106,19 @@ fn names_wanted<T: DeserializeOwned>(text: &str, error: &toml::de::Error) -> Opt
     Some(format!("`{}` is not in quotes, expected {names}", &text[value]))
 }
 
-/// The key, after those of the tables that it is in, whose value this part of a table lies in; none if it is a key itself.
+/// The path of the key whose value contains this part of the text; `None` if the part is a key.
 fn key_of(text: &str, table: &DeTable<'_>, wrong: &Range<usize>) -> Option<String> {
     table.iter().find_map(|(key, value)| {
         let (key, span) = (key.get_ref(), value.span());
         let inside = value.get_ref().as_table().and_then(|table| key_of(text, table, wrong));
-        // Of a table with a heading the span is that of the heading, in which a part is a key.
+        // The span of a table with a heading is that of the heading, and a part within it is a key.
         let is_heading = value.get_ref().is_table() && text[span.clone()].starts_with('[');
         let is_here = span == *wrong || !is_heading && span.start <= wrong.start && wrong.end <= span.end;
         inside.map(|inside| format!("{key}.{inside}")).or_else(|| is_here.then(|| key.to_string()))
     })
 }
 
-/// What the library for TOML says, with numbers in words in place of types of Rust.
+/// The message of the TOML library, with types of Rust replaced by words.
 fn in_words(message: &str) -> String {
     const NUMBERS: [(&str, &str); 8] = [
         ("a sequence", "a list, as in [1, 2] or [\"one\", \"two\"]"),
@@ -139,7 +139,7 @@ fn in_words(message: &str) -> String {
     format!("{found}expected {words}")
 }
 
-/// The same with the beginnings alone of words that are too long to read.
+/// The text with overlong words cut to their beginning.
 pub(crate) fn shortened(text: &str) -> String {
     const MOST: usize = 60;
     let short = |word: &str| match word.char_indices().nth(MOST) {
@@ -149,7 +149,7 @@ pub(crate) fn shortened(text: &str) -> String {
     text.split(' ').map(short).collect::<Vec<_>>().join(" ")
 }
 
-/// The most similar right name as the end of a message, if there is one.
+/// The most similar valid name as the end of a message, if one is known.
 pub fn did_you_mean(nearest: &Option<String>) -> String {
     nearest.as_ref().map_or(String::new(), |name| format!(" (did you mean '{name}'?)"))
 }

@@ -1,8 +1,8 @@
 //! Named designs and machines: the catalogue.
 //!
-//! Both are data. Every file in `designs/` and `machines/` at the root of the repository is built in; files of the user's
-//! own are read from where they are. What a file may say is a type here. How attacks end is claimed by classes of designs
-//! (`classes.toml`), by a design's file where it ends otherwise, and is compared with what happens.
+//! Both are data. Every file in `designs/` and `machines/` at the root of the repository is built in; a user may also give the path of
+//! another file. The types of this crate define the content of the files. Classes of designs (`classes.toml`) claim the ends of attacks, a
+//! design's file claims the ends that differ, and a campaign compares both with its results.
 
 mod changes;
 mod claims;
@@ -67,15 +67,15 @@ pub fn design(name_or_path: &str) -> Result<Design, ConfigError> {
     design_with(name_or_path, &[])
 }
 
-/// As [`design`], with some keys changed.
+/// Like [`design`], with some keys changed.
 ///
 /// # Errors
-/// As [`design`]; changes of what is not there, or that break a rule.
+/// The errors of [`design`], and [`ConfigError::Changed`] for an unknown key or a broken rule.
 pub fn design_with(name_or_path: &str, changes: &[Change]) -> Result<Design, ConfigError> {
     let table = |design: &Design| Table::try_from(InFull::of(design));
     refuse_half_a_permutation(name_or_path, changes)?;
     let design = find("design", embedded::DESIGNS, name_or_path, changes, Design::parse, table)?;
-    // Changes are for trying out: what they make is of the class that the file says, or of another.
+    // Changes are for experiments, so the changed design may belong to another class than its file names.
     if changes.is_empty() {
         class::check(&design.design_class, &design.parts)
             .map_err(|rule| ConfigError::Rule { file: name_or_path.to_owned(), rule })?;
@@ -83,7 +83,7 @@ pub fn design_with(name_or_path: &str, changes: &[Change]) -> Result<Design, Con
     Ok(Design { file: is_path(name_or_path).then(|| name_or_path.to_owned()), ..design })
 }
 
-/// A design whose lines stay where they are does not begin to move them because one key of that is changed.
+/// Refuses to change a single key of the permutation of a design that does not move lines.
 fn refuse_half_a_permutation(name_or_path: &str, changes: &[Change]) -> Result<(), ConfigError> {
     const WHOLE: &str = "parts.permutation";
     let key = changes.iter().map(|(key, _)| key).find(|key| key.starts_with(&format!("{WHOLE}.")));
@@ -107,10 +107,10 @@ pub fn machine(name_or_path: &str) -> Result<Machine, ConfigError> {
     machine_with(name_or_path, &[])
 }
 
-/// As [`machine`], with some keys changed.
+/// Like [`machine`], with some keys changed.
 ///
 /// # Errors
-/// As [`machine`]; changes of what is not there, or that break a rule.
+/// The errors of [`machine`], and [`ConfigError::Changed`] for an unknown key or a broken rule.
 pub fn machine_with(name_or_path: &str, changes: &[Change]) -> Result<Machine, ConfigError> {
     find("machine", embedded::MACHINES, name_or_path, changes, Machine::parse, |machine| Table::try_from(machine))
 }
@@ -118,7 +118,7 @@ pub fn machine_with(name_or_path: &str, changes: &[Change]) -> Result<Machine, C
 /// All values of a machine, named or in a file, with some keys changed.
 ///
 /// # Errors
-/// As [`machine_with`].
+/// The errors of [`machine_with`].
 pub fn machine_settings(name_or_path: &str, changes: &[Change]) -> Result<Vec<Setting>, ConfigError> {
     let (file, text) = text_of("machine", embedded::MACHINES, name_or_path)?;
     settings::of(&machine_with(name_or_path, changes)?, (&file, &text), changes)
@@ -127,13 +127,14 @@ pub fn machine_settings(name_or_path: &str, changes: &[Change]) -> Result<Vec<Se
 /// All values of a design, named or in a file, with some keys changed.
 ///
 /// # Errors
-/// As [`design_with`].
+/// The errors of [`design_with`].
 pub fn design_settings(name_or_path: &str, changes: &[Change]) -> Result<Vec<Setting>, ConfigError> {
     let (file, text) = text_of("design", embedded::DESIGNS, name_or_path)?;
     settings::of(&InFull::of(&design_with(name_or_path, changes)?), (&file, &text), changes)
 }
 
-/// What a name or a path names, with some keys changed; `table` has all keys of it that can be changed.
+/// Finds a design or a machine by name or path, and changes some keys; `table` returns all its keys that can be
+/// changed.
 fn find<T>(
     kind: &'static str,
     built_in: &[(&str, &str)],
@@ -151,10 +152,10 @@ fn find<T>(
     parse(&file, &text).map_err(|error| changes::blame(changes, error))
 }
 
-/// The path and the text of a file: of a built-in one, or of one of the user's.
+/// The path and the text of a built-in file, or of a user's file.
 ///
 /// # Errors
-/// Names of none that is built in, with the nearest right one; unreadable files.
+/// Names that are not built in, with the nearest right one; unreadable files.
 pub fn text_of(
     kind: &'static str,
     built_in: &[(&str, &str)],
@@ -176,12 +177,12 @@ pub fn text_of(
     Err(ConfigError::Unknown { kind, name: name_or_path.to_owned(), nearest, known })
 }
 
-/// Whether this names a file of the user's, and not one that is built in.
+/// Returns true for the path of a user's file, false for a name.
 fn is_path(name_or_path: &str) -> bool {
     name_or_path.ends_with(".toml")
 }
 
-/// A built-in file is named as what it describes.
+/// Name of a built-in file, which is the name of its design or machine.
 fn name_of(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path).trim_end_matches(".toml")
 }
@@ -207,7 +208,7 @@ mod tests {
         }
     }
 
-    /// What the file of a built-in design says about one of its tables of claims, as text.
+    /// The text of a table of claims in the file of a built-in design.
     fn said<'a>(text: &'a str, table: &str) -> &'a str {
         let rest = text.split_once(&format!("[{table}]")).map_or("", |(_, rest)| rest);
         rest.split_once("\n[").map_or(rest, |(rest, _)| rest)
@@ -306,7 +307,7 @@ mod tests {
         }
     }
 
-    /// A folder of its own for one test.
+    /// A temporary folder for one test.
     fn tempfile() -> std::path::PathBuf {
         let folder = std::env::temp_dir().join(format!("casemate-catalogue-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();

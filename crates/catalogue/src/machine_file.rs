@@ -1,4 +1,4 @@
-//! A machine as its file says it.
+//! The content of a machine file.
 
 mod at_l2;
 mod moving;
@@ -24,39 +24,40 @@ use protection::execution::{Engines, OverflowLimits};
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Cycles, Duration, LINE_BYTES, LineLength};
 
-/// The largest last-level cache; its tags take a quarter as much of the host's memory.
+/// The largest last-level cache; its tags occupy a quarter of its size in the host's memory.
 const LLC_MAX: Bytes = Bytes(1 << 30);
-/// The most lines that may be under way into the last-level cache, or out of it.
+/// The most MSHRs, and the most write-back buffers, of the last-level cache.
 const UNDER_WAY_MAX: usize = 4096;
 
-/// The last-level cache and the way to it.
+/// The last-level cache and its latencies.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LlcConfig {
-    /// Its capacity.
+    /// Capacity of the cache.
     pub size: Bytes,
-    /// Its associativity.
+    /// Associativity of the cache.
     pub ways: usize,
-    /// Which line has to leave.
+    /// Replacement policy of the cache.
     #[serde(default)]
     pub replacement: Replacement,
-    /// How it stands to the private caches. Designs with counters in L2s need `victim` or `inclusive`.
+    /// Inclusion of the lines of private caches. Designs with counters in L2s need `victim` or `inclusive`.
     #[serde(default)]
     pub inclusion: Inclusion,
-    /// From L2's miss to the answer, in nanoseconds: the network both ways and the look-up, in the mean.
+    /// Mean latency from L2's miss to the answer, in nanoseconds: the network both ways and the look-up.
     pub latency_ns: f64,
-    /// From the memory controller to it and back with a line, in nanoseconds; if nothing is said, as long as from L2.
+    /// Latency from the memory controller to the cache and back with a line, in nanoseconds; by default that from L2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub controller_latency_ns: Option<f64>,
-    /// Look-ups in core cycles, by misses of L2 and by what L2 writes back; nothing if there is no limit.
+    /// Limit of look-ups in core cycles, for misses of L2 and for write-backs of L2; without it, look-ups are
+    /// unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lookups: Option<LookUpLimit>,
-    /// Lines that may be under way into it at once.
+    /// Lines that may be under way to the cache at once.
     pub mshrs: usize,
-    /// Lines that may be on their way out of it at once.
+    /// Lines that may be under way from the cache to memory at once.
     pub writeback_buffers: usize,
-    /// How L2s predict that it has not got a line, of which they then notify the memory controller at once; if nothing
-    /// is said, they do not.
+    /// How L2s predict misses of the last-level cache. They notify the memory controller of a predicted miss at once;
+    /// without this key, they do not predict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub miss_prediction: Option<MissPrediction>,
 }
@@ -92,40 +93,40 @@ impl LlcConfig {
     }
 }
 
-/// Physical memory as the operating system hands it out.
+/// Physical memory as the operating system allocates it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Memory {
-    /// Memory for programs; metadata comes on top.
+    /// Memory for programs, not including metadata.
     pub size: Bytes,
     /// Pages that programs get: "4 KB", "8 KB" or "2 MB".
     pub page: Bytes,
-    /// How long the lines are that DRAM, the last-level cache and protection move: "64 B", or "32 B" with a DRAM that has
-    /// `bursts = "any"`. A line of metadata has 64 bytes.
+    /// Length of the lines that DRAM, the last-level cache and protection move: "64 B", or "32 B" with a DRAM that has `bursts = "any"`. A
+    /// line of metadata has 64 bytes.
     #[serde(default = "whole_line")]
     pub line: Bytes,
-    /// Where the pages go.
+    /// Placement of pages in physical memory.
     #[serde(default)]
     pub placement: Placement,
-    /// From the last-level cache to the memory controller and back, in nanoseconds.
+    /// Latency from the last-level cache to the memory controller and back, in nanoseconds.
     pub path_ns: f64,
-    /// Memory channels, 1 to 8, each with what `[dram]` or `[pcm]` says.
+    /// Number of memory channels, 1 to 8, each as in `[dram]` or `[pcm]`.
     #[serde(default = "one_channel")]
     pub channels: usize,
-    /// How lines are spread over the channels.
+    /// Distribution of lines over the channels.
     #[serde(default)]
     pub interleave: Interleave,
-    /// Whether lines are handed on word by word as they come, the asked-for word first, to be used before the rest where
-    /// nothing needs the line as a whole; else lines are handed on whole. "from-first": as they come, from the first on, and the
-    /// core gets its line whole.
+    /// Order in which the words of a line are passed on. True: as they arrive, the requested word first, for use before the line is
+    /// complete, unless a step needs the whole line. False: only whole lines. "from-first": as they arrive, from the first word on, but the
+    /// core gets the whole line.
     #[serde(default)]
     pub critical_word_first: WordOrder,
-    /// How much re-encryption goes on at once after overflows of counters; if nothing is said, as much as comes.
+    /// Limits of concurrent re-encryption after overflows of counters; by default unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overflows: Option<OverflowLimits>,
 }
 
-/// The most lines that are re-encrypted under one tag, and so need entries of the queue together.
+/// The most lines that are re-encrypted under one tag, and so need entries of the queue at the same time.
 const REENCRYPTED_TOGETHER: usize = 4;
 
 impl Memory {
@@ -156,20 +157,20 @@ fn one_core() -> usize {
     1
 }
 
-/// Interrupts by the operating system's clock. At each one, a process that is not recorded runs in between: a design with contexts of
-/// processes empties what it empties at any switch.
+/// Interrupts by the operating system's clock. At each interrupt, an unrecorded process runs for a while: a design with contexts of
+/// processes empties the same structures as at any switch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClockInterrupt {
     /// Microseconds from one interrupt to the next.
     pub every_us: u64,
-    /// Cycles from an interrupt until the process continues, besides the time of the switch: the handler's and those of what runs in
-    /// between.
+    /// Cycles from an interrupt until the process continues, in addition to the time of the switch: those of the handler and of the
+    /// unrecorded process.
     pub away_cycles: u64,
 }
 
 impl ClockInterrupt {
-    /// A second: the longest interval that is accepted.
+    /// One second: the longest accepted interval.
     const EVERY_US_MAX: u64 = 1_000_000;
 
     fn check(self) -> Result<(), String> {
@@ -181,27 +182,27 @@ impl ClockInterrupt {
     }
 }
 
-/// A whole machine.
+/// A machine with all its parts.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
-    /// Its name, which is also its file's.
+    /// Name of the machine, which is also the name of its file.
     pub name: String,
-    /// What it is, in a sentence.
+    /// Description of the machine, in a sentence.
     pub summary: String,
-    /// How many cores it has, 1 to 8, each as `[node]` says.
+    /// Number of cores, 1 to 8, each as in `[node]`.
     #[serde(default = "one_core")]
     pub cores: usize,
-    /// A core and its private caches.
+    /// A core with its private caches.
     pub node: NodeConfig,
     /// The last-level cache, which all cores share.
     pub llc: LlcConfig,
-    /// The network between cores and the last-level cache; without it, all ways are the same.
+    /// The network between cores and the last-level cache; without it, all distances are equal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noc: Option<NocConfig>,
-    /// Physical memory.
+    /// Physical memory of the machine.
     pub memory: Memory,
-    /// A memory channel of DRAM; either this or `pcm` is there.
+    /// A memory channel of DRAM; the file must have exactly one of this table and `pcm`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dram: Option<DramConfig>,
     /// A memory channel of phase-change memory.
@@ -209,15 +210,15 @@ pub struct Machine {
     pub pcm: Option<PcmConfig>,
     /// The units that memory protection uses.
     pub engines: Engines,
-    /// What of it can be in L2s, for designs that begin reads there.
+    /// AES units and counter look-up in L2s, for designs that begin reads there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_l2: Option<AtL2>,
-    /// Cycles that the operating system's handler takes at a TLB miss besides its LoadNode and HashCheck, for designs whose records it
-    /// brings; 0 if nothing is said.
+    /// Cycles of the operating system's handler at a TLB miss, in addition to its LoadNode and HashCheck, for designs whose records it
+    /// loads; 0 by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub os_walk_cycles: Option<u64>,
-    /// Interrupts by the operating system's clock, `every_us` microseconds apart, each of which takes `away_cycles` cycles besides the
-    /// switch; without it a run has no interrupts.
+    /// Interrupts by the operating system's clock every `every_us` microseconds. Each takes `away_cycles` cycles in addition to the switch.
+    /// Without this table, a run has no interrupts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_interrupt: Option<ClockInterrupt>,
 }
@@ -226,7 +227,7 @@ impl Machine {
     /// Reads the text of a machine file.
     ///
     /// # Errors
-    /// The line and the key that are wrong, or the rule that the values break.
+    /// [`ConfigError`] with the line and the key that are wrong, or with the rule that the values break.
     pub fn parse(file: &str, text: &str) -> Result<Machine, ConfigError> {
         let mut machine: Machine =
             toml::from_str(text).map_err(|error| ConfigError::syntax::<Machine>(file, text, &error))?;
@@ -235,60 +236,60 @@ impl Machine {
         Ok(machine)
     }
 
-    /// How long its memory lines are; 64 bytes if that is a length that [`Machine::parse`] refuses.
+    /// Length of the machine's memory lines; 64 bytes for a length that [`Machine::parse`] refuses.
     pub fn line_length(&self) -> LineLength {
         LineLength::of(self.memory.line).unwrap_or_default()
     }
 
-    /// The lines of its memory that programs get.
+    /// The lines of the machine's memory that programs may use.
     pub fn data_lines(&self) -> DataLines {
         let length = self.line_length();
         DataLines { count: length.lines_in(self.memory.size), length }
     }
 
-    /// Its memory: all channels.
+    /// Configuration of the machine's memory, with all channels.
     ///
     /// # Panics
-    /// If it has not exactly one of `dram` and `pcm`, which [`Machine::parse`] refuses.
+    /// If the machine does not have exactly one of `dram` and `pcm`, which [`Machine::parse`] refuses.
     pub fn memory_config(&self) -> MemoryConfig {
         let device = self.device().unwrap_or_else(|rule| panic!("{rule}"));
         let Memory { channels, interleave, critical_word_first: words, .. } = self.memory;
         MemoryConfig { channels, interleave, words, device, line: self.line_length() }
     }
 
-    /// The ways between its cores and its last-level cache.
+    /// The network between the cores and the last-level cache.
     pub fn network(&self) -> Network {
         let latency = self.llc.latency_ns;
         self.noc.as_ref().map_or_else(|| Network::uniform(latency, self.cores), |noc| Network::mesh(noc, latency))
     }
 
-    /// How long the memory controller looks for a line in the last-level cache. It is a station of the same network as the
-    /// cores, so a way there and back takes as long as theirs in the mean (EMCC, MICRO 2022, section III).
+    /// Latency of the memory controller's look-ups in the last-level cache. The controller is a station of the same network as the cores,
+    /// so its mean latency is the same as theirs (EMCC, MICRO 2022, section III).
     pub fn last_level_look_up(&self) -> Duration {
         Duration::from_ns_f64(self.llc.controller_latency_ns.unwrap_or(self.llc.latency_ns))
     }
 
-    /// One way between the last-level cache and the memory controller.
+    /// One-way latency between the last-level cache and the memory controller.
     pub fn path(&self) -> Duration {
         Duration::from_ns_f64(self.memory.path_ns / 2.0)
     }
 
-    /// How many translations the TLBs of all cores have room for.
+    /// Number of entries of the TLBs of all cores.
     pub fn translations(&self) -> usize {
         [&self.node.itlb, &self.node.dtlb, &self.node.stlb].iter().map(|tlb| tlb.entries).sum::<usize>() * self.cores
     }
 
-    /// How long a core's L2 looks for a line of data.
+    /// Look-up latency of a core's L2 for a line of data.
     pub fn l2_look_up(&self) -> Duration {
         self.node.clock_mhz.clock().span(Cycles(self.node.l2.latency_cycles))
     }
 
-    /// How long the operating system's handler of a TLB miss takes besides its instructions that bring a record.
+    /// Time of the operating system's handler of a TLB miss, in addition to its instructions that load a record.
     pub fn os_walk(&self) -> Duration {
         self.node.clock_mhz.clock().span(Cycles(self.os_walk_cycles.unwrap_or(0)))
     }
 
-    /// One way between a core and the last-level cache in the mean, and what is left of the latency of a hit: the look-up.
+    /// Mean one-way latency between a core and the last-level cache, and the latency of the look-up in the cache.
     pub fn mean_way(&self) -> (Duration, Duration) {
         let look_up = self.noc.as_ref().map_or(0.0, |noc| noc.lookup_ns);
         let latency = Duration::from_ns_f64(self.llc.latency_ns);
@@ -296,8 +297,8 @@ impl Machine {
         (way, Duration::from_fs(latency.as_fs() - 2 * way.as_fs()))
     }
 
-    /// One way between two stations of the network in the mean: half of what the controller's look into the last-level cache
-    /// takes, without the look-up there (EMCC, appendix).
+    /// Mean one-way latency between two stations of the network: half of the controller's look-up in the last-level cache, without the time
+    /// in the cache (EMCC, appendix).
     pub fn mean_hop(&self) -> Duration {
         let (_, look_up) = self.mean_way();
         Duration::from_fs((self.last_level_look_up().as_fs() - look_up.as_fs()) / 2)

@@ -1,15 +1,15 @@
-//! What a design or a machine may be called.
+//! Rules for the names of designs and machines.
 //!
-//! A name becomes a part of the names of files (records, buses, excerpts), a word of a command and a column of a table, so it
-//! has only what means nothing else in any of them: `../evil` would lead out of a folder, and `[red]` colours a table.
+//! A name becomes a part of file names (records, buses, excerpts), a word of a command and a column of a table. So it may only contain
+//! characters without a special meaning in any of them: `../evil` would leave a folder, and `[red]` colours a table.
 
-/// The longest name: with those of a workload and a machine it still is that of a file.
+/// The longest name: together with the names of a workload and a machine, it still fits in a file name.
 const LONGEST: usize = 60;
 
-/// Whether a design or a machine may have this name.
+/// Checks the name of a design or a machine.
 ///
 /// # Errors
-/// The name and what is expected of one.
+/// A sentence with the name and the rule.
 pub(crate) fn check(name: &str) -> Result<(), String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let begins = name.starts_with(|c: char| c.is_ascii_alphanumeric());

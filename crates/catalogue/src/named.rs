@@ -1,6 +1,6 @@
-//! Names with a sentence each, stated once: files, commands, help pages and tables take both from the type.
+//! Names with a sentence each, defined once: files, commands, help pages and tables take both from the type.
 
-/// An enumeration whose names and sentences can be listed: a doc comment is the sentence that users read.
+/// Defines an enumeration whose names and sentences can be listed: users read the doc comments as sentences.
 macro_rules! named {
     ($(#[doc = $what:literal])+ $kind:ident: $($(#[doc = $doc:literal])+ $name:ident = $text:literal),* $(,)?) => {
         $(#[doc = $what])+
@@ -11,7 +11,7 @@ macro_rules! named {
         pub enum $kind { $($(#[doc = $doc])+ $name),* }
 
         impl $kind {
-            /// All of them, in order.
+            /// All values, in order.
             pub const ALL: &'static [$kind] = &[$($kind::$name),*];
 
             /// The name used in files and on the command line.
@@ -19,7 +19,7 @@ macro_rules! named {
                 match self { $($kind::$name => $text),* }
             }
 
-            /// What it means, in a sentence.
+            /// Meaning of the value, in a sentence.
             pub fn summary(self) -> &'static str {
                 match self { $($kind::$name => concat!($($doc),+).trim_ascii()),* }
             }

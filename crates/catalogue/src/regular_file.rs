@@ -1,15 +1,15 @@
-//! Files of the user's that are read as a whole.
+//! Reads a user's file as a whole.
 
 use std::io::{Error, ErrorKind, Result};
 use std::path::Path;
 
-/// The text of a file. A pipe may keep its reader waiting where no Ctrl-C ends it, and a device has no end, so neither is
-/// read.
+/// The text of a regular file. The function refuses pipes and devices: a pipe may block where Ctrl-C does not end it, and a device has no
+/// end.
 ///
 /// # Errors
-/// Why it cannot be read; of what is no regular file, that.
+/// The error of the operating system, or a sentence for a file that is not regular.
 pub fn read_regular(path: &Path) -> Result<String> {
-    // A folder is refused by what reads it.
+    // Reading a folder fails with a clear error.
     if path.metadata().is_ok_and(|there| !there.is_file() && !there.is_dir()) {
         return Err(Error::new(ErrorKind::InvalidInput, "it is a pipe or a device: expected a regular file"));
     }
@@ -25,7 +25,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("casemate-devices-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let path = folder.join("zero.toml");
-        // Reading it would never end.
+        // Reading this device would never end.
         std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
         let path = path.to_str().unwrap();
         let expected = format!("{path}: it is a pipe or a device: expected a regular file");

@@ -1,5 +1,4 @@
-//! Every value of a machine or a design, and where it comes from: what a file leaves out has its default, and a change comes
-//! before both.
+//! Every value of a machine or a design with its origin: a change takes precedence over the file, and the file over the default.
 
 use crate::changes::Change;
 use crate::error::ConfigError;
@@ -10,35 +9,35 @@ use toml::Table;
 /// The tables of a design that its class fills in.
 const CLAIMS: [&str; 2] = ["claims.", "crash."];
 
-/// Where a value comes from.
+/// Origin of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
-    /// The file says it.
+    /// The file contains it.
     File,
-    /// The file leaves it out, and a design's class says it.
+    /// The file omits it, and the class of the design supplies it.
     Class,
-    /// The file leaves it out.
+    /// The file omits it, and the key has a default.
     Default,
-    /// It was changed.
+    /// A change set it.
     Change,
 }
 
 /// A key with its value.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Setting {
-    /// The key, by its path.
+    /// Path of the key.
     pub key: String,
-    /// Its value as a file has it; nothing if there is none.
+    /// Value in the syntax of a file; absent for a key without a value.
     pub value: Option<String>,
-    /// Where the value comes from.
+    /// Origin of the value.
     pub source: Source,
 }
 
-/// The settings of what was read from a file with these changes.
+/// The settings of a file with these changes.
 ///
 /// # Errors
-/// [`ConfigError::Rule`] if it cannot be written down.
+/// [`ConfigError::Rule`] if it cannot be serialized.
 pub(crate) fn of(
     resolved: &impl Serialize,
     (file, text): (&str, &str),
@@ -59,17 +58,17 @@ pub(crate) fn of(
     Ok(values(resolved).map_err(unwritable)?.into_iter().map(setting).collect())
 }
 
-/// All values by the paths of their keys.
+/// All values with the paths of their keys.
 ///
 /// # Errors
-/// What cannot be written down.
+/// A sentence for a value that cannot be serialized.
 pub(crate) fn values(resolved: &impl Serialize) -> Result<Vec<(String, Value)>, String> {
     let mut found = Vec::new();
     list(serde_json::to_value(resolved).map_err(|error| error.to_string())?, "", &mut found);
     Ok(found)
 }
 
-/// Values before tables, as in a file.
+/// Lists values before tables, as in a file.
 fn list(value: Value, path: &str, found: &mut Vec<(String, Value)>) {
     let Value::Object(keys) = value else {
         found.push((path.to_owned(), value));
@@ -82,7 +81,7 @@ fn list(value: Value, path: &str, found: &mut Vec<(String, Value)>) {
     }
 }
 
-/// Whether a file has a value for this key.
+/// Returns true if a file has a value for this key.
 fn is_said(said: &Table, key: &str) -> bool {
     let (first, rest) = key.split_once('.').unwrap_or((key, ""));
     match said.get(first) {

@@ -1,5 +1,5 @@
-//! No time of a machine is absurdly long: sums of such times would leave the range of the simulated clock, and a run would
-//! take for ever.
+//! Limits the times of a machine: sums of very long times would exceed the range of the simulated clock, and a run would not end in
+//! reasonable time.
 
 use crate::settings;
 use serde::Serialize;
@@ -7,7 +7,7 @@ use serde::Serialize;
 /// The most cycles or clocks of a latency: a quarter of a millisecond at 4 GHz.
 const CYCLES_MAX: u64 = 1_000_000;
 
-/// Refuses cycles of a core and clocks of a memory that are more than that. Nanoseconds are checked where they are read.
+/// Refuses longer latencies, in cycles of a core and clocks of a memory. The parsers of other keys check nanoseconds.
 pub(crate) fn check(machine: &impl Serialize) -> Result<(), String> {
     let is_time = |key: &str| key.ends_with("_cycles") || key.starts_with("dram.timing.");
     let long = settings::values(machine)?.into_iter().find_map(|(key, value)| {

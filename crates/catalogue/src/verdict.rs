@@ -1,36 +1,36 @@
-//! How an attack ends, in a word.
+//! The verdict on an attack, in a word.
 
 use crate::named::named;
 
 named! {
-    /// How an attack ends. Ordered from what the defender wants to what it fears.
+    /// Result of an attack, in order from the best for the defender to the worst.
     Verdict:
-    /// There is nothing of the kind to attack.
+    /// The design has no target for the attack.
     NotApplicable = "not-applicable",
-    /// The right bytes came out: what was changed does not matter.
+    /// Memory returned the right bytes: the change does not matter.
     Harmless = "harmless",
-    /// What was looked for could not be learned.
+    /// The attacker could not learn the secret.
     Hidden = "hidden",
-    /// Nothing came out: the access was not entitled to it, or it was denied service.
+    /// Memory returned no bytes: it denied the access, or the attacker denied service.
     Refused = "refused",
-    /// Reported, and nothing came out.
+    /// Memory reported tampering and returned no bytes.
     Detected = "detected",
-    /// Forgeries passed just as seldom as the length of the tag promises.
+    /// Memory accepted forgeries only as rarely as the length of the tag promises.
     Bounded = "bounded",
-    /// Nothing was tampered with, and yet memory is refused: what was written is lost, and the design says so.
+    /// Memory is refused without tampering: the written data is lost, and the design reports it.
     Unrecoverable = "unrecoverable",
-    /// Wrong bytes came out, and the attacker could not choose them.
+    /// Memory returned wrong bytes that the attacker could not choose.
     Garbled = "garbled",
-    /// Something about the plaintext was learned.
+    /// The attacker learned something about the plaintext.
     Leaked = "leaked",
-    /// An older version came out.
+    /// Memory returned an older version.
     Stale = "stale",
-    /// Bytes of the attacker's choice came out.
+    /// Memory returned bytes that the attacker chose.
     Forged = "forged",
 }
 
 impl Verdict {
-    /// Whether the design withstood.
+    /// Returns true if the design stopped the attack.
     pub fn is_stopped(self) -> bool {
         self <= Verdict::Bounded
     }

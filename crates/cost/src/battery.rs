@@ -1,4 +1,4 @@
-//! The answer to a question: a row for each system and number of entries, next to what the paper prints.
+//! The batteries of systems: a row for each system and number of entries, next to the figures that the paper prints.
 
 use crate::caches::{self, CacheDrains};
 use crate::closed_form;
@@ -20,158 +20,159 @@ const ENTRIES_MAX: u32 = 1 << 20;
 
 /// The fewest levels of a tree: counters and a root.
 const LEVELS_MIN: u32 = 2;
-/// The most levels of a tree: a binary one has 2^63 lines of counters then.
+/// The most levels of a tree: a binary tree of this height has 2^63 lines of counters.
 const LEVELS_MAX: u32 = 64;
 
-/// How often each entry or line, and the store in flight, is drained to be counted: alone, and with all others.
+/// Number of drains of each entry or line, and of the store in flight: a separate one, and one with all entries or
+/// lines.
 const DRAINS_OF_EACH: usize = 2;
 
-/// What is asked.
+/// Parameters of the estimate.
 #[derive(Clone, Default, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Question {
-    /// Entries of the buffer, one row of each system for each.
+    /// Numbers of entries of the buffer; each system has one row for each.
     pub entries: Vec<i64>,
-    /// Levels of the tree, counters and root included; if nothing is said, as many as the profile's memory needs.
+    /// Levels of the tree, including counters and root; by default as many as the profile's memory needs.
     pub levels: Option<i64>,
-    /// The systems by name; all of them if none is named.
+    /// Names of the systems; an empty list selects all systems.
     pub systems: Vec<String>,
-    /// Which drains are carried out too, so that what they do is counted.
+    /// Drains to carry out as well, so that their operations are counted.
     #[serde(default)]
     pub counted: Counting,
 }
 
-/// Which drains are carried out.
+/// Drains to carry out and count.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Counting {
-    /// None: there are closed forms alone.
+    /// No drains: the answer contains only closed forms.
     #[default]
     Nothing,
-    /// Those of full buffers, by schemes.
+    /// Drains of full buffers, by schemes.
     Buffers,
-    /// Those of full caches as well: 74,752 lines take seconds.
+    /// Drains of full caches as well: their 74,752 lines take seconds.
     All,
 }
 
-/// Why there is no answer.
+/// A reason why there is no answer.
 #[derive(Error, PartialEq, Eq, Debug)]
 pub enum QuestionError {
-    /// There is no such system.
+    /// The system is unknown.
     #[error("unknown scheme '{name}'{}; there are: {}", catalogue::did_you_mean(.nearest), .known.join(", "))]
     Unknown {
         /// The name that was given.
         name: String,
         /// The most similar name, if any is similar.
         nearest: Option<String>,
-        /// All names.
+        /// Names of all systems.
         known: Vec<String>,
     },
     /// A number is out of range.
     #[error("{key} is {found}: expected {least} to {most}")]
     Range {
-        /// What was asked.
+        /// Name of the parameter.
         key: &'static str,
-        /// What it was.
+        /// Value of the parameter.
         found: i64,
-        /// The smallest that is possible.
+        /// Smallest value that is possible.
         least: u32,
-        /// The largest.
+        /// Largest value that is possible.
         most: u32,
     },
 }
 
-/// How large a storage must be.
+/// Size of a storage for an energy.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Size {
-    /// Which.
+    /// Name of the storage.
     pub storage: String,
-    /// Its volume in cubic millimetres.
+    /// Volume of the storage, in cubic millimetres.
     pub volume_mm3: f64,
     /// The area that it covers as a cube, in square millimetres.
     pub footprint_mm2: f64,
-    /// That in percent of the core's.
+    /// The footprint as a percentage of the core's area.
     pub core_percent: f64,
-    /// The volume that the paper prints, if the question is of its parameters.
+    /// The volume that the paper prints, in cubic millimetres; present if the question has the paper's parameters.
     pub printed_mm3: Option<f64>,
-    /// Whether ours is printed so, rounded or cut off.
+    /// True if our volume, rounded or truncated, is the printed one.
     pub is_as_printed: Option<bool>,
-    /// By how much ours is larger, in percent of that.
+    /// Difference of our volume from the printed one, in percent of the printed one.
     pub difference_percent: Option<f64>,
-    /// The paper's percentage of the core.
+    /// The percentage of the core's area that the paper prints.
     pub printed_core_percent: Option<f64>,
 }
 
-/// What drains did that were carried out.
+/// Operations and energy of drains that were carried out.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Account {
-    /// What they did.
+    /// Operations of the drains.
     pub operations: Operations,
-    /// What that takes, in nanojoules.
+    /// Energy of the operations, in nanojoules.
     pub energy_nj: f64,
-    /// What holds that; the paper prints nothing of it.
+    /// Storages for this energy; the paper prints no sizes for comparison.
     pub sizes: Vec<Size>,
-    /// By what it differs from the account before it, all of it.
+    /// Differences from the previous account; they explain all of it.
     pub differences: Vec<Difference>,
 }
 
-/// The drain of a full buffer at the worst, and of the store in flight, or of caches all of whose lines are dirty: carried out, and
-/// counted.
+/// The counted drain of a full buffer in the worst case, including the store in flight, or of caches whose lines are all dirty.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Counted {
-    /// Each entry or line alone, from cold caches of metadata. It differs from the closed form.
+    /// A separate drain of each entry or line, from cold metadata caches. Its differences are from the closed form.
     pub alone: Account,
-    /// All of them, from caches that were cold once. It differs from each alone.
+    /// One drain of all entries or lines, from metadata caches that are cold at its start. Its differences are from
+    /// `alone`.
     pub together: Account,
-    /// The same where each counter overflows that the battery moves on, so that its group is encrypted anew. It differs from all
-    /// together. Nothing of caches.
+    /// The same drain if each counter that the battery increments overflows, so that the drain re-encrypts its group. Its differences are
+    /// from `together`. Absent for caches.
     pub overflowing: Option<Account>,
 }
 
-/// What one system needs.
+/// The battery of one system.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Row {
-    /// Which.
+    /// Name of the system.
     pub system: String,
-    /// From what its operations follow, in words.
+    /// The rule for the operations of the system, in words.
     pub formula: &'static str,
-    /// Its early steps.
+    /// Steps that the system does before a loss of power.
     pub early: &'static [Step],
-    /// Entries of its buffer, if it has one.
+    /// Entries of the buffer, if the system has one.
     pub entries: Option<u32>,
-    /// What its drain does.
+    /// Operations of the drain, by the closed form.
     pub operations: Operations,
-    /// What that takes, in nanojoules.
+    /// Energy of the operations, in nanojoules.
     pub energy_nj: f64,
-    /// What holds that.
+    /// Storages for this energy.
     pub sizes: Vec<Size>,
-    /// Where the paper contradicts itself.
+    /// A contradiction in the paper about this row.
     pub remark: Option<&'static str>,
-    /// What its drain does where it is carried out, if that is asked for and a design does it.
+    /// Counted operations of the drain, if the question requests them and a design carries it out.
     pub counted: Option<Counted>,
-    /// Why that cannot be carried out.
+    /// The reason why the drain cannot be carried out.
     pub not_counted: Option<String>,
 }
 
-/// The answer.
+/// The batteries of all systems of a question.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Battery {
-    /// The name of what it is estimated from.
+    /// Name of the profile.
     pub profile: String,
-    /// What that is, in a sentence.
+    /// Description of the profile, in a sentence.
     pub summary: String,
-    /// The area of the core that footprints are compared with, in square millimetres.
+    /// Area of the core for the comparison of footprints, in square millimetres.
     pub core_mm2: f64,
-    /// The levels of the tree.
+    /// Levels of the tree, including counters and root.
     pub levels: u32,
-    /// For each number of entries the buffers, then what has no entries.
+    /// The buffers for each number of entries, then the systems without entries.
     pub rows: Vec<Row>,
 }
 
-/// The batteries of systems under a profile. `told` hears how many entries were drained, and of how many.
+/// The batteries of systems under a profile. `told` gets the number of drained entries, and the total.
 ///
 /// # Errors
-/// Unknown systems, with the nearest right one; entries and levels out of range.
+/// Unknown systems, with the nearest known one; entries and levels out of range.
 pub fn battery(
     profile: &Profile,
     question: &Question,
@@ -204,7 +205,7 @@ fn in_range(key: &'static str, found: i64, least: u32, most: u32) -> Result<u32,
     u32::try_from(found).ok().filter(|number| (least..=most).contains(number)).ok_or(refused)
 }
 
-/// The systems with these names, in their own order; all of them, if none is named.
+/// The systems with these names, in the order of [`System::all`]; an empty list selects all.
 fn chosen(names: &[String]) -> Result<Vec<System>, QuestionError> {
     let known: Vec<String> = System::all().iter().map(System::to_string).collect();
     if let Some(name) = names.iter().find(|name| !known.contains(name)) {
@@ -214,18 +215,18 @@ fn chosen(names: &[String]) -> Result<Vec<System>, QuestionError> {
     Ok(System::all().into_iter().filter(|system| names.is_empty() || names.contains(&system.to_string())).collect())
 }
 
-/// Whether the paper prints anything about these terms: whether all is as it assumes.
+/// Returns true if the paper's tables are for this profile and number of levels.
 fn are_papers(asked: &Profile, levels: u32) -> bool {
     profile("secpb").is_ok_and(|papers| papers == *asked && papers.tree.levels() == levels)
 }
 
-/// What all rows of an answer are estimated from.
+/// Parameters common to all rows of an answer.
 struct Terms<'a> {
     profile: &'a Profile,
     levels: u32,
     are_papers: bool,
     counted: Counting,
-    /// The drains of full caches, once they were carried out.
+    /// The drains of full caches, after they were carried out.
     caches: OnceCell<Result<CacheDrains, String>>,
 }
 
@@ -234,7 +235,7 @@ impl Terms<'_> {
         self.counted >= drains
     }
 
-    /// How many entries, lines and stores in flight a drain of each of these systems has, where it is counted.
+    /// Number of entries, lines and stores in flight in one drain of each of these systems, if it is counted.
     fn drained_at_once(&self, asked: &[(System, Option<u32>)]) -> usize {
         let of_entries = asked.iter().filter_map(|(system, entries)| system.scheme().and(*entries));
         let in_buffers: usize = of_entries.map(|entries| entries as usize + 1).sum();
@@ -289,7 +290,7 @@ impl Terms<'_> {
         })
     }
 
-    /// The same drains stand next to either closed form of full caches.
+    /// Counts the drains of full caches once, for both closed forms.
     fn counted_caches(&self, accounting: Accounting, told: &mut dyn FnMut()) -> Result<Counted, String> {
         let drains = self.caches.get_or_init(|| caches::drain(self.profile, self.levels, told)).as_ref();
         let drains = drains.map_err(String::clone)?;

@@ -1,8 +1,8 @@
-//! What the battery of durable caches does, counted: every line of the profile's caches is dirty, and the text of `secure-eadr`
-//! takes all of them to memory.
+//! Counts the work of the battery of durable caches: every line of the profile's caches is dirty, and the code of `secure-eadr` writes all
+//! of them to memory.
 //!
-//! The lines share as little metadata as they can, as those of a buffer do ([`crate::counted`]). Each line *alone* is a drain of
-//! caches in which nothing else is dirty; all *together* are one drain, by address.
+//! Like those of a buffer ([`crate::counted`]), the lines share as little metadata as possible. For `alone`, each line is the only dirty
+//! line of a drain; for `together`, one drain writes all lines, in the order of their addresses.
 
 use crate::counted::Machine;
 use crate::differences::{Difference, Names};
@@ -16,40 +16,40 @@ use protection::execution::run_now;
 use protection::scheme::DurableCaches;
 use units::{Bytes, LINE_BYTES, LineAddr, ZERO_LINE};
 
-/// The most lines of caches whose drain is carried out: 64 MB.
+/// The most lines of caches that a drain may have: 64 MB.
 const LINES_MAX: u64 = 1 << 20;
 
 const LINE_BITS: u64 = 8 * LINE_BYTES as u64;
 
-/// What drains of full caches did.
+/// Counted operations of full caches.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CacheDrains {
-    /// The memory under the caches.
+    /// Geometry of the memory behind the caches.
     geometry: Geometry,
-    /// The lines that were dirty.
+    /// All lines, which are dirty.
     lines: Vec<LineAddr>,
-    /// Each line alone, from cold caches of metadata.
+    /// Operations of a separate drain of each line, from cold metadata caches.
     pub alone: Operations,
-    /// All lines in one drain.
+    /// Operations of one drain of all lines.
     pub together: Operations,
 }
 
 impl CacheDrains {
-    /// By what each alone differs from the closed form.
+    /// Differences of `alone` from the closed form.
     pub fn alone_differs(&self, profile: &Profile, accounting: Accounting) -> Vec<Difference> {
         Names { profile }.of_caches_alone(accounting, self.lines.len() as u64, self.geometry.levels)
     }
 
-    /// By what all together differ from each alone.
+    /// Differences of `together` from `alone`.
     pub fn together_differs(&self, profile: &Profile) -> Vec<Difference> {
         Names { profile }.of_caches_together(self.geometry.shared(&self.lines), (self.alone, self.together))
     }
 }
 
-/// How many lines the caches of a profile have.
+/// Number of lines of the caches of a profile.
 ///
 /// # Errors
-/// If a cache is no whole number of lines, or all are too large to be drained here.
+/// A sentence if a cache is not a whole number of lines, or all caches together are too large for a drain.
 pub fn lines(profile: &Profile) -> Result<u64, String> {
     let Caches { l1, l2, l3 } = profile.caches;
     if let Some(size) = [l1, l2, l3].into_iter().find(|size| size.0 % LINE_BYTES as u64 != 0) {
@@ -66,10 +66,10 @@ fn lines_of(size: Bytes) -> u64 {
     size.0 / LINE_BYTES as u64
 }
 
-/// Carries out the drains of full caches. `told` hears of each line, twice.
+/// Carries out the drains of full caches. `told` is called twice for each line.
 ///
 /// # Errors
-/// Why there are none: as of [`lines`], a tree that the design cannot have, or more lines than the memory has.
+/// The errors of [`lines`]; a tree that the design does not support; more lines than the memory has.
 pub fn drain(profile: &Profile, levels: u32, told: &mut dyn FnMut()) -> Result<CacheDrains, String> {
     let wanted = lines(profile)?;
     let design = catalogue::design("secure-eadr").map_err(|error| error.to_string())?;
@@ -91,13 +91,13 @@ pub fn drain(profile: &Profile, levels: u32, told: &mut dyn FnMut()) -> Result<C
     Ok(CacheDrains { geometry, alone, together: machine.counted(), lines })
 }
 
-/// Takes dirty lines to memory, and all metadata behind them.
+/// Writes dirty lines and all their metadata to memory.
 fn drain_lines(machine: &Machine, lines: &[LineAddr]) {
     let dirty = lines.iter().map(|line| (*line, ZERO_LINE)).collect();
     run_now(DurableCaches::of(&machine.scheme).drain_on_battery(&machine.verbs, dirty));
 }
 
-/// A new machine that knows from which cache each line comes: the first lines from the first level, and so on.
+/// A new machine that knows the cache of each line: the first lines are in the first level, and so on.
 fn machine(design: &Design, profile: &Profile, geometry: &Geometry, lines: &[LineAddr]) -> Result<Machine, String> {
     let Caches { l1, l2, .. } = profile.caches;
     let moved = |place: usize| match place as u64 {

@@ -1,8 +1,7 @@
-//! What a drain does at the worst, by the paper's assumptions: all is dirty, no two lines share counters or a path of the
-//! tree, every look-up of metadata misses, tags are computed and not fetched, XOR and counting are free (section V).
+//! The operations of a drain in the worst case, under the paper's assumptions (section V): everything is dirty, and no two lines share
+//! counters or a path of the tree. Every look-up of metadata misses, tags are computed and not fetched, and XOR and incrementing are free.
 //!
-//! The paper prints no formula. These are the ones from which its tables follow; where two of its tables follow from two,
-//! there are two.
+//! The paper prints no formula. These formulas reproduce its tables; two of its tables need different formulas, so both exist here.
 
 use crate::operations::{Moved, Operations};
 use crate::profile::{Entry, Profile};
@@ -11,17 +10,18 @@ use units::LINE_BYTES;
 
 const LINE_BITS: u64 = 8 * LINE_BYTES as u64;
 
-/// Levels of a tree that no update fetches: the counters, which the counter's step brings, and the root, which is on the chip.
+/// Levels of a tree that an update does not fetch: the counters, which the counter's step fetches, and the root, which is on the chip.
 const LEVELS_NOT_FETCHED: u64 = 2;
 
-/// Hashes of a line of secure eADR in the published volume.
+/// Hashes for each line of secure eADR that reproduce the published volume.
 const HASHES_AS_PUBLISHED: u64 = 2;
 
-/// What a drain of a system does, with so many entries of a buffer and a tree of so many levels, counters and root included.
+/// The operations of a system's drain, for a buffer of `entries` entries and a tree of `levels` levels, including
+/// counters and root.
 pub fn operations(system: System, profile: &Profile, entries: u32, levels: u32) -> Operations {
     let (entries, tuple) = (u64::from(entries), late_work(&Step::CHAIN, levels));
     match system {
-        // The battery also finishes the store that is entering the buffer.
+        // The battery also finishes the store that enters the buffer.
         System::Buffer(scheme) => per_entry(scheme, &profile.entry, levels) * entries + tuple,
         System::WholeEntries => from_secpb(profile.entry.bits()) * (entries + 1),
         System::SecureEadr(accounting) => {
@@ -36,16 +36,17 @@ pub fn operations(system: System, profile: &Profile, entries: u32, levels: u32) 
     }
 }
 
-/// What each entry of a buffer adds: the steps that were left, and the move of what those need or memory stores.
+/// The operations that each entry of a buffer adds: its late steps, and the transfer of the fields that these steps or
+/// memory need.
 pub fn per_entry(scheme: Scheme, entry: &Entry, levels: u32) -> Operations {
     moved(scheme, entry) + late_work(scheme.late(), levels)
 }
 
-/// What of an entry goes from the buffer to the memory controller when it drains.
+/// The transfer of the fields of an entry from the buffer to the memory controller when it drains.
 pub fn moved(scheme: Scheme, entry: &Entry) -> Operations {
     let is_early = |step| scheme.early().contains(&step);
     let if_early = |step, bits: u32| if is_early(step) { u64::from(bits) } else { 0 };
-    // Where the line is encrypted already, neither plaintext nor pad is needed. The root stays in its register.
+    // An early ciphertext replaces plaintext and pad. The root stays in its register.
     let text = match is_early(Step::Ciphertext) {
         true => u64::from(entry.ciphertext_bits),
         false => u64::from(entry.data_bits) + if_early(Step::Pad, entry.pad_bits),
@@ -54,7 +55,7 @@ pub fn moved(scheme: Scheme, entry: &Entry) -> Operations {
     from_secpb(text + metadata)
 }
 
-/// What these steps take.
+/// The operations of these steps.
 fn late_work(steps: &[Step], levels: u32) -> Operations {
     steps.iter().fold(Operations::default(), |sum, step| sum + work(*step, levels))
 }
@@ -64,7 +65,8 @@ fn work(step: Step, levels: u32) -> Operations {
     match step {
         Step::Counter => Operations { fetched_lines: 1, ..none },
         Step::Pad => Operations { pads: 1, ..none },
-        // The paper hashes once a level. A tree over the counters hashes once less: nothing hashes into them.
+        // The paper counts a hash for each level. A tree over the counters needs one fewer, because a line of counters
+        // contains no hashes.
         Step::Root => {
             Operations { fetched_lines: levels.saturating_sub(LEVELS_NOT_FETCHED), hashed_lines: levels, ..none }
         }

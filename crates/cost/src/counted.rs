@@ -1,11 +1,11 @@
-//! What a drain does, counted: the scheme's own text is carried out on a memory of real bytes.
+//! The operations of a drain, counted: the code of the scheme runs on a memory with real bytes.
 //!
 //! ```text
 //! stores at the worst ─ accepted, early steps done ─ caches of metadata cold ─┬─ each entry alone, cold again before each
 //!                                                                             └─ all together, by address
 //! ```
-//! Either way the battery also completes the store that is entering, of which nothing is done yet: at the worst, from cold
-//! caches.
+//! In both cases the battery also completes the store that enters the buffer. In the worst case all steps of this store
+//! remain, and the metadata caches are cold.
 
 use crate::closed_form;
 use crate::differences::{Difference, Names};
@@ -19,27 +19,27 @@ use protection::execution::{Explained, Functional, run_now};
 use protection::scheme::PersistBuffer;
 use units::{LineAddr, ZERO_LINE};
 
-/// The machine's keys are drawn from it, on which no count depends.
+/// Seed of the machine's keys; no count depends on it.
 const SEED: u64 = 1;
 
-/// What drains did.
+/// Operations of the drains of a full buffer.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Drains {
-    /// Each entry alone, from cold caches, and the store in flight likewise.
+    /// Separate drains of each entry and of the store in flight, from cold caches.
     pub alone: Operations,
-    /// By what that differs from the closed form.
+    /// Differences of `alone` from the closed form.
     pub alone_differs: Vec<Difference>,
-    /// All of them one after the other, from caches that were cold once.
+    /// All entries and the store in flight, one after the other, from caches that are cold at the start.
     pub together: Operations,
-    /// By what that differs from each alone.
+    /// Differences of `together` from `alone`.
     pub together_differs: Vec<Difference>,
 }
 
-/// Carries out the drains of a full buffer, and of the store in flight. `told` hears of each drain: so of each entry and of
-/// the store in flight twice.
+/// Carries out the drains of a full buffer and of the store in flight. `told` is called for each drain, so twice for each entry and for the
+/// store in flight.
 ///
 /// # Errors
-/// Why there are none: a tree or a number of entries that no built-in design can have.
+/// A tree or a number of entries that no built-in design supports.
 pub fn drains(
     scheme: Scheme,
     profile: &Profile,
@@ -50,10 +50,10 @@ pub fn drains(
     drains_of(scheme, profile, &geometry, &lines, told)
 }
 
-/// A memory, and the lines of the worst buffer, the last of which is the store in flight.
+/// A memory, and the lines of the worst buffer. The last line is that of the store in flight.
 ///
 /// # Errors
-/// As of [`drains`].
+/// The errors of [`drains`].
 pub fn worst(
     scheme: Scheme,
     profile: &Profile,
@@ -73,10 +73,10 @@ pub fn worst(
     Ok((geometry, lines))
 }
 
-/// As [`drains`], of these lines, the last of which is the store in flight.
+/// Like [`drains`], for these lines. The last line is that of the store in flight.
 ///
 /// # Errors
-/// If the memory is none that the scheme's design can have.
+/// A sentence if the scheme's design does not support the memory.
 pub fn drains_of(
     scheme: Scheme,
     profile: &Profile,
@@ -113,39 +113,39 @@ pub fn drains_of(
     })
 }
 
-/// A machine whose stores are in its buffer, and that counts what it does.
+/// A machine with stores in its buffer that counts its operations.
 pub(crate) struct Machine {
     pub scheme: protection::scheme::Scheme,
     pub verbs: Explained<Functional, Tally>,
 }
 
 impl Machine {
-    /// One whose buffer is empty.
+    /// A machine with an empty buffer.
     pub fn new(scheme: Scheme, profile: &Profile, geometry: &Geometry) -> Result<Machine, String> {
         Machine::of(&design(scheme), tally(scheme, profile), geometry)
     }
 
-    /// One of this design, whose memory is new.
+    /// A machine of this design with new memory.
     pub fn of(design: &Design, tally: Tally, geometry: &Geometry) -> Result<Machine, String> {
         let scheme = design.parts.build(geometry.lines, SEED)?;
         let memory = Functional::new(scheme.layout().total_lines());
         Ok(Machine { scheme, verbs: Explained::keeping(memory, tally) })
     }
 
-    /// One whose buffer has these lines.
+    /// A machine whose buffer contains these lines.
     fn with(scheme: Scheme, profile: &Profile, geometry: &Geometry, resident: &[LineAddr]) -> Result<Machine, String> {
         let machine = Machine::new(scheme, profile, geometry)?;
         resident.iter().for_each(|line| machine.accept(*line));
         Ok(machine)
     }
 
-    /// The same once more.
+    /// A copy of the machine in the same state.
     fn twin(&self, scheme: Scheme, profile: &Profile) -> Machine {
         let memory = self.verbs.inside().clone();
         Machine { scheme: self.scheme.twin(), verbs: Explained::keeping(memory, tally(scheme, profile)) }
     }
 
-    /// The buffer accepts a store to a line.
+    /// Makes the buffer accept a store to a line.
     pub fn accept(&self, line: LineAddr) {
         run_now(PersistBuffer::of(&self.scheme).accept(&self.verbs, line, &ZERO_LINE));
     }
@@ -154,13 +154,13 @@ impl Machine {
         run_now(PersistBuffer::of(&self.scheme).drain(&self.verbs, line));
     }
 
-    /// Makes the caches of metadata cold, and counts from there.
+    /// Flushes the metadata caches, and starts to count.
     pub fn cool(&self) {
         run_now(self.scheme.flush(&self.verbs));
         self.verbs.kept().take();
     }
 
-    /// What was done since.
+    /// The operations since counting started.
     pub fn counted(&self) -> Operations {
         assert_eq!(self.verbs.inside().take_fault(), None, "nobody has tampered");
         self.verbs.kept().take()

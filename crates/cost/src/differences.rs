@@ -1,5 +1,5 @@
-//! By what a counted drain differs from the closed form, each by its name: what the paper charges and no tree needs, and what
-//! a memory needs and the paper does not charge.
+//! Named differences of a counted drain from the closed form: charges of the paper that no tree needs, and operations of a memory that the
+//! paper does not charge.
 
 use crate::closed_form;
 use crate::geometry::{Renewed, Shared};
@@ -10,25 +10,25 @@ use serde::Serialize;
 use units::LINE_BYTES;
 
 const LINE_BITS: u64 = 8 * LINE_BYTES as u64;
-/// Of a line of split counters that one position has to itself: its minor.
+/// Bits of the minor counter of a line, the only part of a line of split counters that other lines do not use.
 const COUNTER_BITS: u64 = 7;
 
-/// One of them.
+/// A difference between two accounts.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Difference {
-    /// What it is called.
+    /// Name of the difference.
     pub name: &'static str,
-    /// Why it is there, in a sentence.
+    /// Reason for the difference, in a sentence.
     pub why: &'static str,
-    /// Whether a counted drain does less by this, not more.
+    /// True if the counted drain does fewer operations, false if it does more.
     pub is_less: bool,
-    /// What it is.
+    /// The operations of the difference.
     pub operations: Operations,
-    /// What that takes, in nanojoules; negative if it is less.
+    /// Energy of the operations, in nanojoules; negative if the counted drain does fewer.
     pub energy_nj: f64,
 }
 
-/// Makes differences of a profile.
+/// Creates the differences for a profile.
 #[derive(Clone, Copy)]
 pub(crate) struct Names<'a> {
     pub profile: &'a Profile,
@@ -45,14 +45,14 @@ impl Names<'_> {
         Difference { is_less: true, energy_nj: -more.energy_nj, ..more }
     }
 
-    /// What each entry alone and the store in flight differ by from the closed form, where the tree has so many levels,
-    /// counters and root included.
+    /// The differences of `alone` from the closed form, for each entry and the store in flight. `levels` is the height
+    /// of the tree, including counters and root.
     pub fn of_alone(&self, scheme: Scheme, entries: u32, levels: u32) -> Vec<Difference> {
         let is_early = |step| scheme.early().contains(&step);
         let entries = u64::from(entries);
         let (drains, edges) = (entries + 1, u64::from(levels) - 1);
         let late_roots = 1 + if is_early(Step::Root) { 0 } else { entries };
-        // Where the root knows of an entry, its drain looks at nothing above it, and writes its own bits of the counters.
+        // With an early root, the drain of an entry reads no node above the counters, and writes only the entry's bits of the counters.
         let (verifying, again) =
             if is_early(Step::Root) { (1, 0) } else { (drains, u64::from(is_early(Step::Counter))) };
         let of_counters = if is_early(Step::Root) { COUNTER_BITS } else { LINE_BITS };
@@ -81,7 +81,7 @@ impl Names<'_> {
         all.into_iter().filter(|difference| difference.operations != none).collect()
     }
 
-    /// What all together differ by from each alone, where their lines share this.
+    /// The differences of `together` from `alone`, for lines that share this metadata.
     pub fn of_together(
         &self,
         scheme: Scheme,
@@ -89,13 +89,14 @@ impl Names<'_> {
         (alone, together): (Operations, Operations),
     ) -> Vec<Difference> {
         let Shared { covered, tags } = shared;
-        // Where the root is early, the store in flight alone has a path to bring.
+        // With an early root, only the store in flight fetches a path.
         let covered = if scheme.early().contains(&Step::Root) { 0 } else { covered };
         let sharing = Operations { fetched_lines: covered + tags, hashed_lines: covered, ..Operations::default() };
         self.of_sharing(sharing, (alone, together))
     }
 
-    /// What each line of durable caches alone differs by from the closed form, for so many lines under a tree of so many levels.
+    /// The differences of `alone` from the closed form, for `lines` lines of durable caches under a tree of `levels`
+    /// levels.
     pub fn of_caches_alone(&self, accounting: Accounting, lines: u64, levels: u32) -> Vec<Difference> {
         let closed = |accounting| closed_form::operations(System::SecureEadr(accounting), self.profile, 0, levels);
         let (edges, nodes) = (u64::from(levels) - 1, u64::from(levels).saturating_sub(2));
@@ -122,8 +123,8 @@ impl Names<'_> {
         all.into_iter().filter(|difference| difference.operations != Operations::default()).collect()
     }
 
-    /// What all lines of durable caches together differ by from each alone, where they share this. A line of metadata is brought,
-    /// verified, changed and written once for all that share it.
+    /// The differences of `together` from `alone`, for lines of durable caches that share this metadata. The drain fetches, verifies,
+    /// changes and writes a shared line of metadata once.
     pub fn of_caches_together(
         &self,
         Shared { covered, tags }: Shared,
@@ -158,9 +159,9 @@ impl Names<'_> {
         )
     }
 
-    /// What all together differ by from each alone, where sharing spares this.
+    /// The differences of `together` from `alone`, if shared metadata saves these operations.
     fn of_sharing(&self, sharing: Operations, (alone, together): (Operations, Operations)) -> Vec<Difference> {
-        // What makes room depends on the caches' sets: so that alone is no formula, but what is left over.
+        // Evictions depend on the sets of the caches. So this difference has no formula; it is the remainder.
         let all = [
             self.less("shared", "what one drain has brought, those after it find on the chip", sharing),
             self.more(
@@ -172,19 +173,20 @@ impl Names<'_> {
         all.into_iter().filter(|difference| difference.operations != Operations::default()).collect()
     }
 
-    /// What a drain in which groups are renewed differs by from all together.
+    /// The differences of a drain that renews groups from `together`.
     pub fn of_overflowing(
         &self,
         scheme: Scheme,
         Renewed { groups, others, lines_of_tags }: Renewed,
         (together, overflowing): (Operations, Operations),
     ) -> Vec<Difference> {
-        // With an early root a drain writes its own bits of the counters, but renewed counters are written whole.
+        // With an early root, a drain writes only its bits of a line of counters, but it writes renewed counters as a
+        // whole line.
         let whole = if scheme.early().contains(&Step::Root) { LINE_BITS - COUNTER_BITS } else { 0 };
         let from_controller_bits = (others + lines_of_tags) * LINE_BITS + whole;
         let renewed = Operations {
             moved: Moved { from_controller_bits, ..Moved::default() },
-            // A line of tags is on the chip, that of the line for which the group is renewed.
+            // One line of tags is on the chip: that of the line that causes the renewal.
             fetched_lines: others + lines_of_tags - 1,
             hashed_lines: 2 * others,
             pads: 2 * others,

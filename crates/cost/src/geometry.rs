@@ -1,4 +1,4 @@
-//! Where the lines of a memory have their metadata, and which of them share as little of it as they can.
+//! The metadata of the lines of a memory, and the selection of lines that share as little metadata as possible.
 
 use crate::profile::Profile;
 use crate::scheme::Scheme;
@@ -13,16 +13,16 @@ const LINES_MAX: u64 = 1 << 34;
 /// The most entries of a design's buffer.
 pub const ENTRIES_MAX: u32 = 1 << 16;
 
-/// Spreads numbers: 2^64 over the golden ratio.
+/// Multiplier that scatters numbers: 2^64 divided by the golden ratio.
 const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Lines of the memory by which a design shows its metadata: enough for nodes in memory.
+/// Size of a memory that shows a design's layout of metadata, in lines: large enough for nodes in memory.
 const LINES_SHOWN: u64 = 1 << 15;
 
 /// The built-in design of a scheme.
 ///
 /// # Panics
-/// If there is none, which a test rules out.
+/// If the catalogue does not contain the design, which a test excludes.
 pub fn design(scheme: Scheme) -> Design {
     catalogue::design(&format!("secpb-{scheme}")).unwrap_or_else(|error| panic!("{error}"))
 }
@@ -30,51 +30,53 @@ pub fn design(scheme: Scheme) -> Design {
 /// A memory and the tree over it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Geometry {
-    /// Lines of data.
+    /// Number of lines of data.
     pub lines: u64,
-    /// Levels of the tree, counters and root included.
+    /// Levels of the tree, including counters and root.
     pub levels: u32,
-    /// Lines whose counters are in one line.
+    /// Lines of data that share a line of counters.
     per_counter_line: u64,
-    /// Lines whose tags are in one.
+    /// Lines of data that share a line of tags.
     per_line_of_tags: u64,
     /// Children of a node.
     arity: u64,
 }
 
-/// Lines of metadata that several drains share, and so need once: each is counted as often as it is not needed.
+/// Lines of metadata that several drains share and need only once: the count of each is the number of fetches that
+/// sharing saves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shared {
     /// Lines of counters and nodes, which a tree covers.
     pub covered: u64,
-    /// Lines of tags.
+    /// Lines of tags that drains share.
     pub tags: u64,
 }
 
-/// What groups of lines have that are encrypted anew for one line each.
+/// Sizes of groups whose lines are re-encrypted because of one line each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Renewed {
-    /// The groups.
+    /// Number of the groups.
     pub groups: u64,
-    /// The lines of each but the one for which that is done.
+    /// Lines of each group, without the line that causes the re-encryption.
     pub others: u64,
-    /// Lines of tags of each.
+    /// Lines of tags of each group.
     pub lines_of_tags: u64,
 }
 
 impl Geometry {
-    /// That of a scheme's design: as [`Geometry::of_design`].
+    /// Geometry of a scheme's design: like [`Geometry::of_design`].
     ///
     /// # Errors
-    /// As of that.
+    /// The errors of [`Geometry::of_design`].
     pub fn of(scheme: Scheme, profile: &Profile, levels: u32) -> Result<Geometry, String> {
         Geometry::of_design(&design(scheme), profile, levels)
     }
 
-    /// That of a design over a memory for which the tree has so many levels: the profile's, if it has.
+    /// Geometry of a design over a memory with a tree of `levels` levels: the memory of the profile, if its tree has
+    /// this height.
     ///
     /// # Errors
-    /// Why there is none: the profile's tree is another than the design's, or the memory too large.
+    /// A sentence if the profile's tree is not the design's, or the memory is too large.
     pub fn of_design(design: &Design, profile: &Profile, levels: u32) -> Result<Geometry, String> {
         let shown = design.parts.build(LINES_SHOWN, 0)?;
         let serves = |kind| shown.layout().region(kind).map_or(1, |region| region.serves);
@@ -106,9 +108,9 @@ impl Geometry {
         })
     }
 
-    /// So many lines that share as little metadata as they can, fewer if there are no more: children of the root take turns,
-    /// then their children, and so on; and no page has a second line before each has one. Where a choice is left it is made
-    /// by chance, or all would meet in a few sets of the caches of metadata.
+    /// Up to `wanted` lines that share as little metadata as possible. The selection takes children of the root in turn, then their
+    /// children, and so on; no page has a second line before each page has one. A hash decides the remaining choices; otherwise all lines
+    /// would map to a few sets of the metadata caches.
     pub fn far_apart(&self, wanted: usize) -> Vec<LineAddr> {
         let digits = self.levels - 1;
         let pages = (1..digits).map(|decided| self.pages(decided)).find(|pages| pages.len() >= wanted);
@@ -119,7 +121,7 @@ impl Geometry {
         in_turn.flat_map(line).filter(|line| line.0 < self.lines).take(wanted).collect()
     }
 
-    /// A page under each node that is so many levels below the root: each way down from the root is a digit of its number.
+    /// A page under each node that is `decided` levels below the root: each step down from the root is a digit of its number.
     fn pages(&self, decided: u32) -> Vec<u64> {
         let below = self.arity.pow(self.levels - 1 - decided);
         let page = |number: u64| {
@@ -131,25 +133,25 @@ impl Geometry {
         (0..self.arity.pow(decided)).map(page).filter(exists).collect()
     }
 
-    /// The lines whose counters are with those of a line.
+    /// The lines that share a line of counters with `line`.
     pub fn group(&self, line: LineAddr) -> impl Iterator<Item = LineAddr> + use<> {
         let first = line.0 / self.per_counter_line * self.per_counter_line;
         (first..(first + self.per_counter_line).min(self.lines)).map(LineAddr)
     }
 
-    /// What so many groups have.
+    /// Sizes of `groups` groups.
     pub(crate) fn renewed(&self, groups: u64) -> Renewed {
         let lines_of_tags = self.per_counter_line.div_ceil(self.per_line_of_tags);
         Renewed { groups, others: self.per_counter_line - 1, lines_of_tags }
     }
 
-    /// What drains of these lines share.
+    /// Metadata that drains of these lines share.
     pub fn shared(&self, drained: &[LineAddr]) -> Shared {
         let twice = |lines_per: u64| {
             let distinct: BTreeSet<u64> = drained.iter().map(|line| line.0 / lines_per).collect();
             (drained.len() - distinct.len()) as u64
         };
-        // Lines of counters and the nodes above them, up to those below the root.
+        // Lines of counters and the nodes above them, without the root.
         let covered = (0..self.levels - 1).map(|level| twice(self.per_counter_line * self.arity.pow(level))).sum();
         Shared { covered, tags: twice(self.per_line_of_tags) }
     }

@@ -1,9 +1,9 @@
-//! What a design costs beside time: the battery that finishes what a loss of power interrupts.
+//! Costs of a design other than time: the battery that finishes the work that a loss of power interrupts.
 //!
-//! What a drain does are [`Operations`], whoever counts them: a closed form ([`closed_form`]) or a machine that drains ([`counted`]). One
-//! function prices them all, [`Profile::energy`]; what a storage of that energy takes is [`Storage::volume`]. All that is
-//! assumed is a file, the profile. Source: "SecPB: Architectures for Secure Non-Volatile Memory with Battery-Backed Persist
-//! Buffers", sections IV to VI.
+//! [`Operations`] describe the work of a drain, from a closed form ([`closed_form`]) or from a machine that drains ([`counted`]). The
+//! function [`Profile::energy`] prices both, and [`Storage::volume`] gives the volume of a storage for that energy. A file, the profile,
+//! contains all assumptions. Source: "SecPB: Architectures for Secure Non-Volatile Memory with Battery-Backed Persist Buffers", sections IV
+//! to VI.
 
 mod battery;
 pub mod caches;

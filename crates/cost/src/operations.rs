@@ -1,30 +1,30 @@
-//! What a drain does that takes energy.
+//! The operations of a drain that consume energy.
 
 use derive_more::{Add, AddAssign};
 use serde::Serialize;
 use std::ops::Mul;
 
-/// Bits that are moved to memory, by where they come from. Flags are single bits, so bytes would not do.
+/// Bits that a drain moves to memory, by their origin. Flags are single bits, so bytes would be too coarse.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Add, AddAssign)]
 pub struct Moved {
-    /// From the secure persist buffer.
+    /// Bits from the secure persist buffer.
     pub from_secpb_bits: u64,
-    /// From the first-level cache.
+    /// Bits from the first-level cache.
     pub from_l1_bits: u64,
-    /// From the second-level cache.
+    /// Bits from the second-level cache.
     pub from_l2_bits: u64,
-    /// From the last-level cache.
+    /// Bits from the last-level cache.
     pub from_l3_bits: u64,
-    /// From the memory controller with its metadata caches.
+    /// Bits from the memory controller with its metadata caches.
     pub from_controller_bits: u64,
 }
 
-/// What a drain does, as counts: of a closed form, or of a machine that really drains.
+/// Counts of the operations of a drain: from a closed form, or from a machine that really drains.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Add, AddAssign)]
 pub struct Operations {
-    /// What goes to memory.
+    /// Bits that the drain moves to memory.
     pub moved: Moved,
-    /// Lines of metadata that come from memory.
+    /// Lines of metadata fetched from memory.
     pub fetched_lines: u64,
     /// Lines that are hashed, for a tag or a node of the tree.
     pub hashed_lines: u64,
@@ -33,7 +33,7 @@ pub struct Operations {
 }
 
 impl Operations {
-    /// What of these is not among others; of what those have more of, nothing.
+    /// The operations beyond those of `others`, with zero for a count that is larger in `others`.
     pub fn beyond(self, others: Operations) -> Operations {
         let moved = Moved {
             from_secpb_bits: self.moved.from_secpb_bits.saturating_sub(others.moved.from_secpb_bits),
@@ -54,7 +54,7 @@ impl Operations {
 impl Mul<u64> for Operations {
     type Output = Operations;
 
-    /// The same so many times.
+    /// The operations, repeated `times`.
     fn mul(self, times: u64) -> Operations {
         let moved = Moved {
             from_secpb_bits: self.moved.from_secpb_bits * times,

@@ -1,7 +1,8 @@
-//! What a drain does when counters overflow on battery, counted: each group is renewed for one of its lines.
+//! Counts the operations of a drain whose counters overflow on battery: the drain renews the group of each line.
 //!
 //! The lines are those of the worst buffer. All lines of their groups have been written, and the next write of each line overflows its
-//! counter. Where the store counts (early counters) that is before power fails: then only the store in flight overflows on battery.
+//! counter. With early counters, the counter overflows when the store enters the buffer, before power fails. Then only the store in flight
+//! overflows on battery.
 
 use crate::counted::Machine;
 use crate::differences::{Difference, Names};
@@ -14,17 +15,17 @@ use protection::execution::run_now;
 use protection::scheme::PersistBuffer;
 use units::{LineAddr, ZERO_LINE};
 
-/// What a battery did, and how many groups it renewed.
+/// Operations of a battery, and the number of groups that it renewed.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Overflowing {
-    /// What it did.
+    /// Operations of the drain.
     pub operations: Operations,
-    /// Groups of lines that were encrypted anew.
+    /// Number of groups that were re-encrypted.
     pub groups: u64,
 }
 
 impl Overflowing {
-    /// By what it differs from a drain of the same lines, all together, in which no counter overflows.
+    /// Differences from one drain of the same lines in which no counter overflows.
     pub fn differs(
         &self,
         scheme: Scheme,
@@ -36,11 +37,11 @@ impl Overflowing {
     }
 }
 
-/// Carries out the drain of a buffer that has these lines but the last, which is the store in flight, where each counter that is moved on
-/// by the battery overflows.
+/// Carries out the drain of a buffer in which each counter that the battery increments overflows. The buffer contains all lines but the
+/// last; the last is that of the store in flight.
 ///
 /// # Errors
-/// If the memory is none that the scheme's design can have.
+/// A sentence if the scheme's design does not support the memory.
 pub fn drain(
     scheme: Scheme,
     profile: &Profile,

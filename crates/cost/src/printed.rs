@@ -1,12 +1,13 @@
-//! What the SecPB paper prints, to be shown next to what follows from its parameters, and where it contradicts itself.
+//! The figures that the SecPB paper prints, for comparison with those that follow from its parameters, and the paper's
+//! contradictions.
 
-/// The storages of the tables, in their order, and one in the last digit that is printed of their volumes.
+/// The storages of the tables, in their order, with the unit of the last printed digit of their volumes.
 const STORAGES: [(&str, f64); 2] = [("supercap", 0.01), ("li-thin", 0.001)];
 
-/// What arithmetic in binary may add to a decimal.
+/// Tolerance for binary arithmetic on decimal figures.
 const SLACK: f64 = 1e-9;
 
-/// The entries of Table V.
+/// Number of entries in Table V.
 const ENTRIES: u32 = 32;
 
 /// Table V: volumes in cubic millimetres, footprints in percent of the core.
@@ -33,26 +34,26 @@ const TABLE_VI: [(u32, [f64; 2], [f64; 2]); 7] = [
     (512, [76.1, 0.761], [4.35, 0.044]),
 ];
 
-/// What is printed of a storage.
+/// Printed figures of a storage.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Printed {
-    /// Its volume in cubic millimetres.
+    /// Volume in cubic millimetres.
     pub volume_mm3: f64,
-    /// One in the last digit of that.
+    /// Unit of the last printed digit of the volume.
     digit_mm3: f64,
-    /// Its footprint in percent of the core.
+    /// Footprint as a percentage of the core's area.
     pub core_percent: Option<f64>,
 }
 
 impl Printed {
-    /// Whether this volume is printed so: rounded, or cut off as some of the tables' figures are.
+    /// Returns true if this volume is printed so: rounded, or truncated like some figures of the tables.
     pub fn is_of(&self, volume_mm3: f64) -> bool {
         let above = volume_mm3 - self.volume_mm3;
         (-self.digit_mm3 / 2.0 - SLACK..self.digit_mm3).contains(&above)
     }
 }
 
-/// What is printed of this system's storage; `entries` is nothing for what has none.
+/// The printed figures of this system's storage; `entries` is `None` for a system without entries.
 pub(crate) fn printed(system: &str, entries: Option<u32>, storage: &str) -> Option<Printed> {
     let column = STORAGES.iter().position(|(name, _)| *name == storage)?;
     let digit_mm3 = STORAGES[column].1;
@@ -70,7 +71,7 @@ pub(crate) fn printed(system: &str, entries: Option<u32>, storage: &str) -> Opti
     Some(Printed { volume_mm3: volumes[column], digit_mm3, core_percent: None })
 }
 
-/// Where the paper contradicts itself, or its table, about what it prints of this system.
+/// A contradiction of the paper, between text and tables, about the figures of this system.
 pub(crate) fn remark(system: &str, entries: Option<u32>) -> Option<&'static str> {
     Some(match system {
         "cobcm" if entries == Some(ENTRIES) => {

@@ -1,4 +1,4 @@
-//! All that a battery's size rests on, as a file: energies of operations, fields of an entry, the tree, caches, storages.
+//! All assumptions about the size of a battery, as a file: energies of operations, fields of an entry, the tree, caches, storages.
 
 use crate::energy::{Energy, Storage};
 use crate::operations::Operations;
@@ -8,33 +8,33 @@ use units::{Bytes, LINE_BYTES};
 
 const BUILT_IN: &[(&str, &str)] = &[("profiles/secpb.toml", include_str!("../profiles/secpb.toml"))];
 
-/// No cache is larger.
+/// Upper limit of the size of a cache.
 const CACHE_MAX: Bytes = Bytes(1 << 40);
 
-/// What operations take, in picojoules a byte.
+/// Energy of operations, in picojoules per byte.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Prices {
-    /// To move a byte from the secure persist buffer to memory.
+    /// Price of moving a byte from the secure persist buffer to memory.
     pub from_secpb_pj_per_byte: u32,
-    /// The same from the first-level cache.
+    /// Price of moving a byte from the first-level cache to memory.
     pub from_l1_pj_per_byte: u32,
-    /// From the second-level cache.
+    /// Price of moving a byte from the second-level cache to memory.
     pub from_l2_pj_per_byte: u32,
-    /// From the last-level cache.
+    /// Price of moving a byte from the last-level cache to memory.
     pub from_l3_pj_per_byte: u32,
-    /// Between memory controller and memory, in either direction.
+    /// Price of moving a byte between memory controller and memory, in either direction.
     pub from_controller_pj_per_byte: u32,
-    /// To hash a byte.
+    /// Price of hashing a byte.
     pub hash_pj_per_byte: u32,
-    /// To compute a byte of pad.
+    /// Price of computing a byte of pad.
     pub pad_pj_per_byte: u32,
-    /// The bytes of pad that a line is charged.
+    /// Bytes of pad that are charged for a line.
     pub pad_bytes: u16,
 }
 
 impl Prices {
-    /// Each by its key.
+    /// Each value with its key.
     fn named(&self) -> [(&'static str, u32); 8] {
         [
             ("from_secpb_pj_per_byte", self.from_secpb_pj_per_byte),
@@ -49,28 +49,28 @@ impl Prices {
     }
 }
 
-/// The bits of an entry of the buffer.
+/// Sizes of the fields of a buffer entry, in bits.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
-    /// The plaintext.
+    /// Bits of the plaintext.
     pub data_bits: u32,
-    /// The counter.
+    /// Bits of the counter.
     pub counter_bits: u32,
-    /// The pad.
+    /// Bits of the pad.
     pub pad_bits: u32,
-    /// That the root is updated.
+    /// Bits of the flag for an updated root.
     pub root_bits: u32,
-    /// The ciphertext.
+    /// Bits of the ciphertext.
     pub ciphertext_bits: u32,
-    /// The tag.
+    /// Bits of the tag.
     pub tag_bits: u32,
-    /// Which of the fields are valid.
+    /// Bits that mark valid fields.
     pub valid_bits: u32,
 }
 
 impl Entry {
-    /// All of it. The address is not in it: that goes on the address lines.
+    /// Bits of the whole entry, without the address, which uses the address lines.
     pub fn bits(&self) -> u64 {
         let Entry { data_bits, counter_bits, pad_bits, root_bits, ciphertext_bits, tag_bits, valid_bits } = *self;
         let fields = [data_bits, counter_bits, pad_bits, root_bits, ciphertext_bits, tag_bits, valid_bits];
@@ -82,16 +82,16 @@ impl Entry {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tree {
-    /// The memory that it covers.
+    /// Size of the memory that the tree covers.
     pub covers: Bytes,
-    /// The memory whose counters are in one line.
+    /// Size of the memory whose counters share a line.
     pub page: Bytes,
     /// Children of a node.
     pub arity: u32,
 }
 
 impl Tree {
-    /// Its levels, from the lines of counters to the root, both included.
+    /// Levels of the tree, from the lines of counters to the root, including both.
     pub fn levels(&self) -> u32 {
         let (mut nodes, mut levels) = (self.covers.0.div_ceil(self.page.0), 1);
         while nodes > 1 {
@@ -106,41 +106,41 @@ impl Tree {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Caches {
-    /// The first level.
+    /// Size of the first-level cache.
     pub l1: Bytes,
-    /// The second.
+    /// Size of the second-level cache.
     pub l2: Bytes,
-    /// The last.
+    /// Size of the last-level cache.
     pub l3: Bytes,
 }
 
-/// The core that footprints are compared with.
+/// The core for the comparison of footprints.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Core {
-    /// Its area in square millimetres.
+    /// Area of the core, in square millimetres.
     pub area_mm2: f64,
 }
 
-/// What a battery is estimated from.
+/// The assumptions that a battery is estimated from.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
-    /// What it is called.
+    /// Name of the profile.
     pub name: String,
-    /// What it is, in a sentence.
+    /// Description of the profile, in a sentence.
     pub summary: String,
-    /// What operations take.
+    /// Energy of operations, in picojoules per byte.
     pub energy: Prices,
     /// An entry of the buffer.
     pub entry: Entry,
-    /// The tree.
+    /// The tree over counters.
     pub tree: Tree,
-    /// What eADR drains.
+    /// Sizes of the caches that eADR drains.
     pub caches: Caches,
     /// Kinds of capacitors and batteries.
     pub storage: Vec<Storage>,
-    /// What footprints are compared with.
+    /// The core for the comparison of footprints.
     pub core: Core,
 }
 
@@ -148,7 +148,7 @@ impl Profile {
     /// Reads the text of a profile.
     ///
     /// # Errors
-    /// The line and the key that are wrong, or the rule that the values break.
+    /// [`ConfigError`] with the line and the key that are wrong, or with the rule that the values break.
     pub fn parse(file: &str, text: &str) -> Result<Profile, ConfigError> {
         let profile: Profile =
             toml::from_str(text).map_err(|error| ConfigError::syntax::<Profile>(file, text, &error))?;
@@ -156,7 +156,7 @@ impl Profile {
         Ok(profile)
     }
 
-    /// What operations take: all energy that is stated anywhere comes from here.
+    /// Energy of the operations. All reported energies are results of this function.
     pub fn energy(&self, operations: &Operations) -> Energy {
         const LINE_BITS: u64 = 8 * LINE_BYTES as u64;
         let (prices, moved) = (&self.energy, operations.moved);
@@ -174,7 +174,7 @@ impl Profile {
         parts.into_iter().fold(Energy::default(), |sum, (bits, price)| sum + Energy::of_bits(bits, price))
     }
 
-    /// The first rule that the values break.
+    /// Checks the values, and reports the first rule that they break.
     fn check(&self) -> Result<(), String> {
         let Tree { covers, page, arity } = self.tree;
         if page.0 == 0 || covers < page {
@@ -216,7 +216,7 @@ impl Profile {
     }
 }
 
-/// What densities and areas may be: volumes and footprints stay numbers that can be read.
+/// Range of densities and areas, so that volumes and footprints are readable numbers.
 const SENSIBLE: &str = "from 0.000001 to 1000000";
 
 fn is_sensible(number: f64) -> bool {

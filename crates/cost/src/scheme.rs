@@ -14,20 +14,20 @@ fn letter(step: Step) -> char {
     }
 }
 
-/// A scheme of SecPB: so many steps of the chain are *early*, done as a store enters the buffer. The others are *late*, and
-/// the battery pays for them.
+/// A scheme of SecPB. The first steps of the chain are *early*: done as a store enters the buffer. The remaining steps are *late*, and the
+/// battery pays for them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Scheme {
     early: Early,
 }
 
 impl Scheme {
-    /// All six, from the one that does nothing early to the one that leaves nothing.
+    /// All six schemes, from the one without early steps to the one without late steps.
     pub fn all() -> impl Iterator<Item = Scheme> {
         (0..=Step::CHAIN.len()).map(|early| Scheme { early: Early::beginning(early) })
     }
 
-    /// The one with these early steps.
+    /// The scheme with these early steps.
     pub fn of(early: Early) -> Scheme {
         Scheme { early }
     }
@@ -37,14 +37,14 @@ impl Scheme {
         self.early.steps()
     }
 
-    /// The steps that are left to a drain.
+    /// The steps that remain for a drain.
     pub fn late(self) -> &'static [Step] {
         self.early.late()
     }
 }
 
 impl fmt::Display for Scheme {
-    /// SecPB's name for it: the letters of its late steps (section IV).
+    /// Formats SecPB's name of the scheme: the letters of its late steps (section IV).
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.late().is_empty() {
             return f.write_str("nogap");
@@ -53,21 +53,21 @@ impl fmt::Display for Scheme {
     }
 }
 
-/// How many hashes a line of secure eADR is charged.
+/// Number of hashes that a line of secure eADR is charged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Accounting {
-    /// Two, from which alone the published volume follows.
+    /// Two hashes, the only number that gives the published volume.
     AsPublished,
-    /// As many as an entry of the buffer: one for each level of the tree, and the tag's.
+    /// The hashes of an entry of the buffer: one for each level of the tree, and one for the tag.
     Consistent,
 }
 
-/// What a battery is sized for.
+/// A system that a battery is sized for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum System {
-    /// A secure persist buffer, by Table V: late steps, what they need, and the store in flight.
+    /// A secure persist buffer, by Table V: late steps with the fields that they need, and the store in flight.
     Buffer(Scheme),
-    /// The scheme without late steps by Table VI: all fields of all entries, and one entry more.
+    /// The scheme without late steps, by Table VI: all fields of all entries, and one more entry.
     WholeEntries,
     /// All caches, with encryption and tree.
     SecureEadr(Accounting),
@@ -78,14 +78,14 @@ pub enum System {
 }
 
 impl System {
-    /// All of them, in Table V's order.
+    /// All systems, in the order of Table V.
     pub fn all() -> Vec<System> {
         let buffers = Scheme::all().map(System::Buffer).chain([System::WholeEntries]);
         let caches = [Accounting::AsPublished, Accounting::Consistent].map(System::SecureEadr);
         buffers.chain(caches).chain([System::Bbb, System::Eadr]).collect()
     }
 
-    /// The steps that are done before a loss of power; none where there is no security, or all is left to the drain.
+    /// The steps that are done before a loss of power; empty without security, or if the drain does all steps.
     pub fn early(self) -> &'static [Step] {
         match self {
             System::Buffer(scheme) => scheme.early(),
@@ -94,7 +94,7 @@ impl System {
         }
     }
 
-    /// The scheme whose drain it is, if it is one that can be carried out.
+    /// The scheme of the drain, if it can be carried out.
     pub fn scheme(self) -> Option<Scheme> {
         match self {
             System::Buffer(scheme) => Some(scheme),
@@ -102,12 +102,12 @@ impl System {
         }
     }
 
-    /// Whether it is a buffer, whose energy depends on its entries.
+    /// Returns true for a buffer, whose energy depends on its entries.
     pub fn has_entries(self) -> bool {
         !matches!(self, System::SecureEadr(_) | System::Eadr)
     }
 
-    /// From what its operations follow, in words.
+    /// The rule for the operations of the system, in words.
     pub fn formula(self) -> &'static str {
         match self {
             System::Buffer(_) => "entries x (late steps + the fields that they need) + one whole tuple in flight",

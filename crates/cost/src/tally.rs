@@ -1,4 +1,4 @@
-//! What a machine that drains does, counted as its scheme asks for it.
+//! Counts the operations of a machine that drains, as its scheme issues them.
 
 use crate::closed_form::moved;
 use crate::operations::{Moved, Operations};
@@ -13,7 +13,8 @@ use units::{LINE_BYTES, Time};
 
 const LINE_BITS: u64 = 8 * LINE_BYTES as u64;
 
-/// What an operation of a scheme adds, where `moved` is what a line of data takes along from its entry of the buffer.
+/// The counts that an operation of a scheme adds; `moved` is the transfer of a line of data from its entry of the
+/// buffer.
 pub fn work(operation: &Operation, moved: Operations) -> Operations {
     let none = Operations::default();
     match operation {
@@ -25,29 +26,30 @@ pub fn work(operation: &Operation, moved: Operations) -> Operations {
         Operation::PersistPart(.., bits) => {
             Operations { moved: Moved { from_controller_bits: (*bits).into(), ..none.moved }, ..none }
         }
-        // One pad for a line, however many blocks. The blocks of a tag are the tag's.
+        // A line is charged one pad for any number of blocks. The charge for a tag includes its blocks.
         Operation::Pad(_, blocks) if blocks.purpose != Purpose::Tag => Operations { pads: 1, ..none },
         Operation::Mac | Operation::Hash => Operations { hashed_lines: 1, ..none },
         _ => none,
     }
 }
 
-/// Counts operations, and keeps nothing else of them.
+/// Counts operations, and keeps no other information about them.
 pub struct Tally {
     moved: Operations,
-    /// What lines of data take along by their slots, if they do not all take the same; all others come from the controller.
+    /// Transfer of lines of data by their slots, if it is not the same for all lines; the controller supplies lines in
+    /// other slots.
     origins: RefCell<Option<BTreeMap<Slot, Operations>>>,
     counted: Cell<Operations>,
 }
 
 impl Tally {
-    /// Nothing so far, where a line of data takes this along from its entry.
+    /// A tally at zero; `moved` is the transfer of a line of data from its entry.
     pub fn new(moved: Operations) -> Tally {
         Tally { moved, origins: RefCell::default(), counted: Cell::default() }
     }
 
-    /// Nothing so far, of a design by a profile. A line of durable caches takes the way from the last-level cache, the longest,
-    /// whichever cache has it.
+    /// A tally at zero for a design and a profile. It charges each line of durable caches for the longest way, that from the last-level
+    /// cache.
     pub fn of(parts: &Parts, profile: &Profile) -> Tally {
         let from_l3 = Moved { from_l3_bits: LINE_BITS, ..Moved::default() };
         Tally::new(match parts.persistence.point {
@@ -56,17 +58,17 @@ impl Tally {
         })
     }
 
-    /// Only what is written to these slots comes from the buffer; other lines of data come from the controller.
+    /// Limits the charge for the buffer to writes of these slots; the controller supplies other lines of data.
     pub fn buffers(&self, slots: impl Iterator<Item = Slot>) {
         self.keeps(slots.map(|slot| (slot, self.moved)));
     }
 
-    /// What is written to these slots takes this along; other lines of data come from the controller.
+    /// Sets the transfer for writes of these slots; the controller supplies other lines of data.
     pub fn keeps(&self, origins: impl Iterator<Item = (Slot, Operations)>) {
         self.origins.replace(Some(origins.collect()));
     }
 
-    /// What a line takes along that is written to this slot.
+    /// The transfer of a line that is written to this slot.
     fn moved_to(&self, slot: Slot) -> Operations {
         let moved = Moved { from_controller_bits: LINE_BITS, ..Moved::default() };
         let from_controller = Operations { moved, ..Operations::default() };
@@ -74,12 +76,12 @@ impl Tally {
         origins.as_ref().map_or(self.moved, |origins| *origins.get(&slot).unwrap_or(&from_controller))
     }
 
-    /// What was counted so far.
+    /// The counts so far.
     pub fn counted(&self) -> Operations {
         self.counted.get()
     }
 
-    /// What was counted; asking forgets it.
+    /// Returns the counts, and resets them.
     pub fn take(&self) -> Operations {
         self.counted.take()
     }

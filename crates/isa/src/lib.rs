@@ -1,7 +1,7 @@
-//! One static instruction, decoded once: what it needs, what it makes, and which unit does the work.
+//! Static instructions, decoded once: inputs, outputs and functional unit of each.
 //!
-//! This is everything that the timing of an instruction depends on and nothing of what it computes: the recorded
-//! program has already computed it.
+//! An instruction contains all that its timing depends on, but not its computation: the recorded program has already
+//! computed the values.
 
 use arrayvec::ArrayVec;
 use units::VirtAddr;
@@ -11,7 +11,7 @@ use units::VirtAddr;
 pub struct Reg(pub u8);
 
 impl Reg {
-    /// How many names there are: `Reg(0)` to `Reg(COUNT - 1)`.
+    /// Number of register names: `Reg(0)` to `Reg(COUNT - 1)`.
     pub const COUNT: usize = 64;
     /// The first of 16 general-purpose registers.
     pub const GENERAL: Reg = Reg(0);
@@ -28,13 +28,13 @@ impl Reg {
 /// The kind of work, which decides the functional unit and its latency.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Class {
-    /// Does nothing but take a slot.
+    /// Work without a functional unit.
     Nop,
     /// One-cycle integer work, address arithmetic and plain moves, loads and stores included.
     IntAlu,
-    /// Integer multiplication.
+    /// Multiplication of integer operands.
     IntMul,
-    /// Integer division.
+    /// Division of integer operands.
     IntDiv,
     /// Floating-point or vector work as light as an addition.
     FpAdd,
@@ -48,14 +48,14 @@ pub enum Class {
     Serial,
 }
 
-/// Where execution may go next.
+/// Possible successors of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Flow {
-    /// The next instruction.
+    /// Only the next instruction.
     Next,
     /// The next instruction or one fixed target.
     Conditional,
-    /// One fixed target.
+    /// Only one fixed target.
     Jump,
     /// A target from a register or from memory.
     IndirectJump,
@@ -67,34 +67,34 @@ pub enum Flow {
     Return,
 }
 
-/// What an instruction does to a line on its way to memory, besides its work.
+/// Effect of an instruction on a line on its way to memory, in addition to its work.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Persist {
-    /// Nothing.
+    /// No effect on the line.
     #[default]
     None,
-    /// It writes a line back, and the caches keep it: `CLWB`.
+    /// Writes a line back, and the caches keep it: `CLWB`.
     Line,
-    /// It writes a line back, and the caches give it up: `CLFLUSHOPT`, `CLFLUSH`.
+    /// Writes a line back, and the caches drop it: `CLFLUSHOPT`, `CLFLUSH`.
     Evict,
-    /// It stores past the caches: `MOVNTI`, `MOVNTDQ`, `MASKMOVDQU` and their kin.
+    /// Stores past the caches: `MOVNTI`, `MOVNTDQ`, `MASKMOVDQU` and similar instructions.
     Store,
 }
 
-/// One static instruction.
+/// A decoded static instruction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Instruction {
-    /// Its address.
+    /// Address of the instruction.
     pub pc: VirtAddr,
-    /// Its length in bytes.
+    /// Length of the instruction in bytes.
     pub bytes: u8,
     /// The kind of work.
     pub class: Class,
-    /// Where execution may go next.
+    /// Possible successors of the instruction.
     pub flow: Flow,
-    /// What it does to a line on its way to memory.
+    /// Effect on a line on its way to memory.
     pub persist: Persist,
-    /// Registers that its memory addresses are made of: a load can start when these are ready.
+    /// Registers that its memory addresses depend on: a load can start when these are ready.
     pub address_sources: ArrayVec<Reg, 4>,
     /// All other registers that it reads: the work, and the data of a store, wait for these.
     pub sources: ArrayVec<Reg, 4>,
@@ -103,7 +103,7 @@ pub struct Instruction {
 }
 
 impl Instruction {
-    /// The address of the instruction that follows it in memory.
+    /// Returns the address of the instruction that follows it in memory.
     pub fn fall_through(&self) -> VirtAddr {
         VirtAddr(self.pc.0 + u64::from(self.bytes))
     }

@@ -1,4 +1,4 @@
-//! A set of small numbers, a bit for each: going through few of many costs little more than going through those few.
+//! A set of small numbers as a bitmap: iterating over few members of a large range costs little more than the members.
 
 /// Numbers below a limit.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -7,7 +7,7 @@ pub(crate) struct BitSet(Box<[u64]>);
 const WORD_BITS: usize = u64::BITS as usize;
 
 impl BitSet {
-    /// None of the numbers below `limit`.
+    /// Creates an empty set of numbers below `limit`.
     pub fn new(limit: usize) -> BitSet {
         BitSet(vec![0; limit.div_ceil(WORD_BITS)].into())
     }
@@ -24,7 +24,7 @@ impl BitSet {
         self.0.fill(0);
     }
 
-    /// All that are in it, in order.
+    /// Returns all members in order.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         let without_lowest = |word: &u64| Some(word & word.wrapping_sub(1));
         self.0.iter().enumerate().flat_map(move |(place, word)| {

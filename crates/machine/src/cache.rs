@@ -1,13 +1,13 @@
-//! A set-associative array of tags: which keys are held, how recently each was used, and in which state.
+//! A set-associative array of tags: the keys it holds, how recently each was used, and their states.
 //!
-//! Tags only. The bytes are the scheme's business, the timing is the owner's, so one part serves private caches, the
-//! last-level cache, metadata caches, TLBs and branch target buffers. Each entry has a stable [`Slot`] number, so that
-//! an owner can keep whatever else it knows about an entry (an arrival time, a target) in a vector of its own.
+//! The array contains only tags. Bytes belong to the scheme and timing to the owner, so one module serves private
+//! caches, the last-level cache, metadata caches, TLBs and branch target buffers. Each entry has a stable [`Slot`]
+//! number, so an owner can keep other data of an entry (an arrival time, a target) in a separate vector.
 //!
 //! Replacement is exact least-recently-used, by stamps, or static re-reference interval prediction (SRRIP; Jaleel et al.,
-//! ISCA 2010), which a scan does not flush: a line enters as one that is not expected back soon, and only a second use
-//! makes it stay. Each set remembers the way used last and tries it first: most accesses repeat, and such a hit reads one
-//! tag and writes nothing.
+//! ISCA 2010). A scan does not flush a cache under SRRIP: a line enters with a late predicted reuse, and only a second
+//! use makes it stay. Each set stores its most recently used way and tries it first: most accesses repeat, and this kind
+//! of hit reads one tag and writes no memory.
 
 use crate::bits::BitSet;
 use crate::look_ahead::look_ahead;
@@ -17,12 +17,12 @@ use std::array;
 /// A key that is never stored: marks an empty way.
 const EMPTY: u64 = u64::MAX;
 
-/// Neighbouring entries that have one mark together.
+/// Number of neighbouring entries that share one mark.
 const RUN: usize = 8;
-/// Tags that the host brings at once.
+/// Number of tags in one cache line of the host.
 const TAGS_AT_ONCE: usize = 64 / size_of::<u64>();
 
-/// The position of one entry, stable for as long as the entry is held.
+/// Position of one entry, which does not change while the array holds the entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Slot(u32);
 
@@ -33,47 +33,47 @@ impl Slot {
     }
 }
 
-/// What had to leave so that something else could enter.
+/// An entry that was evicted for another one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Evicted {
-    /// Its key.
+    /// Key of the evicted entry.
     pub key: u64,
-    /// Whether it had been written to since it entered.
+    /// True if it had been written to since it entered.
     pub dirty: bool,
 }
 
-/// What may be done with an entry: MESI (Papamarcos and Patel, ISCA 1984), where an empty way is the invalid state. An
-/// owner that shares with no other cache has entries that are exclusive or modified only.
+/// MESI state of an entry (Papamarcos and Patel, ISCA 1984); an empty way is the invalid state. An owner that shares
+/// with no other cache uses the exclusive and modified states only.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum State {
-    /// Others may have it too: it must not be written to.
+    /// Other caches may hold it too: it must not be written to.
     Shared,
-    /// No other cache has it.
+    /// No other cache holds it.
     Exclusive,
-    /// No other cache has it, and it was written to: it is dirty.
+    /// No other cache holds it, and it is dirty.
     Modified,
 }
 
 impl State {
-    /// The state of an entry that no other cache has.
+    /// Returns the state of an entry that no other cache holds.
     pub const fn owned(dirty: bool) -> State {
         if dirty { State::Modified } else { State::Exclusive }
     }
 }
 
-/// Which entry has to leave.
+/// Choice of the entry to evict.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Replacement {
     /// The least recently used.
     #[default]
     Lru,
-    /// The one that is expected back last, by 2-bit SRRIP with hit priority.
+    /// The entry with the latest predicted reuse, by 2-bit SRRIP with hit priority.
     Srrip,
 }
 
-/// SRRIP's predictions, kept instead of the stamps: zero is an empty way, the others are expected back in the
-/// distant future, after a long time, an intermediate time, at once.
+/// Predictions of SRRIP, stored in place of the stamps. Zero is an empty way; the other values predict a reuse in the
+/// distant future, after a long time, after an intermediate time, and at once.
 mod interval {
     pub(super) const DISTANT: u32 = 1;
     pub(super) const LONG: u32 = 2;
@@ -86,27 +86,27 @@ pub struct TagArray {
     ways: usize,
     set_mask: u64,
     tags: Box<[u64]>,
-    /// When each was used last, counted in uses; zero of an empty way. Half as wide as tags: a set of sixteen ways has a line of
-    /// the host's.
+    /// Time of the latest use of each entry, counted in uses; zero for an empty way. Stamps are half as wide as tags, so a set
+    /// of sixteen ways fits into one cache line of the host.
     stamps: Box<[u32]>,
     states: Box<[State]>,
     last_used: Box<[u16]>,
-    /// The runs of entries in which one was entered: a walk of all entries passes over the others.
+    /// Runs of entries into which a key was entered. Walks of all entries skip the other runs.
     marked: BitSet,
     uses: u32,
     replacement: Replacement,
 }
 
 impl TagArray {
-    /// An empty array that replaces the least recently used.
+    /// Creates an empty array that replaces the least recently used entry.
     ///
     /// # Panics
-    /// As [`TagArray::with_replacement`].
+    /// On the same conditions as [`TagArray::with_replacement`].
     pub fn new(sets: usize, ways: usize) -> TagArray {
         TagArray::with_replacement(sets, ways, Replacement::Lru)
     }
 
-    /// An empty array.
+    /// Creates an empty array with this replacement policy.
     ///
     /// # Panics
     /// If `sets` is not a power of two, or `ways` is zero or above 65535.
@@ -127,19 +127,19 @@ impl TagArray {
         }
     }
 
-    /// How many entries there is room for.
+    /// Returns the number of entries.
     pub fn slots(&self) -> usize {
         self.tags.len()
     }
 
-    /// Where `key` is, without counting as a use.
+    /// Returns the entry of `key`, without counting as a use.
     pub fn probe(&self, key: u64) -> Option<Slot> {
         let base = self.set(key) * self.ways;
         let way = self.tags[base..base + self.ways].iter().position(|&tag| tag == key)?;
         Some(Slot((base + way) as u32))
     }
 
-    /// Asks the host for the set of `key`.
+    /// Prefetches the host memory of the set of `key`.
     #[inline]
     pub fn look_ahead(&self, key: u64) {
         let set = self.set(key);
@@ -152,7 +152,7 @@ impl TagArray {
         look_ahead(&self.last_used, set);
     }
 
-    /// Where `key` is; makes it the most recently used of its set.
+    /// Returns the entry of `key`, and makes it the most recently used of its set.
     #[inline]
     pub fn lookup(&mut self, key: u64) -> Option<Slot> {
         let set = self.set(key);
@@ -168,14 +168,14 @@ impl TagArray {
         Some(slot)
     }
 
-    /// Enters `key` as the most recently used of its set, in place of the least recently used.
+    /// Enters `key` as the most recently used of its set, and evicts the least recently used.
     ///
-    /// The key must not be held already: look it up first.
+    /// The array must not hold the key already: look it up first.
     pub fn insert(&mut self, key: u64, dirty: bool) -> (Slot, Option<Evicted>) {
         self.insert_as(key, State::owned(dirty))
     }
 
-    /// As [`TagArray::insert`], in any state.
+    /// Like [`TagArray::insert`], in any state.
     pub fn insert_as(&mut self, key: u64, state: State) -> (Slot, Option<Evicted>) {
         debug_assert!(key != EMPTY && self.probe(key).is_none(), "key {key:#x} cannot enter");
         let set = self.set(key);
@@ -191,25 +191,25 @@ impl TagArray {
         (Slot(index as u32), (evicted.key != EMPTY).then_some(evicted))
     }
 
-    /// The ways in which `key` can be: empty ones first, then those used least recently.
+    /// Returns the ways in which `key` can be: empty ones first, then by age, the least recently used first.
     pub fn by_age(&self, key: u64) -> Vec<Slot> {
         let mut ways: Vec<Slot> = self.ways_of(key).collect();
         ways.sort_by_key(|slot| self.stamps[slot.index()]);
         ways
     }
 
-    /// The same in no order.
+    /// Returns the same ways, in order of position.
     pub fn ways_of(&self, key: u64) -> impl Iterator<Item = Slot> + use<> {
         let base = self.set(key) * self.ways;
         (base..base + self.ways).map(|way| Slot(way as u32))
     }
 
-    /// The key of an entry, unless it is empty.
+    /// Returns the key of an entry, unless it is empty.
     pub fn key(&self, slot: Slot) -> Option<u64> {
         Some(self.tags[slot.index()]).filter(|tag| *tag != EMPTY)
     }
 
-    /// As [`TagArray::insert_as`], in the place of that entry.
+    /// Like [`TagArray::insert_as`], in place of this entry.
     pub fn replace(&mut self, slot: Slot, key: u64, state: State) {
         debug_assert!(
             self.set(key) * self.ways <= slot.index() && self.probe(key).is_none(),
@@ -220,30 +220,30 @@ impl TagArray {
         self.touch(self.set(key), slot.index());
     }
 
-    /// Notes that the entry was written to.
+    /// Marks the entry as dirty.
     #[inline]
     pub fn mark_dirty(&mut self, slot: Slot) {
         self.states[slot.index()] = State::Modified;
     }
 
-    /// What may be done with the entry.
+    /// Returns the state of the entry.
     #[inline]
     pub fn state(&self, slot: Slot) -> State {
         self.states[slot.index()]
     }
 
-    /// Allows at least as much as `state` does.
+    /// Raises the state of the entry to at least `state`.
     pub fn raise(&mut self, slot: Slot, state: State) {
         let held = &mut self.states[slot.index()];
         *held = state.max(*held);
     }
 
-    /// Shares the entry from now on; returns whether it was dirty.
+    /// Changes the entry to shared; returns true if it was dirty.
     pub fn share(&mut self, slot: Slot) -> bool {
         std::mem::replace(&mut self.states[slot.index()], State::Shared) == State::Modified
     }
 
-    /// The entry is as memory has it from now on; returns whether it was dirty.
+    /// Marks the entry as equal to memory; returns true if it was dirty.
     pub fn clean(&mut self, slot: Slot) -> bool {
         let state = &mut self.states[slot.index()];
         let dirty = *state == State::Modified;
@@ -253,7 +253,7 @@ impl TagArray {
         dirty
     }
 
-    /// Drops `key`; returns whether it was dirty, or nothing if it was not held.
+    /// Drops `key`; returns true if it was dirty, and `None` if the array does not hold it.
     pub fn invalidate(&mut self, key: u64) -> Option<bool> {
         let index = self.probe(key)?.index();
         self.tags[index] = EMPTY;
@@ -261,12 +261,12 @@ impl TagArray {
         Some(std::mem::replace(&mut self.states[index], State::Exclusive) == State::Modified)
     }
 
-    /// The keys of all dirty entries, in the order of their positions.
+    /// Returns the keys of all dirty entries, in the order of their positions.
     pub fn dirty_keys(&self) -> impl Iterator<Item = u64> + '_ {
         self.entries().filter(|(slot, _)| self.state(*slot) == State::Modified).map(|(_, key)| key)
     }
 
-    /// The positions of all entries with their keys, in order.
+    /// Returns the positions of all entries with their keys, in order.
     pub fn entries(&self) -> impl Iterator<Item = (Slot, u64)> + '_ {
         let indexes = self.marked.iter().flat_map(|run| run * RUN..(run * RUN + RUN).min(self.slots()));
         indexes.map(|index| (Slot(index as u32), self.tags[index])).filter(|(_, tag)| *tag != EMPTY)
@@ -288,10 +288,10 @@ impl TagArray {
         (key & self.set_mask) as usize
     }
 
-    /// The way of a set that has to leave: the first with the lowest stamp. Under SRRIP, if none is expected in the
-    /// distant future, the whole set comes closer to that first.
+    /// Returns the way to evict: the first with the lowest stamp. Under SRRIP, if no way has a distant prediction, all
+    /// predictions of the set are first lowered until one has.
     fn victim(&mut self, base: usize) -> usize {
-        // Without branches, since no processor can predict which way it is, and in four chains.
+        // Without branches, since no processor can predict the way, and in four dependency chains.
         let order = |way: usize, stamp: u32| u64::from(stamp) << u16::BITS | way as u64;
         let (fours, rest) = self.stamps[base..base + self.ways].as_chunks::<4>();
         let mut firsts = [u64::MAX; 4];
@@ -317,7 +317,7 @@ impl TagArray {
         self.last_used[set] = (index - set * self.ways) as u16;
     }
 
-    /// Numbers the uses of each set from one on, in their order, since they have come to the end of their numbers.
+    /// Renumbers the uses of each set from one, in their order, because the counter has reached its maximum.
     #[cold]
     fn count_anew(&mut self) {
         let mut held = Vec::with_capacity(self.ways);

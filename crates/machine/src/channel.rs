@@ -1,7 +1,7 @@
-//! Where tasks meet memory: waiting for room, for data, and for nothing else.
+//! One memory channel for tasks: they wait only for room and for data.
 //!
-//! A memory device is a state machine that wants to be called when something can change. One task of the simulation does that;
-//! the tasks that read and write only see a future that is ready when their data is.
+//! A memory device is a state machine that must be called when its state can change. One task of the simulation calls it. The
+//! tasks that read and write see only a future that is ready when their data arrives.
 
 use crate::dram::{Burst, Completion, DramCounters, Kind, Wanted};
 use crate::memory::device::{ChannelDevice, DeviceConfig};
@@ -13,7 +13,7 @@ use std::rc::Rc;
 use std::task::Poll;
 use units::{LineAddr, Time};
 
-/// A read under way: the task that waits, and the answer once it is known.
+/// An outstanding read: the task that waits, and the answer when it is known.
 struct Pending {
     task: TaskId,
     wanted: Wanted,
@@ -25,13 +25,13 @@ struct State {
     answers: Vec<Completion>,
     pending: Vec<Option<Pending>>,
     free: Vec<u32>,
-    /// Tasks that wait for room, first come first served, by kind.
+    /// Tasks that wait for room, in order of arrival, by kind.
     waiting: [VecDeque<(u64, TaskId)>; 2],
     tickets: u64,
     /// Tasks that wait until no write of a line is in the queue.
     watched: Vec<(LineAddr, TaskId)>,
     driver: Option<TaskId>,
-    /// When the driver is to call the channel again.
+    /// Time at which the driver must call the channel again.
     due: Time,
 }
 
@@ -42,7 +42,7 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// A channel at power-on; starts the task that drives it.
+    /// Creates a channel at power-on; starts the task that drives it.
     pub fn start(clock: &Clock, config: impl Into<DeviceConfig>) -> Rc<Channel> {
         let state = State {
             device: ChannelDevice::new(config.into()),
@@ -64,7 +64,7 @@ impl Channel {
         channel
     }
 
-    /// Reads a line of 64 bytes or another burst; ready when what is wanted of it has arrived.
+    /// Reads a line of 64 bytes or another burst; completes when the wanted words have arrived.
     pub async fn read(&self, burst: impl Into<Burst>, wanted: Wanted) -> Completion {
         self.room(Kind::Read).await;
         let token = self.enter(burst.into(), wanted);
@@ -84,8 +84,8 @@ impl Channel {
         .await
     }
 
-    /// Writes a line of 64 bytes or another burst; ready when the write queue has taken it. Returns whether the write takes an entry
-    /// of its own there, and so a burst.
+    /// Writes a line of 64 bytes or another burst; completes when the write queue has accepted it. Returns true if the write takes a
+    /// separate entry in the queue, and so a burst.
     pub async fn write(&self, burst: impl Into<Burst>) -> bool {
         self.room(Kind::Write).await;
         self.submit(burst.into(), Kind::Write, 0)
@@ -112,7 +112,7 @@ impl Channel {
         self.state.borrow_mut().device.close_rows(self.clock.now());
     }
 
-    /// What the channel has done so far.
+    /// Returns the counters of the channel.
     pub fn counters(&self) -> DramCounters {
         *self.state.borrow().device.counters()
     }
@@ -166,18 +166,18 @@ impl Channel {
         moves
     }
 
-    /// Called by the driver's task: when it is due, or once at the start.
+    /// Runs the driver's task: when the channel is due, or once at the start.
     fn drive(&self) {
         let mut state = self.state.borrow_mut();
         let first = state.driver.replace(self.clock.current_task()).is_none();
-        // Later calls may find that a submission has moved the appointment; then this is not the time.
+        // A submission may have changed the appointment after this call was scheduled; then it is too early.
         if first || self.clock.now() >= state.due {
             state.due = Time::NEVER;
             self.advance(&mut state);
         }
     }
 
-    /// Lets the channel do what it can now, passes its answers on, and arranges for the next call.
+    /// Advances the device, passes its answers to the tasks, and schedules the next call.
     fn advance(&self, state: &mut State) {
         let mut answers = std::mem::take(&mut state.answers);
         let next = state.device.advance(self.clock.now(), &mut answers);
@@ -265,7 +265,7 @@ mod tests {
             seen.set(clock.now());
         });
         executor.run_until(|| left.get() > Time::ZERO);
-        // It leaves with its column command, tRCD after that which opens the row.
+        // The write leaves with its column command, tRCD after the activate of its row.
         assert_eq!(left.get(), Time::from_fs(625_000 * 22));
     }
 

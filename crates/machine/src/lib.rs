@@ -1,7 +1,7 @@
 //! The unprotected machine: a core with its private caches, and memory.
 //!
-//! Nothing here knows that memory can be protected. What leaves the private caches is a request for a line; what
-//! assembles the machine decides what stands between it and the memory channel.
+//! This crate does not know that memory can be protected. Requests for lines leave the private caches; the crate that
+//! assembles the machine inserts the protection between them and the memory channel.
 
 mod bits;
 pub mod cache;

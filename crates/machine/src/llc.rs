@@ -1,11 +1,12 @@
-//! The last-level cache's tags: what is in it, and what has to leave.
+//! Tags of the last-level cache: decides which lines enter and which are evicted.
 //!
-//! How it stands to the private caches above it is its [`Inclusion`]. Its owner carries lines about; here it is only
-//! decided which lines enter, and which are displaced by them.
+//! [`Inclusion`] is its relation to the private caches above. Its owner moves the lines; this module only decides which
+//! lines enter, and which lines they displace.
 //!
-//! A line that an L2 is to decrypt and verify comes by encrypted. A cache that lets it enter marks it (EMCC, MICRO 2022,
-//! section IV-F, "Inclusive Cache Hierarchy": `encrypted_&_unverified_in_LLC`) and cannot answer with it, until a copy comes
-//! down from an L2. Hardware has a bit for each line. Here it is a set: at most what L2s hold is marked.
+//! A fill that an L2 will decrypt and verify passes this cache encrypted. If the cache keeps the line, it marks it (EMCC,
+//! MICRO 2022, section IV-F, "Inclusive Cache Hierarchy": `encrypted_&_unverified_in_LLC`). It cannot answer with a marked
+//! line until an L2 writes a copy back. Hardware has a bit for each line. The model uses a set: the number of marked lines
+//! is at most the capacity of the L2s.
 
 mod locks;
 
@@ -17,26 +18,27 @@ use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 use units::LineAddr;
 
-/// How the last-level cache stands to the private caches.
+/// Relation of the last-level cache to the private caches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Inclusion {
-    /// Lines from memory enter it, and may leave it while private caches keep them.
+    /// Fills from memory enter it. It may evict lines that private caches keep.
     #[default]
     Neither,
-    /// A line that leaves it leaves all private caches too. What L2s decrypt it has encrypted, until one gives it a copy.
+    /// Evicting a line from it evicts the line from all private caches too. Lines that an L2 decrypts stay encrypted here
+    /// until an L2 writes a copy back.
     Inclusive,
-    /// Lines from memory pass it by; what L2 evicts enters it, clean or dirty. A line that is found in it stays there. So
-    /// are Skylake-SP's non-inclusive caches (Intel 248966, section on the Skylake server microarchitecture).
+    /// Fills from memory bypass it; lines that L2 evicts enter it, clean or dirty. A line that hits stays. Skylake-SP's
+    /// non-inclusive caches work like this (Intel 248966, section on the Skylake server microarchitecture).
     Victim,
 }
 
-/// A line that had to make room.
+/// A line that was evicted for another one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Displaced {
-    /// Which.
+    /// Address of the evicted line.
     pub line: LineAddr,
-    /// Whether memory does not have what it holds.
+    /// True if the content of the line is not in memory.
     pub dirty: bool,
 }
 
@@ -45,14 +47,14 @@ pub struct Displaced {
 pub struct Llc {
     tags: TagArray,
     inclusion: Inclusion,
-    /// Lines that are there encrypted and unverified.
+    /// Lines that it holds encrypted and unverified.
     unverified: FxHashSet<LineAddr>,
-    /// Which lines are locked, where any ever is.
+    /// Locks of the lines, if this cache locks any.
     locks: Option<Locks>,
 }
 
 impl Llc {
-    /// An empty cache.
+    /// Creates an empty cache.
     ///
     /// # Panics
     /// If `sets` is not a power of two, or `ways` is zero or above 65535.
@@ -61,37 +63,37 @@ impl Llc {
         Llc { tags, inclusion, unverified: FxHashSet::default(), locks: None }
     }
 
-    /// How it stands to the private caches.
+    /// Returns its relation to the private caches.
     pub fn inclusion(&self) -> Inclusion {
         self.inclusion
     }
 
-    /// Asks the host for what a look-up of the line takes.
+    /// Prefetches the host memory that a look-up of the line reads.
     pub fn look_ahead(&self, line: LineAddr) {
         self.tags.look_ahead(line.0);
     }
 
-    /// Whether a line is there; that is a use of it.
+    /// Returns true if the cache holds the line, and counts as a use.
     pub fn look_up(&mut self, line: LineAddr) -> bool {
         self.tags.lookup(line.0).is_some_and(|slot| self.has_come(slot))
     }
 
-    /// Whether a line is there; that is no use of it.
+    /// Returns true if the cache holds the line, without counting as a use.
     pub fn holds(&self, line: LineAddr) -> bool {
         self.tags.probe(line.0).is_some_and(|slot| self.has_come(slot))
     }
 
-    /// Whether a way has its line, and is not reserved for it.
+    /// Returns true if the way contains its line, false if it is reserved for a line.
     fn has_come(&self, slot: Slot) -> bool {
         self.locks.as_ref().is_none_or(|locks| !locks.is_reserved(slot))
     }
 
-    /// Whether a line is there encrypted and unverified, so that an L2 has to supply it.
+    /// Returns true if the cache holds the line encrypted and unverified, so that an L2 must supply it.
     pub fn is_unverified(&self, line: LineAddr) -> bool {
         self.unverified.contains(&line)
     }
 
-    /// A line comes by on its way up from memory, decrypted and verified; what it displaces.
+    /// Handles a fill that passes from memory to the cores, decrypted and verified. Returns the line that it displaces.
     pub fn fetched(&mut self, line: LineAddr) -> Option<Displaced> {
         match self.inclusion {
             Inclusion::Victim => None,
@@ -99,7 +101,7 @@ impl Llc {
         }
     }
 
-    /// As [`Llc::fetched`], of a line that is encrypted, since an L2 decrypts and verifies it.
+    /// Like [`Llc::fetched`], for a line that is encrypted, since an L2 decrypts and verifies it.
     pub fn fetched_unverified(&mut self, line: LineAddr) -> Option<Displaced> {
         let displaced = self.fetched(line);
         if self.inclusion != Inclusion::Victim {
@@ -108,8 +110,8 @@ impl Llc {
         displaced
     }
 
-    /// A line comes down from private caches, where it is decrypted and verified; what it displaces. That is a use of the
-    /// line, unless it is a clean copy for one that was marked: that only makes it as it would be had the controller
+    /// Takes a line that private caches write back, decrypted and verified. Returns the line that it displaces. This is a
+    /// use of the line, except for a clean copy of a marked line. That copy only leaves the line as if the controller had
     /// decrypted it.
     pub fn taken_back(&mut self, line: LineAddr, dirty: bool) -> Option<Displaced> {
         if !dirty && self.unmark(line) || dirty && self.locks.is_some() && self.locked_lines().store(line) {
@@ -118,7 +120,7 @@ impl Llc {
         self.enter(line, dirty)
     }
 
-    /// Drops a line, if it is there and not locked.
+    /// Drops a line, unless it is locked.
     pub fn invalidate(&mut self, line: LineAddr) {
         if self.is_locked(line) {
             return;
@@ -127,8 +129,8 @@ impl Llc {
         self.tags.invalidate(line.0);
     }
 
-    /// What is dirty of a line goes to memory, and the line stays; whether it was dirty. Where lines are locked it is until its chunk
-    /// is permuted.
+    /// Marks a line as clean and keeps it; the caller writes it to memory. Returns true if it was dirty. A cache that locks lines
+    /// keeps them dirty until their chunk is permuted.
     pub fn clean(&mut self, line: LineAddr) -> bool {
         let slot = self.tags.probe(line.0);
         slot.is_some_and(|slot| match self.locks {
@@ -137,17 +139,17 @@ impl Llc {
         })
     }
 
-    /// Whether it locks lines.
+    /// Returns true if this cache locks lines.
     pub fn locks_lines(&self) -> bool {
         self.locks.is_some()
     }
 
-    /// Every dirty line, in the order of their entries.
+    /// Returns every dirty line, in the order of their entries.
     pub fn dirty_lines(&self) -> impl Iterator<Item = LineAddr> + '_ {
         self.tags.dirty_keys().map(LineAddr)
     }
 
-    /// Takes the mark off a line; whether it had one. In most machines none ever has.
+    /// Removes the mark of a line; returns true if it had one. In most machines no line ever has a mark.
     fn unmark(&mut self, line: LineAddr) -> bool {
         !self.unverified.is_empty() && self.unverified.remove(&line)
     }
@@ -180,10 +182,10 @@ mod tests {
     const WAYS: usize = 3;
     const LINES: u64 = 24;
 
-    /// A line, whether it is dirty, and whether it is encrypted.
+    /// A line of the model: its number, whether it is dirty, and whether it is encrypted.
     type Held = (u64, bool, bool);
 
-    /// The obvious thing: each set a list of lines, most recent first.
+    /// Reference model: each set is a list of lines, most recent first.
     struct Naive {
         inclusion: Inclusion,
         sets: Vec<Vec<Held>>,
@@ -224,7 +226,7 @@ mod tests {
             }
         }
 
-        /// The lines of which something holds, by number.
+        /// Returns the lines for which `holds` is true, by number.
         fn those(&self, holds: impl Fn(&Held) -> bool) -> Vec<u64> {
             let mut lines: Vec<u64> =
                 self.sets.iter().flatten().filter(|held| holds(held)).map(|held| held.0).collect();

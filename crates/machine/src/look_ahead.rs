@@ -1,13 +1,13 @@
-//! Looking ahead on the host: what the simulator is about to touch is asked for before it is needed.
+//! Host prefetch: the simulator requests the host memory that it is about to touch.
 //!
-//! A simulated miss is a chain of look-ups in tables that are far larger than the host's caches, each at a place that has
-//! not been touched for long; the host waits for its own memory at nearly every one. But which line a miss is of is known
-//! long before its last look-up. Each table has a `look_ahead` for that: a hint, which changes nothing that is simulated,
-//! and costs some instructions if what it asks for is near already.
+//! A simulated miss is a chain of look-ups in tables that are far larger than the host's caches, each at an address that
+//! was not touched for long. The host waits for its memory at nearly every look-up. But the line of a miss is known long
+//! before its last look-up. So each table has a `look_ahead`: a hint that does not change the simulation, and that costs
+//! some instructions if the host caches hold the data already.
 
 use prefetch_index::prefetch_index;
 
-/// Asks the host for the element with this index, if there is one.
+/// Prefetches the element with this index into the host caches, if it exists.
 #[inline]
 pub fn look_ahead<T>(data: &[T], index: usize) {
     prefetch_index(data, index);

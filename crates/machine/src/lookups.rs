@@ -1,28 +1,29 @@
-//! How many accesses a cache behind the first level looks up.
+//! Limit on the look-ups of a cache behind the first level.
 //!
-//! A cache's tags take in so many accesses in a cycle, and no more than so many are inside at once. With fewer places
-//! than cycles that each is inside, even one access a cycle is more than it can look up.
+//! A cache's tags accept a limited number of accesses per cycle, and at most a limited number of accesses are inside at
+//! once. If the cache has fewer entries than the cycles that each access is inside, even one access per cycle exceeds the
+//! limit.
 
 use crate::pool::Pool;
 use serde::{Deserialize, Serialize};
 
-/// The limit, as a machine file gives it.
+/// The limit as written in a machine file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LookUpLimit {
-    /// Accesses that enter in one cycle.
+    /// Maximum number of accesses that enter in one cycle.
     pub per_cycle: u8,
-    /// Accesses that are inside at once.
+    /// Maximum number of accesses that are inside at once.
     pub places: u8,
-    /// Cycles for which each of them is.
+    /// Cycles for which each access is inside.
     pub cycles: u64,
 }
 
-/// The longest that an access may be inside.
+/// Maximum number of cycles for which an access may be inside.
 const CYCLES_MAX: u64 = 1000;
 
 impl LookUpLimit {
-    /// Whether there can be such a limit.
+    /// Checks that the limit is valid.
     ///
     /// # Errors
     /// The rule that is broken, with the key behind `name`.
@@ -36,7 +37,7 @@ impl LookUpLimit {
     }
 }
 
-/// The look-ups of one cache, by its cycles.
+/// The look-ups of one cache, in its cycles.
 #[derive(Clone, Debug)]
 pub struct LookUps {
     entries: Pool,
@@ -44,7 +45,7 @@ pub struct LookUps {
 }
 
 impl LookUps {
-    /// Look-ups within `limit`.
+    /// Creates look-ups within `limit`.
     pub fn new(limit: LookUpLimit) -> LookUps {
         LookUps {
             entries: Pool::ports(limit.per_cycle),
@@ -52,7 +53,7 @@ impl LookUps {
         }
     }
 
-    /// When an access that comes at `cycle` enters.
+    /// Returns the cycle at which an access that arrives at `cycle` enters.
     #[inline]
     pub fn enter(&mut self, cycle: u64) -> u64 {
         let mut start = cycle;

@@ -1,32 +1,34 @@
-//! Whether a core expects its next request in memory: its notice to the memory controller as it asks the last-level
-//! cache (Intel's XPT prefetch; EMCC, MICRO 2022, section IV-D).
+//! Miss prediction: an L2 predicts that its next request is in memory, and notifies the memory controller. The
+//! notification is parallel to the request to the last-level cache (Intel's XPT prefetch; EMCC, MICRO 2022, section
+//! IV-D).
 //!
-//! Neither Intel nor the paper says how it is predicted. Here each core has one saturating counter of two bits over the
-//! outcomes of its requests, as the simplest branch predictors do (Smith, ISCA 1981): it predicts what the last few were.
+//! Neither Intel nor the paper documents the predictor. In this model each core has one saturating counter of two bits
+//! over the outcomes of its requests, like the simplest branch predictors (Smith, ISCA 1981). It predicts the outcome of
+//! the last few requests.
 
 use serde::{Deserialize, Serialize};
 
-/// How an L2 predicts whether the last-level cache has what it asks for.
+/// Method by which an L2 predicts misses of the last-level cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MissPrediction {
-    /// By the outcomes of the core's last requests.
+    /// By the outcomes of the core's latest requests.
     Xpt,
 }
 
-/// What one core's L2 expects.
+/// Miss predictor of one core's L2.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct MissPredictor(u8);
 
 impl MissPredictor {
     const MAX: u8 = 3;
 
-    /// Whether the next request is expected in memory.
+    /// Returns true if the next request is expected in memory.
     pub fn expects_memory(self) -> bool {
         self.0 > Self::MAX / 2
     }
 
-    /// A request was served by memory, or on the chip.
+    /// Trains the predictor with a request that memory served, or the chip.
     pub fn learn(&mut self, memory: bool) {
         self.0 = if memory { (self.0 + 1).min(Self::MAX) } else { self.0.saturating_sub(1) };
     }

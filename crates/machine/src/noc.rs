@@ -1,15 +1,15 @@
-//! The network on the chip, between cores and the last-level cache.
+//! The on-chip network between cores and the last-level cache.
 //!
-//! Without a description of it, every way to the last-level cache is as long as every other. A server's last-level cache
-//! is cut into slices, one on each tile of a mesh, and a hash of its address says on which slice a line is; then the
-//! latency of a hit depends on how many hops the core is from that slice. A [`NocConfig`] gives the mesh and the time of
-//! a hop in each direction; what the ways have in common is what is left of the mean latency that the machine file gives
-//! for the last-level cache. So the mean is as measured, and the spread follows from the hops.
+//! Without a network configuration, all paths to the last-level cache have the same length. The last-level cache of a
+//! server is divided into slices, one on each tile of a mesh, and a hash of its address selects the slice of a line. The
+//! latency of a hit then depends on the number of hops between core and slice. A [`NocConfig`] contains the mesh and the
+//! time of a hop in each direction. All paths share a common part: the remainder of the mean latency that the machine
+//! file gives for the last-level cache. So the mean is as measured, and the spread follows from the hops.
 //!
-//! Each tile has one link for lines into the mesh and one out of it, each of which carries a line in a given time. What
-//! asks for lines is short and waits for no link, and nor does what goes down. A link carries lines in the order in which
-//! they come to it, whichever was sent first: so the last stretch of a way, as long as the shortest of all, begins with the
-//! booking of the core's link.
+//! Each tile has one link for lines into the mesh and one out of it. Each link carries a line in a given time. Requests are
+//! short and wait for no link, and neither do write-backs. A link carries lines in the order of their arrival at the link,
+//! independent of the order in which they were sent. So the last stretch of a path, as long as the shortest path, begins
+//! when the core's link is booked.
 
 use serde::{Deserialize, Serialize};
 use sim::Clock;
@@ -21,19 +21,19 @@ use units::{Duration, LineAddr, Time};
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NocConfig {
-    /// Tiles side by side.
+    /// Number of tiles per row.
     pub columns: usize,
-    /// Tiles one above the other.
+    /// Number of rows of tiles.
     pub rows: usize,
-    /// From a tile to the next one in its row, in nanoseconds.
+    /// Latency from a tile to the next one in its row, in nanoseconds.
     pub column_hop_ns: f64,
-    /// From a tile to the one above or below, in nanoseconds.
+    /// Latency from a tile to the one above or below, in nanoseconds.
     pub row_hop_ns: f64,
     /// The tiles of the cores, counted row by row from zero.
     pub core_tiles: Vec<usize>,
-    /// What a slice takes to look a line up, in nanoseconds: the part of the last-level cache's latency that is no network.
+    /// Look-up latency of a slice, in nanoseconds: the part of the last-level cache's latency outside the network.
     pub lookup_ns: f64,
-    /// How long a line takes a link, in nanoseconds; zero for links without a limit.
+    /// Time for which a line occupies a link, in nanoseconds; zero for links without a limit.
     pub line_ns: f64,
 }
 
@@ -42,25 +42,25 @@ impl NocConfig {
         self.columns * self.rows
     }
 
-    /// The hops from one tile to another, in nanoseconds.
+    /// Returns the latency of the hops from one tile to another, in nanoseconds.
     fn hops(&self, from: usize, to: usize) -> f64 {
         let across = (from % self.columns).abs_diff(to % self.columns);
         let along = (from / self.columns).abs_diff(to / self.columns);
         across as f64 * self.column_hop_ns + along as f64 * self.row_hop_ns
     }
 
-    /// The mean of all hops from a core to a slice, in nanoseconds.
+    /// Returns the mean latency of the hops from a core to a slice, in nanoseconds.
     fn mean_hops(&self) -> f64 {
         let pairs = self.core_tiles.iter().flat_map(|core| (0..self.tiles()).map(|tile| self.hops(*core, tile)));
         pairs.sum::<f64>() / (self.core_tiles.len() * self.tiles()) as f64
     }
 
-    /// What all ways have in common, in nanoseconds, if a hit takes `latency_ns` in the mean.
+    /// Returns the common part of all paths, in nanoseconds, for a mean hit latency of `latency_ns`.
     fn common_ns(&self, latency_ns: f64) -> f64 {
         (latency_ns - self.lookup_ns) / 2.0 - self.mean_hops()
     }
 
-    /// Whether this can be, in front of a last-level cache with this mean latency.
+    /// Checks the mesh in front of a last-level cache with this mean latency.
     ///
     /// # Errors
     /// The rule that is broken.
@@ -95,27 +95,28 @@ impl NocConfig {
     }
 }
 
-/// When each link is free.
+/// Times from which each link is free.
 struct Links {
     line: Duration,
     slices: Box<[Time]>,
     cores: Box<[Time]>,
 }
 
-/// The ways between cores and slices.
+/// The paths between cores and slices.
 pub struct Network {
     slices: usize,
-    /// One way, by core and slice.
+    /// Latency in one direction, by core and slice.
     ways: Box<[Duration]>,
-    /// The shortest of them.
+    /// The shortest of these latencies.
     shortest: Duration,
     lookup: Duration,
     links: Option<RefCell<Links>>,
 }
 
 impl Network {
-    /// One slice, as far from every core. A core by itself has no other to be in step with, so its look-up is counted
-    /// as the last thing; with several, half of the latency is before the look-up and half after it.
+    /// Creates a network with one slice at the same distance from every core. A single core is not synchronised with
+    /// other cores, so its look-up accounts for the whole latency. With several cores, half of the latency is before
+    /// the look-up and half after it.
     pub fn uniform(latency_ns: f64, cores: usize) -> Network {
         let latency = Duration::from_ns_f64(latency_ns);
         let way = if cores == 1 { Duration::ZERO } else { Duration::from_ns_f64(latency_ns / 2.0) };
@@ -123,7 +124,7 @@ impl Network {
         Network { slices: 1, ways: vec![way; cores].into(), shortest: way, lookup, links: None }
     }
 
-    /// A mesh that [checks](NocConfig::check), with this mean latency of a hit.
+    /// Creates a mesh that [checks](NocConfig::check), with this mean hit latency.
     pub fn mesh(config: &NocConfig, latency_ns: f64) -> Network {
         let common = config.common_ns(latency_ns);
         let from = |core: &usize| {
@@ -145,33 +146,33 @@ impl Network {
         }
     }
 
-    /// The slice that a line belongs to.
+    /// Returns the slice of a line.
     pub fn slice(&self, line: LineAddr) -> usize {
         if self.slices == 1 { 0 } else { (mix(line.0) % self.slices as u64) as usize }
     }
 
-    /// One way between a core and a line's slice.
+    /// Returns the latency from a core to a line's slice, in one direction.
     pub fn way(&self, core: usize, line: LineAddr) -> Duration {
         self.ways[core * self.slices + self.slice(line)]
     }
 
-    /// From a core's miss to the end of the slice's look-up.
+    /// Returns the latency from a core's miss to the end of the slice's look-up.
     pub fn request(&self, core: usize, line: LineAddr) -> Duration {
         self.way(core, line) + self.lookup
     }
 
-    /// The shortest of all ways: what a slice does now reaches no core sooner.
+    /// Returns the latency of the shortest path: an action of a slice affects no core sooner.
     pub fn shortest(&self) -> Duration {
         self.shortest
     }
 
-    /// Whether lines may have to wait for links.
+    /// Returns true if lines may have to wait for links.
     pub fn has_links(&self) -> bool {
         self.links.is_some()
     }
 
-    /// A slice has a line for a core, at `now`: how long it takes to the last stretch of its way, the wait for the slice's
-    /// link included.
+    /// Sends a line from its slice to a core, at `now`. Returns the time to the last stretch of its path, including the
+    /// wait for the slice's link.
     pub fn to_last_stretch(&self, core: usize, line: LineAddr, now: Time) -> Duration {
         let way = self.way(core, line);
         let Some(links) = &self.links else { return way };
@@ -182,8 +183,8 @@ impl Network {
         leaves.since(now) + Duration::from_fs(way.as_fs() - self.shortest.as_fs())
     }
 
-    /// A line begins the last stretch of its way to a core at `now`, after all that come to it before this one: how long it
-    /// waits for the core's link, and then takes.
+    /// Starts the last stretch of a line's path to a core at `now`, after all lines that arrived at the link earlier.
+    /// Returns the wait for the core's link plus the latency of the stretch.
     pub fn last_stretch(&self, core: usize, now: Time) -> Duration {
         let Some(links) = &self.links else { return Duration::ZERO };
         let links = &mut *links.borrow_mut();
@@ -193,7 +194,7 @@ impl Network {
         arrives.since(now)
     }
 
-    /// Carries a line from its slice to the moment from which it takes a core the [shortest](Network::shortest) way.
+    /// Carries a line from its slice to the point from which a core is the [shortest](Network::shortest) path away.
     pub async fn carry(&self, clock: &Clock, core: usize, line: LineAddr) {
         clock.sleep(self.to_last_stretch(core, line, clock.now())).await;
         let last = self.last_stretch(core, clock.now());
@@ -207,7 +208,7 @@ mod tests {
     use sim::Executor;
     use std::rc::Rc;
 
-    /// Six by five tiles, as wide as a hop takes one and as high as it takes two nanoseconds, and cores in two corners.
+    /// Six by five tiles, with hops of two nanoseconds in a row and one in a column, and cores in two corners.
     fn mesh(line_ns: f64) -> NocConfig {
         NocConfig {
             columns: 6,
@@ -250,7 +251,8 @@ mod tests {
         assert!(held.iter().all(|held| (850..1150).contains(held)), "{held:?}");
     }
 
-    /// When lines that slices have for cores at these times arrive, in picoseconds, if they are sent in this order.
+    /// Returns the arrival times of these lines, in picoseconds. Each has a core, a line and the time at which its
+    /// slice sends it.
     fn arrivals(network: Network, sent: &[(usize, LineAddr, u64)]) -> Vec<u64> {
         let mut executor = Executor::new();
         let arrived = Rc::new(RefCell::new(vec![0; sent.len()]));
@@ -283,7 +285,7 @@ mod tests {
         let network = || Network::mesh(&mesh(3.0), 40.0);
         let [near, far] = [0, 29].map(|slice| lines_of_slice(&network(), slice).next().unwrap());
         let [short, long] = [near, far].map(|line| network().way(0, line).as_fs() / 1000);
-        // The far one is sent first, and would come one nanosecond after the near one.
+        // The far line is sent first, and would arrive one nanosecond after the near one.
         let later = 1000 + long - short - 1000;
         let found = arrivals(network(), &[(0, far, 1000), (0, near, later)]);
         assert_eq!(found, [later + short + 3000, later + short], "the near one waits for nothing");

@@ -1,30 +1,32 @@
-//! The observer: checks that memory returns what was put into it.
+//! The observer: checks that memory returns the content that was written to it.
 //!
-//! It stands between the caches and whatever protects memory, and knows nothing of either. Of every line that goes down
-//! there is a fingerprint; every line that comes up must have the same. It shares no code with any scheme.
+//! The observer is placed between the caches and the protection engine, and is independent of both. It computes a fingerprint of every
+//! line that is written to memory; every line that is read must have the same fingerprint. It shares no code with any
+//! scheme.
 //!
-//! Where fingerprints are kept is their owner's choice: beside what else it knows of a line, so that both are near on the host.
+//! The owner stores the fingerprints next to its other data of a line, so that both are close on the host.
 
 use serde::Serialize;
 use std::num::NonZeroU32;
 use units::Line;
 
-/// What the observer has seen.
+/// Number of comparisons and mismatches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct ObserverCounters {
-    /// Lines that came back and were compared.
+    /// Lines that were read and compared.
     pub lines_checked: u64,
-    /// Lines that came back other than they went.
+    /// Lines with a content that differs from the written one.
     pub lines_wrong: u64,
 }
 
-/// What is remembered of a line that goes down.
+/// Fingerprint of a line that was written to memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fingerprint(NonZeroU32);
 
 impl Fingerprint {
-    /// Eight independent multiply-and-fold steps, one for each word, under a constant of its own: any change of a line is missed
-    /// with probability about 2^-32. A longer one would cost a large program's footprint another sixteenth.
+    /// Computes eight independent multiply-and-fold steps, one for each word with a separate constant: any change of a line is
+    /// missed with probability about 2^-32. A longer fingerprint would increase the footprint of a large program by another
+    /// sixteenth.
     pub fn of(content: &Line) -> Fingerprint {
         let mut digest = 0x243f_6a88_85a3_08d3u64;
         for (index, bytes) in content.chunks_exact(8).enumerate() {
@@ -37,14 +39,15 @@ impl Fingerprint {
     }
 }
 
-/// Compares what comes up with what went down.
+/// Compares lines read from memory with the lines that were written.
 #[derive(Default)]
 pub struct Observer {
     counters: ObserverCounters,
 }
 
 impl Observer {
-    /// A line comes up that went down with this fingerprint. A line that never went down is wrong, whatever it holds.
+    /// Checks a line read from memory against its fingerprint at its last write. A line that was never written is
+    /// wrong, with any content.
     pub fn check(&mut self, went_down: Option<Fingerprint>, content: &Line) -> bool {
         let right = went_down == Some(Fingerprint::of(content));
         self.counters.lines_checked += 1;
@@ -52,7 +55,7 @@ impl Observer {
         right
     }
 
-    /// What was seen so far.
+    /// Returns the counters so far.
     pub fn counters(&self) -> ObserverCounters {
         self.counters
     }

@@ -1,13 +1,13 @@
-//! Physical pages: where the operating system puts what programs touch.
+//! Physical pages: the operating system's placement of pages in memory.
 //!
-//! A page gets its frame when it is first touched. As a buddy allocator does, memory is handed out block by block of 2 MB;
-//! which block is next, and the order of the 4 KB frames within it, are drawn from the seed. So neighbouring pages are
-//! scattered over banks and sets, yet what a program touches together lies in the same few megabytes, and every run is
-//! the same. Pages may also be scattered over all of memory, as simulators without an operating system do.
+//! A page gets its frame when it is first touched. Like a buddy allocator, the model allocates memory in blocks of 2 MB.
+//! The seed determines the order of the blocks, and of the 4 KB frames within a block. So neighbouring pages are scattered
+//! over banks and sets, but pages that are touched together are within a few megabytes, and every run is the same. Pages
+//! may also be scattered over all of memory, as in simulators without an operating system.
 //!
-//! A recording may say which page a process gets: a page of an object (a file, a segment of shared memory) is the same frame in
-//! every mapping of it, and a process that was forked has the frames of its parent until either of the two gets a copy. Pages
-//! that are unmapped give their frames up ([`frames`]). Where pages are of 2 MB, only what a recording says so of is mapped by 4 KB.
+//! A recording may determine the page of a process. A page of an object (a file, a segment of shared memory) has the same frame in
+//! every mapping of it. A forked process has the frames of its parent until one of the two gets a copy. Unmapped pages give their
+//! frames up ([`frames`]). If pages are of 2 MB, only the pages that a recording shows are mapped by 4 KB.
 //!
 //! For a core that walks page tables, a page gets its tables together with its frame, from the same memory.
 
@@ -40,10 +40,10 @@ use walked::WalkedTables;
 /// A page that gets no frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub enum OutOfMemory {
-    /// Memory is full.
+    /// All frames of the memory are in use.
     #[error("the program needs more memory than the machine's {size}: all pages of {page} are in use")]
     Full {
-        /// What the machine has.
+        /// Memory size of the machine.
         size: Bytes,
         /// The size of a page.
         page: Bytes,
@@ -57,43 +57,43 @@ pub enum OutOfMemory {
     Beyond {
         /// An address of the page.
         address: PhysAddr,
-        /// What the machine has.
+        /// Memory size of the machine.
         size: Bytes,
     },
 }
 
-/// Where pages go.
+/// Placement of pages in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Placement {
     /// Into blocks of 2 MB, one block after the other.
     #[default]
     Blocks,
-    /// Anywhere.
+    /// Anywhere in the memory.
     Scattered,
 }
 
 /// Bits of a page's number that one level of page tables translates.
 const LEVEL_BITS: usize = 9;
-/// Where the process is in a page's number.
+/// First bit of the process number in a page's number.
 const PROCESS_SHIFT: u64 = 40;
-/// The size of a page that a recording speaks of.
+/// Size of the pages in recordings.
 const SMALL: u64 = PAGE_BYTES as u64;
 
 /// The page tables of all processes.
 pub struct PageTable {
     page_bytes: u64,
     pages: Level,
-    /// Pages of 4 KB that a recording has shown, where the machine's are larger.
+    /// Pages of 4 KB that a recording has shown, if the machine's are larger.
     small: Option<Level>,
     walked: Option<WalkedTables>,
     dirty: DirtyLines,
-    /// Processes that have ended and still have their frames.
+    /// Ended processes that still own their frames.
     ended: VecDeque<u32>,
     news: Rc<PagingNews>,
 }
 
-/// What changes of page tables, for those who remember translations.
+/// Changes of the page tables, for components that cache translations.
 #[derive(Default)]
 pub struct PagingNews {
     changes: Cell<u64>,
@@ -103,25 +103,26 @@ pub struct PagingNews {
 }
 
 impl PagingNews {
-    /// How often a page was given another frame, or none: translations that were remembered before are void.
+    /// Returns the number of times that a page got another frame or lost its frame. Each change invalidates all cached
+    /// translations.
     #[inline]
     pub fn changes(&self) -> u64 {
         self.changes.get()
     }
 
-    /// Whether stores to some pages are tracked: see [`DirtyLines::store`].
+    /// Returns true if stores to some pages are tracked: see [`DirtyLines::store`].
     #[inline]
     pub fn tracks_stores(&self) -> bool {
         self.tracks_stores.get()
     }
 
-    /// Whether pages of 4 KB are mapped by themselves though the machine's are larger.
+    /// Returns true if pages of 4 KB are mapped separately, although the machine's are larger.
     #[inline]
     pub fn maps_small(&self) -> bool {
         self.maps_small.get()
     }
 
-    /// How long memory lines are.
+    /// Returns the length of memory lines.
     #[inline]
     pub fn line_length(&self) -> LineLength {
         self.line_length
@@ -136,8 +137,7 @@ impl PagingNews {
     }
 }
 
-/// A page number that is unique over all processes: the process above bit 40, the virtual page below. The size of a page
-/// is a power of two.
+/// Returns a page number that is unique over all processes: the process above bit 40, the virtual page below.
 #[inline]
 pub fn page_key(process: u32, addr: VirtAddr, page_bytes: u64) -> u64 {
     let huge = u64::from(page_bytes > SMALL) << 63;
@@ -145,7 +145,7 @@ pub fn page_key(process: u32, addr: VirtAddr, page_bytes: u64) -> u64 {
 }
 
 impl PageTable {
-    /// A memory of `size`, a multiple of 2 MB, in pages of `page`, all free.
+    /// Creates a memory of `size`, a multiple of 2 MB, in pages of `page`, all free.
     pub fn new(size: Bytes, page: impl Into<Divided>, placement: Placement, seed: u64) -> PageTable {
         let Divided { page, line } = page.into();
         let news = Rc::new(PagingNews { line_length: line, ..PagingNews::default() });
@@ -160,43 +160,43 @@ impl PageTable {
         }
     }
 
-    /// The same memory for physical addresses: each page is its own frame, and has no tables.
+    /// Returns the same memory for physical addresses: page N has frame N, and no tables.
     #[must_use]
     pub fn physical(self) -> PageTable {
         let (size, page) = (self.pages.frames.size(), Bytes(self.page_bytes));
         PageTable { pages: Level::new(Frames::physical(size, page)), walked: None, ..self }
     }
 
-    /// The same memory with page tables for `walker`, if there is one.
+    /// Returns the same memory with page tables for `walker`, if there is one.
     #[must_use]
     pub fn walked_by(mut self, walker: Option<&WalkerConfig>) -> PageTable {
         self.walked = walker.map(|walker| WalkedTables::new(walker, self.page_bytes));
         self
     }
 
-    /// The tables of all pages, in the order in which the pages got their frames; none if no walker reads them.
+    /// Returns the tables of all pages, in the order of the pages' first use. Empty without a walker.
     pub fn tables(&self) -> &[PageTables] {
         self.walked.as_ref().map_or(&[], WalkedTables::all)
     }
 
-    /// The size of a page in bytes.
+    /// Returns the size of a page in bytes.
     #[inline]
     pub fn page_bytes(&self) -> u64 {
         self.page_bytes
     }
 
-    /// What changes of these tables.
+    /// Returns the record of changes of these tables.
     pub fn news(&self) -> Rc<PagingNews> {
         self.news.clone()
     }
 
-    /// The start of the frame of a page, which gets one if it has none.
+    /// Returns the start of the frame of a page; assigns a frame if the page has no frame.
     ///
     /// # Errors
-    /// [`OutOfMemory`] if none is left.
+    /// [`OutOfMemory`] if all frames are in use.
     pub fn frame(&mut self, key: u64) -> Result<PhysAddr, OutOfMemory> {
         if let Some(frame) = self.pages.mapping.get(key) {
-            // A page that was moved or copied has a frame and no tables.
+            // A page that was moved or copied has a frame but no tables.
             self.make_room();
             add_tables(&mut self.walked, key, &mut self.pages.frames)?;
             return Ok(PhysAddr(frame * self.page_bytes));
@@ -209,16 +209,16 @@ impl PageTable {
         Ok(PhysAddr(frame * self.page_bytes))
     }
 
-    /// Whether the page of a byte of a process has a frame.
+    /// Returns true if the page of a process's byte has a frame.
     pub fn is_mapped(&self, process: u32, addr: VirtAddr) -> bool {
         let has = |level: &Level, page_bytes| level.mapping.get(page_key(process, addr, page_bytes)).is_some();
         has(&self.pages, self.page_bytes) || self.small.as_ref().is_some_and(|small| has(small, SMALL))
     }
 
-    /// Where a byte of a process is. Its page gets a frame if it has none.
+    /// Returns the physical address of a byte of a process. Assigns a frame to its page if necessary.
     ///
     /// # Errors
-    /// [`OutOfMemory`] if none is left.
+    /// [`OutOfMemory`] if all frames are in use.
     pub fn locate(&mut self, process: u32, addr: VirtAddr) -> Result<PhysAddr, OutOfMemory> {
         if let Some(small) = &self.small
             && let Some(frame) = small.mapping.get(page_key(process, addr, SMALL))
@@ -229,10 +229,10 @@ impl PageTable {
         Ok(PhysAddr(frame.0 + addr.0 % self.page_bytes))
     }
 
-    /// A recording shows a page of 4 KB that is of an object: it gets the frame that the object's page has in every mapping.
+    /// Maps a page of 4 KB of an object to the frame that it has in every mapping of the object.
     ///
     /// # Errors
-    /// [`OutOfMemory`] if it has none and none is left.
+    /// [`OutOfMemory`] if the page needs a frame and all are in use.
     pub fn map_object(&mut self, process: u32, addr: VirtAddr, page: ObjectPage) -> Result<(), OutOfMemory> {
         let key = page_key(process, addr, SMALL);
         self.prepare()?;
@@ -245,11 +245,11 @@ impl PageTable {
         self.map(process, addr, frame, before)
     }
 
-    /// A recording shows a page of 4 KB that is a process's own: a copy of one that it has shared, or a new one. A copy gets a frame of
-    /// its own if that was shared, and so does a new page in a larger one that is.
+    /// Maps a private page of 4 KB of a process, which a recording shows: a copy of a page that it has shared, or a new one. A copy
+    /// gets a separate frame if its page was shared. A new page gets one if it is within a shared larger page.
     ///
     /// # Errors
-    /// [`OutOfMemory`] if none is left.
+    /// [`OutOfMemory`] if all frames are in use.
     pub fn map_own(&mut self, process: u32, addr: VirtAddr, copied: bool) -> Result<(), OutOfMemory> {
         let key = page_key(process, addr, SMALL);
         if !copied && self.small.as_ref().is_none_or(|small| small.mapping.get(key).is_some()) {
@@ -267,14 +267,14 @@ impl PageTable {
         self.map(process, addr, frame, before)
     }
 
-    /// Pages of a process are unmapped: their frames are given up. A page that is larger than 4 KB keeps its frame until the
+    /// Unmaps pages of a process and gives their frames up. A page that is larger than 4 KB keeps its frame until the
     /// process has ended.
     pub fn unmap(&mut self, process: u32, addresses: Range<u64>) {
         self.news.change();
         self.shown().unmap(page_key(process, VirtAddr(0), SMALL), pages_of(&addresses));
     }
 
-    /// Pages of a process are at another address from now on.
+    /// Moves pages of a process to another address.
     pub fn move_pages(&mut self, process: u32, from: VirtAddr, to: VirtAddr, bytes: u64) {
         self.news.change();
         let base = page_key(process, VirtAddr(0), SMALL);
@@ -282,18 +282,18 @@ impl PageTable {
         self.shown().move_pages(base, pages, to.0 / SMALL);
     }
 
-    /// A process may be copied now, for the `fork`-th time.
+    /// Prepares a copy of a process, at its `fork`-th fork.
     pub fn fork(&mut self, process: u32, fork: u32) {
         self.levels().for_each(|level| level.fork(process, fork));
     }
 
-    /// A process begins as the copy that its parent was at a fork.
+    /// Starts a process as the copy of its parent at a fork.
     pub fn begin_copy(&mut self, child: u32, parent: u32, fork: u32) {
         self.news.change();
         self.levels().for_each(|level| level.begin_copy(child, parent, fork));
     }
 
-    /// A process has ended: all its frames are given up, at once or not before memory is needed.
+    /// Ends a process. All its frames are given up, at once or only when memory is needed.
     pub fn end(&mut self, process: u32, when_needed: bool) {
         if when_needed {
             self.ended.push_back(process);
@@ -303,12 +303,12 @@ impl PageTable {
         self.levels().for_each(|level| level.end(process));
     }
 
-    /// The lines of mapped files that programs have stored to.
+    /// Returns the lines of mapped files that programs have stored to.
     pub fn dirty(&mut self) -> &mut DirtyLines {
         &mut self.dirty
     }
 
-    /// The dirty lines of a part of an object, in order, which are clean from now on; nothing if no page of it is tracked.
+    /// Removes and returns the dirty lines of a part of an object, in order. Returns `None` if no page of it is tracked.
     pub fn take_dirty(&mut self, object: u64, part: &Range<u64>) -> Option<Vec<LineAddr>> {
         let pages = self.object_frames(object, pages_of(part)).into_iter();
         let lines = pages.map(|(index, frame)| self.dirty.take(index * SMALL, frame.0 / SMALL, part));
@@ -321,18 +321,18 @@ impl PageTable {
         })
     }
 
-    /// The starts of the frames of these pages of an object, by the pages' indices, as far as they have one.
+    /// Returns the frame addresses of those of an object's pages that have a frame, with the pages' indices.
     pub fn object_frames(&self, object: u64, indices: Range<u64>) -> Vec<(u64, PhysAddr)> {
         let level = self.small.as_ref().unwrap_or(&self.pages);
         level.frames.of_pages(object, indices).map(|(index, frame)| (index, PhysAddr(frame * SMALL))).collect()
     }
 
-    /// Memory that was ever in use.
+    /// Returns the memory that was ever in use.
     pub fn used(&self) -> Bytes {
         Bytes(self.pages.frames.used() * self.page_bytes)
     }
 
-    /// The pages of the size that recordings speak of.
+    /// Returns the pages of 4 KB that recordings show.
     fn shown(&mut self) -> &mut Level {
         self.small.as_mut().unwrap_or(&mut self.pages)
     }
@@ -341,7 +341,7 @@ impl PageTable {
         std::iter::once(&mut self.pages).chain(&mut self.small)
     }
 
-    /// Sees to it that a page of 4 KB can have a frame.
+    /// Ensures that a page of 4 KB can get a frame.
     fn prepare(&mut self) -> Result<(), OutOfMemory> {
         self.make_room();
         if let Some(small) = &mut self.small
@@ -357,7 +357,7 @@ impl PageTable {
         Ok(())
     }
 
-    /// If no frame is left, processes that have ended give theirs up.
+    /// If all frames are used, frees the frames of ended processes.
     fn make_room(&mut self) {
         while self.pages.frames.are_all_used()
             && let Some(process) = self.ended.pop_front()
@@ -366,7 +366,7 @@ impl PageTable {
         }
     }
 
-    /// A shown page gets this frame in place of another.
+    /// Maps a shown page to this frame in place of another.
     fn map(&mut self, process: u32, addr: VirtAddr, frame: u64, before: Option<u64>) -> Result<(), OutOfMemory> {
         self.news.change();
         let level = self.shown();
@@ -380,19 +380,19 @@ impl PageTable {
     }
 }
 
-/// A page gets tables, if a walker reads such and it has none.
+/// Adds tables for a page without tables, if a walker reads page tables.
 fn add_tables(walked: &mut Option<WalkedTables>, key: u64, frames: &mut Frames) -> Result<(), OutOfMemory> {
     walked.as_mut().map_or(Ok(()), |walked| walked.add(key, frames))
 }
 
-/// The numbers of the pages of 4 KB at these addresses.
-/// The starts of the frames that a process has mapped, pages of each size in order.
+/// Returns the addresses of the frames that a process has mapped, pages of each size in order.
 pub fn frames_of(table: &PageTable, process: u32) -> Vec<PhysAddr> {
     let small = table.small.iter().flat_map(|small| small.frames_of(process)).map(|frame| PhysAddr(frame * SMALL));
     let whole = table.pages.frames_of(process).into_iter().map(|frame| PhysAddr(frame * table.page_bytes));
     whole.chain(small).collect()
 }
 
+/// Returns the numbers of the 4 KB pages at these addresses.
 fn pages_of(addresses: &Range<u64>) -> Range<u64> {
     addresses.start / SMALL..addresses.end.div_ceil(SMALL)
 }

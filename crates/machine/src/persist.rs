@@ -1,16 +1,16 @@
-//! A buffer of lines that survives a loss of power on a battery: which lines it has, in which order they leave, and when.
+//! A battery-backed buffer of lines that survives a loss of power: its entries, and when and in which order they drain.
 //!
-//! The persist buffer of BBB (HPCA 2021) and SecPB (HPCA 2023, section IV-B): an entry is a line, allocated by the first store
-//! to it; later stores to the line go into the same entry. When as many entries as the upper watermark says are occupied,
-//! the buffer drains down to the lower one. The paper gives three quarters for the upper one and leaves open the lower one and
-//! which entry goes first; here the one that was allocated first does, because entries then leave in the order in which
-//! their first stores came.
+//! This is the persist buffer of BBB (HPCA 2021) and SecPB (HPCA 2023, section IV-B). An entry contains a line and is
+//! allocated by the first store to it; later stores to the line enter the same entry. When the number of occupied entries
+//! reaches the upper watermark, the buffer drains down to the lower one. The paper sets the upper one to three quarters, and
+//! does not define the lower one and the order of draining. This model drains the oldest allocation first, because entries
+//! then leave in the order of their first stores.
 //!
-//! Of several cores each has its own, and a line has an entry in one of them at most (section IV-C). A remote read flushes
+//! Each core has a separate buffer, and a line has an entry in at most one of them (section IV-C). A remote read flushes
 //! the entry, and a remote write moves it into the buffer of the core that writes.
 //!
-//! This is the structure alone, without bytes and without time. A core has one ([`crate::node`]), and a campaign that cuts the
-//! power asks the same one.
+//! The model contains only the structure, without bytes and time. A core has one ([`crate::node`]), and a campaign that cuts
+//! the power uses the same one.
 
 use crate::rule::rule;
 use rustc_hash::FxHashMap;
@@ -18,20 +18,20 @@ use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
 use units::LineAddr;
 
-/// How many entries a persist buffer has, and when it drains.
+/// Number of entries of a persist buffer, and its watermarks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PersistBufferConfig {
-    /// Lines that it has room for.
+    /// Capacity of the buffer, in lines.
     pub entries: u32,
-    /// It begins to drain when so many entries are occupied, not counting those that are leaving.
+    /// Upper watermark: occupied entries at which draining begins, not counting entries that are leaving.
     pub drain_from: u32,
-    /// It stops when so many are left.
+    /// Lower watermark: remaining entries at which draining stops.
     pub drain_to: u32,
 }
 
 impl PersistBufferConfig {
-    /// With watermarks as fractions of its entries: the upper one is rounded up and is at least one entry, the lower one is
-    /// rounded down and is less than the upper one.
+    /// Creates a configuration with watermarks as fractions of its entries. The upper one is rounded up and is at least one
+    /// entry. The lower one is rounded down and is less than the upper one.
     ///
     /// # Errors
     /// The first rule broken, with the values that break it.
@@ -52,17 +52,17 @@ impl PersistBufferConfig {
         Ok(config)
     }
 
-    /// One whose entries each take one store, and leave at once.
+    /// Creates a configuration in which each entry takes one store and leaves at once.
     pub fn leaving_at_once(entries: u32) -> PersistBufferConfig {
         PersistBufferConfig { entries, drain_from: 1, drain_to: 0 }
     }
 
-    /// Whether entries leave as soon as they are allocated.
+    /// Returns true if entries leave as soon as they are allocated.
     pub fn leaves_at_once(&self) -> bool {
         *self == PersistBufferConfig::leaving_at_once(self.entries)
     }
 
-    /// Whether there can be such a buffer.
+    /// Checks that the configuration is valid.
     ///
     /// # Errors
     /// The first rule broken, with the values that break it.
@@ -78,25 +78,25 @@ impl PersistBufferConfig {
     }
 }
 
-/// What a store finds in the buffer.
+/// Result of a store's look-up in the buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Finds {
-    /// An entry of its line, which it goes into.
+    /// An entry of its line, which takes the store.
     Resident,
-    /// Room for a new entry of its line, which it has allocated.
+    /// Room for a new entry of its line, which the store has allocated.
     Allocated,
-    /// No entry of its line and no room for one: it has to come again when an entry has left.
+    /// No entry of its line and no room for one: the store must retry when an entry has left.
     Full,
-    /// An entry of its line that is leaving and takes no more stores: it has to come again when that has left.
+    /// An entry of its line that is leaving and takes no more stores: the store must retry when the entry has left.
     Leaving,
 }
 
-/// How far an entry has come.
+/// State of an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Stage {
-    /// It takes stores.
+    /// The entry takes stores.
     Resident,
-    /// It was chosen to be drained, and keeps its room until it has left.
+    /// The entry was chosen for draining, and occupies its room until it has left.
     Leaving,
 }
 
@@ -111,10 +111,10 @@ pub struct PersistBuffer {
 }
 
 impl PersistBuffer {
-    /// An empty buffer.
+    /// Creates an empty buffer.
     ///
     /// # Panics
-    /// If the configuration does not pass its own [`PersistBufferConfig::check`].
+    /// If the configuration does not pass [`PersistBufferConfig::check`].
     pub fn new(config: PersistBufferConfig) -> PersistBuffer {
         if let Err(broken) = config.check() {
             panic!("a persist buffer was built from an unchecked configuration: {broken}");
@@ -122,7 +122,7 @@ impl PersistBuffer {
         PersistBuffer { config, stages: FxHashMap::default(), resident: VecDeque::new(), draining: false }
     }
 
-    /// A store to a line comes. It has gone into an entry if it finds one or room for one.
+    /// Stores to a line, in its entry or in a newly allocated one if there is room.
     pub fn store(&mut self, line: LineAddr) -> Finds {
         let is_full = self.len() == self.config.entries as usize;
         match self.stages.entry(line) {
@@ -138,8 +138,8 @@ impl PersistBuffer {
         }
     }
 
-    /// The entry that leaves next, if any has to: from now on it is leaving, until [`PersistBuffer::left`]. To be asked
-    /// after every allocation, until there is none.
+    /// Chooses the next entry to drain, if any must: it is leaving until [`PersistBuffer::left`]. Call this after every
+    /// allocation, until it returns `None`.
     pub fn next_to_drain(&mut self) -> Option<LineAddr> {
         self.draining &= self.resident.len() > self.config.drain_to as usize;
         let line = if self.draining { self.resident.pop_front() } else { None }?;
@@ -147,17 +147,17 @@ impl PersistBuffer {
         Some(line)
     }
 
-    /// The entry of a line that was leaving has left.
+    /// Records that the leaving entry of a line has left.
     ///
     /// # Panics
-    /// If it was not leaving.
+    /// If the entry was not leaving.
     pub fn left(&mut self, line: LineAddr) {
         let stage = self.stages.remove(&line);
         assert_eq!(stage, Some(Stage::Leaving), "{line} left the persist buffer");
     }
 
-    /// Another core reads the line, so its entry has to leave now: from here on it is leaving, until [`PersistBuffer::left`].
-    /// Whether there was an entry that was not.
+    /// Drains the entry of a line that another core reads: it is leaving until [`PersistBuffer::left`]. Returns false if the
+    /// line has no entry or it was leaving already.
     pub fn flush(&mut self, line: LineAddr) -> bool {
         let is_resident = self.take_out(line);
         if is_resident {
@@ -166,8 +166,8 @@ impl PersistBuffer {
         is_resident
     }
 
-    /// Another core writes the line, and its buffer takes the entry over: this one has none any more. Whether there was an
-    /// entry that was not leaving.
+    /// Removes the entry of a line that another core writes, since that core's buffer takes the entry over. Returns false
+    /// if the line has no entry or it was leaving.
     pub fn give_up(&mut self, line: LineAddr) -> bool {
         let is_resident = self.take_out(line);
         if is_resident {
@@ -176,28 +176,28 @@ impl PersistBuffer {
         is_resident
     }
 
-    /// Takes an entry out of those that are not leaving; whether it was among them.
+    /// Removes an entry from those that are not leaving; returns false if it was not among them.
     fn take_out(&mut self, line: LineAddr) -> bool {
         let place = self.resident.iter().position(|resident| *resident == line);
         place.and_then(|place| self.resident.remove(place)).is_some()
     }
 
-    /// Lines of the entries that are not leaving, in the order of their allocation.
+    /// Returns the lines of the entries that are not leaving, in the order of their allocation.
     pub fn resident(&self) -> impl Iterator<Item = LineAddr> + '_ {
         self.resident.iter().copied()
     }
 
-    /// Whether there is an entry of a line, be it that it is leaving.
+    /// Returns true if the line has an entry, even if it is leaving.
     pub fn occupies(&self, line: LineAddr) -> bool {
         self.stages.contains_key(&line)
     }
 
-    /// How many entries are occupied, with those that are leaving.
+    /// Returns the number of occupied entries, including those that are leaving.
     pub fn len(&self) -> usize {
         self.stages.len()
     }
 
-    /// Whether none is.
+    /// Returns true if no entry is occupied.
     pub fn is_empty(&self) -> bool {
         self.stages.is_empty()
     }

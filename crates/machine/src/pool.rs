@@ -1,13 +1,13 @@
-//! Alike units that are booked by the cycle.
+//! Pools of identical units, booked by the cycle.
 //!
-//! Instructions are booked in program order but start out of order: one whose operands come late must not keep the unit
-//! from a younger one that is ready now. So a pool of alike units is a calendar: for each cycle, how many are taken. A
-//! bit per cycle says "all taken", so the search for the first free cycle passes over 64 full ones in one step.
+//! Instructions are booked in program order but start out of order: one with late operands must not keep the unit from
+//! a younger one that is ready now. So a pool of identical units is a calendar with the number of busy units in each
+//! cycle. One bit per cycle marks a full cycle, so the search for the first free cycle skips 64 full ones in one step.
 
 /// Cycles in one word of the calendar.
 const WORD: u64 = 64;
-/// Words of calendar kept: bookings are exact within 4096 cycles of the latest one. What is older is forgotten, and a
-/// request for a forgotten cycle is granted.
+/// Number of calendar words: bookings are exact within 4096 cycles of the latest one. Older words are overwritten, and
+/// a request for an overwritten cycle is granted.
 const WORDS: u64 = 64;
 
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ impl Word {
         Word { number, full: 0, taken: [0; WORD as usize] }
     }
 
-    /// The first cycle at or after `from`, which is in this word, that is not full; nothing if the word has none.
+    /// Returns the first cycle at or after `from`, which is in this word, that is not full; `None` if all are full.
     #[inline]
     fn first_free(&self, from: u64) -> Option<u64> {
         let free = !self.full >> (from % WORD);
@@ -41,43 +41,44 @@ impl Word {
     }
 }
 
-/// A number of alike units.
+/// A pool of identical units.
 #[derive(Clone, Debug)]
 pub(crate) struct Pool {
     calendar: Box<[Word; WORDS as usize]>,
     count: u8,
     latency: u64,
-    /// Cycles for which one start keeps a unit from starting again.
+    /// Cycles after a start until the unit can start again.
     occupancy: u64,
 }
 
 impl Pool {
-    /// `count` units that take `latency` cycles for a piece of work; pipelined ones may start another in the next cycle.
+    /// Creates `count` units that take `latency` cycles for each operation. Pipelined ones may start another in the next
+    /// cycle.
     pub(crate) fn new(count: u8, latency: u64, pipelined: bool) -> Pool {
         let occupancy = if pipelined { 1 } else { latency };
         Pool { calendar: Box::new([const { Word::free(0) }; WORDS as usize]), count, latency, occupancy }
     }
 
-    /// `count` ports that take one access each in every cycle; what follows has a latency of its own.
+    /// Creates `count` ports that each take one access in every cycle; later stages have separate latencies.
     pub(crate) fn ports(count: u8) -> Pool {
         Pool::new(count, 0, true)
     }
 
-    /// How many there are.
+    /// Returns the number of units.
     pub(crate) fn count(&self) -> usize {
         self.count.into()
     }
 
-    /// When work that is ready at `ready` is done.
+    /// Returns the cycle at which work that is ready at `ready` is done.
     #[inline]
     pub(crate) fn complete(&mut self, ready: u64) -> u64 {
         self.start(ready) + self.latency
     }
 
-    /// Books the first free start at or after `ready`.
+    /// Books the first free start at or after `ready`, and returns it.
     #[inline]
     pub(crate) fn start(&mut self, ready: u64) -> u64 {
-        // Nearly always: one cycle of a unit, and in the word of `ready`.
+        // The common case: work takes a unit for one cycle, and the word of `ready` has a free cycle.
         let count = self.count;
         if self.occupancy == 1
             && let Some(word) = self.word(ready / WORD)
@@ -96,7 +97,7 @@ impl Pool {
         start
     }
 
-    /// The first cycle at or after `ready` in which work could start.
+    /// Returns the first cycle at or after `ready` in which work could start.
     #[inline]
     pub(crate) fn free_from(&mut self, ready: u64) -> u64 {
         let mut start = self.first_free(ready);
@@ -108,7 +109,7 @@ impl Pool {
         start
     }
 
-    /// Books a start in a cycle that was found free.
+    /// Books a start in a cycle that is free.
     #[inline]
     pub(crate) fn book(&mut self, start: u64) {
         for cycle in start..start + self.occupancy {
@@ -116,14 +117,14 @@ impl Pool {
         }
     }
 
-    /// Work that was started in `start` goes on as if it had been started in `later`.
+    /// Extends the booking of work that was started in `start`, as if it had been started in `later`.
     pub(crate) fn hold(&mut self, start: u64, later: u64) {
         for cycle in start + self.occupancy..later + self.occupancy {
             self.take(cycle);
         }
     }
 
-    /// The first cycle from `from` to before `until` in which all are taken.
+    /// Returns the first cycle from `from` to before `until` in which all units are busy.
     #[inline]
     fn first_full(&mut self, from: u64, until: u64) -> Option<u64> {
         let mut cycle = from;
@@ -157,7 +158,7 @@ impl Pool {
         }
     }
 
-    /// The word of that number, or nothing if it is forgotten.
+    /// Returns the word with this number, or `None` if it was overwritten.
     #[inline]
     fn word(&mut self, number: u64) -> Option<&mut Word> {
         let word = &mut self.calendar[(number % WORDS) as usize];

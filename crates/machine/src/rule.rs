@@ -1,6 +1,6 @@
-//! How a configuration is refused.
+//! Checks of configuration rules.
 
-/// Turns a condition that must hold into a refusal when it does not.
+/// Returns the error if a required condition does not hold.
 pub(crate) fn rule(holds: bool, broken: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(broken()) }
 }

@@ -1,13 +1,13 @@
-//! Something for every line of a memory, kept only where there is something.
+//! A sparse array with an element for every line of a memory, which stores only pages in use.
 //!
-//! A map of small directories over pages of some lines: a page costs its content and little more, and a memory of many
-//! gigabytes costs next to nothing until it is used. Copies share the pages that neither has changed since; what is copied at
-//! once is the map, and the directories that are used.
+//! The array is a map of small directories over pages of some lines. A page costs its content and little more, and a memory
+//! of many gigabytes costs next to nothing until it is used. Copies of the array share the pages that have not changed
+//! since. Copying copies the map and the directories in use.
 //!
-//! How many lines a page has is the table's choice. A program that touches one line here and one there pays for whole pages,
-//! in time as in memory; one that touches all pays for the directories, which are the smaller, and so the nearer on the host,
-//! the larger pages are. Pages of 1 to 2 KB were the best of both: larger ones are up to 4 % faster in runs whose memory is
-//! dense, and cost a third where frames are scattered.
+//! The user of the array chooses the number of lines per page. A program that touches scattered lines pays for whole pages,
+//! in time and in memory. A program that touches all pages pays for the directories, which are smaller, and so closer on the
+//! host, for larger pages. Pages of 1 to 2 KB were the best compromise: larger ones are up to 4 % faster in runs with dense
+//! memory, and cost a third if frames are scattered.
 
 use crate::look_ahead::look_ahead;
 use std::rc::Rc;
@@ -15,12 +15,12 @@ use units::{Line, ZERO_LINE};
 
 const PAGES_PER_DIRECTORY: usize = 64;
 
-/// No directory, in the map.
+/// Map entry of a stretch without a directory.
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone)]
 struct Directory<T, const PAGE: usize> {
-    /// Which of the memory's stretches it is of.
+    /// Index of the directory's stretch of memory.
     stretch: usize,
     pages: [Option<Rc<[T; PAGE]>>; PAGES_PER_DIRECTORY],
 }
@@ -31,7 +31,7 @@ impl<T, const PAGE: usize> Directory<T, PAGE> {
     }
 }
 
-/// The bytes of one line; zeros to begin with.
+/// The bytes of one line, initially zero.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cells(pub Line);
 
@@ -41,33 +41,33 @@ impl Default for Cells {
     }
 }
 
-/// A sparse array indexed by line, of defaults to begin with, in pages of `PAGE` lines.
+/// A sparse array indexed by line, in pages of `PAGE` lines. Elements have their default value at first.
 #[derive(Clone)]
 pub struct Sparse<T, const PAGE: usize> {
-    /// For each stretch of the memory, where in `directories` its own is.
+    /// Index into `directories` for each stretch of the memory, or [`NONE`].
     map: Vec<u32>,
     directories: Vec<Directory<T, PAGE>>,
     pages: u64,
 }
 
 impl<T: Copy + Default, const PAGE: usize> Sparse<T, PAGE> {
-    /// Lines that one directory is for.
+    /// Number of lines of one directory.
     const STRETCH: usize = PAGE * PAGES_PER_DIRECTORY;
 
-    /// An array of this many lines.
+    /// Creates an array of this many lines.
     pub fn new(lines: u64) -> Self {
         let stretches = lines.div_ceil(Self::STRETCH as u64) as usize;
         Sparse { map: vec![NONE; stretches], directories: Vec::new(), pages: 0 }
     }
 
-    /// What a line holds.
+    /// Returns the element of a line.
     #[inline]
     pub fn get(&self, line: u64) -> T {
         let (stretch, page, index) = Self::split(line);
         self.page(stretch, page).map_or_else(T::default, |page| page[index])
     }
 
-    /// What a line holds, for changing.
+    /// Returns a mutable reference to the element of a line.
     #[inline]
     pub fn entry(&mut self, line: u64) -> &mut T {
         let (stretch, page, index) = Self::split(line);
@@ -82,18 +82,18 @@ impl<T: Copy + Default, const PAGE: usize> Sparse<T, PAGE> {
         &mut Rc::make_mut(page)[index]
     }
 
-    /// Asks the host for what [`Sparse::entry`] touches of a line.
+    /// Prefetches the host memory that [`Sparse::entry`] touches for a line.
     #[inline]
     pub fn look_ahead(&self, line: u64) {
         let (stretch, page, index) = Self::split(line);
         if let Some(page) = self.page(stretch, page) {
-            // What says whether a copy shares the page lies right before its beginning.
+            // The reference count, which shows whether a copy shares the page, is stored right before the page.
             look_ahead(page, 0);
             look_ahead(page, index);
         }
     }
 
-    /// The lines of the pages that there are, in order, with what they hold.
+    /// Returns the lines of all allocated pages, in order, with their elements.
     pub fn iter(&self) -> impl Iterator<Item = (u64, T)> + '_ {
         let pages = self.used().into_iter().flat_map(|(stretch, directory)| {
             let pages = directory.pages.iter().enumerate();
@@ -102,7 +102,7 @@ impl<T: Copy + Default, const PAGE: usize> Sparse<T, PAGE> {
         pages.flat_map(|(number, page)| ((number * PAGE) as u64..).zip(page.iter().copied()))
     }
 
-    /// Bytes of this process that the content takes.
+    /// Returns the bytes of this process that the content occupies.
     pub fn footprint_bytes(&self) -> u64 {
         self.pages * (PAGE * size_of::<T>()) as u64
     }
@@ -118,7 +118,7 @@ impl<T: Copy + Default, const PAGE: usize> Sparse<T, PAGE> {
         self.directories.get(self.map[stretch] as usize)?.pages[page].as_deref()
     }
 
-    /// The stretches that have a directory, in order. Of a large memory these are few, and its map is long.
+    /// Returns the stretches that have a directory, in order. For a large memory these are few, but its map is long.
     fn used(&self) -> Vec<(usize, &Directory<T, PAGE>)> {
         let mut used: Vec<_> = self.directories.iter().map(|directory| (directory.stretch, directory)).collect();
         used.sort_unstable_by_key(|(stretch, _)| *stretch);
@@ -156,7 +156,7 @@ mod tests {
                 array.look_ahead(line);
                 *array.entry(line) = value;
                 naive.insert(line, value);
-                // The copy changes too, elsewhere.
+                // The copy changes too, at other lines.
                 *copy.entry(line + 300) = value;
                 naive_copy.insert(line + 300, value);
             }

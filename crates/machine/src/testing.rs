@@ -1,11 +1,11 @@
-//! What tests of channels and of whole memories share.
+//! Helpers for tests of channels and of whole memories.
 
 use sim::Executor;
 use std::cell::RefCell;
 use std::rc::Rc;
 use units::LineAddr;
 
-/// When the reads of these lines, all asked for at once, are answered, in memory clocks of DDR4-3200.
+/// Returns the answer times of concurrent reads of these lines, in memory clocks of DDR4-3200.
 pub fn clocks_of_reads<F: Future + 'static>(
     executor: &mut Executor,
     lines: Vec<u64>,

@@ -1,18 +1,18 @@
-//! The bitmaps of re-ordered lines where they lie in memory: those of forty-eight lines together, encrypted (section 3.2.2).
+//! The bitmaps of re-ordered lines in memory: those of forty-eight lines in one line, encrypted (section 3.2.2).
 //!
 //! ```text
 //! byte 0         16        32        48       56     64
 //!      | group 0 | group 1 | group 2 | value  |      |
 //!      | 16 lines| 16 lines| 16 lines| 64 bit |      |
 //! ```
-//! The paper encrypts "bitmaps of several memory blocks together" and leaves the rest open. Here a group is a block of 128 bits, with the
-//! bitmaps of sixteen lines. A line of three is encrypted as the design encrypts data, under a random value of its own instead of a
-//! counter: drawn each time that it leaves the chip, so that nothing that an attacker puts back makes one serve twice. The value lies
-//! with the line and takes a quarter of it. On the chip bitmaps are plain; a change is a read, if they are not there, and a write when
-//! they leave. A line of bitmaps that was never written is zeros: no line was re-ordered.
+//! The paper encrypts "bitmaps of several memory blocks together" and leaves the details open. Here a group is a block of 128 bits, with
+//! the bitmaps of sixteen lines. A line of three groups is encrypted as the design encrypts data, under a random value instead of a
+//! counter. The value is drawn each time that the line leaves the chip, so that an attacker cannot make a value serve twice by a replay.
+//! It is stored in the last quarter of the line. On the chip, bitmaps are plain. A change reads the line, if it is not on the chip, and
+//! the line is written when it leaves. A line of bitmaps that was never written is zeros: its lines were not re-ordered.
 //!
-//! Nothing vouches for it here. Where bitmaps are *bound*, the tags of a line's chunks do; where they are *loose*, as in the
-//! paper, whoever changes them changes the order of words that are verified.
+//! This module does not authenticate bitmaps. If bitmaps are *bound*, the tags of a line's chunks do. If they are *loose*, as in the
+//! paper, an attacker who changes them changes the order of words that are verified.
 
 use crate::cipher::Cipher;
 use crate::codec::BlockWork;
@@ -26,17 +26,17 @@ use std::cell::RefCell;
 use units::random::Random;
 use units::{Line, LineAddr, WORD_BYTES, ZERO_LINE};
 
-/// Lines of data whose bitmaps share a line.
+/// Lines of data with bitmaps in one line.
 pub(crate) const LINES_PER_LINE: u64 = 48;
-/// Where the value lies behind them.
+/// Bytes of the value, behind the bitmaps.
 const VALUE: std::ops::Range<usize> = LINES_PER_LINE as usize..LINES_PER_LINE as usize + WORD_BYTES;
 
-/// The bitmap of a line in its line of bitmaps.
+/// Returns the bitmap of a line in its line of bitmaps.
 pub(crate) fn read(bitmaps: &Line, line: LineAddr) -> Bitmap {
     Bitmap(bitmaps[position(line)])
 }
 
-/// Changes it.
+/// Changes the bitmap of a line in its line of bitmaps.
 pub(crate) fn write(bitmaps: &mut Line, line: LineAddr, bitmap: Bitmap) {
     bitmaps[position(line)] = bitmap.0;
 }
@@ -45,31 +45,31 @@ fn position(line: LineAddr) -> usize {
     (line.0 % LINES_PER_LINE) as usize
 }
 
-/// What encrypts lines of bitmaps as they leave the chip, and decrypts them as they come.
+/// Encrypts lines of bitmaps as they leave the chip, and decrypts them as they arrive.
 #[derive(Clone)]
 pub(crate) struct BitmapCipher {
     cipher: Cipher,
     work: BlockWork,
     /// The chip's random numbers, for values.
     draws: RefCell<Random>,
-    /// Whether the next line is brought after one that was missed.
+    /// True if the next line is fetched after one that was missed.
     ahead: bool,
     planted: Planted,
 }
 
 impl BitmapCipher {
-    /// The design's own encryption, with values from these random numbers.
+    /// Returns the design's encryption, with values from these random numbers.
     pub fn new(cipher: Cipher, draws: Random, ahead: bool, planted: Planted) -> BitmapCipher {
         let work = BlockWork::new(cipher.uses(), None, 0, false);
         BitmapCipher { work, cipher, draws: RefCell::new(draws), ahead, planted }
     }
 
-    /// Whether the next line is brought after one that was missed.
+    /// Returns whether the next line is fetched after one that was missed.
     pub fn are_ahead(&self) -> bool {
         self.ahead
     }
 
-    /// A line that has come, decrypted; at once if it was never written, which its value says.
+    /// Decrypts a line that has arrived. Takes no time if the line was never written.
     pub async fn open<V: Verbs>(&self, verbs: &V, slot: Slot, stored: &Line) -> Line {
         if *stored != ZERO_LINE {
             self.work.to_open(verbs, None).await;
@@ -91,7 +91,7 @@ impl BitmapCipher {
         self.work.to_seal(verbs).await;
     }
 
-    /// A line that leaves, encrypted under a value that is drawn now, and the pad that hides it, if one does.
+    /// Encrypts a line that leaves, under a value that is drawn now. Returns it with the pad that hides it, if the mode uses pads.
     pub fn seal(&self, slot: Slot, bitmaps: &Line) -> (Line, Option<Keystream>) {
         let drawn = self.draws.borrow_mut().word().max(1);
         let value = if self.planted.has(Bug::BitmapValueRepeats) { 1 } else { drawn };
@@ -102,7 +102,7 @@ impl BitmapCipher {
     }
 }
 
-/// What nonces bind: the slot, which no line of data has.
+/// Returns the place that nonces bind: that of the slot, which lines of data do not have.
 fn place(slot: Slot) -> DataSlot {
     Placement::Fixed.in_slot(slot)
 }
@@ -111,7 +111,7 @@ fn version(value: u64) -> Counter {
     Counter(value.into())
 }
 
-/// The bitmaps of a line alone.
+/// Returns the bitmaps of a line, with the other bytes zero.
 fn without_rest(mut line: Line) -> Line {
     line[LINES_PER_LINE as usize..].fill(0);
     line

@@ -1,12 +1,12 @@
-//! The persist buffer's entries: what a battery keeps beside L1D (SecPB, HPCA 2023, section IV-B, Fig. 5).
+//! Entries of the persist buffer, which is next to L1D and has a battery (SecPB, HPCA 2023, section IV-B, Fig. 5).
 //!
 //! ```text
 //! entry:  line │ plaintext │ counter │ pad │ root │ ciphertext │ tag        each but the first two with a valid bit
 //! ```
-//! An entry holds a line as the stores that were accepted have made it. Each field is there once its step is done. Those that
-//! do not depend on the text stay valid while the line is resident; a store makes the others invalid.
+//! An entry holds a line with the content of all accepted stores. Each field is set once its step is done. Fields that
+//! do not depend on the text stay valid while the line is resident; a store invalidates the other fields.
 //!
-//! Which entry drains when is not known here: whoever owns the buffer says so.
+//! This module does not choose the entry to drain: the owner of the buffer does.
 
 use crate::codec::Sealed;
 use crate::counter::Counter;
@@ -14,22 +14,22 @@ use crate::planted::{Bug, Planted};
 use crypto::Tag;
 use units::{Line, LineAddr};
 
-/// A line that is resident.
+/// A line that is resident in the buffer.
 #[derive(Clone)]
 pub(crate) struct Entry {
-    /// Which.
+    /// Address of the line.
     pub line: LineAddr,
-    /// The line as its stores have made it.
+    /// Content of the line after its stores.
     pub plaintext: Line,
-    /// Its new version.
+    /// New version of the line.
     pub counter: Option<Counter>,
-    /// Whether the pad of that is there.
+    /// True if the pad of the new version is computed.
     pub pad: bool,
-    /// Whether the root knows of that.
+    /// True if the root includes the new version.
     pub root: bool,
-    /// The line encrypted.
+    /// Ciphertext of the line.
     pub sealed: Option<Sealed>,
-    /// Its tag.
+    /// Tag of the line.
     pub tag: Option<Tag>,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct Entries {
 }
 
 impl Entries {
-    /// A store is accepted, which makes the line this: in its entry, or in a new one.
+    /// Accepts a store that gives the line this content: in its entry, or in a new one.
     pub fn take(&mut self, line: LineAddr, plaintext: &Line, planted: Planted) {
         self.accepted += 1;
         let Some(entry) = self.find(line) else { return self.entries.push(Entry::new(line, *plaintext)) };
@@ -64,27 +64,27 @@ impl Entries {
         }
     }
 
-    /// The entry of a line, if it is resident.
+    /// Returns the entry of a line for changing, if the line is resident.
     pub fn find(&mut self, line: LineAddr) -> Option<&mut Entry> {
         self.entries.iter_mut().find(|entry| entry.line == line)
     }
 
-    /// The entry of a line as it is now, if it is resident.
+    /// Returns the entry of a line, if the line is resident.
     pub fn get(&self, line: LineAddr) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.line == line)
     }
 
-    /// The entry of a line is durable without the buffer.
+    /// Removes the entry of a line, which is durable without the buffer.
     pub fn remove(&mut self, line: LineAddr) {
         self.entries.retain(|entry| entry.line != line);
     }
 
-    /// How many stores were accepted.
+    /// Number of stores that were accepted.
     pub fn accepted(&self) -> u64 {
         self.accepted
     }
 
-    /// All of them, the oldest first.
+    /// All entries, the oldest first.
     pub fn all(&self) -> &[Entry] {
         &self.entries
     }

@@ -1,13 +1,14 @@
-//! The codec of lines: encryption and authentication together, over the bytes that go to memory and come from it.
+//! The codec of lines: encryption and authentication together, over the bytes that are written to memory and read from
+//! it.
 //!
 //! ```text
 //! seal:   pad ─ encrypt ─ tag
 //! open:   pad ─ decrypt ─┬ both at once; or the tag after the plaintext that it covers
 //!         tag ─ compare ─┘
 //! ```
-//! A *chunk* is what cipher and code can do alone: the lines under one tag, for most designs one line. Where there are
-//! several, a line's tag needs the *others*. What is missing is skipped: without encryption a line takes no pad, without
-//! a code every line fits.
+//! A *tag group* is the set of lines under one tag, for most designs one line. Cipher and code can process it without
+//! any other line. If the group has several lines, a line's tag needs the *other* lines. Missing parts are skipped:
+//! without encryption a line takes no pad, without a code every line fits.
 
 mod block_work;
 mod candidates;
@@ -31,71 +32,71 @@ pub(crate) use order::{Brought, Order};
 use sim::join;
 use units::{Line, LineLength, WORD_BYTES, Word, Words, ZERO_LINE};
 
-/// A line with its version, with the bitmap that it lies by, and with what of it the tag is over.
+/// A line with its version, with the bitmap that gives the order of its words, and with the text that its tag covers.
 type Named<'a> = (DataSlot, Counter, Bitmap, &'a Line);
 /// The other lines under a line's tag: their versions and their ciphertexts.
 pub(crate) type Others = Vec<(DataSlot, Counter, Line)>;
-/// All lines under one tag, so named.
+/// All lines under one tag, with places and versions.
 type Tagged = ArrayVec<(DataSlot, Counter, Line), GROUP_MAX>;
 
-/// A line as memory returned it, with what it is checked against.
+/// A line as memory returned it, with the values it is checked against.
 pub(crate) struct Arrived<'a> {
-    /// Where it lies.
+    /// Place of the line.
     pub at: DataSlot,
-    /// Its version.
+    /// Version of the line.
     pub counter: Counter,
-    /// The bitmap that its words lie by, which may come later.
+    /// Order of the line's words in memory, from a bitmap that may arrive later.
     pub order: Order<'a>,
-    /// The word of it that was asked for first.
+    /// Word of the line that was requested first.
     pub word: Word,
-    /// What memory returned.
+    /// Content that memory returned.
     pub stored: Untrusted,
-    /// When its words are there.
+    /// Arrival times of the line's words.
     pub beats: Beats,
-    /// Its tag; anything without a code.
+    /// Tag of the line; ignored in designs without a code.
     pub tag: StoredTag,
     /// The other lines under its tag.
     pub others: Others,
 }
 
 impl Arrived<'_> {
-    /// A line that is there as a whole, with no tag yet, and lies as it is.
+    /// Returns a line that has arrived completely, with no tag yet, and is not re-ordered.
     pub fn untagged(at: DataSlot, counter: Counter, stored: Untrusted) -> Self {
         let Arriving { content, beats } = Arriving::whole(stored);
         let (order, word) = (Order::AS_IT_IS, Word::FIRST);
         Arrived { at, counter, order, word, stored: content, beats, tag: StoredTag::NONE, others: Others::new() }
     }
 
-    /// Waits for words of it.
+    /// Waits for words of the line.
     async fn await_words<V: Verbs>(&self, verbs: &V, planted: Planted, words: Words) {
         if !planted.has(Bug::WordsNotAwaited) {
             verbs.await_words(self.beats, words).await;
         }
     }
 
-    /// Where the asked-for word lies, as far as that is known.
+    /// Returns the position in memory of the requested word, as far as the order is known.
     fn likely_place(&self) -> Word {
         self.order.so_far().place_of(self.word)
     }
 
-    /// The pieces of so many bytes of a line of this length, in the order in which they come.
+    /// Returns the pieces of `bytes` bytes of a line of this length, in the order in which they arrive.
     fn pieces(&self, length: LineLength, bytes: usize) -> impl Iterator<Item = Words> + use<> {
         let (count, first) = (length.bytes().div_ceil(bytes), self.likely_place().index() * WORD_BYTES / bytes);
         (0..count).map(move |turn| Words::with_bytes((turn ^ first) * bytes, bytes))
     }
 }
 
-/// What was begun of a line when its counter was there.
+/// Work that was begun for a line when its counter was known.
 #[derive(Default)]
 pub(crate) struct Begun {
-    /// What needs the nonce alone.
+    /// Blocks that need only the nonce.
     pub ahead: Option<Ahead>,
-    /// The candidates of its chunks.
+    /// Candidates of the line's chunks.
     pub candidates: OfferedCandidates,
 }
 
 impl Begun {
-    /// The line is not opened.
+    /// Gives up the offered candidates of a line that is not opened.
     pub fn give_up<V: Verbs>(&self, verbs: &V) {
         if let OfferedCandidates::Now(offers) = &self.candidates {
             offers.give_up(verbs);
@@ -112,20 +113,20 @@ impl From<Option<Ahead>> for Begun {
 /// A line that is ready for memory.
 #[derive(Clone)]
 pub(crate) struct Sealed {
-    /// Where it goes.
+    /// Place that the line is written to.
     pub at: DataSlot,
-    /// Its version.
+    /// Version of the line.
     pub counter: Counter,
-    /// The bitmap that its words lie by.
+    /// Bitmap that gives the order of the line's words in memory.
     pub bitmap: Bitmap,
-    /// What it hides: the line as it lies.
+    /// Plaintext of the line, in the order of its words in memory.
     pub plaintext: Line,
-    /// What memory gets.
+    /// Ciphertext that is written to memory.
     pub ciphertext: Line,
 }
 
 impl Sealed {
-    /// What memory gets, with a tag that travels with the line.
+    /// Returns the content for memory, with a tag in the line's spare bits.
     pub fn with(&self, tag: Tag) -> Untrusted {
         Untrusted::with(self.ciphertext, tag.low_128())
     }
@@ -134,24 +135,24 @@ impl Sealed {
 /// Encryption and authentication of lines.
 #[derive(Clone)]
 pub(crate) struct LineCodec {
-    /// Encryption.
+    /// Cipher that encrypts the lines.
     pub cipher: Cipher,
-    /// Authentication.
+    /// Code that authenticates the lines.
     pub mac: Option<Mac>,
-    /// What of a line goes through block ciphers.
+    /// Work of a line in block ciphers.
     pub work: BlockWork,
-    /// Bytes of the pieces of a line that are opened each by itself: a line's, if it is opened as a whole.
+    /// Bytes of the pieces of a line that are opened separately: the length of a line, if it is opened as a whole.
     piece_bytes: usize,
-    /// Speculation on what lines hold, if there is any.
+    /// Speculation on the content of lines, if the design speculates.
     pub speculation: Option<Speculation>,
-    /// What a planted bug leaves in memory of the key, whenever metadata leaves the chip; nothing without one.
+    /// Parts of the key that a planted bug leaves in memory, whenever metadata leaves the chip; empty without the bug.
     pub spilled: Box<[(Slot, Line)]>,
-    /// Weaknesses of tests.
+    /// Planted weaknesses of tests.
     pub planted: Planted,
 }
 
 impl LineCodec {
-    /// These parts; counters must be decoded before they are known, or not.
+    /// Returns a codec of these parts; `coded_counters` is true if counters must be decoded before they are known.
     pub fn new(cipher: Cipher, mac: Option<Mac>, coded_counters: bool, planted: Planted) -> LineCodec {
         let masks = mac.as_ref().map_or(0, Mac::mask_blocks);
         let tag = mac.as_ref().and_then(Mac::uses);
@@ -160,39 +161,40 @@ impl LineCodec {
         LineCodec { piece_bytes, cipher, mac, work, speculation: None, spilled: Box::default(), planted }
     }
 
-    /// Bytes of the pieces of a line that are opened each by itself.
+    /// Bytes of the pieces of a line that are opened separately.
     pub fn piece_bytes(&self) -> usize {
         self.piece_bytes
     }
 
-    /// The plaintext of a line passes, and the table of values learns from it, if there is one.
+    /// Passes the plaintext of a line to the table of values, which learns from it, if there is one.
     pub fn learn(&self, plaintext: &Line) {
         if let Some(speculation) = &self.speculation {
             speculation.learn(plaintext);
         }
     }
 
-    /// Whether a line must be decrypted before it can be checked.
+    /// Returns whether a line must be decrypted before it can be checked.
     pub fn checks_plaintext(&self) -> bool {
         self.mac.as_ref().is_some_and(Mac::covers_plaintext)
     }
 
-    /// Whether each tag lies with its line.
+    /// Returns whether each tag is stored in the spare bits of its line.
     pub fn tags_travel(&self) -> bool {
         self.mac.as_ref().is_some_and(Mac::travels)
     }
 
-    /// The tag that a line is checked against: its own, if tags travel with lines; else the one from the region of tags.
+    /// Returns the tag that a line is checked against: from the line's spare bits, if tags travel with lines, else from
+    /// the region of tags.
     pub fn tag_of(&self, stored: &Untrusted, in_region: StoredTag) -> StoredTag {
         if self.tags_travel() { Tag::from(stored.beside()).into() } else { in_region }
     }
 
-    /// The plaintext of a line under a version, whose blocks are there.
+    /// Returns the plaintext of a line under a version. The cipher's blocks must be complete.
     pub fn decrypt(&self, at: DataSlot, counter: Counter, stored: &Untrusted) -> Line {
         self.cipher.open(at, counter, &stored.examine())
     }
 
-    /// Compares the tag of `text` with the stored one, if there are tags.
+    /// Compares the tag of `text` with the stored one, if the design has tags.
     pub async fn check<V: Verbs>(&self, verbs: &V, arrived: &Arrived<'_>, text: &Line) -> Result<(), Fault> {
         let Some(mac) = &self.mac else { return Ok(()) };
         let bitmap = if mac.coverage.bitmap { arrived.order.known().await? } else { Bitmap::NONE };
@@ -201,7 +203,7 @@ impl LineCodec {
         self.compare(mac, arrived, computed)
     }
 
-    /// As [`LineCodec::check`], of a tag whose work is done, and which binds no bitmap.
+    /// Like [`LineCodec::check`], for a tag that binds no bitmap, after the time of its work has passed.
     fn judge(&self, arrived: &Arrived<'_>, text: &Line) -> Result<(), Fault> {
         let Some(mac) = &self.mac else { return Ok(()) };
         self.compare(mac, arrived, mac.tag(arrived.at, arrived.counter, Bitmap::NONE, text))
@@ -212,32 +214,33 @@ impl LineCodec {
         if mac.fits(arrived.tag.get(), computed) || blank_passes { Ok(()) } else { Err(Fault::Tag(arrived.at.line())) }
     }
 
-    /// Encrypts a line under a version, whose blocks are there, with its words in the order in which its bitmap lets them lie.
+    /// Encrypts a line under a version, with its words in the order that the bitmap gives. The cipher's blocks must be
+    /// complete.
     pub fn encrypt(&self, at: DataSlot, counter: Counter, bitmap: Bitmap, plaintext: &Line) -> Sealed {
         let plaintext = bitmap.arrange(plaintext);
         let ciphertext = self.cipher.seal(at, counter, &plaintext);
         Sealed { at, counter, bitmap, plaintext, ciphertext }
     }
 
-    /// The bitmap of a line that is sealed now; none where lines are not re-ordered.
+    /// Returns the bitmap of a line that is sealed now, or no bitmap in designs without re-ordering.
     pub fn bitmap_of(&self, plaintext: &Line) -> Bitmap {
         self.speculation.as_ref().map_or(Bitmap::NONE, |speculation| speculation.bitmap_of(plaintext))
     }
 
-    /// As [`LineCodec::encrypt`], of a line that is not re-ordered and will be decrypted in a moment.
+    /// Like [`LineCodec::encrypt`], for a line that is not re-ordered and is decrypted next.
     pub fn encrypt_for_now(&self, at: DataSlot, counter: Counter, plaintext: &Line) -> Sealed {
         let sealed = self.encrypt(at, counter, Bitmap::NONE, plaintext);
         self.cipher.learn(at, counter, plaintext, &sealed.ciphertext);
         sealed
     }
 
-    /// Notes the pad that hides a line that leaves the chip, if one does: it serves from now on.
+    /// Notes the pad that hides a line that leaves the chip, if the cipher uses one: the pad is in use from now on.
     pub fn spend_pad<V: Verbs>(&self, verbs: &V, sealed: &Sealed) {
         let Sealed { at, counter, ref plaintext, .. } = *sealed;
         verbs.spend(at.slot(), || self.cipher.nonce(at, counter).map(|nonce| Keystream::Pad(nonce, *plaintext)));
     }
 
-    /// Notes the masks of the tag of a line that leaves the chip, if tags have masks: they serve from now on.
+    /// Notes the masks of the tag of a line that leaves the chip, if tags have masks: the masks are in use from now on.
     pub fn spend_masks<V: Verbs>(&self, verbs: &V, sealed: &Sealed, others: &[(DataSlot, Counter, Line)]) {
         if let Some(mac) = &self.mac {
             let masks = || mac.masks(&among(self.named(mac, sealed), others));
@@ -245,8 +248,8 @@ impl LineCodec {
         }
     }
 
-    /// Computes the tag of a line and of those under the same tag, if there are tags: that took its time with the ciphertext, where
-    /// it is made with it.
+    /// Computes the tag of a line and of the lines under the same tag, if the design has tags. Takes no time
+    /// if the tag was made together with the ciphertext.
     pub async fn tag<V: Verbs>(&self, verbs: &V, sealed: &Sealed, others: &[(DataSlot, Counter, Line)]) -> Option<Tag> {
         let mac = self.mac.as_ref()?;
         let (at, counter, bitmap, text) = self.named(mac, sealed);
@@ -256,7 +259,8 @@ impl LineCodec {
         Some(self.compute_tag(verbs, mac, (at, counter, bitmap, text), others).await)
     }
 
-    /// The tag of a line that booting puts into memory, and of those that are there already; it takes no time.
+    /// Returns the tag over a line that booting puts into memory and over the lines of its tag group that are in memory
+    /// already. Takes no time.
     pub fn tag_at_boot(&self, mac: &Mac, sealed: &Sealed, others: &[(DataSlot, Counter, Line)]) -> Tag {
         mac.tag_over(&among(self.named(mac, sealed), others))
     }
@@ -287,7 +291,7 @@ impl LineCodec {
     }
 }
 
-/// A line among others under the same tag, in order.
+/// Returns a line and the other lines under the same tag, in the order of their places.
 fn among((at, counter, _, text): Named<'_>, others: &[(DataSlot, Counter, Line)]) -> Tagged {
     let place = others.partition_point(|(other, ..)| *other < at);
     let (below, above) = others.split_at(place);

@@ -1,7 +1,8 @@
-//! A design: which part of each kind, as data.
+//! A design: the choice of a part of each kind, as data.
 //!
-//! A design file is TOML. It names the parts, sizes their caches and states what it claims to stop; everything else
-//! follows. A composition that makes no sense is refused with the rule that it breaks and what would mend it.
+//! A design file is TOML. It names the parts, sizes their caches and states which attacks it claims to stop; the other
+//! properties follow. An inconsistent composition is refused with the rule that it breaks and a change that would mend
+//! it.
 
 mod caches;
 mod ciphers;
@@ -50,37 +51,37 @@ use units::Bytes;
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parts {
-    /// Encryption.
+    /// Encryption of the lines.
     pub cipher: CipherChoice,
-    /// Versions.
+    /// Versions of the lines.
     pub counters: CounterChoice,
-    /// Authentication.
+    /// Authentication of the lines.
     #[serde(default)]
     pub mac: MacDesign,
-    /// Freshness.
+    /// Freshness of the metadata.
     pub tree: TreeDesign,
-    /// Which software may ask.
+    /// Check of the software that accesses a page.
     #[serde(default)]
     pub ownership: Ownership,
-    /// Caches on the chip.
+    /// Caches of metadata on the chip.
     #[serde(default)]
     pub caches: CacheDesign,
-    /// Whether and how writes outlive a loss of power.
+    /// Survival of writes over a loss of power.
     #[serde(default)]
     pub persistence: Persistence,
-    /// When lines go to the core.
+    /// Time at which lines are released to the core.
     #[serde(default)]
     pub release: Release,
-    /// What the controller guesses that lines hold.
+    /// The controller's speculation on the content of lines.
     #[serde(default, skip_serializing_if = "SpeculationDesign::is_left_out")]
     pub speculation: SpeculationDesign,
-    /// Whether and how lines move, with pads, tags and records of their own.
+    /// Movement of lines, if they move, with separate pads, tags and records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permutation: Option<PermutationDesign>,
 }
 
 impl Parts {
-    /// The same with caches of the same kind, each of this size.
+    /// Returns these parts with caches of the same kind, each of this size.
     pub fn with_caches_of(&self, size: Bytes, ways: usize) -> Parts {
         let mut caches = self.caches;
         if self.speculation.reorders() && caches.unified.is_none() {
@@ -90,23 +91,23 @@ impl Parts {
         Parts { caches: caches.resized(size, ways), permutation, ..self.clone() }
     }
 
-    /// Whether lines have tags.
+    /// Returns whether lines have tags.
     pub fn has_tags(&self) -> bool {
         let moving = self.permutation.is_some_and(|permutation| permutation.lines == MovingText::Sealed);
         moving || self.mac.code != MacChoice::None
     }
 
-    /// Whether lines are stored as they are, with nothing else.
+    /// Returns whether lines are stored as plaintext, without any protection.
     fn is_plain(&self) -> bool {
         let nothing = (CipherChoice::None, CounterChoice::None, MacChoice::None, TreeKind::None, Ownership::None);
         let parts = (self.cipher, self.counters, self.mac.code, self.tree.kind, self.ownership);
         parts == nothing && self.permutation.is_none()
     }
 
-    /// Whether the composition makes sense.
+    /// Checks whether the parts fit together.
     ///
     /// # Errors
-    /// The key, the rule that it breaks, and what would mend it.
+    /// The key, the rule that it breaks, and a change that would mend it.
     pub fn check(&self) -> Result<(), String> {
         if let Some(rule) = self.permutation.and_then(|permutation| permutation.broken_rule(self)) {
             return Err(rule);
@@ -188,7 +189,7 @@ impl Parts {
         self.caches.geometries().map(drop)
     }
 
-    /// Whether reads can begin in L2s, if they are to.
+    /// Checks whether reads can begin in L2s, if the design asks for it.
     fn check_eager(&self) -> Result<(), String> {
         let mac = &self.mac;
         let halves = mac.code == MacChoice::Gmac && mac.over == Over::Ciphertext && mac.lines == 1;
@@ -214,15 +215,15 @@ impl Parts {
     /// Builds the scheme over these lines of data, with keys drawn from `seed`.
     ///
     /// # Errors
-    /// As [`Parts::check`].
+    /// Same errors as [`Parts::check`], and rules on the number and length of lines.
     pub fn build(&self, data: impl Into<DataLines>, seed: u64) -> Result<Scheme, String> {
         self.build_with(data, seed, Planted::NONE)
     }
 
-    /// As [`Parts::build`], with a weakness built in.
+    /// Like [`Parts::build`], with a weakness built in.
     ///
     /// # Errors
-    /// As [`Parts::check`].
+    /// Same errors as [`Parts::build`].
     pub fn build_with(&self, data: impl Into<DataLines>, seed: u64, planted: Planted) -> Result<Scheme, String> {
         let data = data.into();
         self.check()?;
@@ -277,11 +278,11 @@ impl Parts {
         })
     }
 
-    /// As [`Parts::build`], with counters that begin at this age; what is never renewed begins new. What they begin with is
-    /// drawn from `seed` as well, so that a chip with the same keys goes on with them.
+    /// Like [`Parts::build`], with counters that begin at this age; counters that are never renewed begin new. Their
+    /// starting values are drawn from `seed` as well, so that a chip with the same keys continues with the same values.
     ///
     /// # Errors
-    /// As [`Parts::check`].
+    /// Same errors as [`Parts::build`].
     pub fn build_aged(&self, data: impl Into<DataLines>, seed: u64, age: StartingAge) -> Result<Scheme, String> {
         let mut scheme = self.build(data, seed)?;
         if age == StartingAge::Steady {
@@ -291,10 +292,11 @@ impl Parts {
         Ok(scheme)
     }
 
-    /// Where everything lies in and above a memory of these lines, and what is on a chip whose TLBs have room for so many pages.
+    /// Returns the regions of a memory of these lines with their metadata, and the stores on the chip, with
+    /// `translations` entries in its TLBs.
     ///
     /// # Errors
-    /// As [`Parts::build`].
+    /// Same errors as [`Parts::build`].
     pub fn layout_report(&self, data: impl Into<DataLines>, translations: usize) -> Result<LayoutReport, String> {
         let scheme = self.build(data, 0)?;
         let Some(permutation) = &self.permutation else {
@@ -305,8 +307,8 @@ impl Parts {
         Ok(report)
     }
 
-    /// Bytes of the caches of metadata on the chip; of lines that move, what nodes and records take there, those of so many pages in
-    /// TLBs included.
+    /// Bytes of the metadata caches on the chip. For lines that move, bytes of the nodes and records on the chip,
+    /// including the records of `translations` pages in TLBs.
     pub fn metadata_cache_bytes(&self, layout: &Layout, translations: usize) -> u64 {
         match &self.permutation {
             Some(permutation) => permutation.cache_bytes(translations),
@@ -314,12 +316,13 @@ impl Parts {
         }
     }
 
-    /// Whether a battery saves data whose metadata are lost with the power (SecPB, Fig. 1b).
+    /// Returns whether a battery saves data, but the metadata of that data are lost with the power (SecPB, Fig. 1b).
     fn has_recoverability_gap(&self) -> bool {
         self.persistence.has_buffer() && self.persistence.battery == Battery::Data && !self.is_plain()
     }
 
-    /// What a reviewer would object to, in a word each; empty for a design without weak choices.
+    /// Returns the weak choices that a reviewer would object to, a few words each; empty for a design without weak
+    /// choices.
     pub fn weaknesses(&self) -> Vec<&'static str> {
         if let Some(permutation) = &self.permutation {
             return permutation.weaknesses(self.release);

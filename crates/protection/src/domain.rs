@@ -1,19 +1,20 @@
-//! The persistence domain: what a loss of power leaves behind.
+//! The persistence domain: the part of a machine that survives a loss of power.
 //!
 //! ```text
 //!   persist ─► open tuple ─ complete ─► write-pending queue ─► media
 //!   store   ───────────────────────────► write-pending queue ─► media      registers: on the chip, non-volatile
 //! ```
-//! When power fails, stored energy empties the write-pending queue into the media (ADR). A tuple is what must become
-//! durable as one: data, counters, tags and the root that vouches for them (PLP, Freij et al., MICRO 2020, invariant 1).
-//! Its lines gather in the queue until it is complete; the queue throws away a tuple that is not. Completing sets the
-//! registers at the same instant, since both are in the memory controller. Of a forest each root has a register, and a tuple
-//! sets those of the roots at which its paths end.
+//! When power fails, stored energy empties the write-pending queue into the media (ADR). The lines of a tuple must
+//! become durable as one: data, counters, tags and the root that vouches for them (PLP, Freij et al., MICRO 2020,
+//! invariant 1). Its lines gather in the queue until it is complete; the queue drops an incomplete tuple. Completing
+//! sets the registers at the same instant, since both are in the memory controller. Each root of a forest has a
+//! register, and a tuple sets those of the roots at which its paths end.
 //!
-//! What is on its way to the queue may or may not arrive. A fence is what makes that certain.
+//! Lines on their way to the queue may or may not arrive. Only a fence makes their arrival certain.
 //!
-//! A machine without that energy has its queue outside the domain: a line is durable once the media have it, and nothing
-//! throws away what is left of a tuple. Then a fence is all that there is, and writes in place are not one write any more.
+//! A machine without that energy has its queue outside the domain: a line is durable once the media have it, and a part
+//! of a tuple may stay in memory. Then a fence is the only guarantee, and several writes in place are no longer one
+//! atomic write.
 
 use crate::media::Media;
 use crate::slot::{Slot, Untrusted};
@@ -24,20 +25,20 @@ use units::{Line, LineAddr};
 /// The registers of the memory controller that outlive power.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Registers {
-    /// The root of the tree; nothing if it was never set.
+    /// The root of the tree; empty if it was never set.
     pub root: Box<[Line]>,
-    /// Whether memory has changed behind the root, which vouches for nothing until a battery has set another.
+    /// True if memory has changed since the root was set: the root is invalid until a battery sets a new one.
     pub outdated: bool,
-    /// The other roots of a forest, by the slots of their nodes. One that was never set is blank.
+    /// The other roots of a forest, by the slots of their nodes. A root that was never set is blank.
     pub forest: BTreeMap<Slot, Line>,
     /// The group that is being re-encrypted, if one is.
     pub renewal: Option<Renewal>,
-    /// Lines whose stores were durable, and which the battery could not take to memory.
+    /// Lines with durable stores that the battery could not take to memory.
     pub lost: BTreeSet<LineAddr>,
 }
 
 impl Registers {
-    /// A tuple is complete.
+    /// Applies the register updates of a complete tuple.
     pub fn set(&mut self, completion: &Completion) {
         if let Some(root) = &completion.root {
             self.root.clone_from(root);
@@ -61,74 +62,74 @@ impl Registers {
     }
 }
 
-/// What the registers are set to when a tuple is complete, in one instant.
+/// Register updates applied in one instant when a tuple completes.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Completion {
     /// The root of the tree, if the tuple has changed it.
     pub root: Option<Box<[Line]>>,
-    /// Whether memory is about to change behind the root in the register.
+    /// True if memory is about to change, which makes the root in the register outdated.
     pub outdates_root: bool,
-    /// The other roots that it has changed; nothing of a node that is no root any more.
+    /// The other roots that the tuple has changed; `None` for a node that is no longer a root.
     pub forest: BTreeMap<Slot, Option<Line>>,
-    /// What becomes of the group that is being re-encrypted.
+    /// Update of the register of the group that is being re-encrypted.
     pub renewal: Renewing,
-    /// Lines whose stores are lost from now on, if these are others than before.
+    /// Lines with stores that are lost from now on, if the set changes.
     pub lost: Option<BTreeSet<LineAddr>>,
 }
 
-/// What becomes of the register of the group that is being re-encrypted.
+/// Update of the register of the group that is being re-encrypted.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum Renewing {
-    /// It stays.
+    /// The register does not change.
     #[default]
     AsBefore,
-    /// This group is from now on.
+    /// Re-encryption of this group begins.
     Begins(Renewal),
-    /// None is any more.
+    /// Re-encryption of the group has ended.
     Ends,
 }
 
 impl Completion {
-    /// Whether it sets a root: that of the tree, or one of a forest.
+    /// Returns whether the tuple sets a root: that of the tree, or one of a forest.
     pub fn reaches_a_root(&self) -> bool {
         self.root.is_some() || self.forest.values().any(Option::is_some)
     }
 }
 
-/// A group of lines on its way from its old versions to those that memory has already.
+/// A group of lines on its way from its old versions to the new ones, which memory has already.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Renewal {
-    /// Its line of counters.
+    /// Slot of the group's line of counters.
     pub counters: Slot,
-    /// What that line held before.
+    /// Content of that line before the renewal.
     pub old: Line,
-    /// Which of its positions are renewed.
+    /// First position that is renewed.
     pub first: usize,
-    /// One past the last.
+    /// Position after the last that is renewed.
     pub end: usize,
-    /// The line that was written with the new counters, in the same tuple. It has its new version from then on, and memory
-    /// has shown that: what fits the old one is a replay.
+    /// The line that was written with the new counters, in the same tuple. It has its new version from then on, and
+    /// memory has returned the line under that version: content that fits the old version is a replay.
     pub written: LineAddr,
 }
 
 impl Renewal {
-    /// The positions that are renewed.
+    /// Range of positions that are renewed.
     pub fn positions(&self) -> Range<usize> {
         self.first..self.end
     }
 }
 
-/// Whether what the write-pending queue holds outlives a loss of power.
+/// Place of the write-pending queue: inside or outside the persistence domain.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Queue {
-    /// It does: stored energy empties it, and tuples gather in it.
+    /// Stored energy empties the queue, and tuples gather in it.
     #[default]
     Inside,
-    /// It does not: lines are on their way until the media have them, one by one.
+    /// Power loss clears the queue: lines are on their way until the media have them, one by one.
     Outside,
 }
 
-/// Memory and registers as a loss of power sees them.
+/// Memory and registers at a loss of power.
 pub struct Domain {
     queue: Queue,
     media: Media,
@@ -137,17 +138,17 @@ pub struct Domain {
 }
 
 impl Domain {
-    /// A domain that holds this now.
+    /// Returns a domain with this content.
     pub fn new(queue: Queue, media: Media, registers: Registers) -> Domain {
         Domain { queue, media, open: Vec::new(), registers }
     }
 
-    /// A line arrives that belongs to no tuple.
+    /// Stores a line that belongs to no tuple.
     pub fn store(&mut self, slot: Slot, content: Untrusted) {
         self.media.store(slot, content);
     }
 
-    /// A line of the open tuple arrives.
+    /// Adds a line to the open tuple.
     pub fn persist(&mut self, slot: Slot, content: Untrusted) {
         match self.queue {
             Queue::Inside => self.open.push((slot, content)),
@@ -155,7 +156,7 @@ impl Domain {
         }
     }
 
-    /// The open tuple is complete.
+    /// Completes the open tuple.
     pub fn complete(&mut self, completion: &Completion) {
         for (slot, content) in self.open.drain(..) {
             self.media.store(slot, content);
@@ -163,7 +164,7 @@ impl Domain {
         self.registers.set(completion);
     }
 
-    /// What a slot would read as after a completion: the newest that has arrived.
+    /// Returns the content of a slot after a completion: the newest that has arrived.
     pub fn newest(&self, slot: Slot) -> Untrusted {
         match self.open.iter().rfind(|(open, _)| *open == slot) {
             Some((_, content)) => *content,
@@ -171,12 +172,12 @@ impl Domain {
         }
     }
 
-    /// The media as they are now.
+    /// Returns the media as they are now.
     pub fn media(&self) -> &Media {
         &self.media
     }
 
-    /// Power fails: the open tuple is thrown away, everything else stays.
+    /// Power fails: the open tuple is lost, and the remaining state is returned.
     pub fn lose_power(self) -> (Media, Registers) {
         (self.media, self.registers)
     }

@@ -1,9 +1,9 @@
-//! Keystream that leaves the chip, for those who prove that none serves twice.
+//! Keystream that leaves the chip, for tests that prove that it is used only once.
 
 use crypto::Nonce;
 use units::Line;
 
-/// Keystream, and what it hides. No keystream may hide two different things.
+/// Keystream, and the text that it hides. No keystream may hide two different texts.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Keystream {
     /// The pad of a nonce hides a plaintext.
@@ -12,13 +12,13 @@ pub enum Keystream {
     Masks(Box<[(Nonce, Line)]>),
     /// The pad of a slot of a chunk hides a plaintext, under the number that the chunk's pads are made of.
     OfChunk {
-        /// Which chunk.
+        /// Number of the chunk.
         chunk: u64,
         /// R', drawn at the chunk's permutation.
         number: u128,
-        /// The slot, in its chunk.
+        /// Number of the slot in its chunk.
         slot: u8,
-        /// What the pad hides.
+        /// Text that the pad hides.
         text: Line,
     },
 }

@@ -1,5 +1,5 @@
-//! Where everything lies in memory: data at the bottom, then counters, tags, the tree from its leaves up, owners and bitmaps;
-//! or above all that records of chunks with their tree, and contexts of processes.
+//! Layout of memory: data at the bottom, then counters, tags, the tree from its leaves up, owners and bitmaps. In a
+//! moving memory, the records of chunks with their tree, and the contexts of processes, follow the data.
 //!
 //! ```text
 //! 0            data_lines
@@ -23,31 +23,31 @@ use arrayvec::ArrayVec;
 use enum_map::EnumMap;
 use units::{LINE_BYTES, LineAddr, LineLength};
 
-/// Levels of tree that a layout can hold: as many as binary trees over 1 PB need.
+/// Most levels of tree that a layout can hold: the number that binary trees over 1 PB need.
 pub const LEVELS_MAX: usize = 40;
 
-/// A run of slots with one role.
+/// A run of slots with the same role.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Region {
-    /// What its slots are for.
+    /// Role of the region's slots.
     pub role: Role,
-    /// Its first slot.
+    /// First slot of the region.
     pub base: u64,
-    /// How many slots it has.
+    /// Number of slots in the region.
     pub lines: u64,
-    /// What one of them serves: data lines for data, counters, tags, owners and bitmaps, and for a record with its other lines;
-    /// children for nodes.
+    /// Number of lines that one slot serves. Data lines for data, counters, tags, owners and bitmaps, and for a record
+    /// together with its other lines; children for nodes.
     pub serves: u64,
 }
 
 impl Region {
-    /// The slot of this region with this index.
+    /// Returns the slot of this region with this index.
     pub fn slot(&self, index: u64) -> Slot {
         debug_assert!(index < self.lines);
         Slot(self.base + index)
     }
 
-    /// All its slots, in order.
+    /// All slots of the region, in order.
     pub fn slots(self) -> impl Iterator<Item = Slot> {
         (self.base..self.base + self.lines).map(Slot)
     }
@@ -57,17 +57,17 @@ impl Region {
     }
 }
 
-/// The lines of data of a memory: how many, and how long each is.
+/// Number and length of the lines of data of a memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DataLines {
-    /// How many.
+    /// Number of the lines.
     pub count: u64,
-    /// How long each is. A line of metadata has 64 bytes.
+    /// Length of each line. A line of metadata has 64 bytes.
     pub length: LineLength,
 }
 
 impl From<u64> for DataLines {
-    /// So many lines of 64 bytes.
+    /// Returns `count` lines of 64 bytes.
     fn from(count: u64) -> DataLines {
         DataLines { count, length: LineLength::WHOLE }
     }
@@ -79,46 +79,46 @@ pub struct Layout {
     placement: Placement,
     length: LineLength,
     regions: ArrayVec<Region, { LEVELS_MAX + 7 }>,
-    /// Which regions are of a kind: the first of them, and how many.
+    /// For each kind, the index of its first region and the number of its regions.
     of: EnumMap<Kind, (u8, u8)>,
-    /// What the tree covers.
+    /// Kind of metadata that the tree covers.
     leaves: Option<Kind>,
     root: Option<Root>,
     tags: Option<Places>,
-    /// How lines of counters are organised: none, until whoever builds a scheme says so.
+    /// Organisation of lines of counters: `Organisation::None` until the builder of a scheme sets it.
     pub(crate) counters: Organisation,
 }
 
 /// The lines on the chip that vouch for the topmost ones in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Root {
-    /// How many.
+    /// Number of lines on the chip.
     pub lines: u64,
-    /// Children of each.
+    /// Children of each line.
     pub serves: u64,
-    /// Bytes of each.
+    /// Bytes of each line.
     pub bytes: u64,
 }
 
-/// What a design keeps besides its data.
+/// Metadata that a design keeps.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Needs {
     /// Data lines served by one line of counters.
     pub lines_per_counter_line: Option<u64>,
-    /// How tags lie.
+    /// Places of the tags.
     pub tags: Option<Places>,
-    /// The tree, if there is one.
+    /// Nodes of the tree, if the design has one.
     pub tree: Option<TreeNeeds>,
 }
 
-/// What a tree keeps in memory and on the chip.
+/// Nodes that a tree keeps in memory and on the chip.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TreeNeeds {
-    /// The metadata that it covers.
+    /// Metadata that the tree covers.
     pub leaves: Role,
-    /// Children of one node, by level from the one above the leaves; the last stands for all above it.
+    /// Children of one node, by level from the one above the leaves; the last value holds for all higher levels.
     pub arities: Vec<u64>,
-    /// Nodes that the root on the chip holds.
+    /// Number of nodes that the root on the chip holds.
     pub root_lines: u64,
 }
 
@@ -129,7 +129,7 @@ impl TreeNeeds {
 }
 
 impl Layout {
-    /// Lays out `data` and what the design needs for them.
+    /// Lays out `data` and the metadata that the design needs for them.
     ///
     /// # Errors
     /// If the tree would have more than [`LEVELS_MAX`] levels.
@@ -159,21 +159,21 @@ impl Layout {
         Ok(layout)
     }
 
-    /// Adds a table of the owners of pages, above everything else.
+    /// Adds a table of the owners of pages, above all other regions.
     pub(crate) fn with_owners(mut self) -> Layout {
         let each = LINES_PER_TABLE_LINE;
         self.append(Role::Owner, self.data_lines().div_ceil(each), each);
         self
     }
 
-    /// Adds bitmaps of lines whose words are re-ordered, above everything else.
+    /// Adds bitmaps of re-ordered lines, above all other regions.
     pub(crate) fn with_bitmaps(mut self) -> Layout {
         let each = bitmaps::LINES_PER_LINE;
         self.append(Role::Bitmap, self.data_lines().div_ceil(each), each);
         self
     }
 
-    /// Stores levels until the nodes on the chip can hold what is left.
+    /// Adds stored levels until the nodes on the chip can cover the topmost one.
     fn grow(&mut self, tree: &TreeNeeds) -> Result<(), String> {
         self.leaves = Some(tree.leaves.kind());
         let mut below = self.leaves().map_or(0, |leaves| leaves.lines);
@@ -193,7 +193,7 @@ impl Layout {
         Ok(())
     }
 
-    /// Adds a region above all others; those of one kind follow each other.
+    /// Adds a region above all existing ones; regions of one kind must follow each other.
     fn append(&mut self, role: Role, lines: u64, serves: u64) {
         let base = self.total_lines();
         let (first, count) = &mut self.of[role.kind()];
@@ -204,103 +204,103 @@ impl Layout {
         self.regions.push(Region { role, base, lines, serves });
     }
 
-    /// All regions, from the bottom up.
+    /// Returns all regions, from the bottom up.
     pub fn regions(&self) -> &[Region] {
         &self.regions
     }
 
-    /// Lines of data.
+    /// Number of lines of data.
     pub fn data_lines(&self) -> u64 {
         self.regions[0].lines
     }
 
-    /// Slots of everything.
+    /// Number of slots in all regions.
     pub fn total_lines(&self) -> u64 {
         self.regions.last().map_or(0, |last| last.base + last.lines)
     }
 
-    /// How slots lie on what the memory's channels move.
+    /// Returns the positions of slots on the lines that the memory's channels move.
     pub fn shape(&self) -> Shape {
         let behind = self.tags.filter(|tags| tags.place == Place::Beside);
         let (behind, slots_per_tag) = behind.map_or((0, 1), |tags| (tags.bytes as u64, tags.lines));
         Shape { slots: self.total_lines(), data: self.data_lines(), behind, slots_per_tag, length: self.length }
     }
 
-    /// Metadata in ordinary memory in percent of the data it protects.
+    /// Size of the metadata in ordinary memory, in percent of the data it protects.
     pub fn overhead_percent(&self) -> f64 {
         let data = self.shape().data_bytes();
         (self.shape().byte(Slot(self.total_lines())) - data) as f64 * 100.0 / data as f64
     }
 
-    /// How the lines of counters are organised, which anybody may know.
+    /// Organisation of the lines of counters, which is public.
     pub fn counters(&self) -> Organisation {
         self.counters
     }
 
-    /// Whether each tag lies with its data, in the same slot.
+    /// Returns whether each tag is stored in the slot of its data.
     pub fn tags_with_data(&self) -> bool {
         self.tags.is_some_and(|tags| tags.place != Place::Region)
     }
 
-    /// Data lines under one tag.
+    /// Number of data lines under one tag.
     pub fn lines_per_tag(&self) -> u64 {
         self.tags.map_or(1, |tags| tags.lines)
     }
 
-    /// Bytes that each tag takes, if there are tags.
+    /// Bytes that each tag takes; zero without tags.
     pub fn tag_bytes(&self) -> usize {
         self.tags.map_or(0, |tags| tags.bytes)
     }
 
-    /// Data lines whose tags lie on one line of tags; as many as of the shortest tags if none do.
+    /// Data lines per line of tags. If the design keeps no region of tags, the number for the shortest tags.
     pub fn lines_per_line_of_tags(&self) -> u64 {
         let in_region = self.region(Kind::Tags).and(self.tags);
         in_region.map_or(Places::MOST_PER_LINE, |tags| tags.lines * tags.per_line())
     }
 
-    /// The regions of a kind, from the bottom up.
+    /// Returns the regions of a kind, from the bottom up.
     fn of(&self, kind: Kind) -> &[Region] {
         let (first, count) = self.of[kind];
         &self.regions[first.into()..usize::from(first + count)]
     }
 
-    /// The first region of a kind, if the design keeps any.
+    /// Returns the first region of a kind, if the design keeps any.
     pub fn region(&self, kind: Kind) -> Option<Region> {
         self.of(kind).first().copied()
     }
 
-    /// The slot of the entry of a line's page in the table of owners, if there is one.
+    /// Returns the slot of the entry of a line's page in the table of owners, if the design has a table.
     pub(crate) fn owner_slot(&self, line: LineAddr) -> Option<Slot> {
         self.region(Kind::Owners).map(|table| table.slot(line.0 / LINES_PER_TABLE_LINE))
     }
 
-    /// The stored levels of the tree, from the one above the leaves to the one below the root.
+    /// Returns the stored levels of the tree, from the one above the leaves to the one below the root.
     pub fn levels(&self) -> &[Region] {
         self.of(Kind::Nodes)
     }
 
-    /// What the tree covers, if there is one.
+    /// Returns the region that the tree covers, if the design has a tree.
     pub fn leaves(&self) -> Option<Region> {
         self.leaves.and_then(|kind| self.region(kind))
     }
 
-    /// A line of data with its slot.
+    /// Returns the slot of a line of data, with the line.
     pub fn data_slot(&self, line: LineAddr) -> DataSlot {
         let at = self.placement.of(line);
         debug_assert!(self.regions[0].contains(at.slot()));
         at
     }
 
-    /// The line in a slot of data, with it.
+    /// Returns the line in a slot of data, with the slot.
     pub fn line_in(&self, slot: Slot) -> DataSlot {
         debug_assert!(self.regions[0].contains(slot));
         self.placement.in_slot(slot)
     }
 
-    /// What a slot is for, and its index in its region.
+    /// Returns the role of a slot, and its index in its region.
     ///
     /// # Panics
-    /// If the slot lies outside the memory.
+    /// If the slot is outside the memory.
     pub fn place(&self, slot: Slot) -> (Role, u64) {
         match self.regions.iter().find(|region| region.contains(slot)) {
             Some(region) => (region.role, slot.0 - region.base),

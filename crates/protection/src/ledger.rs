@@ -1,11 +1,12 @@
-//! The ledger of keystream: proof that none of it ever hides two things.
+//! The ledger of keystream: proof that no keystream ever hides two texts.
 //!
-//! It writes down every nonce that a pad or a mask was made of, with what that hid. A pad that hides two texts is the
-//! two-time pad, the gravest mistake counter mode allows. A mask is the half of a Carter-Wegman tag that hides the hash: two
-//! hashes under one mask give away their difference, and with it the hash key (Joux, 2006). It is on in every test.
+//! The ledger records every nonce of a pad or a mask, with the text that it hid. A pad that hides two texts is the
+//! two-time pad, the gravest mistake that counter mode allows. A mask is the half of a Carter-Wegman tag that hides the
+//! hash: two hashes under one mask give away their difference, and with it the hash key (Joux, 2006). The ledger is on
+//! in every test.
 //!
-//! A tag over several lines is masked by all their masks together. Such a sum is fresh if one of its masks is: so sums of new
-//! tags are linearly independent, and no two tags combine to a third.
+//! A tag over several lines is masked by all their masks together. The sum is fresh if one of its masks is: so sums of
+//! new tags are linearly independent, and no two tags combine to a third.
 
 use crate::mac::GROUP_MAX;
 use crate::verbs::Keystream;
@@ -14,19 +15,19 @@ use crypto::Nonce;
 use rustc_hash::{FxHashMap, FxHashSet};
 use units::Line;
 
-/// Keystream that served twice.
+/// Keystream that was used twice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reuse {
     /// The pad of this nonce hid two plaintexts.
     Pad(Nonce),
-    /// The mask of this nonce, with those of others under the same tag or alone, hid two hashes.
+    /// The mask of this nonce hid two hashes, possibly together with masks of other lines under the same tag.
     Mask(Nonce),
     /// The number of a chunk's pads was drawn twice, or a pad under it hid two plaintexts.
     OfChunk(u128),
 }
 
-/// What the pads of a chunk hide under the number that they are made of now, by slot. Of a number that is over, nothing is kept
-/// but itself.
+/// Texts hidden by the pads of a chunk under their present number, by slot. The ledger keeps earlier numbers without
+/// their texts.
 #[derive(Clone)]
 struct ChunkPads {
     number: u128,
@@ -40,13 +41,13 @@ pub struct Ledger {
     masked: FxHashSet<Nonce>,
     tagged: FxHashMap<ArrayVec<Nonce, GROUP_MAX>, ArrayVec<Line, GROUP_MAX>>,
     chunks: FxHashMap<u64, ChunkPads>,
-    /// All numbers that pads of chunks were made of.
+    /// All numbers that pads of chunks were made from.
     numbers: FxHashSet<u128>,
     reuse: Option<Reuse>,
 }
 
 impl Ledger {
-    /// Notes keystream and what it hides.
+    /// Notes keystream and the text that it hides.
     pub fn note(&mut self, keystream: Keystream) {
         let reuse = match keystream {
             Keystream::Pad(nonce, plaintext) => self.pad(&nonce, &plaintext),
@@ -82,12 +83,12 @@ impl Ledger {
         first.filter(|_| !fresh && !same).map(Reuse::Mask)
     }
 
-    /// The first keystream that served twice, if any did.
+    /// Returns the first keystream that was used twice, if any was.
     pub fn reuse(&self) -> Option<Reuse> {
         self.reuse
     }
 
-    /// How many pads were noted under different nonces.
+    /// Number of pads that were noted under different nonces.
     pub fn pads(&self) -> usize {
         self.padded.len()
     }

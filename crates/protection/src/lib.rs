@@ -1,11 +1,11 @@
-//! Memory protection: the verbs, the parts, and the one text that composes them.
+//! Memory protection: the verbs, the parts, and the text that composes them.
 //!
 //! A protection scheme is written once, in [`scheme`], as straight-line `async` text over the verbs of [`verbs`]. The
-//! text names no way of running; [`execution`] names no part:
+//! text does not name a runner; [`execution`] does not name a part:
 //!
-//! * [`execution::Functional`]: every verb is ready at once. This is what gets attacked.
+//! * [`execution::Functional`]: every verb is ready at once. Campaigns attack this runner.
 //! * [`execution::Timed`]: the verbs wait for real resources on a simulated clock, and still move the real bytes.
-//! * [`execution::Explained`]: a wrapper around either, which keeps the list of what was done and when.
+//! * [`execution::Explained`]: a wrapper around either, which records the operations with their times.
 //!
 //! The parts are folders: [`cipher`], [`counter`], [`mac`], [`tree`]; a [`design`] picks one of each.
 

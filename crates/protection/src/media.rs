@@ -1,8 +1,8 @@
-//! The memory chips: bytes in slots, within an attacker's reach. A slot that nothing was ever written to is blank.
+//! The memory chips: bytes in slots, within an attacker's reach. A slot that was never written to is blank.
 //!
-//! Each slot holds a line and may hold *spare bits* with it, 64 or 128. Where these are is the memory's [`Shape`]: in those of
-//! ECC modules, which are wider and send them with the line; or behind the line in ordinary memory, where they push the
-//! next line up, so that lines no longer begin where the channel's do.
+//! Each slot holds a line and may hold *spare bits* with it, 64 or 128. The memory's [`Shape`] defines their place: in
+//! ECC modules, which are wider and send the bits with the line; or behind the line in ordinary memory. In that case
+//! they push the next line up, so that lines no longer begin at the boundaries of the channel's lines.
 //!
 //! ```text
 //! behind the line:   | line 0 |t| line 1 |t| line 2 |t| ...      slots
@@ -15,35 +15,36 @@ use machine::dram::Burst;
 use machine::sparse::{Cells, Sparse};
 use units::{LINE_BYTES, Line, LineAddr, LineLength, PhysAddr, WORD_BYTES, ZERO_LINE};
 
-/// How slots lie on the lines that the memory's channels move.
+/// Positions of slots on the lines that the memory's channels move.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shape {
-    /// How many slots there are.
+    /// Number of slots in memory.
     pub slots: u64,
-    /// How many of them, from the first, hold data.
+    /// Number of slots, from the first, that hold data.
     pub data: u64,
-    /// Bytes that lie in ordinary memory behind so many of these each, one or more.
+    /// Bytes of spare bits behind each group of data slots in ordinary memory; zero if the memory has no bytes for
+    /// them.
     pub behind: u64,
-    /// Data slots that have that behind them, together.
+    /// Data slots in a group, one or more.
     pub slots_per_tag: u64,
-    /// How long lines of data are, by which the channels number lines; those above have 64 bytes each.
+    /// Length of lines of data, by which the channels number lines. Lines of metadata have 64 bytes each.
     pub length: LineLength,
 }
 
 impl From<u64> for Shape {
-    /// So many slots, each on a line of its own.
+    /// Returns the shape of a memory of slots, each on a separate line.
     fn from(slots: u64) -> Shape {
         Shape { slots, data: slots, behind: 0, slots_per_tag: 1, length: LineLength::WHOLE }
     }
 }
 
 impl Shape {
-    /// Bytes of data, without what lies behind lines.
+    /// Bytes of data, without the spare bits behind lines.
     pub fn data_bytes(&self) -> u64 {
         self.data * self.length.bytes() as u64
     }
 
-    /// The first byte of a slot.
+    /// Returns the address of the first byte of a slot.
     pub fn byte(&self, slot: Slot) -> u64 {
         let line = LINE_BYTES as u64;
         let data = slot.0.min(self.data);
@@ -54,9 +55,10 @@ impl Shape {
         below.next_multiple_of(line) + (slot.0 - data) * line
     }
 
-    /// What the channels move for a slot: a burst, and another for what of a line of 64 bytes does not lie on the first. Short lines
-    /// are moved as one burst each, with what lies behind them, and so are lines of metadata next to them. Bursts of slots that lie side
-    /// by side follow each other without a gap.
+    /// Returns the bursts that the channels move for a slot. A line of 64 bytes takes a second burst if it extends,
+    /// with its spare bits, onto a second line of the channels. A short line is one burst, with the spare bits behind
+    /// it, and so is a line of metadata in a memory of short lines. Bursts of adjacent slots follow each other without
+    /// a gap.
     pub fn bursts(&self, slot: Slot) -> (Burst, Option<Burst>) {
         if self.length == LineLength::WHOLE {
             let (first, second) = self.lines(slot);
@@ -67,12 +69,12 @@ impl Shape {
         (Burst { line, words: (bytes / WORD_BYTES) as u8 }, None)
     }
 
-    /// Bytes that lie behind a slot of data.
+    /// Bytes of spare bits directly behind a slot of data.
     fn behind_slot(&self, slot: Slot) -> usize {
         if slot.0 % self.slots_per_tag == self.slots_per_tag - 1 { self.behind as usize } else { 0 }
     }
 
-    /// The lines that the channels move for a slot: the first of each burst.
+    /// Returns the lines that the channels move for a slot: the first line of each burst.
     pub fn lines(&self, slot: Slot) -> (LineAddr, Option<LineAddr>) {
         if self.length != LineLength::WHOLE {
             return (self.bursts(slot).0.line, None);
@@ -84,12 +86,12 @@ impl Shape {
         (LineAddr(first), (last > first).then_some(LineAddr(last)))
     }
 
-    /// What a line of the channels holds, all slots on it together; nothing if nothing was ever written to any of them.
+    /// Returns the content of a line of the channels, with all slots on it; `None` if all of them are blank.
     pub fn content(&self, line: LineAddr, read: impl Fn(Slot) -> Untrusted) -> Option<Content> {
         let (start, width) = (self.length.start_of(line).0, LINE_BYTES as u64);
         let (first, last) = (self.slot_over(start), self.slot_over(start + width - 1));
         if self.behind == 0 || first.0 >= self.data || self.length != LineLength::WHOLE {
-            // The first slot that begins there: a burst is of one.
+            // The first slot that begins at `start` or above: a burst contains only one slot.
             let found = read(if self.byte(first) < start { Slot(first.0 + 1) } else { first });
             return (!found.is_blank()).then(|| Content { line: found.examine(), spare: found.beside() as u64 });
         }
@@ -111,7 +113,7 @@ impl Shape {
         content
     }
 
-    /// The slot in which a byte of memory lies; of the bytes between data and metadata, the last one of data.
+    /// Returns the slot that contains a byte of memory; for the bytes between data and metadata, the last slot of data.
     fn slot_over(&self, byte: u64) -> Slot {
         let line = LINE_BYTES as u64;
         let short = self.length.bytes() as u64;
@@ -127,30 +129,31 @@ impl Shape {
     }
 }
 
-/// Slots that one word says of whether something was written to them.
+/// Slots for which one word of `written` has a bit.
 const WORD: u64 = u64::BITS as u64;
 
 /// The content of a whole memory.
 #[derive(Clone)]
 pub struct Media {
     lines: Sparse<Cells, 32>,
-    /// For each 64 slots, which of them something was written to: apart, so that asking does not touch what they hold.
+    /// One bit for each slot, set if the slot was written to. A separate array, so that a check does not touch the
+    /// content.
     written: Sparse<u64, 128>,
     /// The lower 64 spare bits.
     beside: Sparse<u64, 128>,
-    /// The upper ones, from when there are any: few designs have them.
+    /// The upper 64 spare bits, allocated with the first that is not zero: few designs use them.
     upper: Option<Sparse<u64, 128>>,
     slots: u64,
 }
 
 impl Media {
-    /// A blank memory of this many slots.
+    /// Returns a blank memory of this many slots.
     pub fn new(slots: u64) -> Media {
         let written = Sparse::new(slots.div_ceil(WORD));
         Media { lines: Sparse::new(slots), written, beside: Sparse::new(slots), upper: None, slots }
     }
 
-    /// What a slot holds.
+    /// Returns the content of a slot.
     pub fn read(&self, slot: Slot) -> Untrusted {
         if self.is_blank(slot) {
             return Untrusted::BLANK;
@@ -160,23 +163,23 @@ impl Media {
         Untrusted::with(self.lines.get(slot.0).0, beside)
     }
 
-    /// Asks the host for what a slot holds.
+    /// Prefetches the content of a slot into the host's caches.
     pub fn look_ahead(&self, slot: Slot) {
         self.written.look_ahead(slot.0 / WORD);
         self.lines.look_ahead(slot.0);
         self.beside.look_ahead(slot.0);
     }
 
-    /// Puts bytes into a slot; its spare bits stay.
+    /// Writes bytes to a slot; its spare bits stay.
     pub fn write(&mut self, slot: Slot, content: &Line) {
         *self.written.entry(slot.0 / WORD) |= 1 << (slot.0 % WORD);
         self.lines.entry(slot.0).0 = *content;
     }
 
-    /// Puts into a slot what another held, all of it: of a blank one, nothing.
+    /// Stores the whole content of another slot; a blank one makes the slot blank.
     pub fn store(&mut self, slot: Slot, content: Untrusted) {
         if content.is_blank() {
-            // Where nothing was written there is no room to be taken for it.
+            // A blank slot needs no change, and so no host memory is allocated for it.
             if !self.is_blank(slot) {
                 *self.written.entry(slot.0 / WORD) &= !(1 << (slot.0 % WORD));
             }
@@ -193,25 +196,25 @@ impl Media {
         }
     }
 
-    /// Whether nothing was ever written to a slot.
+    /// Returns whether a slot was never written to.
     pub fn is_blank(&self, slot: Slot) -> bool {
         self.written.get(slot.0 / WORD) >> (slot.0 % WORD) & 1 == 0
     }
 
-    /// All slots that were written to, in order.
+    /// Returns all slots that were written to, in order.
     pub fn written_slots(&self) -> impl Iterator<Item = (Slot, Line)> + '_ {
         let slots = self.written.iter().flat_map(|(word, slots)| ones(slots).map(move |slot| word * WORD + slot));
         slots.map(|slot| (Slot(slot), self.lines.get(slot).0))
     }
 
-    /// Bytes of this process that the content takes.
+    /// Bytes of this process's memory that the content takes.
     pub fn footprint_bytes(&self) -> u64 {
         let upper = self.upper.as_ref().map_or(0, Sparse::footprint_bytes);
         self.lines.footprint_bytes() + self.written.footprint_bytes() + self.beside.footprint_bytes() + upper
     }
 }
 
-/// The bits of a word that are one, from the lowest on.
+/// Returns the positions of the set bits of a word, from the lowest on.
 fn ones(mut word: u64) -> impl Iterator<Item = u64> {
     std::iter::from_fn(move || {
         let lowest = (word != 0).then(|| u64::from(word.trailing_zeros()))?;
@@ -284,7 +287,7 @@ mod tests {
                 let byte = shape.byte(slot);
                 let line = std::array::from_fn(|at| value(byte + at as u64));
                 let tag = u128::from_le_bytes(std::array::from_fn(|at| value(byte + 64 + at as u64)));
-                // Where none lies behind, ECC modules have room for 64 bits.
+                // Without 16 bytes behind each line, a slot has room for 64 spare bits.
                 let tag = if shape.behind == 16 { tag } else { tag & u128::from(u64::MAX) };
                 if written(slot) { Untrusted::with(line, tag) } else { Untrusted::BLANK }
             };
@@ -299,7 +302,7 @@ mod tests {
                 prop_assert_eq!(found.is_some(), known, "line {}", number);
                 let flat: Vec<u8> = expected.iter().map(|byte| byte.unwrap_or(0)).collect();
                 prop_assert!(found.is_none_or(|found| found.line[..] == flat[..]), "line {}", number);
-                // Spare bits that do not lie behind a line go with it.
+                // Spare bits that are not behind a line are returned with it.
                 let spare = (shape.behind == 0).then(|| read(Slot(number as u64)).beside());
                 prop_assert!(spare.is_none_or(|spare| found.is_none_or(|found| u128::from(found.spare) == spare)), "line {}", number);
             }

@@ -1,18 +1,19 @@
-//! What codes gave last, so that nothing is computed twice in a row.
+//! Latest results of codes, so that the code of a message is not computed twice in a row.
 //!
-//! A line that the machine started with is put into memory when it is first read: it is encrypted and decrypted at once, and
-//! its tag is computed twice, for the store and for the check of what came back. A node that has just left the chip is
-//! hashed again when it comes back, which in the smallest caches is nearly all that there is to hash. A code is a function:
-//! for the same place, the same version and the same bytes there is nothing to compute again. Whatever differs in a single
-//! bit is computed.
+//! The start-up content of a line is put into memory when the line is first read. It is encrypted and decrypted at
+//! once, and its tag is computed twice, for the store and for the check of the fetched line. A node that has just left
+//! the chip is hashed again when it returns; with the smallest caches these are nearly all hashes. A code is a
+//! function: for the same place, the same version and the same bytes the result is the same. A message that differs in
+//! a single bit is computed.
 
 use std::cell::{Cell, RefCell};
 use units::Line;
 
-/// How many results are kept, as a power of two: as many as small programs have lines of metadata in use.
+/// Binary logarithm of the number of results that are kept: about as many as small programs have lines of metadata in
+/// use.
 const KEPT_LOG2: u32 = 8;
 
-/// All that a code is a function of, but the key.
+/// All inputs of a code, without the key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Message {
     pub place: u64,
@@ -34,7 +35,7 @@ impl<T> Default for Memo<T> {
 }
 
 impl<T: Copy> Memo<T> {
-    /// What a code gives for a message: as computed before, or by `compute`.
+    /// Returns the code of a message: as computed before, or by `compute`.
     pub fn of(&self, message: &Message, compute: impl FnOnce() -> T) -> T {
         self.known(message).unwrap_or_else(|| {
             self.computed.set(self.computed.get() + 1);
@@ -44,19 +45,19 @@ impl<T: Copy> Memo<T> {
         })
     }
 
-    /// How often something had to be computed.
+    /// Number of results that had to be computed.
     pub fn computed(&self) -> u64 {
         self.computed.get()
     }
 
-    /// What a code gave for a message, if that is still kept.
+    /// Returns the code of a message, if it is still kept.
     pub fn known(&self, message: &Message) -> Option<T> {
         let kept = self.kept.borrow();
         let (known, result) = kept.get(index(message.place))?.as_ref()?;
         (known == message).then_some(*result)
     }
 
-    /// Keeps what a code gave for a message.
+    /// Keeps the code of a message.
     pub fn learn(&self, message: &Message, result: T) {
         let mut kept = self.kept.borrow_mut();
         if kept.is_empty() {
@@ -66,8 +67,8 @@ impl<T: Copy> Memo<T> {
     }
 }
 
-/// Where the result for a place is kept. Lines in use lie at regular distances, so the highest bits of a product with 2^64
-/// over the golden ratio decide, as in Fibonacci hashing (Knuth, The Art of Computer Programming, 6.4).
+/// Index of the result for a place. Lines in use are at regular distances. So the index is the highest bits of a
+/// product with 2^64 over the golden ratio, as in Fibonacci hashing (Knuth, The Art of Computer Programming, 6.4).
 fn index(place: u64) -> usize {
     (place.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - KEPT_LOG2)) as usize
 }

@@ -1,4 +1,4 @@
-//! Verified lines of metadata on demand: counters, tags, nodes of the tree, tables of owners and bitmaps, wherever they are.
+//! Verified lines of metadata on demand: counters, tags, nodes of the tree, tables of owners and bitmaps, on the chip or in memory.
 //!
 //! ```text
 //! get, edit:   on the chip ─ or else fetched, and compared with the lines above it        (demand, walk)
@@ -8,9 +8,10 @@
 //! climb:       the nodes above lines that become durable together, stage by stage         (climb)
 //! rebuild:     all nodes again, from the counters that a loss of power has left           (rebuild)
 //! ```
-//! What a line of metadata means to data is not known here: no line of data, no cipher and no code has a name in this folder. Bitmaps
-//! alone are encrypted in memory, by [`bitmaps`](crate::bitmaps).
-//! What is on the chip is in [`on_chip`](crate::on_chip), how nodes vouch for their children in [`tree`](crate::tree).
+//! This folder does not know the meaning of metadata for data: it depends on no line of data, no cipher and no code. Only bitmaps
+//! are encrypted in memory, by [`bitmaps`](crate::bitmaps).
+//!
+//! The state on the chip is in [`on_chip`](crate::on_chip), and the checks of nodes against their parents in [`tree`](crate::tree).
 
 mod climb;
 mod demand;
@@ -35,33 +36,33 @@ use derive_more::AddAssign;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-/// What followed overflows of counters in nodes of the tree.
+/// Work that followed overflows of counters in nodes of the tree.
 #[derive(Clone, Copy, Default, AddAssign)]
 pub(crate) struct RenewedNodes {
-    /// Overflows.
+    /// Overflows of counters in nodes.
     pub nodes: u64,
-    /// Lines of metadata in memory that got new MACs after these.
+    /// Lines of metadata in memory that got new MACs after these overflows.
     pub children: u64,
 }
 
 /// All metadata of a scheme, in memory and on the chip.
 pub(crate) struct Metadata {
     chip: RefCell<OnChip>,
-    /// Freshness of what it covers.
+    /// Freshness of the metadata that the tree covers.
     tree: Option<Tree>,
     layout: Rc<Layout>,
-    /// What counters begin with, if not with nothing.
+    /// Starting values of counters; `None` if they begin at zero.
     steady: Option<Rc<Steady>>,
-    /// Whether lines become durable in tuples, which those that leave the chip then wait for.
+    /// True if lines become durable in tuples; a line that leaves the chip then waits for the tuples that changed it.
     in_tuples: bool,
     renewed: Cell<RenewedNodes>,
-    /// What encrypts bitmaps on their way, if lines are re-ordered.
+    /// Cipher of bitmaps on their way, if lines are re-ordered.
     bitmaps: Option<BitmapCipher>,
     planted: Planted,
 }
 
 impl Metadata {
-    /// Blank metadata with this state on the chip, and what encrypts bitmaps on their way, if lines are re-ordered.
+    /// Returns blank metadata with this state on the chip, and the cipher of bitmaps if lines are re-ordered.
     pub fn new(
         chip: OnChip,
         tree: Option<Tree>,
@@ -74,12 +75,12 @@ impl Metadata {
         Metadata { chip: RefCell::new(chip), tree, layout, steady, in_tuples, renewed, bitmaps, planted }
     }
 
-    /// Lets counters begin with these, before the first access.
+    /// Lets counters begin with these values. Must be called before the first access.
     pub fn begin_with(&mut self, steady: Option<Rc<Steady>>) {
         self.steady = steady;
     }
 
-    /// The same with all that is on the chip; what becomes of one from now on does not show in the other.
+    /// Returns a copy with all state on the chip; later changes of one do not affect the other.
     ///
     /// # Panics
     /// If lines are in a machine's caches.
@@ -96,28 +97,28 @@ impl Metadata {
         }
     }
 
-    /// Looks at or changes the state on the chip, between two verbs.
+    /// Reads or changes the state on the chip, between two verbs.
     pub fn on_chip<R>(&self, access: impl FnOnce(&mut OnChip) -> R) -> R {
         access(&mut self.chip.borrow_mut())
     }
 
-    /// Looks at or changes the copies in L2s, if those have any.
+    /// Reads or changes the copies in L2s, if L2s have copies.
     pub fn on_copies<R>(&self, access: impl FnOnce(&mut Copies) -> R) -> Option<R> {
         self.on_chip(|chip| chip.copies.as_mut().map(access))
     }
 
-    /// The tree, if there is one.
+    /// Returns the tree, if the design has one.
     pub fn tree(&self) -> Option<&Tree> {
         self.tree.as_ref()
     }
 
-    /// The parent of a line, if the tree covers it.
+    /// Returns the parent of a line, if the tree covers it.
     pub fn parent(&self, slot: Slot) -> Option<Parent> {
         self.tree.as_ref().and_then(|tree| tree.parent(&self.layout, slot))
     }
 
-    /// Names the slots of a line of metadata and of the nodes above it, up to the first that is on the chip, wherever. Looking
-    /// is no use of them.
+    /// Calls `name` with the slots of a line of metadata and of the nodes above it, up to the first that is on the chip. Does not
+    /// update replacement state.
     pub fn name_missing(&self, slot: Slot, mut role: Role, name: &mut impl FnMut(Slot)) {
         let mut missing = Some(slot);
         while let Some(slot) = missing.filter(|slot| !self.chip.borrow().has(role, *slot)) {
@@ -132,17 +133,17 @@ impl Metadata {
         }
     }
 
-    /// Whether the next line of bitmaps is brought after one that was missed.
+    /// Returns whether the next line of bitmaps is fetched after one that was missed.
     pub fn brings_bitmaps_ahead(&self) -> bool {
         self.bitmaps.as_ref().is_some_and(BitmapCipher::are_ahead)
     }
 
-    /// What followed overflows so far.
+    /// Work that followed overflows so far.
     pub fn renewed(&self) -> RenewedNodes {
         self.renewed.get()
     }
 
-    /// The stage that stands for the root, after one for each stored level and stage 0.
+    /// Number of the stage of the root, after one stage for each stored level and stage 0.
     pub fn last_stage(&self) -> usize {
         self.layout.levels().len() + 1
     }

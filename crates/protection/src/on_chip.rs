@@ -1,12 +1,12 @@
-//! Metadata on the chip: the caches of counters, tags and tree nodes, the root register with the roots of a forest, and what
-//! is on its way out.
+//! Metadata on the chip: the caches of counters, tags and tree nodes, the root register with the roots of a forest, and
+//! the lines that are leaving.
 //!
-//! Whatever is here is trusted: it was verified when it came in, and no attacker reaches it. A dirty line that must
-//! make room goes to the list of *leaving* lines, where it still counts as present, until its parent was updated and
-//! memory has it.
+//! All metadata here is trusted: it was verified when it entered, and attackers do not reach it. A dirty line that must
+//! make room enters the list of *leaving* lines. It still counts as present, until its parent was updated and memory
+//! has it.
 //!
-//! Counters, tags and nodes have a cache each, or one for all. Lines of counters, and nodes, may have a second place on the
-//! chip, the machine's last-level cache ([`last_level`]), and L2s may have copies of counters ([`copies`]).
+//! Counters, tags and nodes have a cache each, or share one. Lines of counters, and nodes, may have a second place on
+//! the chip, the machine's last-level cache ([`last_level`]), and L2s may have copies of counters ([`copies`]).
 
 mod cache;
 mod caches;
@@ -33,13 +33,13 @@ use units::{Line, ZERO_LINE};
 
 /// The trusted state of one scheme.
 pub struct OnChip {
-    /// The controller's caches, with what leaves them.
+    /// The controller's caches, with the lines that leave them.
     pub caches: Caches,
-    /// In the L2s of cores, if those begin reads.
+    /// Copies of counters in the L2s of cores, if L2s begin reads.
     pub copies: Option<Copies>,
     /// The nodes that vouch for the topmost stored ones: the root of the tree.
     pub root: Box<[Line]>,
-    /// What losses of power leave to know.
+    /// State of the chip with regard to losses of power.
     pub power: Power,
     /// The other roots. They count as lines of the cache of nodes that never make room.
     pub forest: Forest,
@@ -47,8 +47,9 @@ pub struct OnChip {
 }
 
 impl OnChip {
-    /// Empty caches of these sizes, a blank root of so many lines, and the other roots of a blank forest. What `goes_on`
-    /// says goes on to a last-level cache: until a machine's is named, to a plain one twice as large as the counters' own.
+    /// Returns empty caches of these sizes, a blank root of `root_lines` lines, and the other roots of a blank forest.
+    /// Lines of the kinds in `goes_on` also use a last-level cache: until a machine's is named, a plain one twice as
+    /// large as the cache of counters.
     pub fn new(
         geometries: Geometries,
         goes_on: Option<GoesOn>,
@@ -66,44 +67,45 @@ impl OnChip {
         }
     }
 
-    /// The root, if it vouches for a memory: not before recovery has ended, nor after that has refused what it found. A blank one
-    /// is that of a chip that knows of no memory yet, or of one whose recovery has found a memory that was never written.
+    /// Returns the root, if it vouches for a memory: not before recovery has ended, nor after recovery has refused the
+    /// memory. A blank root belongs to a chip that has no memory yet, or to one after recovery of a memory that was
+    /// never written.
     pub fn vouching_root(&self) -> Option<&[Line]> {
         let knows = self.power.recovered || self.root.iter().any(|line| *line != ZERO_LINE);
         let vouches = knows && !self.power.rootless;
         vouches.then_some(&*self.root)
     }
 
-    /// The content of a line, if it is in its cache; if it was leaving, it stays after all. Counts a hit and nothing else.
+    /// Returns the content of a line, if it is in its cache; a leaving line stays after all. Counts a hit, but no miss.
     pub fn look_up(&mut self, role: Role, slot: Slot) -> Option<Line> {
         let found = self.find(role, slot);
         self.caches.seen[role.kind()].hits += u64::from(found.is_some());
         found
     }
 
-    /// As [`OnChip::look_up`], of a line that was looked up a moment before.
+    /// Like [`OnChip::look_up`], for a line that was just looked up: counts no hit.
     pub fn find(&mut self, role: Role, slot: Slot) -> Option<Line> {
         let cached = self.caches.find(role, slot);
         if keeps(&self.forest, role, slot) { self.forest.node(slot) } else { cached }.copied()
     }
 
-    /// Whether a line is in its cache or leaving it. Looking is no use of it.
+    /// Returns whether a line is in its cache or leaving it. Does not update replacement state.
     pub fn is_in_its_cache(&self, role: Role, slot: Slot) -> bool {
         keeps(&self.forest, role, slot) || self.caches.holds(role, slot)
     }
 
-    /// Whether a line is on the chip, wherever. Looking is no use of it.
+    /// Returns whether a line is anywhere on the chip. Does not update replacement state.
     pub fn has(&self, role: Role, slot: Slot) -> bool {
         self.is_in_its_cache(role, slot) || self.caches.shared.as_ref().is_some_and(|shared| shared.holds(slot))
     }
 
-    /// The content of a line, if it is on the chip.
+    /// Returns the content of a line, if it is on the chip.
     pub fn get(&mut self, role: Role, slot: Slot) -> Option<&Line> {
         if keeps(&self.forest, role, slot) { self.forest.node(slot) } else { self.caches.get(role, slot) }
     }
 
-    /// The content of a line for changing, if it is in a cache or a root: a leaving line is not called back, so that no other
-    /// has to make room for it.
+    /// Returns the content of a line for changing, if it is in a cache or a root. A leaving line is not called back, so
+    /// that other lines need not make room for it.
     pub fn edit_resident(&mut self, role: Role, slot: Slot) -> Option<&mut Line> {
         if keeps(&self.forest, role, slot) {
             return self.forest.node_mut(slot);
@@ -112,7 +114,7 @@ impl OnChip {
         self.caches.edit_resident(role, slot)
     }
 
-    /// The content of a line for changing, if it is on the chip.
+    /// Returns the content of a line for changing, if it is on the chip.
     pub fn edit(&mut self, role: Role, slot: Slot) -> Option<&mut Line> {
         if !keeps(&self.forest, role, slot) {
             self.caches.call_back(role, slot);
@@ -120,7 +122,7 @@ impl OnChip {
         self.edit_resident(role, slot)
     }
 
-    /// A parent's node for changing, if it is on the chip.
+    /// Returns a parent's node for changing, if it is on the chip.
     pub fn node(&mut self, parent: Parent) -> Option<&mut Line> {
         match parent.node {
             Node::Root(line) => self.root.get_mut(line),
@@ -128,7 +130,7 @@ impl OnChip {
         }
     }
 
-    /// Keeps a node that is on the chip as a root, if there is room. Not if it is no longer on the chip.
+    /// Keeps a node as a root, if there is room. Returns false if the node is no longer on the chip.
     pub fn keep(&mut self, role: Role, slot: Slot) -> bool {
         let Role::Node(level) = role else { return true };
         if keeps(&self.forest, role, slot) || !self.forest.has_room() {
@@ -141,7 +143,8 @@ impl OnChip {
         })
     }
 
-    /// Makes an ordinary node of a root if it still holds what its parent vouches for; dirty, since memory does not know.
+    /// Makes an ordinary node of a root if the root still has the content that its parent vouches for. The node is
+    /// dirty if memory does not have that content. Returns whether it was done.
     pub fn give_up(&mut self, role: Role, slot: Slot, vouched: &Line, dirty: bool) -> bool {
         let held = self.forest.node(slot).copied();
         let compared = held.filter(|_| self.planted.has(Bug::FoldLosesNews)).unwrap_or(*vouched);
@@ -152,7 +155,7 @@ impl OnChip {
         given_up
     }
 
-    /// Forgets every clean line, so that memory must be asked again.
+    /// Drops every clean line, so that it must be fetched from memory again.
     pub fn forget_clean(&mut self) {
         self.caches.forget_clean();
         if let Some(copies) = &mut self.copies {
@@ -160,25 +163,25 @@ impl OnChip {
         }
     }
 
-    /// Lines go on to this last-level cache from now on, if they go on to one at all.
+    /// From now on, lines that may enter a last-level cache enter this one.
     pub fn share(&mut self, last_level: Box<dyn LastLevel>) {
         if let Some(shared) = &mut self.caches.shared {
             shared.move_to(last_level);
         }
     }
 
-    /// Whether lines of this kind go on to a last-level cache.
+    /// Returns whether lines of this kind enter a last-level cache when they leave theirs.
     pub fn goes_on(&self, role: Role) -> bool {
         self.caches.shared.as_ref().is_some_and(|shared| shared.is_for(role))
     }
 
-    /// Look-ups of each kind of metadata in the last-level cache; nothing if none go there.
+    /// Look-ups of each kind of metadata in the last-level cache; `None` if it holds no metadata.
     pub fn shared_counters(&self) -> Option<EnumMap<Kind, CacheCounters>> {
         self.caches.shared.as_ref().map(|shared| shared.seen)
     }
 }
 
-/// Whether a forest keeps a line as a root.
+/// Returns whether a forest keeps a line as a root.
 fn keeps(forest: &Forest, role: Role, slot: Slot) -> bool {
     matches!(role, Role::Node(_)) && forest.is_root(Node::Stored(slot))
 }

@@ -1,23 +1,23 @@
-//! Ownership: which software may ask for a page at all. A table in memory, as AMD SEV-SNP's reverse map table, names
-//! for each page its owner, where its owner has it, and whether the owner has accepted it there.
+//! Ownership of pages: decides which software may access a page at all. A table in memory, as AMD SEV-SNP's reverse map
+//! table, has an entry for each page. It names the owner, the owner's address of the page, and whether the owner has
+//! accepted the page at that address.
 //!
 //! ```text
 //! byte   0        4                5        8             16
 //!        | owner  | not validated  | unused | guest page  |     four entries to a line
 //!        | 32 bit | 1 bit of 8     |        | 64 bit      |
 //! ```
-//! The guest page is written as its distance from the page itself, so that a blank entry says what holds when the machine
-//! starts: the page is the tenant's, where it is, and validated.
+//! The guest page is written as its distance from the page itself. A blank entry is therefore correct when the machine
+//! starts: the page is the tenant's, at the same address, and validated.
 //!
-//! It stops software that goes through the controller from *writing*: another tenant, or a hypervisor that maps one page of a
-//! tenant in the place of another. It need not stop it from reading: other software has other keys, so what it reads of a
-//! page is its ciphertext, and what it writes of a page that it was given is taken as ciphertext. That is SEV-SNP (AMD,
-//! "SEV-SNP: strengthening VM isolation", 2020; Programmer's Manual, volume 2, 15.36.10); parts with *ciphertext hiding*
-//! refuse such reads. An attacker on the bus reads and writes below the table, and the table itself lies in memory,
-//! where nothing checks it.
+//! Ownership stops software that goes through the controller from *writing*: another tenant, or a hypervisor that maps one
+//! page of a tenant in the place of another. It need not stop reads. Other software has other keys, so it reads a page as
+//! ciphertext, and its writes to a page that it was given are taken as ciphertext. That is SEV-SNP (AMD, "SEV-SNP:
+//! strengthening VM isolation", 2020; Programmer's Manual, volume 2, 15.36.10); parts with *ciphertext hiding* refuse these
+//! reads. An attacker on the bus reads and writes below the table, and the table itself is in memory without any check.
 //!
 //! # Contract
-//! [`Entry::admits`] is all that is asked before an access; what comes out is not verified by it.
+//! [`Entry::admits`] is the only check before an access; it does not verify the content that is read.
 
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
@@ -27,19 +27,19 @@ use units::{LINES_PER_PAGE, Line, LineAddr};
 const ENTRY_BYTES: usize = 16;
 /// Entries in one line of the table.
 const ENTRIES_PER_LINE: usize = size_of::<Line>() / ENTRY_BYTES;
-/// Lines of data that one line of the table speaks for.
+/// Lines of data per line of the table.
 pub(crate) const LINES_PER_TABLE_LINE: u64 = (ENTRIES_PER_LINE * LINES_PER_PAGE) as u64;
 
-/// Whether pages have owners.
+/// Choice of ownership of pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ownership {
-    /// No: any software that reaches the controller may ask for anything.
+    /// No ownership: any software that reaches the controller may access any page.
     #[default]
     None,
-    /// Each page has one, which alone writes it; others read its ciphertext.
+    /// Each page has an owner, and only the owner writes it; other software reads its ciphertext.
     Pages,
-    /// Each page has one; others read nothing of it either.
+    /// Each page has an owner; other software cannot read it either.
     PagesHidden,
 }
 
@@ -48,7 +48,7 @@ pub enum Ownership {
 pub struct Owner(pub u32);
 
 impl Owner {
-    /// The one whose machine this is: all pages are its own when the machine starts.
+    /// Owner of the machine, who owns all pages when the machine starts.
     pub const TENANT: Owner = Owner(0);
     /// The software that manages the machine.
     pub const HYPERVISOR: Owner = Owner(1);
@@ -56,45 +56,45 @@ impl Owner {
     pub const NEIGHBOUR: Owner = Owner(2);
 }
 
-/// What asks for a page, and as which of its pages.
+/// Software that accesses a page, and the address that it uses for the page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Asker {
-    /// The owner.
+    /// The software's identity as an owner.
     pub owner: Owner,
-    /// Which page the owner believes this is.
+    /// Page at which the owner believes this one to be.
     pub guest_page: u64,
 }
 
 impl Asker {
-    /// The machine's own tenant, asking for what it has since the machine started.
+    /// Returns the machine's tenant, for a page that it has had since the machine started.
     pub fn tenant(line: LineAddr) -> Asker {
         Asker::of(Owner::TENANT, line)
     }
 
-    /// An owner that has the page of a line where it is.
+    /// Returns an owner that has the page of a line at the same address.
     pub fn of(owner: Owner, line: LineAddr) -> Asker {
         Asker { owner, guest_page: page_of(line) }
     }
 }
 
-/// What the table says of a page.
+/// Entry of the table for a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Entry {
-    /// Whose it is.
+    /// Owner of the page.
     pub owner: Owner,
-    /// Which of its owner's pages it is.
+    /// Address of the page for its owner, as a page number.
     pub guest_page: u64,
-    /// Whether the owner has accepted it there.
+    /// True if the owner has accepted the page at this address.
     pub validated: bool,
 }
 
 impl Entry {
-    /// Whether a page with this entry is what the asker may ask for.
+    /// Returns whether a page with this entry may be accessed by the asker.
     pub fn admits(&self, asker: Asker) -> bool {
         self.validated && self.owner == asker.owner && self.guest_page == asker.guest_page
     }
 
-    /// The entry of a line's page in the line of the table that holds it.
+    /// Reads the entry of a line's page from the line of the table that holds it.
     pub(crate) fn read(table: &Line, line: LineAddr) -> Entry {
         let bytes = &table.as_chunks::<ENTRY_BYTES>().0[position_of(line)];
         let (words, _) = bytes.as_chunks::<8>();
@@ -106,7 +106,7 @@ impl Entry {
         }
     }
 
-    /// Writes the entry of a line's page.
+    /// Writes the entry of a line's page to its line of the table.
     pub(crate) fn write(&self, table: &mut Line, line: LineAddr) {
         let first = u64::from(self.owner.0) | u64::from(!self.validated) << u32::BITS;
         let distance = self.guest_page.wrapping_sub(page_of(line));

@@ -1,19 +1,20 @@
-//! Whether, where and in which order writes become durable: what the text of a tuple asks (PLP: Freij et al., MICRO 2020;
-//! SecPB: Freij, Zhou and Solihin, HPCA 2023).
+//! Persistence of writes: whether, when and in which order they become durable. The scheme's text of a tuple reads
+//! these settings (PLP: Freij et al., MICRO 2020; SecPB: Freij, Zhou and Solihin, HPCA 2023).
 //!
 //! ```toml
 //! persistence = { order = "strict" }                     # at the controller: a store is durable when its tuple is complete
 //! persistence = { order = "strict", point = "buffer", early = ["counter", "pad"] }  # beside L1D: when the buffer has it
 //! persistence = { point = "caches" }                     # in the caches: when one of them has it
 //! ```
-//! The *persist point* is where a store is durable. At the controller it needs its whole tuple there. In a *persist buffer*,
-//! which a battery drains when power fails, it needs what the battery cannot make any more: steps that are not *early* are
-//! left to the drain. In *caches* that live on a battery as a whole it needs nothing: lines are written in place, in no order,
-//! and the battery writes back what only the chip has.
+//! The *persist point* is the place at which a store is durable. At the controller, a store needs its whole tuple. A
+//! battery drains the *persist buffer* when power fails. So a store in it needs only the results that the battery
+//! cannot compute any more: steps that are not *early* are left to the drain. *Caches* may live on a battery as a
+//! whole, and a store in them needs no step: lines are written in place, in no order. The battery then writes back the
+//! lines that only the chip has.
 //!
-//! At the controller the order also says what comes there. Under *strict persistency* (`strict`, `pipelined`) each store does, by
-//! itself and in the order of its program, whatever that flushes. Under *epoch persistency* (`coalesced`) stores gather in
-//! caches until the program flushes their lines, and fences order what it flushes.
+//! At the controller the order also decides when stores arrive. Under *strict persistency* (`strict`, `pipelined`) each
+//! store arrives separately, in the order of its program, independent of flushes. Under *epoch persistency*
+//! (`coalesced`) stores gather in caches until the program flushes their lines, and fences order the flushed lines.
 
 use crate::planted::{Bug, Planted};
 use serde::de::Error;
@@ -21,39 +22,39 @@ use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
 use strum::VariantArray;
 
-/// In which order tuples become durable.
+/// Order in which tuples become durable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// None: what was written is lost with the power.
+    /// No order: written lines are lost with the power.
     #[default]
     None,
     /// One tuple after the other.
     Strict,
-    /// One after the other, but each level of the tree takes the next tuple as soon as it is done with the last.
+    /// One tuple after the other, but each level of the tree takes the next tuple as soon as it is done with the last.
     Pipelined,
-    /// What waits to be written becomes durable together; nodes above several lines are updated once.
+    /// Writes that wait in the queue become durable together; nodes above several lines are updated once.
     Coalesced,
 }
 
-/// Where a store is durable.
+/// Point at which a store is durable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Point {
     /// At the memory controller, when its tuple is complete.
     #[default]
     Controller,
-    /// Beside L1D, when the persist buffer has it.
+    /// Next to L1D, when the persist buffer has it.
     Buffer,
     /// In the caches, when one of them has it.
     Caches,
 }
 
-/// A step of a store's memory tuple, in the order in which each needs those before it (SecPB, section IV, Fig. 4).
+/// A step of a store's memory tuple, in the order in which each step needs those before it (SecPB, section IV, Fig. 4).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
-    /// The line's counter is brought and counted on.
+    /// The line's counter is fetched and incremented.
     Counter,
     /// The pad is computed.
     Pad,
@@ -66,37 +67,38 @@ pub enum Step {
 }
 
 impl Step {
-    /// All of them, in order.
+    /// All steps, in order.
     pub const CHAIN: [Step; 5] = [Step::Counter, Step::Pad, Step::Root, Step::Ciphertext, Step::Tag];
 }
 
-/// The steps that are done as a store enters the buffer: a beginning of [`Step::CHAIN`].
+/// The steps that are done as a store enters the buffer: a prefix of [`Step::CHAIN`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
 #[serde(try_from = "Vec<Step>", into = "Vec<Step>")]
 pub struct Early(usize);
 
 impl Early {
-    /// So many steps of the chain, all of them at most.
+    /// Returns the first `steps` steps of the chain, at most all.
     pub fn beginning(steps: usize) -> Early {
         Early(steps.min(Step::CHAIN.len()))
     }
 
-    /// Them, in order.
+    /// The early steps, in order.
     pub fn steps(self) -> &'static [Step] {
         &Step::CHAIN[..self.0]
     }
 
-    /// Those that are left to a drain.
+    /// The steps that are left to a drain.
     pub fn late(self) -> &'static [Step] {
         &Step::CHAIN[self.0..]
     }
 
-    /// Whether a step is among them.
+    /// Returns whether a step is early.
     pub fn has(self, step: Step) -> bool {
         self.steps().contains(&step)
     }
 
-    /// Whether every store to an entry is waited for, since a step of its own is among them, and not the first alone.
+    /// Returns whether the core waits for every store to an entry, and not only for the first, since an early step
+    /// depends on the value.
     pub fn follows_values(self) -> bool {
         self.has(Step::Ciphertext)
     }
@@ -121,19 +123,19 @@ impl From<Early> for Vec<Step> {
     }
 }
 
-/// What the battery of a persist buffer does when power fails.
+/// Action of a persist buffer's battery when power fails.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Battery {
-    /// It drains every entry as a whole tuple.
+    /// The battery drains every entry as a whole tuple.
     #[default]
     Tuples,
-    /// It moves the data of every entry, which the controller encrypts, and knows of no metadata (SecPB, Fig. 1b: the
-    /// recoverability gap).
+    /// The battery moves the data of every entry, which the controller encrypts, and does not handle metadata (SecPB,
+    /// Fig. 1b: the recoverability gap).
     Data,
 }
 
-/// A part of something, in thousandths.
+/// A fraction of the entries, in thousandths.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Fraction(u16);
@@ -141,7 +143,7 @@ pub struct Fraction(u16);
 const WHOLE: f64 = 1000.0;
 
 impl Fraction {
-    /// So many thousandths.
+    /// Returns this number of thousandths.
     pub const fn thousandths(thousandths: u16) -> Fraction {
         Fraction(thousandths)
     }
@@ -175,38 +177,39 @@ impl fmt::Display for Fraction {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Persistence {
-    /// In which order. At the controller each store goes there by itself under strict and pipelined order; under coalesced
-    /// order a line goes when the program flushes it or when it has to make room.
+    /// Order in which tuples become durable. Under strict and pipelined order, the core sends each store to the
+    /// controller separately. Under coalesced order, a line leaves when the program flushes it or when its cache needs
+    /// room.
     #[serde(default)]
     pub order: Order,
-    /// Lines of data that become durable together, if they may.
+    /// Most lines of data that become durable together.
     #[serde(default = "eight")]
     pub lines: usize,
-    /// Where.
+    /// Point at which a store is durable.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub point: Point,
     /// Entries of each core's persist buffer.
     #[serde(default = "entries", deserialize_with = "entries_in_range", skip_serializing_if = "is_usual_entries")]
     pub entries: u32,
-    /// The part of the entries that are in use when the buffer begins to drain.
+    /// The part of the entries that is in use when the buffer begins to drain.
     #[serde(default = "drain_from", skip_serializing_if = "is_usual_from")]
     pub drain_from: Fraction,
-    /// The part of the entries that are in use when it stops.
+    /// The part of the entries that is in use when the drain stops.
     #[serde(default = "drain_to", skip_serializing_if = "is_usual_to")]
     pub drain_to: Fraction,
-    /// How long a store takes into it, in cycles of the core.
+    /// Time that a store takes into the buffer, in cycles of the core.
     #[serde(default = "latency_cycles", skip_serializing_if = "is_usual_latency")]
     pub latency_cycles: u64,
-    /// The steps of its tuple that are done as a store enters the buffer.
+    /// The steps of a tuple that are done as its store enters the buffer.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub early: Early,
-    /// What the buffer's battery does when power fails.
+    /// Action of the buffer's battery when power fails.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub battery: Battery,
 }
 
-/// What a file may leave out of [`Persistence`] and its text leaves out where it is as usual: where stores are durable, and
-/// what their buffer is like if there is one. It is for users: digests of kept runs are of the text.
+/// Keys that a file may leave out of [`Persistence`], and that its text omits if they have their defaults: the persist
+/// point, and the properties of a persist buffer. This type is for users: digests of kept runs are over the text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct Understood {
     point: Point,
@@ -214,7 +217,7 @@ pub struct Understood {
     buffer: Option<UnderstoodBuffer>,
 }
 
-/// As [`Persistence`] has them.
+/// The buffer's properties in [`Persistence`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 struct UnderstoodBuffer {
     entries: u32,
@@ -233,27 +236,27 @@ fn eight() -> usize {
     8
 }
 
-/// SecPB, Table I.
+/// Number of entries (SecPB, Table I).
 fn entries() -> u32 {
     32
 }
 
-/// The most entries of a persist buffer.
+/// Most entries of a persist buffer.
 pub(crate) const ENTRIES_MAX: u32 = 1 << 16;
 
-/// Any whole number, so that one below zero is held to the same range as zero.
+/// Reads any whole number, so that a number below zero gets the same error as zero.
 fn entries_in_range<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
     let given = i64::deserialize(deserializer)?;
     let entries = u32::try_from(given).ok().filter(|entries| (1..=ENTRIES_MAX).contains(entries));
     entries.ok_or_else(|| D::Error::custom(format!("{given}: expected 1 to {ENTRIES_MAX}")))
 }
 
-/// SecPB, Table I.
+/// High watermark (SecPB, Table I).
 fn drain_from() -> Fraction {
     Fraction(750)
 }
 
-/// SecPB, Table I.
+/// Latency of the buffer (SecPB, Table I).
 fn latency_cycles() -> u64 {
     2
 }
@@ -286,67 +289,70 @@ impl Default for Persistence {
 }
 
 impl Persistence {
-    /// At the controller, in this order, with so many lines of data at once.
+    /// Returns durability at the controller, in this order, with at most `lines` lines of data in a tuple.
     pub fn at_controller(order: Order, lines: usize) -> Persistence {
         let (point, early, battery) = Default::default();
         let (drain_from, drain_to, latency_cycles) = (drain_from(), drain_to(), latency_cycles());
         Persistence { order, lines, point, entries: entries(), drain_from, drain_to, latency_cycles, early, battery }
     }
 
-    /// In a persist buffer of the usual size, with so many steps early; tuples leave it in this order.
+    /// Returns durability in a persist buffer of the usual size, with the first `early` steps early; tuples leave it in
+    /// this order.
     pub fn in_buffer(order: Order, early: usize) -> Persistence {
         let usual = Persistence::at_controller(order, eight());
         Persistence { point: Point::Buffer, early: Early::beginning(early), ..usual }
     }
 
-    /// What goes without saying.
+    /// Returns the keys with their defaults.
     pub fn understood(&self) -> Understood {
         let Persistence { point, entries, drain_from, drain_to, latency_cycles, early, battery, .. } = *self;
         let buffer = UnderstoodBuffer { entries, drain_from, drain_to, latency_cycles, early, battery };
         Understood { point, buffer: self.has_buffer().then_some(buffer) }
     }
 
-    /// Whether writes survive.
+    /// Returns whether writes survive a loss of power.
     pub fn exists(&self) -> bool {
         self.is_in_tuples() || self.point == Point::Caches
     }
 
-    /// Whether lines become durable in tuples, and not in place.
+    /// Returns whether lines become durable in tuples, and not in place.
     pub fn is_in_tuples(&self) -> bool {
         self.order != Order::None
     }
 
-    /// Whether stores are durable in a persist buffer.
+    /// Returns whether stores are durable in a persist buffer.
     pub fn has_buffer(&self) -> bool {
         self.is_in_tuples() && self.point == Point::Buffer
     }
 
-    /// Whether each store goes to the controller by itself, since stores become durable there in the order of the program.
+    /// Returns whether each store is sent to the controller separately, since stores become durable in the order of the
+    /// program.
     pub fn takes_each_store(&self) -> bool {
         self.point == Point::Controller && matches!(self.order, Order::Strict | Order::Pipelined)
     }
 
-    /// Whether cores hand their stores on as they come, be it into a persist buffer or through to the controller.
+    /// Returns whether cores pass each store on at once, into a persist buffer or through to the controller.
     pub fn hands_stores_on(&self) -> bool {
         self.has_buffer() || self.takes_each_store()
     }
 
-    /// Whether stores are durable before memory has them, since what holds them has a battery.
+    /// Returns whether stores are durable before memory has them, since a battery powers the buffer or the caches that
+    /// hold them.
     pub fn has_battery(&self) -> bool {
         self.exists() && self.point != Point::Controller
     }
 
-    /// Whether a tuple leaves a stage of the tree to the next one as soon as it has entered the stage above.
+    /// Returns whether a tuple leaves a stage of the tree to the next tuple as soon as it has entered the stage above.
     pub(crate) fn hands_over(&self) -> bool {
         self.order == Order::Pipelined
     }
 
-    /// Lines of data in a tuple, at most.
+    /// Most lines of data in a tuple.
     pub(crate) fn lines_at_once(&self) -> usize {
         if self.order == Order::Coalesced { self.lines } else { 1 }
     }
 
-    /// What the battery does, with the weakness that it may have.
+    /// Returns the battery's action, with the weakness that is planted.
     pub(crate) fn battery(&self, planted: Planted) -> Battery {
         if planted.has(Bug::BatteryMovesData) { Battery::Data } else { self.battery }
     }

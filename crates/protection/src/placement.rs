@@ -1,21 +1,21 @@
-//! Where lines of data lie in memory, and the number that ties their bytes to them.
+//! Slots of lines of data, and the number that ties the bytes of a line to its slot.
 //!
-//! The core asks for a [`LineAddr`], memory knows a [`Slot`]; a [`DataSlot`] is a line with its slot, and only a placement
-//! makes one. No other code turns a line into a slot or back. Metadata has slots of its own ([`layout`](crate::layout)),
-//! which no line of data ever takes.
+//! The core requests a [`LineAddr`], memory uses a [`Slot`]; a [`DataSlot`] is a line with its slot, and only a
+//! placement makes one. No other code turns a line into a slot or back. Metadata has separate slots
+//! ([`layout`](crate::layout)), which lines of data never take.
 
 use crate::slot::Slot;
 use units::LineAddr;
 
-/// How lines are given their slots.
+/// Rule by which lines get their slots.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Placement {
-    /// Each has the slot with its own number, for good.
+    /// Each line has the slot of the same number, permanently.
     #[default]
     Fixed,
 }
 
-/// A line of data and where it lies.
+/// A line of data with its slot.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct DataSlot {
     line: LineAddr,
@@ -24,14 +24,14 @@ pub struct DataSlot {
 }
 
 impl Placement {
-    /// A line with its slot.
+    /// Returns a line with its slot.
     pub fn of(self, line: LineAddr) -> DataSlot {
         match self {
             Placement::Fixed => DataSlot { line, slot: Slot(line.0), moves: false },
         }
     }
 
-    /// The line in a slot of data, with it.
+    /// Returns the line in a slot of data, with the slot.
     pub fn in_slot(self, slot: Slot) -> DataSlot {
         match self {
             Placement::Fixed => DataSlot { line: LineAddr(slot.0), slot, moves: false },
@@ -40,27 +40,27 @@ impl Placement {
 }
 
 impl DataSlot {
-    /// A line in a slot that the record of its chunk gives it.
+    /// Returns a line in a slot that the record of its chunk gives it.
     pub(crate) fn by_record(line: LineAddr, slot: Slot) -> DataSlot {
         DataSlot { line, slot, moves: true }
     }
 
-    /// The line, as the core knows it.
+    /// Address of the line on the chip.
     pub fn line(self) -> LineAddr {
         self.line
     }
 
-    /// Where it lies in memory.
+    /// Slot of the line in memory.
     pub fn slot(self) -> Slot {
         self.slot
     }
 
-    /// Whether others have had the slot before.
+    /// Returns whether the line moves, so that other lines may have had its slot before.
     pub(crate) fn moves(self) -> bool {
         self.moves
     }
 
-    /// The number that its nonces and tags bind.
+    /// Number that the line's nonces and tags bind.
     pub fn bound(self) -> u64 {
         self.slot.0
     }

@@ -1,10 +1,11 @@
-//! Planted bugs: the weaknesses that implementations of memory protection really have, one at a time.
+//! Planted bugs: weaknesses that real implementations of memory protection have, one at a time.
 //!
-//! A campaign that finds nothing proves nothing unless it would have found something. With the feature `planted-bugs`
-//! a scheme can be built with exactly one of these; the test of the tests is that each is caught. Without the feature
-//! they do not exist in the program.
+//! A campaign without findings proves something only if it would have found a weakness. With the feature `planted-bugs`
+//! a scheme can be built with exactly one weakness; the test of the tests is that each is caught. Without the feature
+//! the weaknesses do not exist in the program.
 
-/// An enumeration of weaknesses, and all of them in order; those of an enumeration within it at the end.
+/// Defines an enumeration of weaknesses with a list of all in order; those of an enumeration within it follow at the
+/// end.
 macro_rules! bugs {
     ($(#[doc = $about:literal])+ $all:ident $(($within:ident($inner:ident)))?: $($(#[doc = $doc:literal])+ $name:ident),* $(,)?) => {
         $(#[doc = $about])+
@@ -12,13 +13,13 @@ macro_rules! bugs {
         pub enum $all {
             $($(#[doc = $doc])+ $name,)*
             $(
-                /// One of these.
+                /// One weakness of this enumeration.
                 $within($inner),
             )?
         }
 
         impl $all {
-            /// Every planted bug of these.
+            /// Returns every planted bug of these.
             pub fn all() -> impl Iterator<Item = $all> {
                 let own = [$($all::$name),*].into_iter();
                 $(let own = own.chain($inner::all().map($all::$within));)?
@@ -47,21 +48,21 @@ use short_pad::ShortPad;
 pub struct Planted(Option<Bug>);
 
 impl Planted {
-    /// As designed.
+    /// No weakness: the part works as designed.
     pub const NONE: Planted = Planted(None);
 
-    /// With this weakness.
+    /// Returns this weakness, to be built into one part.
     #[cfg(feature = "planted-bugs")]
     pub const fn new(bug: Bug) -> Planted {
         Planted(Some(bug))
     }
 
-    /// Whether this weakness is built in. Without the feature, the compiler knows that it is not.
+    /// Returns whether this weakness is built in. Without the feature, the compiler knows that it is not.
     pub fn has(self, bug: impl Into<Bug>) -> bool {
         cfg!(feature = "planted-bugs") && self.0 == Some(bug.into())
     }
 
-    /// A mode of encryption, with the weakness that it may have.
+    /// Returns a mode of encryption, with the planted weakness, if any.
     pub(crate) fn weakened(self, mode: Box<dyn LineCipher>) -> Box<dyn LineCipher> {
         if self.has(Bug::BlockIndexMissing) {
             return Box::new(FirstBlockForAll(mode));
@@ -69,7 +70,7 @@ impl Planted {
         if self.has(Bug::PadTopBitsMissing) { Box::new(ShortPad(mode)) } else { mode }
     }
 
-    /// A code, likewise.
+    /// Returns a code, with the planted weakness, if any.
     pub(crate) fn weakened_code(self, code: Box<dyn LineMac>) -> Box<dyn LineMac> {
         let weakened = self.has(Bug::ChunkIndexMissing) && code.chunks() > 1;
         if weakened { Box::new(FirstChunkForAll(code)) } else { code }

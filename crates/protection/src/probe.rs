@@ -1,40 +1,41 @@
-//! A probe at the pins of memory: every line that is read and written there, in the order in which that happens.
+//! A probe at the pins of memory: reports every line that is read and written, in the order of these crossings.
 //!
-//! This is what an interposer between the chip and the memory sees: lines as the memory's channels number them, reads and
-//! writes, and the bytes. It sees no slots and no roles: where a tag lies behind its line, what the scheme reads at once
-//! crosses as two lines ([`Shape`](crate::media::Shape) says which). Timed memories report each crossing with its time, the
-//! tap of a campaign has an order instead.
+//! The probe sees the same as an interposer between the chip and the memory: lines as the memory's channels number
+//! them, reads and writes, and the bytes. It sees no slots and no roles: if tags are behind the lines, one access of
+//! the scheme may cross as two lines ([`Shape`](crate::media::Shape) gives them). Timed memories report each crossing
+//! with its time; the tap of a campaign reports only the order.
 //!
-//! Of a timed memory, a **read** is at the instant its last data has arrived, also where its reader went on with the first
-//! word. A **write** is at the instant memory's controller takes it; when the controller sends it on to the chips is its own
-//! affair, and what waits there is replaced if the same line is written again. Both crossings are reported, the later one as
-//! without a [burst](Crossing::burst), and so is a read that the controller answers from what waits.
+//! In a timed memory, a **read** is reported at the instant its last data has arrived, even if its reader continued
+//! with the first word. A **write** is reported at the instant memory's controller accepts it. The controller may send
+//! it to the chips later, and a second write of a waiting line replaces the first one. Both writes are reported, the
+//! later one as without a [burst](Crossing::burst). So is a read that the controller answers from its queue of writes.
 
 use machine::dram::Kind;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use units::{Line, LineAddr, Time};
 
-/// One line at the pins.
+/// One line that crosses the pins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Crossing {
-    /// Its number, as the channels of memory number lines; where no tags lie behind lines this is the number of its slot.
+    /// Number of the line, as the channels of memory number lines. In a memory without tags behind lines, this is the
+    /// number of its slot.
     pub line: LineAddr,
-    /// Whether it goes to the chip or to the memory.
+    /// Direction: a read by the chip or a write to memory.
     pub kind: Kind,
-    /// Whether the line moves for this access alone. It does not for a read that memory's controller answers from its queue of
-    /// writes, nor for a write that replaces one that waits there.
+    /// True if the line moves for this access only. False for a read that memory's controller answers from its queue of
+    /// writes, and for a write that replaces one in that queue.
     pub burst: bool,
-    /// The bytes, if the probe is asked for them; none of a line that nothing was ever written to.
+    /// Bytes of the line, if the probe requests them; `None` for a line that was never written to.
     pub content: Option<Content>,
 }
 
-/// The bytes of a line at the pins, as memory holds them then: of a write that is masked, its neighbours' bytes, too.
+/// The bytes of a line at the pins, as memory holds them at that time: for a masked write, also its neighbours' bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Content {
-    /// The line.
+    /// Bytes of the line.
     pub line: Line,
-    /// The spare bits that an ECC module sends with it; zero where no design has a use for them.
+    /// Spare bits that an ECC module sends with the line; zero in designs that do not use them.
     pub spare: u64,
 }
 
@@ -44,13 +45,14 @@ type Listener = Box<dyn FnMut(Time, Crossing)>;
 pub struct Probe {
     with_bytes: bool,
     listener: RefCell<Listener>,
-    /// Reads whose reader went on with the first word while the rest is on its way, the first to end first.
+    /// Reads with a reader that continued with the first word while other words are on their way, the first to end
+    /// first.
     arriving: RefCell<VecDeque<(Time, Crossing)>>,
     passed_on: Cell<u64>,
 }
 
 impl Probe {
-    /// A probe that passes on what it sees; with the bytes, if asked to.
+    /// Returns a probe that passes crossings on, with the bytes if `with_bytes`.
     pub fn new(with_bytes: bool, listener: impl FnMut(Time, Crossing) + 'static) -> Probe {
         Probe {
             with_bytes,
@@ -60,17 +62,18 @@ impl Probe {
         }
     }
 
-    /// Whether it looks at bytes.
+    /// Returns whether the probe reads bytes.
     pub fn with_bytes(&self) -> bool {
         self.with_bytes
     }
 
-    /// How many crossings it has passed on.
+    /// Number of crossings that the probe has passed on.
     pub fn passed_on(&self) -> u64 {
         self.passed_on.get()
     }
 
-    /// A line crosses at `at`, which may be later than `now`. No crossing that is reported later is earlier than `now`.
+    /// Notes that a line crosses at `at`, which may be later than `now`. Later reports have no crossing earlier than
+    /// `now`.
     pub(crate) fn crossed(&self, now: Time, at: Time, crossing: Crossing) {
         self.pass_on_until(now);
         if at <= now {
@@ -81,7 +84,7 @@ impl Probe {
         arriving.insert(position, (at, crossing));
     }
 
-    /// Passes on what has not wholly arrived yet: the run is over.
+    /// Passes on the reads that have not wholly arrived yet: the run is over.
     pub fn finish(&self) {
         self.pass_on_until(Time::NEVER);
     }

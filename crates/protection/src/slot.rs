@@ -1,22 +1,22 @@
-//! Slots: what memory is made of, what each is for, and what it holds.
+//! Slots of memory, with their roles and contents.
 
 use enum_map::Enum;
 use serde::Serialize;
 use std::fmt;
 use units::{Line, LineAddr, ZERO_LINE};
 
-/// A place in memory that holds one line: of data, which [`Placement`](crate::placement::Placement) puts there, or of
-/// metadata, above all data.
+/// A place in memory that holds one line: of data, in the slot that [`Placement`](crate::placement::Placement) gives,
+/// or of metadata, above all data.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 pub struct Slot(pub u64);
 
 impl Slot {
-    /// The address by which the machine's caches and its network know a line of metadata. No line of data has it.
+    /// Address of a line of metadata in the machine's caches and its network. Lines of data have other addresses.
     pub fn on_chip(self) -> LineAddr {
         LineAddr(self.0)
     }
 
-    /// The slot of the line of metadata that they know by this address.
+    /// Returns the slot of the line of metadata with this address on the chip.
     pub fn of_metadata(address: LineAddr) -> Slot {
         Slot(address.0)
     }
@@ -28,56 +28,56 @@ impl fmt::Display for Slot {
     }
 }
 
-/// What a slot is for.
+/// Role of a slot, with the level of a tree node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// The program's data, encrypted or not.
     Data,
-    /// Encryption counters.
+    /// Encryption counters of lines.
     Counter,
     /// Authentication tags of data lines.
     Tag,
-    /// A node of the integrity tree; level 0 stands directly above the counters.
+    /// A node of the integrity tree; level 0 is directly above the counters.
     Node(u8),
-    /// Owners of pages.
+    /// Owners of pages, as entries of a table.
     Owner,
-    /// Bitmaps of lines whose words were re-ordered.
+    /// Bitmaps of lines with re-ordered words.
     Bitmap,
-    /// Records of chunks: where each line of a chunk lies, and what it is encrypted under.
+    /// Records of chunks: the slot of each line of a chunk, and the numbers that it is encrypted under.
     Record,
     /// Encrypted contexts of secure processes that are outside the chip.
     Context,
 }
 
-/// What slots are for, whatever their level in the tree.
+/// Kind of a slot: its role without the level in the tree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Enum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// The program's data.
+    /// Data of the program.
     Data,
-    /// Encryption counters.
+    /// Encryption counters of lines.
     Counters,
-    /// Authentication tags.
+    /// Authentication tags of lines.
     Tags,
     /// Nodes of the integrity tree.
     Nodes,
-    /// Owners of pages.
+    /// Owners of pages, as entries of a table.
     Owners,
     /// Bitmaps of re-ordered lines.
     Bitmaps,
-    /// Records of chunks.
+    /// Records of chunks that are permuted.
     Records,
-    /// Encrypted contexts.
+    /// Encrypted contexts of processes.
     Contexts,
 }
 
 impl Kind {
-    /// Caches of metadata, where each kind has its own.
+    /// Number of caches of metadata, if each kind has a separate one.
     pub const CACHES: usize = 4;
 
-    /// Which of them lines of this kind go through. Owners are looked up by page, as counters are, and share their cache; data,
-    /// records and contexts go through none.
+    /// Index of the cache for lines of this kind. Owners are looked up by page, like counters, and share their cache;
+    /// data, records and contexts use no cache.
     pub fn cache(self) -> usize {
         match self {
             Kind::Data | Kind::Records | Kind::Contexts | Kind::Counters | Kind::Owners => 0,
@@ -89,7 +89,7 @@ impl Kind {
 }
 
 impl Role {
-    /// Its kind.
+    /// Kind of this role.
     pub fn kind(self) -> Kind {
         match self {
             Role::Data => Kind::Data,
@@ -119,28 +119,28 @@ impl fmt::Display for Role {
     }
 }
 
-/// Some bits of a line, which go to memory while it keeps the others.
+/// Some bits of a line, written to memory while it keeps the other bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Part {
-    /// A one for each bit that goes there.
+    /// Mask with a one for each bit that is written.
     mask: Line,
-    /// What these bits are; the others are zeros.
+    /// Values of these bits; the other bits are zero.
     content: Line,
 }
 
 impl Part {
-    /// The bits of a line that have a one in the mask.
+    /// Returns the bits of a line that have a one in the mask.
     pub fn of(mut line: Line, mask: Line) -> Part {
         line.iter_mut().zip(mask).for_each(|(byte, mask)| *byte &= mask);
         Part { mask, content: line }
     }
 
-    /// How many bits they are.
+    /// Number of bits that are written.
     pub fn bits(&self) -> u32 {
         self.mask.iter().map(|byte| byte.count_ones()).sum()
     }
 
-    /// What a slot holds once these bits are there.
+    /// Returns the content of a slot after these bits are written.
     pub fn over(&self, stored: Untrusted) -> Untrusted {
         let mut line = stored.examine();
         for (byte, (mask, content)) in line.iter_mut().zip(self.mask.iter().zip(self.content)) {
@@ -150,45 +150,45 @@ impl Part {
     }
 }
 
-/// What memory answered: an attacker may have written it. A slot that nothing was ever written to is blank.
+/// Content that memory returned: an attacker may have written it. A slot that was never written to is blank.
 ///
-/// Each line has 128 spare bits, where a design that wants to keeps the line's tag, as far as what holds them has room: ECC
-/// modules for 64. They move with the line.
+/// Each line has 128 spare bits, which move with it. A design may keep the line's tag in them, within the room of the
+/// memory: ECC modules have room for 64.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Untrusted {
     line: Option<Line>,
-    /// From the lowest up; apart, so that a line in flight takes no more room than its bytes do.
+    /// Spare bits, the lowest first; as two words, so that alignment adds less room to a line in flight.
     beside: [u64; 2],
 }
 
 impl Untrusted {
-    /// What a slot holds that nothing was ever written to.
+    /// Content of a slot that was never written to.
     pub(crate) const BLANK: Untrusted = Untrusted { line: None, beside: [0; 2] };
 
-    /// A line with its spare bits.
+    /// Returns a line with its spare bits.
     pub fn with(line: Line, beside: u128) -> Untrusted {
         Untrusted { line: Some(line), beside: [beside as u64, (beside >> 64) as u64] }
     }
 
-    /// The bytes, for a checker or a cipher to work on. A blank slot reads as zeros.
+    /// Returns the bytes, for a checker or a cipher to work on. A blank slot reads as zeros.
     pub fn examine(&self) -> Line {
         self.line.unwrap_or(ZERO_LINE)
     }
 
-    /// The line's spare bits; zero where a design has no use for them.
+    /// Returns the line's spare bits; zero if a design does not use them.
     pub fn beside(&self) -> u128 {
         let [low, high] = self.beside;
         u128::from(low) | u128::from(high) << 64
     }
 
-    /// Whether nothing was ever written there.
+    /// Returns whether the slot was never written to.
     pub fn is_blank(&self) -> bool {
         self.line.is_none()
     }
 }
 
 impl From<Line> for Untrusted {
-    /// A line whose spare bits are zero.
+    /// Returns a line with spare bits of zero.
     fn from(line: Line) -> Untrusted {
         Untrusted::with(line, 0)
     }

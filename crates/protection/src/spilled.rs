@@ -1,13 +1,14 @@
-//! Two planted bugs: a design that keeps its encryption key in memory, as software does whose registers do not suffice.
+//! Two planted bugs: a design that keeps its encryption key in memory, like software that runs out of registers.
 //!
-//! The last slots of data take it, as it is or expanded (FIPS 197, 5.2). Memory that is switched off still holds it for a
-//! while, and that is what a cold boot looks for.
+//! The last slots of data take the key, as it is or expanded (FIPS 197, 5.2). Memory that is switched off still holds
+//! it for a while, and a cold-boot attack searches for it.
 
 use crate::planted::{Bug, Planted};
 use crate::verbs::Slot;
 use units::{LINE_BYTES, Line, ZERO_LINE};
 
-/// What lies in memory because of these bugs, of a memory with so many lines of data: nothing without them.
+/// Returns the lines of the key in memory, with their slots, for a memory with `data_lines` lines of data: empty
+/// without these bugs.
 pub(crate) fn spilled(planted: Planted, key: &[u8], is_aes: bool, data_lines: u64) -> Box<[(Slot, Line)]> {
     let bytes = match planted {
         _ if planted.has(Bug::ScheduleSpilled) && is_aes => expanded(key),
@@ -23,7 +24,7 @@ pub(crate) fn spilled(planted: Planted, key: &[u8], is_aes: bool, data_lines: u6
     (first..).map(Slot).zip(lines).collect()
 }
 
-/// All round keys of an AES key of 16, 24 or 32 bytes.
+/// Returns all round keys of an AES key of 16, 24 or 32 bytes.
 fn expanded(key: &[u8]) -> Vec<u8> {
     let words_of_key = key.len() / 4;
     let mut words: Vec<[u8; 4]> = key.chunks(4).map(|word| std::array::from_fn(|byte| word[byte])).collect();
@@ -44,7 +45,7 @@ fn expanded(key: &[u8]) -> Vec<u8> {
     words.concat()
 }
 
-/// Twice an element of the field of AES.
+/// Returns twice an element of the field of AES.
 fn doubled(byte: u8) -> u8 {
     byte << 1 ^ if byte & 0x80 != 0 { 0x1b } else { 0 }
 }

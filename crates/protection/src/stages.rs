@@ -1,7 +1,7 @@
 //! The stages through which tuples of writes become durable, in order (PLP: Freij et al., MICRO 2020).
 //!
-//! A stage belongs to one tuple at a time. A tuple that *hands over* leaves a stage as soon as it has entered the next one, so
-//! that others follow one stage behind; else it keeps all stages to its end.
+//! A stage belongs to one tuple at a time. A tuple that *hands over* leaves a stage as soon as it has entered the next
+//! one, so that the next tuple follows one stage behind. Otherwise it keeps all stages to its end.
 
 use crate::verbs::{LockName, LockVerbs};
 use sim::lock::Mode;
@@ -11,12 +11,12 @@ pub(crate) struct Stages<'a, V: LockVerbs + 'a> {
     held: Vec<V::Guard<'a>>,
     /// The first stage that was not entered yet.
     next: usize,
-    /// Whether it leaves a stage when it enters the next one.
+    /// True if the tuple leaves a stage when it enters the next one.
     pub hand_over: bool,
 }
 
 impl<'a, V: LockVerbs> Stages<'a, V> {
-    /// None yet.
+    /// Returns a tuple that has not entered a stage.
     pub fn new(hand_over: bool) -> Stages<'a, V> {
         Stages { held: Vec::new(), next: 0, hand_over }
     }
@@ -34,14 +34,14 @@ impl<'a, V: LockVerbs> Stages<'a, V> {
         self.held.push(guard);
     }
 
-    /// Goes on to this stage, through all before it.
+    /// Enters all stages up to this one.
     pub async fn enter_all(&mut self, verbs: &'a V, last: usize) {
         for stage in self.next..=last {
             self.enter(verbs, stage).await;
         }
     }
 
-    /// Goes through all stages to the last, behind all tuples that are under way.
+    /// Enters all stages to the last, behind all tuples that are under way.
     pub async fn pass(verbs: &'a V, last: usize) {
         Stages::new(true).enter_all(verbs, last).await;
     }

@@ -1,6 +1,7 @@
-//! Without time: every verb is ready at once, so what is left to say is what memory holds and what comes out.
+//! Verbs without time: every verb is ready at once, so an implementation defines only memory content and outcomes.
 //!
-//! The functional way, the one at once over a timed memory and what wraps either say that, and all verbs follow from it.
+//! Three kinds of runners define these: the functional one, the one at once over a timed memory, and wrappers of
+//! either. All verbs follow from that.
 
 use crate::domain::Completion;
 use crate::placement::DataSlot;
@@ -13,47 +14,47 @@ use sim::lock::Mode;
 use std::future::{Future, ready};
 use units::{Duration, Line, LineAddr, Time, Words};
 
-/// A way to run without time: what memory holds, and where what leaves the scheme goes.
+/// A runner without time: the content of memory, and the receiver of the scheme's outcomes.
 pub trait Untimed {
-    /// What takes what leaves the scheme. A wrapper that changes memory alone names that of what it wraps.
+    /// Receiver of the scheme's outcomes. A wrapper that changes only memory names the receiver of the wrapped runner.
     type Outcomes: Outcomes;
 
-    /// It.
+    /// Returns the receiver of outcomes.
     fn outcomes(&self) -> &Self::Outcomes;
-    /// What a slot holds.
+    /// Returns the content of a slot.
     fn read(&self, slot: Slot) -> Untrusted;
-    /// What memory keeps of a slot beside the bits that are written: it does not cross the pins.
+    /// Returns the content that a partial write of a slot merges with: this read does not cross the pins.
     fn kept(&self, slot: Slot) -> Untrusted {
         self.read(slot)
     }
-    /// A slot holds this from now on; of a blank, nothing.
+    /// Writes the content of a slot; a blank empties the slot.
     fn write(&self, slot: Slot, role: Role, content: Untrusted);
-    /// As [`Untimed::write`], by a tuple that is not complete: a loss of power would take it back, where power can be lost.
+    /// Like [`Untimed::write`], by a tuple that is not complete: if power can be lost, a loss of power would revert it.
     fn write_in_tuple(&self, slot: Slot, role: Role, content: Untrusted) {
         self.write(slot, role, content);
     }
-    /// As [`MemoryVerbs::start_up`].
+    /// Implements [`MemoryVerbs::start_up`] without time.
     fn started_with(&self, at: DataSlot) -> Option<Line>;
-    /// As [`MemoryVerbs::boot`].
+    /// Implements [`MemoryVerbs::boot`] without time.
     fn change_at_boot(&self, slot: Slot, role: Role, change: impl Fn(Untrusted) -> Untrusted);
-    /// What happens while a hash is computed or a leg of the way is gone, where a test lets something happen: there other
-    /// accesses come between.
+    /// Runs while a hash is computed, a leg of the way is travelled or the operating system handles an exception. A
+    /// test may let other accesses run in between.
     fn pause(&self) -> impl Future<Output = ()>;
 }
 
-/// Takes what leaves the scheme without time.
+/// Receives the outcomes of a scheme without time.
 pub trait Outcomes {
-    /// The tuple is complete: what becomes of the registers that outlive power.
+    /// Sets the registers that outlive power, when a tuple is complete.
     fn keep(&self, completion: Completion);
-    /// Words of a line come out before the rest.
+    /// Takes words of a line that are released before the remaining words.
     fn take_first(&self, line: LineAddr, plaintext: Plaintext, words: Words);
-    /// Plaintext comes out, however.
+    /// Takes released plaintext, at any exit.
     fn take(&self, line: LineAddr, plaintext: Plaintext);
-    /// The verdict of what came out before it.
+    /// Takes the verdict of a line that was released before it.
     fn judge(&self, line: LineAddr, good: bool);
-    /// A fault is reported.
+    /// Takes a fault that the scheme reports.
     fn report(&self, fault: Fault);
-    /// As [`ExitVerbs::spend`].
+    /// Implements [`ExitVerbs::spend`] without time.
     fn note(&self, slot: Slot, keystream: impl FnOnce() -> Option<Keystream>);
 }
 
@@ -124,7 +125,7 @@ impl<U: Untimed> EngineVerbs for U {
         ready(true)
     }
 
-    /// None has gone anywhere.
+    /// Returns the number of all offered blocks, since idle units take no block without time.
     fn give_up(&self, offered: &Offered) -> u32 {
         offered.blocks.parallel
     }

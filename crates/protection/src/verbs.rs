@@ -1,7 +1,7 @@
-//! The verbs: all that a protection scheme can ask of the machine it runs on.
+//! The verbs: every operation that a protection scheme can request of the machine it runs on.
 //!
-//! The types here carry the trust. What memory returns is [`Untrusted`]; what the core may use is [`Plaintext`], which
-//! says whether anything vouches for it; a [`Fault`] is a result, not an error.
+//! The types here carry the trust. Memory returns [`Untrusted`] lines; the core may use [`Plaintext`], which records whether a tag
+//! vouches for it; a [`Fault`] is a result, not an error.
 
 use crate::domain::Completion;
 pub use crate::keystream::Keystream;
@@ -16,34 +16,34 @@ use std::fmt;
 use std::future::Future;
 use units::{Duration, LINE_BYTES, Line, LineAddr, Time, Words};
 
-/// A line on its way from memory: what it holds, and when each of its words is there.
+/// A line on its way from memory, with its content and the time at which each of its words arrives.
 ///
-/// The bytes are known to the simulator at once. A text looks at no word before it has waited for it.
+/// The simulator has the bytes at once. A text must wait for a word before it uses it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arriving {
-    /// What memory returns.
+    /// Content that memory returns.
     pub content: Untrusted,
-    /// When.
+    /// Arrival times of the words.
     pub beats: Beats,
 }
 
 impl Arriving {
-    /// A line that has arrived.
+    /// Returns a line that has arrived completely.
     pub fn whole(content: Untrusted) -> Arriving {
         Arriving { content, beats: Beats::at_once(Time::ZERO) }
     }
 }
 
-/// A line as the program knows it, on its way to the core.
+/// A line in plaintext, on its way to the core.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Plaintext {
-    /// The bytes.
+    /// Bytes of the line.
     pub bytes: Line,
-    /// Whether a tag vouched for them.
+    /// True if a tag vouched for the bytes.
     pub verified: bool,
 }
 
-/// Why an access ended without doing what it was for: evidence that memory was tampered with, but for the last two.
+/// Reason why an access ended without its effect. Only `Tag`, `Tree` and `Root` are direct evidence that memory was tampered with.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
@@ -53,16 +53,15 @@ pub enum Fault {
     Tree(Slot),
     /// After a loss of power, the memory is not the one that the root register vouches for.
     Root,
-    /// The counter of a data line is at its full width. No attack: a write that needs a new key, and did not happen.
+    /// The counter of a data line is at its full width. Not an attack: the write needs a new key, and was not done.
     Exhausted(LineAddr),
-    /// A write to a line, or its first use, came after another write had to be given up half-way: memory stays as it is until
-    /// power returns.
+    /// A write to a line, or its first use, followed another write that was given up half-way: memory stays as it is until power returns.
     Halted(LineAddr),
-    /// Stores to this line were durable, and the battery could not take them to memory: it is refused until it is written again.
+    /// Stores to this line were durable, but the battery could not take them to memory: reads fail until the line is written again.
     Lost(LineAddr),
-    /// What a write to this line may have been computed from was refused while the write waited for its verdict.
+    /// A read was refused while the write to this line waited for its verdict, and the write may have been computed from that read.
     Tainted(LineAddr),
-    /// The software that asked is not the owner of the page, or not at that place.
+    /// The software that requested the page is not its owner, or not at that place.
     Refused(LineAddr),
 }
 
@@ -87,19 +86,19 @@ impl fmt::Display for Fault {
     }
 }
 
-/// A leg of the way that a request or an answer takes on the chip.
+/// A leg of the way that a request or a reply takes on the chip.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Leg {
-    /// From a core's L2 to where a line is in the last-level cache, which is looked up.
+    /// From a core's L2 to the line's place in the last-level cache, which is looked up.
     Request(usize, LineAddr),
-    /// From there to the core's L2.
+    /// From the line's place in the last-level cache to the core's L2.
     Answer(usize, LineAddr),
     /// From the last-level cache to the memory controller.
     ToController,
     /// From the memory controller to the last-level cache.
     FromController,
-    /// From an L2 straight to the memory controller, on the prediction that the last-level cache has nothing. The
-    /// message left when the L2's look-up began: this is what remains of its way when the L2 has missed.
+    /// From an L2 straight to the memory controller, on the prediction that the last-level cache does not hold the line. The message left
+    /// when the L2's look-up began: this is the remaining part of its way when the L2 has missed.
     Predicted,
 }
 
@@ -115,17 +114,18 @@ impl fmt::Display for Leg {
     }
 }
 
-/// When a counter is known that its line of counters has to be decoded for. A text hands it on and looks no further; what
-/// needs no decoding is known at once.
+/// Time at which a counter is known, after its line of counters is decoded. A text passes this value on and does not look inside. Content
+/// that needs no decoding is known at once.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Known(pub(crate) Time);
 
-/// What is locked. Locks are always taken upward (a line, its group, then metadata from the leaf to the root; of durable
-/// writes, the first stage together with the line and each later one before the nodes of its level), so no two accesses
-/// ever wait for each other. Where renewals need a permit it is taken between the group and metadata, and so is the operating system's handler.
+/// Name of a locked resource. Locks are always taken upward: a line, its group, then metadata from the leaf to the root. A durable write
+/// takes the first stage together with the line, and each later stage before the nodes of its level. So no two accesses ever wait for
+/// each other. A renewal that needs a permit takes it between the group and metadata; the lock of the operating system's handler is taken
+/// at the same point.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum LockName {
-    /// One data line.
+    /// One line of data.
     Line(LineAddr),
     /// A stage of becoming durable: the counters, then each level of the tree, then the root with the queue.
     Stage(u8),
@@ -133,7 +133,7 @@ pub enum LockName {
     Group(u64),
     /// One line of metadata.
     Metadata(Slot),
-    /// Slots of lines that move and are under one tag, by the first.
+    /// Slots under one tag that hold moving lines, named by the first slot.
     Tag(Slot),
     /// The operating system's handler of missing records.
     Handler,
@@ -152,16 +152,16 @@ impl fmt::Display for LockName {
     }
 }
 
-/// Which cache on the chip is looked into.
+/// A cache on the chip that an access looks into.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Cache {
-    /// The controller's own for lines of this role.
+    /// The controller's cache for lines of this role.
     Controller(Role),
     /// The machine's last-level cache, for a line of metadata.
     LastLevel(Slot),
     /// An L2, for a line of this role.
     L2(Role),
-    /// The candidates that are out, for a chunk that has come.
+    /// The candidates under way, looked up for a chunk that has arrived.
     Candidates,
 }
 
@@ -176,113 +176,113 @@ impl fmt::Display for Cache {
     }
 }
 
-/// Uses of a block cipher: some one after the other, then others side by side.
+/// Uses of a block cipher: a chain first, then blocks in parallel.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Blocks {
-    /// Which.
+    /// Block cipher that the blocks pass through.
     pub cipher: BlockCipher,
-    /// Uses that wait for one another.
+    /// Uses in a chain: each waits for the one before.
     pub chained: u32,
-    /// Uses that wait for those alone.
+    /// Parallel uses, which wait for the end of the chain only.
     pub parallel: u32,
-    /// What they are for.
+    /// Purpose of the blocks.
     pub purpose: Purpose,
-    /// The words of the line that they are about, if they are about a piece of it.
+    /// Words of the piece, if the blocks work on a piece of the line.
     pub piece: Words,
 }
 
-/// What blocks go through a cipher for.
+/// Purpose of blocks that pass through a cipher.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Purpose {
-    /// What needs the nonce alone: pads, offsets, masks of tags.
+    /// Work that needs only the nonce: pads, offsets, masks of tags.
     Ahead,
     /// To encrypt the line.
     Sealing,
     /// To decrypt it, in the inverse cipher.
     Opening,
-    /// For its tag.
+    /// To compute the line's tag.
     Tag,
-    /// To encrypt what it may be, and for the tags of that.
+    /// To encrypt the candidates of a chunk, and for their tags.
     Candidates,
 }
 
 impl Blocks {
-    /// So many blocks side by side.
+    /// Returns `parallel` blocks side by side.
     pub(crate) const fn parallel(cipher: BlockCipher, purpose: Purpose, parallel: u32) -> Blocks {
         Blocks { cipher, chained: 0, parallel, purpose, piece: Words::NONE }
     }
 
-    /// So many blocks of which each waits for the one before.
+    /// Returns `chained` blocks in a chain: each waits for the one before.
     pub(crate) fn chained(cipher: BlockCipher, purpose: Purpose, chained: u32) -> Blocks {
         Blocks { cipher, chained, parallel: 0, purpose, piece: Words::NONE }
     }
 
-    /// The block of a piece, which is as long as one.
+    /// Returns the block of a piece that is as long as one block.
     pub(crate) fn of_piece(cipher: BlockCipher, purpose: Purpose, piece: Words) -> Blocks {
         Blocks { cipher, chained: 0, parallel: 1, purpose, piece }
     }
 
-    /// All of them.
+    /// Number of all blocks.
     pub fn count(&self) -> u32 {
         self.chained + self.parallel
     }
 
-    /// The same; nothing if there are none.
+    /// Returns these blocks, or `None` if their number is zero.
     pub(crate) fn any(self) -> Option<Blocks> {
         (self.count() > 0).then_some(self)
     }
 }
 
-/// Which AES units do the work.
+/// Location of the AES units that do the work.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum AesUnits {
-    /// The memory controller's.
+    /// The AES units of the memory controller.
     Controller,
-    /// Those in this core's L2, or the controller's if L2s have none.
+    /// The units in this core's L2, or the controller's if L2s have no units.
     L2(usize),
 }
 
-/// How plaintext leaves.
+/// Exit at which plaintext leaves the scheme.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Exit {
     /// From the memory controller, with its verdict.
     Controller,
     /// From the memory controller, before its verdict, which [`ExitVerbs::settle`] gives.
     AheadOfVerdict,
-    /// In the L2 that asked for the line.
+    /// In the L2 that requested the line.
     L2,
-    /// From the last-level cache, where the line had come meanwhile.
+    /// From the last-level cache, if the line arrived in the meantime.
     LastLevel,
 }
 
-/// What a scheme can ask of the machine: five traits by subject. None has a default, so that what runs a scheme or wraps
-/// another way to run it says of every verb what becomes of it. What needs no time is said once, in `execution/untimed.rs`.
+/// Operations that a scheme can request of the machine: five traits by subject. The traits have no default methods, so each type that
+/// runs a scheme, or wraps another runner, defines every verb. Verbs that take no time are defined once, in `execution/untimed.rs`.
 ///
 /// # Contract
 /// * The bytes of a `store` are in place when it returns, and a `fetch` sees all stores before it.
-/// * `pad`, `mac` and `hash` stand for the unit's time only; the parts compute the bytes themselves. The work begins when
-///   they are called, so a text may start it, do something else, and await it when it needs it.
+/// * `pad`, `mac` and `hash` model the unit's time only; the parts compute the bytes themselves. The work begins with the call, so a text
+///   may start it, do something else, and await it when it needs the result.
 /// * A scheme changes its on-chip state only between two verbs, never across one.
-/// * Plaintext leaves through `release` and `release_first` and by no other way.
+/// * Plaintext leaves only through `release` and `release_first`.
 pub trait Verbs: MemoryVerbs + EngineVerbs + TransitVerbs + LockVerbs + ExitVerbs {}
 
 impl<V: MemoryVerbs + EngineVerbs + TransitVerbs + LockVerbs + ExitVerbs> Verbs for V {}
 
-/// Blocks on their way through the units of a cipher. A text keeps it until it needs what comes out.
+/// Blocks on their way through the units of a cipher. A text keeps it until it needs their output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Passing {
-    /// Which blocks, and where.
+    /// Units that process the blocks.
     pub(crate) units: AesUnits,
     pub(crate) blocks: Blocks,
-    /// When they could have gone in, and for how long the units were at work for others first.
+    /// Time at which the blocks could have entered, and how long the units were then busy with other blocks.
     pub(crate) ready: Time,
     pub(crate) waited: Duration,
-    /// When the last comes out.
+    /// Time at which the last block leaves the units.
     pub(crate) done: Time,
 }
 
 impl Passing {
-    /// What comes out is known then.
+    /// Returns the time at which the output is known.
     pub(crate) fn known(&self) -> Known {
         Known(self.done)
     }
@@ -291,108 +291,108 @@ impl Passing {
 /// Blocks that were offered to the units of a cipher as idle work.
 #[derive(Clone, Debug)]
 pub struct Offered {
-    /// Which.
+    /// Blocks that were offered.
     pub(crate) blocks: Blocks,
-    /// From when on they may go in.
+    /// Earliest time at which the blocks may enter.
     pub(crate) ready: Time,
-    /// The units' own account of them; nothing without time.
+    /// The units' record of the batch; `None` in a run without time.
     pub(crate) batch: Option<IdleBatch>,
 }
 
-/// What memory does.
+/// Operations of the memory.
 pub trait MemoryVerbs {
-    /// Reads a slot of memory, until what is wanted first is there; for the rest [`MemoryVerbs::await_words`] waits.
+    /// Reads a slot of memory, until the words wanted first have arrived; [`MemoryVerbs::await_words`] waits for the remaining words.
     fn fetch(&self, slot: Slot, role: Role, wanted: Wanted) -> impl Future<Output = Arriving>;
     /// Waits for words of a line that was fetched.
     fn await_words(&self, beats: Beats, words: Words) -> impl Future<Output = ()>;
-    /// What a slot holds that was fetched a while ago, unless it was written since.
+    /// Returns the current content of a slot that was fetched earlier, or `None` if it was written since.
     fn still_stored(&self, slot: Slot, fetched: Untrusted) -> Option<Untrusted>;
-    /// Writes a slot of memory; with a blank, nothing is there any more.
+    /// Writes a slot of memory; a blank empties the slot.
     fn store(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()>;
     /// Writes a slot of memory as a part of the open tuple: it survives a loss of power once the tuple is complete.
     fn persist(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()>;
-    /// As [`MemoryVerbs::persist`], of some bits of a slot, which keeps the others. Returns what it holds then.
+    /// Like [`MemoryVerbs::persist`], but writes only some bits of a slot and keeps the other bits. Returns the slot's new content.
     fn persist_part(&self, slot: Slot, role: Role, part: Part) -> impl Future<Output = Untrusted>;
-    /// Waits until all that was persisted is in the persistence domain. Where the queue is a part of it, what was accepted
-    /// is.
+    /// Waits until all persisted content is in the persistence domain. If the queue is a part of the domain, accepted content is in it.
     fn fence(&self) -> impl Future<Output = ()>;
     /// Completes the open tuple and sets the registers that outlive power, in one instant.
     fn complete(&self, completion: Completion);
-    /// The content that the machine started with, of a line that is not in memory yet; nothing if it is, or if the machine
-    /// starts with nothing. Asked under the line's lock, and once. Whether memory has a line that moves its scheme knows.
+    /// Returns the content that the machine started with for a line that is not in memory yet. Returns `None` if the line is in memory,
+    /// or if the machine starts empty. A scheme calls it once, under the line's lock. For a line that moves, the scheme itself knows
+    /// whether memory has it.
     fn start_up(&self, at: DataSlot) -> Option<Line>;
-    /// Changes a slot as if booting had left it so: it takes no time.
+    /// Changes a slot as if booting had left this content: takes no time.
     fn boot(&self, slot: Slot, role: Role, change: impl Fn(Untrusted) -> Untrusted);
 }
 
-/// What the units for cryptography do.
+/// Operations of the cryptographic units.
 pub trait EngineVerbs {
-    /// Decodes a line of counters that is there now, if a machine takes time for that.
+    /// Decodes a line of counters that is available now, if decoding takes time on this machine.
     fn decode(&self) -> Known;
     /// Sends these blocks through units of their cipher, when the counter is known; [`EngineVerbs::await_blocks`] waits for them.
     fn pad(&self, units: AesUnits, blocks: Blocks, counter: Known) -> Passing;
-    /// Waits until these blocks have come out.
+    /// Waits until these blocks have left the units.
     fn await_blocks(&self, passing: Passing) -> impl Future<Output = ()>;
-    /// Offers blocks to the controller's units as idle work, in the order in which they are to go in, from when that is known.
+    /// Offers blocks to the controller's units as idle work, in the order in which they are to enter, from `ready` on.
     fn offer(&self, blocks: Blocks, ready: Known) -> Offered;
-    /// Waits until a block that was offered has come out. Whether it had already.
+    /// Waits until a block that was offered has left the units. Returns whether it had already left.
     fn await_offered(&self, offered: &Offered, block: u32) -> impl Future<Output = bool>;
-    /// Gives up what of offered blocks has not gone in. Returns how many these are.
+    /// Gives up the offered blocks that have not entered the units. Returns their number.
     fn give_up(&self, offered: &Offered) -> u32;
-    /// Whether a core's L2 takes on so many blocks for a line that it misses, predicted to be in memory or not. It does unless
-    /// its AES units are promised to others for longer than verifying the line in the L2 saves.
+    /// Returns whether a core's L2 accepts `blocks` blocks for a line that it misses, predicted to be in memory or not. It refuses if its
+    /// AES units are reserved for other lines for longer than verifying the line in the L2 saves.
     fn take_on(&self, core: usize, line: LineAddr, blocks: u32, predicted: bool) -> bool;
     /// Computes the authentication code of one line.
     fn mac(&self) -> impl Future<Output = ()>;
     /// Computes the hash of one line of metadata.
     fn hash(&self) -> impl Future<Output = ()>;
-    /// Adds a pad to the line of it.
+    /// Adds a pad to its line.
     fn xor(&self) -> impl Future<Output = ()>;
 }
 
-/// What takes time on the way, on the chip and in queues.
+/// Operations that take time on the way, on the chip and in queues.
 pub trait TransitVerbs {
-    /// Looks into a cache.
+    /// Looks up a line in a cache.
     fn look_up(&self, cache: Cache) -> impl Future<Output = ()>;
-    /// Goes a leg of the way on the chip.
+    /// Travels one leg of the way on the chip.
     fn travel(&self, leg: Leg) -> impl Future<Output = ()>;
-    /// Waits as long as the last-level cache takes to answer a core with a line that it has; the time begins with the call.
+    /// Waits as long as the last-level cache takes to return a line that it has to a core; the time begins with the call.
     fn outwait_hit(&self, core: usize, line: LineAddr) -> impl Future<Output = ()>;
-    /// Waits while the operating system's handler of a missing record executes instructions of its own.
+    /// Waits while the operating system's handler of a missing record executes its instructions.
     fn handle_exception(&self) -> impl Future<Output = ()>;
-    /// Waits at the controller's door, with nothing in hand, while a write waits to begin [`TransitVerbs::renewing`].
+    /// Waits for admission to the controller, holding no lock, while a write waits to begin [`TransitVerbs::renewing`].
     fn come_in(&self) -> impl Future<Output = ()>;
-    /// Renews a group, as soon as a machine that lets few groups be renewed at once lets one more.
+    /// Renews a group, as soon as a machine that limits concurrent renewals permits another.
     fn renewing<T>(&self, work: impl Future<Output = T>) -> impl Future<Output = T>;
-    /// Reads and writes these slots for a renewal, in entries of the memory's queue that were free, and waits until
-    /// nothing of them is left in the queue.
+    /// Reads and writes these slots for a renewal, in free entries of the memory's queue, and waits until all have left the queue.
     fn in_places<T>(&self, slots: &[Slot], work: impl Future<Output = T>) -> impl Future<Output = T>;
 }
 
-/// What keeps accesses apart.
+/// Operations that keep accesses apart.
 pub trait LockVerbs {
-    /// Keeps a lock until it is dropped.
+    /// Guard that holds a lock until it is dropped.
     type Guard<'a>
     where
         Self: 'a;
 
-    /// Takes a lock.
+    /// Takes the lock in this mode.
     fn lock(&self, name: LockName, mode: Mode) -> impl Future<Output = Self::Guard<'_>>;
 }
 
-/// What leaves the scheme.
+/// Operations by which results leave the scheme.
 pub trait ExitVerbs {
-    /// Lets these words of a line out to the core, before the rest: [`ExitVerbs::release`] follows, or a fault.
+    /// Releases these words of a line to the core, before the remaining words: [`ExitVerbs::release`] follows, or a fault.
     fn release_first(&self, line: LineAddr, plaintext: Plaintext, words: Words);
-    /// Lets plaintext out to the core.
+    /// Releases plaintext to the core.
     fn release(&self, line: LineAddr, plaintext: Plaintext, exit: Exit);
-    /// The verdict of a line that was released before it.
+    /// Reports the verdict of a line that was released before it.
     fn settle(&self, line: LineAddr, good: bool);
-    /// Waits until every line that was released before its verdict until now is settled; without time none is under
-    /// way. Whether none was refused meanwhile.
+    /// Waits until every line that was released before its verdict until now is settled. Returns true if no line was refused in the
+    /// meantime. A run without time does not wait.
     fn await_verdicts(&self) -> impl Future<Output = bool>;
-    /// Reports a fault; nothing is released.
+    /// Reports a fault; the scheme releases no plaintext.
     fn fault(&self, fault: Fault);
-    /// Notes keystream that hides something of the line in this slot, if a ledger is kept: else it is not asked for.
+    /// Notes keystream that hides something of the line in this slot, if a ledger is kept. Without a ledger, a runner need not call
+    /// `keystream`.
     fn spend(&self, slot: Slot, keystream: impl FnOnce() -> Option<Keystream>);
 }

@@ -1,11 +1,12 @@
-//! What cryptography was really done, for the test that holds it against what the text pays for.
+//! Counts of cryptographic work that was really done, for a test that compares them with the work that the text pays
+//! for.
 //!
-//! It exists in tests only. The blocks of one use of a mode are those that the mode states, which the tests of `crypto` hold
-//! against a cipher that counts.
+//! The counts exist in tests only. A mode states the blocks of one use of it, and the tests of `crypto` compare these
+//! with a cipher that counts.
 
 use std::cell::Cell;
 
-/// Cryptography done.
+/// Counts of cryptographic work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct WorkDone {
     /// Uses of the block cipher for data and for the masks of tags.
@@ -20,22 +21,22 @@ thread_local! {
     static SO_FAR: Cell<WorkDone> = Cell::default();
 }
 
-/// What was done since this was last asked.
+/// Returns the work since the last call.
 pub fn take() -> WorkDone {
     SO_FAR.take()
 }
 
-/// A mode used its block cipher.
+/// Counts blocks of a mode that used its block cipher.
 pub fn blocks(blocks: u32) {
     add(|so_far| so_far.blocks += blocks);
 }
 
-/// A code was computed.
+/// Counts a code that was computed.
 pub fn mac() {
     add(|so_far| so_far.macs += 1);
 }
 
-/// A line of metadata was hashed.
+/// Counts a line of metadata that was hashed.
 pub fn hash() {
     add(|so_far| so_far.hashes += 1);
 }

@@ -1,10 +1,10 @@
-//! What holds the energy of a drain on battery.
+//! Sizes of storages for the energy of a drain on battery.
 
 use crate::watching::interruptible;
 use crate::{from_json, refused, to_json};
 use pyo3::prelude::*;
 
-/// The batteries of systems under a profile, named or in a file. Ctrl-C gives up.
+/// The batteries of systems under a profile, given by name or file. Ctrl-C stops the estimate.
 #[pyfunction]
 pub fn battery(py: Python<'_>, profile: &str, question: &str, callback: Py<PyAny>) -> PyResult<String> {
     let question: cost::Question = from_json(question)?;

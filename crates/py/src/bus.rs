@@ -1,4 +1,4 @@
-//! Files of what crossed the pins of memory, read block by block as columns of numbers.
+//! Files of the lines that crossed the pins of memory, read block by block as columns of numbers.
 
 use crate::{refused, to_json};
 use pyo3::prelude::*;
@@ -6,10 +6,10 @@ use pyo3::types::PyBytes;
 use runner::bus::{Block, BusReader};
 use std::path::PathBuf;
 
-/// A block: times and lines as 64-bit numbers of this computer, flags a byte each, contents as they are stored.
+/// A block: times and lines as 64-bit numbers in this computer's byte order, flags a byte each, contents as stored.
 type Columns<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
 
-/// A file of what crossed the pins.
+/// A file of the lines that crossed the pins.
 #[pyclass]
 pub struct BusFile(BusReader);
 
@@ -20,17 +20,17 @@ impl BusFile {
         Ok(BusFile(BusReader::open(&path).map_err(refused)?))
     }
 
-    /// What it is about, as JSON.
+    /// Description of the file, as JSON.
     fn header(&self) -> &str {
         self.0.header()
     }
 
-    /// What was read so far, as JSON.
+    /// Totals of the blocks read so far, as JSON.
     fn totals(&self) -> PyResult<String> {
         to_json(&self.0.totals())
     }
 
-    /// The next block; nothing after the last.
+    /// The next block; `None` after the last.
     fn next_block<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Columns<'py>>> {
         let block = py.detach(|| self.0.next_block()).map_err(refused)?;
         let bytes = |column: &[u8]| PyBytes::new(py, column);

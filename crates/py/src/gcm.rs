@@ -1,5 +1,5 @@
-//! Lines of memory under AES-GCM, one at a time: what hardware that encrypts memory is held against (`dv/`). The cryptography
-//! is the simulator's own.
+//! Lines of memory under AES-GCM, one at a time: the reference for tests of hardware that encrypts memory (`dv/`). It uses the simulator's
+//! cryptography.
 
 use crate::refused;
 use crypto::{Aes128, Aes256, BLOCK_BYTES, Gcm, Key, LineCipher, Nonce};
@@ -12,11 +12,11 @@ enum ByKey {
     Long(Box<Gcm<Aes256>>),
 }
 
-/// AES-GCM over lines under one key: no additional data, 64 bytes, a nonce of 12, a tag of 16.
+/// AES-GCM over lines under one key: no additional data, lines of 64 bytes, a nonce of 12 bytes, a tag of 16 bytes.
 #[pyclass(frozen)]
 pub struct GcmLines(ByKey);
 
-/// Calls a method of the cipher, whichever its key is.
+/// Calls a method of the cipher for either length of its key.
 macro_rules! by_key {
     ($lines:expr, $gcm:ident => $call:expr) => {
         match &$lines.0 {
@@ -30,7 +30,7 @@ fn sized<const BYTES: usize>(what: &str, bytes: &[u8]) -> PyResult<[u8; BYTES]> 
     bytes.try_into().map_err(|_| refused(format!("{what} has {} bytes: expected {BYTES}", bytes.len())))
 }
 
-/// The twelve bytes of a nonce: the line's number in five of them, its counter in seven, the lowest byte first.
+/// Parses the twelve bytes of a nonce, lowest byte first: five bytes for the line's number, then seven for its counter.
 fn nonce(bytes: &[u8]) -> PyResult<Nonce> {
     let mut number = [0; 16];
     number[..12].copy_from_slice(&sized::<12>("a nonce", bytes)?);
@@ -49,7 +49,7 @@ impl GcmLines {
         }))
     }
 
-    /// Ciphertext and tag.
+    /// Encrypts a line; returns ciphertext and tag.
     fn seal<'py>(
         &self,
         py: Python<'py>,
@@ -62,7 +62,7 @@ impl GcmLines {
         Ok((PyBytes::new(py, &sealed), PyBytes::new(py, &tag)))
     }
 
-    /// The plaintext if the tag is right.
+    /// Decrypts a line; returns the plaintext if the tag is right.
     fn open<'py>(
         &self,
         py: Python<'py>,
@@ -76,7 +76,7 @@ impl GcmLines {
         Ok(authentic.then(|| PyBytes::new(py, &by_key!(self, gcm => gcm.open(&at, &ciphertext)))))
     }
 
-    /// A block, encrypted by the block cipher alone.
+    /// Encrypts a block with the block cipher only.
     fn encrypt_block<'py>(&self, py: Python<'py>, block: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
         let block = sized("a block", block)?;
         Ok(PyBytes::new(py, &by_key!(self, gcm => gcm.encrypted(block))))

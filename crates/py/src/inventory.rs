@@ -1,4 +1,4 @@
-//! What there is: designs, machines, workloads, attacks, and where a design puts its metadata.
+//! Lists of the built-in designs, machines, workloads and attacks, and the layout of a design's metadata.
 
 use crate::changes::Changes;
 use crate::{from_json, refused, to_json};
@@ -10,10 +10,10 @@ use serde_json::json;
 use units::{Bytes, LINE_BYTES};
 use workload::kernels::{self, Parameter};
 
-/// The largest memory that is laid out: 1 PB.
+/// The largest memory with a layout: 1 PB.
 const MEMORY_MAX: Bytes = Bytes(1 << 50);
 
-/// Where a design puts everything.
+/// Layout of a design's data and metadata.
 #[derive(Serialize)]
 struct Laid {
     design: String,
@@ -21,7 +21,7 @@ struct Laid {
     report: LayoutReport,
 }
 
-/// A design as its file says it, and what a reviewer would object to.
+/// A design file, with the weaknesses that a reviewer would name.
 #[derive(Serialize)]
 struct Described {
     #[serde(flatten)]
@@ -34,7 +34,7 @@ fn describe(design: Design) -> Described {
     Described { design, weaknesses }
 }
 
-/// All built-in designs.
+/// Lists all built-in designs.
 #[pyfunction]
 pub fn designs() -> PyResult<String> {
     to_json(&catalogue::designs().into_iter().map(describe).collect::<Vec<_>>())
@@ -52,7 +52,7 @@ pub fn machines() -> PyResult<String> {
     to_json(&catalogue::machines())
 }
 
-/// All values of a machine or a design, built in or in a file, and where each comes from.
+/// All values of a machine or a design, built in or in a file, with the origin of each.
 #[pyfunction]
 pub fn settings(kind: &str, name_or_path: &str, changes: &str) -> PyResult<String> {
     let changes: Changes = from_json(changes)?;
@@ -63,7 +63,7 @@ pub fn settings(kind: &str, name_or_path: &str, changes: &str) -> PyResult<Strin
     to_json(&settings.map_err(refused)?)
 }
 
-/// All built-in workloads.
+/// Lists all built-in workloads.
 #[pyfunction]
 pub fn workloads() -> PyResult<String> {
     let describe_parameter = |parameter: &Parameter| {
@@ -79,7 +79,7 @@ pub fn workloads() -> PyResult<String> {
     to_json(&kernels::list().iter().map(describe).collect::<Vec<_>>())
 }
 
-/// All attacks.
+/// Lists all attacks with their summaries.
 #[pyfunction]
 pub fn attacks() -> PyResult<String> {
     let describe = |attack: &Attack| {
@@ -89,21 +89,22 @@ pub fn attacks() -> PyResult<String> {
     to_json(&Attack::ALL.iter().map(describe).collect::<Vec<_>>())
 }
 
-/// All rows about losses of power.
+/// All kinds of losses of power.
 #[pyfunction]
 pub fn losses() -> PyResult<String> {
     let describe = |loss: &Loss| json!({ "name": loss.name(), "summary": loss.summary() });
     to_json(&Loss::ALL.iter().map(describe).collect::<Vec<_>>())
 }
 
-/// All verdicts, from what the defender wants to what it fears.
+/// All verdicts, from the best for the defender to the worst.
 #[pyfunction]
 pub fn verdicts() -> PyResult<String> {
     let describe = |verdict: &Verdict| json!({ "name": verdict.name(), "summary": verdict.summary(), "stopped": verdict.is_stopped() });
     to_json(&Verdict::ALL.iter().map(describe).collect::<Vec<_>>())
 }
 
-/// Where a design puts data and metadata in a memory of a machine's size or of another, and what is on the chip.
+/// The layout of a design's data and metadata, in a memory of the machine's size or of another, and its data on the
+/// chip.
 #[pyfunction]
 #[pyo3(signature = (machine, design, memory=None))]
 pub fn layout(machine: &str, design: &str, memory: Option<&str>) -> PyResult<String> {

@@ -1,8 +1,8 @@
-//! `casemate._core`: the laboratory for Python. Glue only.
+//! `casemate._core`: the laboratory for Python. The crate contains only glue code.
 //!
-//! What crosses the border is text: JSON in, JSON out, so that the same record reaches a file, a notebook and another
-//! language in the same form. Whatever takes long releases the interpreter, and asks it about ten times a second whether
-//! Ctrl-C was pressed. Every error is a `CasemateError` with the words of the Rust error.
+//! All values pass between the languages as JSON text, so that a file, a notebook and another language get a record in the same form. A
+//! long function releases the interpreter, and checks about ten times a second whether the user pressed Ctrl-C. Every error is a
+//! `CasemateError` with the words of the Rust error.
 
 mod battery;
 mod bus;
@@ -48,13 +48,13 @@ fn to_json(value: &impl Serialize) -> PyResult<String> {
     serde_json::to_string(value).map_err(refused)
 }
 
-/// By way of a value: what is wrong with it has no line and column that its asker would know.
+/// Parses JSON in two steps, so that an error names no line and column, which the caller would not know.
 fn from_json<T: DeserializeOwned>(text: &str) -> PyResult<T> {
     let value: serde_json::Value = serde_json::from_str(text).map_err(refused)?;
     serde_json::from_value(value).map_err(refused)
 }
 
-/// The recording of a program.
+/// Parameters of recording a program.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RecordSpec {
@@ -63,7 +63,7 @@ struct RecordSpec {
     output: PathBuf,
 }
 
-/// Stores an execution in a file. Ctrl-C ends the program there and keeps what was recorded; a second one gives up.
+/// Stores an execution in a file. The first Ctrl-C ends the program and keeps the recording; the second discards it.
 #[pyfunction]
 fn record(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResult<String> {
     let spec: RecordSpec = from_json(spec)?;
@@ -83,7 +83,7 @@ fn record(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResult<String> {
     to_json(&told)
 }
 
-/// What a trace holds. All of it is read and checked.
+/// The content of a trace. The function reads and checks all of it.
 #[pyfunction]
 fn trace_info(py: Python<'_>, path: &str, callback: Py<PyAny>) -> PyResult<String> {
     let path = PathBuf::from(path);
@@ -93,7 +93,7 @@ fn trace_info(py: Python<'_>, path: &str, callback: Py<PyAny>) -> PyResult<Strin
     to_json(&read.map_err(refused)?)
 }
 
-/// The timeline of one read or write, and how the latencies of several lines are spread.
+/// The timeline of one read or write, and the percentiles of the latencies of several lines.
 #[pyfunction]
 fn explain(machine: &str, design: &str, changes: &str, scenario: &str, lines: &str) -> PyResult<String> {
     let changes: Changes = from_json(changes)?;
@@ -103,19 +103,19 @@ fn explain(machine: &str, design: &str, changes: &str, scenario: &str, lines: &s
     to_json(&runner::explain::explain(&machine, &design, scenario, lines).map_err(refused)?)
 }
 
-/// A campaign's size.
+/// Parameters of a campaign against one design.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AttackSpec {
     trials: u64,
     seed: u64,
-    /// Only this attack, or all.
+    /// The only attack to carry out; `None` selects all.
     row: Option<Attack>,
-    /// What is other than in the design's file.
+    /// Changes of the design.
     changes: Changes,
 }
 
-/// Carries attacks out against a design. Ctrl-C gives up.
+/// Carries attacks out against a design. Ctrl-C stops the campaign.
 #[pyfunction]
 fn attack(py: Python<'_>, design: &str, spec: &str, callback: Py<PyAny>) -> PyResult<String> {
     let spec: AttackSpec = from_json(spec)?;
@@ -128,23 +128,23 @@ fn attack(py: Python<'_>, design: &str, spec: &str, callback: Py<PyAny>) -> PyRe
     to_json(&report)
 }
 
-/// A campaign that may take long, with a log.
+/// Parameters of a long campaign with a log.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LoggedSpec {
     designs: Vec<String>,
-    /// Only this attack, or all.
+    /// The only attack to carry out; `None` selects all.
     row: Option<Attack>,
     seed: u64,
-    /// Trials of each row, or as many as there is time for.
+    /// Trials of each row; `None` for as many as the time allows.
     trials: Option<u64>,
-    /// How long it may take; nothing if only the trials count.
+    /// Time limit in seconds; `None` if only the trials limit the campaign.
     budget_seconds: Option<f64>,
     log: PathBuf,
 }
 
-/// Carries out many trials of attacks, on all processors, and goes on with what is in the log. Ctrl-C gives up; the log keeps
-/// what was complete.
+/// Carries out many trials of attacks on all processors, and continues from the log. Ctrl-C stops the campaign; the log keeps the complete
+/// trials.
 #[pyfunction]
 fn campaign_with_log(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResult<String> {
     let spec: LoggedSpec = from_json(spec)?;
@@ -164,7 +164,7 @@ fn campaign_with_log(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResul
     to_json(&report.map_err(refused)?)
 }
 
-/// Flips every stored bit of a small memory. Ctrl-C gives up.
+/// Flips every stored bit of a small memory. Ctrl-C stops the test.
 #[pyfunction]
 fn exhaustive(py: Python<'_>, design: &str, callback: Py<PyAny>) -> PyResult<String> {
     let design = catalogue::design(design).map_err(refused)?;
@@ -173,22 +173,22 @@ fn exhaustive(py: Python<'_>, design: &str, callback: Py<PyAny>) -> PyResult<Str
     to_json(&interruptible(py, &callback, flip_all)?)
 }
 
-/// Losses of power under a design.
+/// Parameters of losses of power under a design.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CrashSpec {
-    /// Only this row, or all.
+    /// The only row to test; `None` selects all.
     row: Option<Loss>,
-    /// Only this workload, or all.
+    /// Index of the only workload to test; `None` selects all.
     workload: Option<usize>,
     seed: u64,
-    /// Every strike on every workload, and more subsets.
+    /// True for every strike on every workload, and more subsets.
     thorough: bool,
-    /// What is other than in the design's file.
+    /// Changes of the design.
     changes: Changes,
 }
 
-/// Tries losses of power under a design. Ctrl-C gives up.
+/// Tests losses of power under a design. Ctrl-C stops the test.
 #[pyfunction]
 fn crash(py: Python<'_>, design: &str, spec: &str, callback: Py<PyAny>) -> PyResult<String> {
     let spec: CrashSpec = from_json(spec)?;
@@ -206,7 +206,7 @@ fn crash(py: Python<'_>, design: &str, spec: &str, callback: Py<PyAny>) -> PyRes
     to_json(&report)
 }
 
-/// Losses of power of a program with a recovery of its own.
+/// Parameters of losses of power of a program that recovers its data.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SurviveSpec {
@@ -214,11 +214,11 @@ struct SurviveSpec {
     settings: BTreeMap<String, String>,
     losses: u64,
     seed: u64,
-    /// What is other than in the design's file.
+    /// Changes of the design.
     changes: Changes,
 }
 
-/// Lets a program live through losses of power under a design. Ctrl-C gives up.
+/// Runs a program through losses of power under a design. Ctrl-C stops the test.
 #[pyfunction]
 fn survive(py: Python<'_>, design: &str, spec: &str, callback: Py<PyAny>) -> PyResult<String> {
     let SurviveSpec { program, settings, losses, seed, changes } = from_json(spec)?;
@@ -231,7 +231,7 @@ fn survive(py: Python<'_>, design: &str, spec: &str, callback: Py<PyAny>) -> PyR
     to_json(&report.map_err(refused)?)
 }
 
-/// Measures the machine against public simulators' figures, all of them or a brief part. Ctrl-C gives up.
+/// Compares the machine with public simulators' figures, all or only the brief part. Ctrl-C stops the validation.
 #[pyfunction]
 fn validate(py: Python<'_>, brief: bool, callback: Py<PyAny>) -> PyResult<String> {
     let extent = if brief { Extent::Brief } else { Extent::Full };
@@ -243,7 +243,7 @@ fn validate(py: Python<'_>, brief: bool, callback: Py<PyAny>) -> PyResult<String
     to_json(&report.map_err(refused)?)
 }
 
-/// Measures a window of a ChampSim trace on an unprotected machine. Ctrl-C gives up.
+/// Measures a window of a ChampSim trace on an unprotected machine. Ctrl-C stops it.
 #[pyfunction]
 fn window(
     py: Python<'_>,
@@ -266,7 +266,7 @@ fn window(
     to_json(&measured.map_err(refused)?)
 }
 
-/// Whether a file can be begun at a path; it is not there afterwards.
+/// Checks that a file can be created at a path, and removes it again.
 #[pyfunction]
 fn check_file(path: PathBuf) -> PyResult<()> {
     runner::check_file(&path).map_err(refused)

@@ -1,4 +1,4 @@
-//! Losses of power: programs run on machines under designs until power fails, again and again.
+//! Losses of power: runs programs on machines under designs until power fails, many times.
 
 use crate::programs::{Busy, Opened, Process};
 use crate::running::RunSpec;
@@ -13,16 +13,16 @@ use units::Time;
 use units::random::Random;
 use workload::Source;
 
-/// Sets the moment at which power fails apart from everything else that a seed decides.
+/// Separates the moment of the loss from all other draws of the same seed.
 const MOMENT: u64 = 0x0dea_d000;
 
-/// When power fails.
+/// Moment at which power fails.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum When {
     Instructions(u64),
     TimeFs(u64),
-    /// At an event of the run that is drawn.
+    /// At an event of the run, drawn at random.
     Random,
 }
 
@@ -32,11 +32,11 @@ enum When {
 struct LossSpec {
     at: When,
     losses: u64,
-    /// What the battery holds; nothing if it always lasts.
+    /// Energy of the battery, in femtojoules; `None` if it always lasts.
     battery_fj: Option<u64>,
 }
 
-/// One loss, of which design on which machine.
+/// One loss, with its design and its machine.
 #[derive(Serialize)]
 struct Found {
     design: String,
@@ -50,11 +50,11 @@ struct Found {
 struct LossAnswer {
     losses: Vec<Found>,
     interrupted: bool,
-    /// Whether nothing was wrong after any of them.
+    /// True if no loss had a mismatch.
     passed: bool,
 }
 
-/// What runs, and how far.
+/// Progress through all losses of a request.
 struct Work<'a> {
     spec: &'a RunSpec,
     loss: &'a LossSpec,
@@ -65,7 +65,7 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Runs the programs anew with these options, with somebody who looks on.
+    /// Runs new instances of the programs with these options, while the watcher looks on.
     fn run<T>(
         &mut self,
         seed: u64,
@@ -95,7 +95,7 @@ impl Work<'_> {
         }
     }
 
-    /// All losses of one design on one machine; whether it was not interrupted.
+    /// Carries out all losses of one design on one machine. Returns false if the user interrupted them.
     fn lose(&mut self, options: &RunOptions) -> PyResult<bool> {
         let events = match self.loss.at {
             When::Random => match self.run(options.seed, |sources, watch| count_events(options, sources, watch))? {
@@ -128,8 +128,8 @@ impl Work<'_> {
     }
 }
 
-/// Runs programs on machines under designs until power fails, and judges what comes back. `callback(progress_json)` is called
-/// about ten times a second. Ctrl-C ends it with the losses so far.
+/// Runs programs on machines under designs until power fails, and judges the recovered memory. It calls `callback(progress_json)` about ten
+/// times a second. Ctrl-C ends it with the losses so far.
 #[pyfunction]
 pub fn lose_power(py: Python<'_>, spec: &str, loss: &str, callback: Py<PyAny>) -> PyResult<String> {
     let (spec, loss): (RunSpec, LossSpec) = (from_json(spec)?, from_json(loss)?);

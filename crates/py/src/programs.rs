@@ -1,4 +1,4 @@
-//! Programs as Python names them: a built-in kernel, a stored trace, or a command to run.
+//! Programs in requests from Python: a built-in kernel, a stored trace, or a command.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -9,52 +9,52 @@ use workload::live::{Ender, Input, Live, LiveOptions, Observer, Output, Work};
 use workload::trace::{Counter, Totals, TraceReader};
 use workload::{Origin, Persistent, Source, WorkloadError, kernels, stored};
 
-/// What to execute.
+/// A program to execute.
 #[derive(Clone, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Program {
-    /// A built-in kernel.
+    /// A kernel that is built in.
     Kernel {
-        /// Its name.
+        /// Name of the kernel.
         name: String,
-        /// Its parameters, as text.
+        /// Parameters of the kernel, as text.
         settings: BTreeMap<String, String>,
     },
-    /// A stored trace.
+    /// A trace that a file stores.
     Trace {
-        /// The file.
+        /// Path of the trace.
         path: PathBuf,
-        /// What of its memory has to outlive a loss of power.
+        /// The part of its memory that must survive a loss of power.
         persistent: Persistent,
     },
     /// A program on this computer.
     Live {
-        /// The program and its arguments.
+        /// The command: the program and its arguments.
         command: Vec<Word>,
-        /// Instructions to let pass first.
+        /// Instructions to skip before the recording.
         skip: u64,
-        /// Whether only what runs between the program's two markers counts.
+        /// True if only the part between the program's two markers counts.
         marked_region: bool,
-        /// Whether loads carry their values.
+        /// True to record the values of loads.
         load_values: bool,
-        /// What of its memory has to outlive a loss of power.
+        /// The part of its memory that must survive a loss of power.
         persistent: Persistent,
-        /// Whether the program's output goes where ours goes.
+        /// True to send the program's output to the output of this process.
         inherit_output: bool,
-        /// Whether the program reads what we would read.
+        /// True to let the program read the input of this process.
         inherit_input: bool,
-        /// The recorder, `libcasemate_recorder.so`.
+        /// Path of the recorder, `libcasemate_recorder.so`.
         recorder: PathBuf,
     },
 }
 
-/// A word of a command. Linux lets it have any bytes but zero, and text in JSON is Unicode.
+/// A word of a command. Linux allows any bytes except zero, but text in JSON is Unicode.
 #[derive(Clone, Deserialize)]
 #[serde(untagged)]
 pub enum Word {
-    /// One that is UTF-8.
+    /// A word in UTF-8.
     Text(String),
-    /// Any, byte by byte.
+    /// Any word, byte by byte.
     Bytes(Vec<u8>),
 }
 
@@ -67,22 +67,22 @@ impl From<Word> for OsString {
     }
 }
 
-/// A program about to run.
+/// A program that is ready to run.
 pub struct Opened {
     pub source: Box<dyn Source>,
-    /// The process, if it is one.
+    /// The process, for a live program.
     pub process: Option<Process>,
 }
 
-/// A program of this computer from outside, while it runs.
+/// Handles of a live program's process.
 pub struct Process {
-    /// What ends it if it is to end now.
+    /// Ends the process at once.
     pub ender: Ender,
-    /// What looks at QEMU meanwhile.
+    /// Watches the work of QEMU.
     pub observer: Observer,
 }
 
-/// What QEMU is busy with for long.
+/// A long operation of QEMU.
 #[derive(Serialize)]
 pub struct Busy {
     work: &'static str,
@@ -90,7 +90,7 @@ pub struct Busy {
 }
 
 impl Busy {
-    /// What it does for a program at the moment.
+    /// The operation of QEMU for a program at this moment, if it takes long.
     pub fn of(process: Option<&Process>) -> Option<Busy> {
         let (work, bytes) = process?.observer.busy()?;
         let work = match work {
@@ -103,8 +103,8 @@ impl Busy {
 }
 
 impl Program {
-    /// How many instructions the simulation may take of it. A live program is stopped by its recorder, at the end of a
-    /// block, and all that it recorded is simulated.
+    /// The most instructions that the simulation may take from the program. Its recorder stops a live program at the
+    /// end of a block, and the simulation runs all that it recorded.
     pub fn budget(&self, limit: Option<u64>) -> u64 {
         match self {
             Program::Live { .. } => u64::MAX,
@@ -112,7 +112,7 @@ impl Program {
         }
     }
 
-    /// How many instructions there will be to simulate at most, as far as that is known before.
+    /// Upper limit of the program's instructions, if it is known in advance.
     pub fn length(&self, limit: Option<u64>) -> Option<u64> {
         let stored = match self {
             Program::Trace { path, .. } => TraceReader::open(path).ok().and_then(|it| it.length()),
@@ -121,12 +121,12 @@ impl Program {
         stored.into_iter().chain(limit).min()
     }
 
-    /// Whether it can be started several times, and does the same each time.
+    /// Returns true if the program can be started several times with the same execution.
     pub fn is_repeatable(&self) -> bool {
         !matches!(self, Program::Live { .. })
     }
 
-    /// Starts it.
+    /// Opens the source; a live program starts.
     pub fn open(self, limit: Option<u64>, seed: u64) -> Result<Opened, WorkloadError> {
         match self {
             Program::Kernel { name, settings } => {
@@ -156,7 +156,7 @@ impl Program {
     }
 }
 
-/// What a trace holds.
+/// Description of a trace.
 #[derive(Serialize)]
 pub struct TraceInfo {
     path: PathBuf,
@@ -175,7 +175,7 @@ pub fn read_trace(path: &Path, mut progress: impl FnMut(u64)) -> Result<TraceInf
         counter.add(&chunk);
         progress(counter.totals().chunks);
     }
-    // The file was read to its end, so its size can be had; if not, that is no reason to keep the rest back.
+    // The size of the file is usually available after reading it. Without it, the other figures are still useful.
     let file_bytes = path.metadata().map_or(0, |data| data.len());
     let (path, origin) = (path.to_owned(), source.origin().clone());
     Ok(TraceInfo { path, file_bytes, format, origin, totals: counter.totals() })

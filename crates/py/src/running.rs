@@ -1,4 +1,4 @@
-//! Runs: programs on machines under designs, every machine with every design.
+//! Runs programs on machines under designs, every machine with every design.
 
 use crate::changes::Changes;
 use crate::programs::{Busy, Opened, Process, Program};
@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use units::{Duration, Time};
 use workload::Source;
 
-/// A run of one program, or of several at once, on several machines under several designs.
+/// Parameters of runs of one program, or of several at once, on several machines under several designs.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RunSpec {
@@ -23,37 +23,37 @@ pub(crate) struct RunSpec {
     machines: Vec<String>,
     changes: Changes,
     programs: Vec<Program>,
-    /// The most instructions of each program; nothing for all.
+    /// The most instructions of each program; `None` for all.
     limit: Option<u64>,
-    /// How many of these go before counting begins.
+    /// Instructions of each program before counting begins.
     warm_up: u64,
     seed: u64,
     age: runner::StartingAge,
     ledger: bool,
-    /// Whether load values of every program have to be compared for a check to have passed.
+    /// True if the check of a run must compare load values of every program.
     check_values: bool,
-    /// How to sample; nothing for every instruction in detail.
+    /// Sampling options; `None` for every instruction in detail.
     sampling: Option<SamplingOptions>,
     kept: Kept,
 }
 
-/// What is kept of each simulation but the totals of its record.
+/// Additional outputs of each simulation.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Kept {
-    /// How many instructions are counted by themselves each; nothing for all together alone.
+    /// Length of the intervals to count, in instructions; `None` for totals only.
     interval: Option<u64>,
-    /// How many values each table of frequent values has.
+    /// Sizes of the tables of frequent values, in values.
     tables: Vec<usize>,
-    /// Where to write what crosses the pins of memory; nothing for nowhere.
+    /// File for the lines that cross the pins of memory, if requested.
     bus: Option<BusSpec>,
-    /// Which window to write as what each unit did, and where; nothing for none.
+    /// Window to write to a file with the work of each unit, if requested.
     excerpt: Option<ExcerptSpec>,
 }
 
 impl Kept {
-    /// Whether all files can be written. What is asked for is itself to be a file, also where each simulation has one of
-    /// another name.
+    /// Checks that all files can be written. The path that the user gave must be valid as well, even if each simulation writes to a file
+    /// with another name.
     fn check_files(&self, all: &[runner::RunOptions], detail: Detail) -> PyResult<()> {
         let bus = self.bus.as_ref().map(BusSpec::options);
         let mut written = bus.iter().chain(all.iter().filter_map(|options| options.bus.as_ref()));
@@ -72,12 +72,12 @@ impl Kept {
     }
 }
 
-/// A file for what crosses the pins, or one for each simulation.
+/// File for the lines that cross the pins, or the pattern of one file for each simulation.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct BusSpec {
     file: PathBuf,
-    /// Whether the bytes are written, too.
+    /// True to write the bytes of each line as well.
     bytes: bool,
 }
 
@@ -87,7 +87,8 @@ impl BusSpec {
     }
 }
 
-/// A window of simulated time, and a file for what each unit does in it, or one for each simulation.
+/// A window of simulated time, and the file for the work of each unit in it, or the pattern of one file for each
+/// simulation.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ExcerptSpec {
@@ -104,7 +105,7 @@ impl ExcerptSpec {
 }
 
 impl RunSpec {
-    /// Every machine with every design.
+    /// The options of all simulations: every machine with every design.
     pub(crate) fn options(&self) -> PyResult<Vec<runner::RunOptions>> {
         let budget = self.programs.iter().map(|program| program.budget(self.limit)).max().unwrap_or(0);
         let detail = self.sampling.map_or(Detail::All, Detail::Sampled);
@@ -132,14 +133,14 @@ impl RunSpec {
         Ok(all)
     }
 
-    /// What sets one simulation apart from the others.
+    /// Names that identify one of the simulations.
     fn apart<'a>(&self, machine: &'a Machine, design: &'a Design) -> Vec<&'a str> {
         let machine = (self.machines.len() > 1).then_some(machine.name.as_str());
         let design = (self.designs.len() > 1).then_some(design.name.as_str());
         machine.into_iter().chain(design).collect()
     }
 
-    /// The designs. Two of one name are refused: what is found out about one would be taken for the other's.
+    /// The designs. Two designs with the same name are an error, because their results would be confused.
     fn designs_of_different_names(&self) -> PyResult<Vec<Design>> {
         let mut designs: Vec<Design> = Vec::new();
         for file in &self.designs {
@@ -154,17 +155,17 @@ impl RunSpec {
         Ok(designs)
     }
 
-    /// How many instructions each simulation has to do at most, if that is known of all programs.
+    /// The most instructions of each simulation, if it is known for all programs.
     fn length(&self) -> Option<u64> {
         self.programs.iter().map(|program| program.length(self.limit)).sum()
     }
 
-    /// All programs anew.
+    /// Opens new instances of all programs.
     pub(crate) fn open_all(&self, seed: u64) -> PyResult<Vec<Opened>> {
         self.programs.iter().map(|program| program.clone().open(self.limit, seed).map_err(refused)).collect()
     }
 
-    /// For each of so many simulations, all programs anew.
+    /// Opens new instances of all programs for each simulation.
     fn open_for_each(&self, simulations: usize) -> PyResult<Vec<Vec<Box<dyn Source>>>> {
         if !self.programs.iter().all(Program::is_repeatable) {
             return Err(refused("only built-in workloads and traces can run beside others: record the program first"));
@@ -186,11 +187,11 @@ struct RunAnswer {
     records: Vec<runner::Record>,
     failures: Vec<Failure>,
     interrupted: bool,
-    /// Whether every simulation has a record, and every check of every record passed.
+    /// True if every simulation has a record, and all checks of all records passed.
     passed: bool,
-    /// The files of what crossed the pins, one for each record but where it failed, if that was asked for.
+    /// Paths of the files of the pins, one for each record whose file is complete.
     bus: Vec<PathBuf>,
-    /// The files of what each unit did in a window, likewise.
+    /// Paths of the files of the windows, likewise.
     excerpts: Vec<PathBuf>,
 }
 
@@ -222,9 +223,9 @@ impl RunAnswer {
     }
 }
 
-/// Runs programs on machines under designs. `callback(progress_json)` is called about ten times a second, and
-/// not before all that was asked for is found to be there. Ctrl-C ends the program there and lets the simulations
-/// finish with that; a second one gives up.
+/// Runs programs on machines under designs. It calls `callback(progress_json)` about ten times a second, but only after
+/// all checks of the request. The first Ctrl-C ends the program and lets the simulations finish with the execution so
+/// far; the second stops them.
 #[pyfunction]
 pub fn run(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResult<String> {
     let spec: RunSpec = from_json(spec)?;
@@ -257,7 +258,7 @@ pub fn run(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResult<String> 
     to_json(&RunAnswer::of(&simulations, results, spec.check_values))
 }
 
-/// The ratio of two totals by unit of a sample, with its 95 % interval; nothing if there are too few units.
+/// The ratio of two totals by unit of a sample, with its 95 % interval; `None` for too few units.
 #[pyfunction]
 pub fn ratio(above: Vec<f64>, below: Vec<f64>) -> PyResult<String> {
     to_json(&runner::sampling::ratio(&above, &below))

@@ -1,4 +1,4 @@
-//! Python looks on while Rust works: progress out, Ctrl-C in.
+//! Connects work in Rust to Python: reports progress, and receives Ctrl-C.
 
 use crate::to_json;
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -11,19 +11,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use workload::live::Ender;
 
-/// Between two looks at the progress.
+/// Interval between two looks at the progress.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
 fn tell(py: Python<'_>, callback: &Py<PyAny>, progress: &Value) -> PyResult<()> {
     py.check_signals()?;
-    // On a busy computer the work may not have begun to report.
+    // On a busy computer, the work may not have reported progress yet.
     if progress.is_null() {
         return Ok(());
     }
     callback.call1(py, (to_json(progress)?,)).map(drop)
 }
 
-/// Looks on while something runs that can be ended in good order: the first Ctrl-C ends the program, the second gives up.
+/// Watches work that can end in good order: the first Ctrl-C ends the program, the second stops the work.
 pub struct Watcher {
     callback: Py<PyAny>,
     interrupted: bool,
@@ -31,12 +31,12 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// Reports progress to `callback`.
+    /// A watcher that reports progress to `callback`.
     pub fn new(callback: Py<PyAny>) -> Watcher {
         Watcher { callback, interrupted: false, error: None }
     }
 
-    /// Reports progress, and finds out what is wanted. A program that has to end is ended with all that it started,
+    /// Reports progress, and returns the user's command. An end of the program ends all processes that it started,
     /// which also wakes the thread that waits for it.
     pub fn look(&mut self, progress: &Value, program: Option<&Ender>) -> Command {
         let Err(error) = Python::attach(|py| tell(py, &self.callback, progress)) else { return Command::GoOn };
@@ -50,29 +50,29 @@ impl Watcher {
         Command::GiveUp
     }
 
-    /// Whether Ctrl-C was pressed.
+    /// Returns true if the user pressed Ctrl-C.
     pub fn was_interrupted(&self) -> bool {
         self.interrupted
     }
 
-    /// The error that made it give up, if one did.
+    /// The error that stopped the work, if any.
     pub fn finish(self) -> PyResult<()> {
         self.error.map_or(Ok(()), Err)
     }
 }
 
-/// How far work is that can only be given up.
+/// Progress of work that can only be stopped.
 #[derive(Clone, Default)]
 pub struct Ticker {
     progress: Arc<Mutex<Value>>,
     given_up: Arc<AtomicBool>,
 }
 
-/// Unwinds a thread whose work is not wanted any more; no error, and no report.
+/// Unwinds a thread whose work was stopped, without an error or a report.
 struct GivenUp;
 
 impl Ticker {
-    /// Reports progress. Does not return if the work was given up.
+    /// Reports progress. Does not return if the user stopped the work.
     pub fn tell(&self, progress: Value) {
         if self.given_up.load(Ordering::Relaxed) {
             resume_unwind(Box::new(GivenUp));
@@ -80,7 +80,7 @@ impl Ticker {
         *self.progress.lock().unwrap_or_else(PoisonError::into_inner) = progress;
     }
 
-    /// Reports progress as so many of so many. Does not return if the work was given up.
+    /// Reports progress as a number of parts and their total. Does not return if the user stopped the work.
     pub fn tell_part(&self, done: usize, of: usize) {
         self.tell(serde_json::json!({ "done": done, "of": of }));
     }
@@ -90,11 +90,11 @@ impl Ticker {
     }
 }
 
-/// Does work on a thread of its own while Python looks on. An exception in Python, of which Ctrl-C is one, is returned at
-/// once; the work ends at its next tick.
+/// Does work on a separate thread, and calls Python meanwhile. The function returns an exception in Python, such as Ctrl-C, at once; the
+/// work ends at its next tick.
 ///
 /// # Panics
-/// If the work does.
+/// If the work panics.
 pub fn interruptible<T: Send + 'static>(
     py: Python<'_>,
     callback: &Py<PyAny>,

@@ -1,5 +1,5 @@
-//! The words of results and of files that stand for one of several things, each list as its Rust type has it: the types of the
-//! Python package are checked against them, and a timeline takes its colours by what a verb is about.
+//! The words of enumerations in results and files, as the Rust types define them. The Python package checks its types against these lists,
+//! and a timeline chooses its colours by the subject of a verb.
 
 use crate::to_json;
 use catalogue::Verdict;
@@ -31,7 +31,7 @@ pub fn words() -> PyResult<String> {
     }))
 }
 
-/// What spans of a timeline can be of: each verb with what it is about and what it means.
+/// The verbs of spans in a timeline, each with its subject and its meaning.
 #[pyfunction]
 pub fn verbs() -> PyResult<String> {
     let describe = |verb: &Verb| json!({ "name": verb, "about": verb.subject(), "summary": verb.summary() });

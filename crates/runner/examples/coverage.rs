@@ -1,8 +1,8 @@
-//! Is the truth in the interval? `coverage PROGRAM DESIGN MILLIONS SEEDS [unit lead-in period]`, where PROGRAM is a stored
+//! Does the interval contain the true figure? `coverage PROGRAM DESIGN MILLIONS SEEDS [unit lead-in period]`, where PROGRAM is a stored
 //! trace or a built-in kernel with its parameters, as in `chase,work=0`.
 //!
-//! Runs the program once in detail and then sampled from many starts, at the same page placement, and prints how often the
-//! instructions per cycle in detail lie in the sampled interval, and how far off the estimates are.
+//! Runs the program once in detail, and then sampled from many starts with the same page placement. Prints how often the sampled interval
+//! contains the instructions per cycle of the detailed run, and the error of the estimates.
 
 use casemate_runner::sampling::{Detail, SamplingOptions};
 use casemate_runner::{Control, Record, RunOptions, run};

@@ -1,7 +1,7 @@
-//! What crossed the pins of memory in a run, as a file. The layout is in `docs/BUS_FORMAT.md`.
+//! The lines that cross the pins of memory in a run, as a file. `docs/BUS_FORMAT.md` describes the layout.
 //!
-//! A run writes it as it goes, block by block, so that memory for it is bounded; the file bears its name only when it is
-//! whole. A reader gets columns, block by block.
+//! A run writes the file block by block, so that the memory for it is bounded; the file gets its name only when it is complete. A reader
+//! gets columns, block by block.
 
 mod block;
 mod reader;
@@ -22,46 +22,47 @@ use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// The first bytes of every such file.
+/// First bytes of every bus file.
 const MAGIC: [u8; 8] = *b"CASEMBUS";
-/// The version that is written and read.
+/// Version of the format that this code writes and reads.
 const VERSION: u32 = 1;
-/// What a record is.
+/// Kind of a record: a block or the end record.
 const KIND_BLOCK: u8 = 1;
 const KIND_END: u8 = 2;
-/// A record's own header: kind, stored bytes, plain bytes, checksum of the stored bytes.
+/// Header of a record: kind, stored bytes, plain bytes, checksum of the stored bytes.
 const RECORD_HEADER_BYTES: usize = 1 + 4 + 4 + 4;
-/// More than any block or description takes; what claims more is damaged.
+/// Upper limit of the size of a block or description; a record with a larger size is damaged.
 const PLAIN_BYTES_MAX: usize = 64 << 20;
 
-/// Where to write what crosses the pins of memory.
+/// Options for the file of the lines that cross the pins.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BusOptions {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Whether the bytes are written, too.
+    /// True to write the bytes of each line as well.
     pub bytes: bool,
 }
 
 impl BusOptions {
-    /// The same for one of several simulations: the names that set it apart come before the file's suffix.
+    /// The same options for one of several simulations: inserts the names that identify the simulation before the
+    /// suffix of the file.
     pub fn of_one(&self, names: &[&str]) -> BusOptions {
         BusOptions { path: of_one(&self.path, names), ..*self }
     }
 }
 
-/// What a file is about.
+/// Description at the start of a file.
 #[derive(Clone, Debug, Serialize)]
 struct Header<'a> {
-    /// All that decides the run; its budget is what was asked for, however the run ended.
+    /// All inputs that determine the run. The budget is the requested one, even if the run ended early.
     configuration: &'a Configuration,
-    /// Whether the bytes are there.
+    /// True if the file contains the bytes of lines.
     bytes: bool,
-    /// How slots lie on lines.
+    /// Layout of slots in lines.
     shape: HeaderShape,
 }
 
-/// [`Shape`] as a header has it.
+/// [`Shape`] as stored in a header.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct HeaderShape {
     slots: u64,
@@ -75,18 +76,18 @@ impl From<Shape> for HeaderShape {
     }
 }
 
-/// What a file holds, as its end record says.
+/// Totals of a file, as stored in its end record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct BusTotals {
-    /// Reads.
+    /// Number of reads in the file.
     pub reads: u64,
-    /// Writes.
+    /// Number of writes in the file.
     pub writes: u64,
-    /// Reads, of these, that memory's controller answered from its queue of writes.
+    /// Reads among them that memory's controller answered from its write queue.
     pub forwarded: u64,
-    /// Writes, of these, that replaced one in that queue.
+    /// Writes among them that replaced an earlier write in that queue.
     pub merged: u64,
-    /// The time of the last, in femtoseconds.
+    /// Time of the last crossing, in femtoseconds.
     pub last_fs: u64,
 }
 
@@ -102,10 +103,10 @@ impl BusTotals {
     }
 }
 
-/// Why there is no such file, or none to be read.
+/// A reason why the file cannot be written or read.
 #[derive(Debug, Error)]
 pub enum BusError {
-    /// It cannot be written.
+    /// The file cannot be written.
     #[error(transparent)]
     Writing(#[from] Unwritten),
     /// A sampled run has no complete list.
@@ -113,59 +114,59 @@ pub enum BusError {
         "a sampled run does not write what crosses the pins (--bus): between its windows nothing does; run it with every instruction in detail"
     )]
     Sampled,
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot read '{}': {why}", .path.display())]
     Reading {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why not.
+        /// The reason, in words.
         why: String,
     },
-    /// It is something else.
+    /// The file is not a bus file.
     #[error("'{}' is not a bus file of Casemate's: expected one that `casemate run --bus` has written", .0.display())]
     Foreign(PathBuf),
-    /// It is of another version.
+    /// The file has another version.
     #[error("'{}' is a bus file of version {found}; this Casemate reads version {expected}", .path.display())]
     Version {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Its version.
+        /// Version of the file.
         found: u32,
-        /// Ours.
+        /// Version of this code.
         expected: u32,
     },
-    /// It stops early.
+    /// The file stops before its end record.
     #[error("'{}' is truncated: it ends after {blocks} blocks without an end record", .path.display())]
     Truncated {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// How many blocks are whole.
+        /// Number of complete blocks.
         blocks: u64,
     },
-    /// It has changed since it was written.
+    /// The file has changed since it was written.
     #[error("'{}' is damaged at block {block}: {found}", .path.display())]
     Damaged {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Which block, counted from zero.
+        /// Index of the damaged block, from zero.
         block: u64,
-        /// What is wrong.
+        /// The inconsistency, in words.
         found: &'static str,
     },
 }
 
 impl BusError {
-    /// For `map_err`: this file cannot be read.
+    /// For `map_err`: the error that this file cannot be read.
     fn reading(path: &Path) -> impl FnOnce(io::Error) -> BusError {
         let path = path.to_owned();
         move |error| BusError::Reading { path, why: words_of(&error) }
     }
 }
 
-/// Whether a run can write what it is to write of its pins, as far as it is known before it runs. Nothing is left behind.
+/// Checks all conditions for writing the file of the pins that are known before the run. Leaves no file behind.
 ///
 /// # Errors
-/// [`BusError::Sampled`] and [`BusError::Writing`].
+/// [`BusError::Sampled`] for a sampled run, and [`BusError::Writing`] if no file can be created.
 pub fn check_bus(bus: &BusOptions, detail: Detail) -> Result<(), BusError> {
     if matches!(detail, Detail::Sampled(_)) {
         return Err(BusError::Sampled);

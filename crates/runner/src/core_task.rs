@@ -1,10 +1,11 @@
-//! The tasks that run the cores: each lets its core go ahead in its own time, as far as memory's answers allow.
+//! The tasks that run the cores: each lets its core run ahead of the simulated clock, as far as the answers of memory
+//! allow.
 //!
-//! A core may be ahead of the simulated clock, and what it asks for meanwhile carries the time at which it asks. How far
-//! depends on what could disturb it. A core by itself may be [`AHEAD`]. Where there are several, what the last-level cache
-//! does now (such as taking a line away because another core writes it) reaches a core after the shortest way of the network;
-//! a core that is ahead by no more than that never used a line that it no longer had. A core that waits for memory is woken by
-//! the next line that arrives, one that has nothing to execute by another core of its program.
+//! A core may be ahead of the simulated clock, and its requests carry the time at which it makes them. The limit depends on the events that
+//! could disturb the core. The only core of a chip may be ahead by [`AHEAD`]. With several cores, an action of the last-level cache (such
+//! as an invalidation because another core writes the line) reaches a core after the shortest latency of the network. A core that is ahead
+//! by no more than that never uses a line that it has lost. The next line that arrives wakes a core that waits for memory; another core of
+//! the program wakes a core that has no instruction to execute.
 
 use crate::process_switch::{ClockInterrupts, ProcessSwitches};
 use crate::sampling::{Sampler, Turn};
@@ -22,83 +23,83 @@ use units::{Duration, Time};
 use workload::Source;
 use workload::deal::{Dealer, Hand};
 
-/// How far a core by itself may be ahead of the clock.
+/// Time by which the only core of a chip may be ahead of the clock.
 const AHEAD: Duration = Duration::from_ns(500);
 
-/// How far the cores of a chip may be ahead of the clock.
+/// Time by which the cores of a chip may be ahead of the clock.
 fn ahead(chip: &Chip) -> Duration {
     if chip.cores.nodes().len() == 1 { AHEAD } else { chip.network.shortest() }
 }
 
-/// How the programs ended, or how many cores still run.
+/// State of the programs: the number of running cores, and the first error.
 pub struct Ends {
     running: Cell<usize>,
     error: RefCell<Option<FeedError>>,
 }
 
 impl Ends {
-    /// So many cores run.
+    /// The state with `cores` running cores.
     pub fn new(cores: usize) -> Ends {
         Ends { running: Cell::new(cores), error: RefCell::new(None) }
     }
 
-    /// Whether all instructions have retired, or one core had no next one to be had.
+    /// Returns true if all instructions have retired, or if the program of one core failed.
     pub fn is_over(&self) -> bool {
         self.running.get() == 0 || self.error.borrow().is_some()
     }
 
-    /// One core has no next instruction to be had.
+    /// Notes that the program of one core has failed to supply its next instruction.
     pub fn fail(&self, error: FeedError) {
         self.error.borrow_mut().get_or_insert(error);
     }
 
-    /// All instructions of one core have retired.
+    /// Notes that all instructions of one core have retired.
     pub fn ended(&self) {
         self.running.set(self.running.get() - 1);
     }
 
-    /// Why there was no next instruction, if there was none.
+    /// Takes the error of the program that failed, if one did.
     pub fn take_error(&self) -> Option<FeedError> {
         self.error.take()
     }
 }
 
-/// What the cores of one program share.
+/// State shared by the cores of one program.
 pub struct Team<S> {
-    /// Hands the program out to them.
+    /// The dealer that hands the program out to the cores.
     pub dealer: Rc<RefCell<Dealer<S>>>,
-    /// Those that have nothing to execute for the moment.
+    /// Tasks of the idle cores.
     pub idle: RefCell<Vec<TaskId>>,
-    /// The dealer's progress when they were woken last.
+    /// Progress of the dealer when the idle cores were last woken.
     pub progress: Cell<u64>,
 }
 
-/// One core, its program, and what it talks to.
+/// One core with its program and the parts of the chip that it uses.
 pub struct CoreTask<S> {
-    /// The simulated clock.
+    /// The clock of the simulation.
     pub clock: Clock,
-    /// Which core.
+    /// Index of the core.
     pub core: usize,
-    /// What the core is on.
+    /// The chip that contains the core.
     pub chip: Rc<Chip>,
-    /// What takes its requests.
+    /// The uncore, which takes the requests of the core.
     pub uncore: Rc<Uncore>,
-    /// What it executes.
+    /// The program that the core executes.
     pub program: Rc<RefCell<Program<Hand<S>>>>,
-    /// With which other cores.
+    /// The cores of the same program.
     pub team: Rc<Team<S>>,
-    /// What decides which part of it is in detail, if not all is.
+    /// The sampler, which selects the part to simulate in detail; absent if all of the run is in detail.
     pub sampler: Option<Rc<RefCell<Sampler>>>,
-    /// Clock interrupts, if the machine has such.
+    /// Clock interrupts, if the machine has them.
     pub interrupts: Option<ClockInterrupts>,
-    /// Gets how it ended.
+    /// Receives the end of the program or its error.
     pub ends: Rc<Ends>,
 }
 
-/// What a core task remembers from one call to the next.
+/// State of a core task from one poll to the next.
 struct Progress {
     ahead: Duration,
-    /// When the task has asked to be woken, if it has.
+    /// The latest time at which the task will be woken.
     appointment: Time,
     idle: bool,
     switches: ProcessSwitches,
@@ -119,7 +120,7 @@ impl<S: Source + 'static> CoreTask<S> {
         })
     }
 
-    /// Goes on as far as possible; whether that was to the end.
+    /// Runs the core as far as possible. Returns true if the program has ended.
     fn go_on(&self, progress: &mut Progress) -> bool {
         if !self.chip.has_power() {
             return false;
@@ -138,7 +139,7 @@ impl<S: Source + 'static> CoreTask<S> {
         }
     }
 
-    /// Brings a switch of processes forward, or else the program.
+    /// Advances a switch of processes that is under way, otherwise the program.
     fn step(&self, program: &mut Program<Hand<S>>, progress: &mut Progress) -> Result<Turn, FeedError> {
         if progress.switches.is_under_way() {
             self.take_up(self.chip.outbox(self.core).take());
@@ -169,7 +170,7 @@ impl<S: Source + 'static> CoreTask<S> {
         })
     }
 
-    /// Another process is next; or the clock interrupts this one, if none is named.
+    /// Requests a switch to the process `next`; `None` means a clock interrupt of the running process.
     fn request_switch(&self, program: &mut Program<Hand<S>>, progress: &mut Progress, next: Option<ProcessId>) {
         let (ended, owners) = (program.take_ended(), program.owners());
         let away = if next.is_none() { progress.switches.away() } else { Duration::ZERO };
@@ -180,7 +181,7 @@ impl<S: Source + 'static> CoreTask<S> {
         &self.chip.cores.nodes()[self.core]
     }
 
-    /// Runs the core as far as it may go.
+    /// Runs the core as far ahead of the clock as it may be.
     fn advance(&self, program: &mut Program<Hand<S>>, progress: &mut Progress) -> Result<Pause, FeedError> {
         let mut node = self.node().borrow_mut();
         if std::mem::take(&mut progress.idle) {
@@ -203,7 +204,7 @@ impl<S: Source + 'static> CoreTask<S> {
         pause
     }
 
-    /// Takes up what the core asks for.
+    /// Passes the requests of the core to the uncore.
     fn take_up(&self, mut requests: Vec<Request>) {
         self.uncore.take_up(self.core, &mut requests);
         self.uncore.take_up_records(self.core);
@@ -211,17 +212,17 @@ impl<S: Source + 'static> CoreTask<S> {
         *self.chip.outbox(self.core).borrow_mut() = requests;
     }
 
-    /// What to do now that the program has nothing more for now.
+    /// Returns the next step after the program has paused or ended.
     fn turn(&self, program: &mut Program<Hand<S>>) -> Result<Turn, FeedError> {
         match &self.sampler {
             Some(sampler) => sampler.borrow_mut().turn(program, self.clock.now()),
-            // Woken by the last line that arrives.
+            // The last line that arrives wakes the task.
             None if self.node().borrow().outstanding() > 0 || !self.chip.has_persisted(self.core) => Ok(Turn::AtRest),
             None => Ok(Turn::End),
         }
     }
 
-    /// Asks to be woken at `time`, once.
+    /// Schedules one wake-up of the task at `time`.
     fn appoint(&self, time: Time, progress: &mut Progress) {
         if time > progress.appointment {
             progress.appointment = time;
@@ -231,7 +232,7 @@ impl<S: Source + 'static> CoreTask<S> {
         }
     }
 
-    /// There is nothing to execute for the moment: another core of the program says when there may be.
+    /// Registers the task as idle; another core of the program wakes it.
     fn idle(&self, progress: &mut Progress) {
         progress.idle = true;
         let task = self.clock.current_task();
@@ -241,11 +242,12 @@ impl<S: Source + 'static> CoreTask<S> {
         }
     }
 
-    /// Other cores of the program may go on when this one has used up what was kept for it, and end when it is spent.
+    /// Wakes the idle cores of the program if this core has consumed chunks that were kept for it, or if the program is
+    /// spent.
     fn wake_idle(&self, spent: bool) {
         let mut idle = self.team.idle.borrow_mut();
         let dealer = self.team.dealer.borrow();
-        // Without progress they would wake each other for ever.
+        // Idle cores would wake each other for ever if this required no progress.
         let is_new = self.team.progress.replace(dealer.progress()) != dealer.progress();
         if !idle.is_empty() && (spent || is_new && dealer.has_room()) {
             idle.drain(..).for_each(|task| self.clock.wake(task));

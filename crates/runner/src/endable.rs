@@ -1,25 +1,26 @@
-//! A source that can be ended here.
+//! A source that the user of a run can end.
 //!
-//! The user who watches a run may want to end it before its program has ended. Everything the program did so far then
-//! counts, as if the program had been asked for no more: the consumer of the source sees an ordinary end.
+//! The user who watches a run may end it before its program has ended. The execution up to then counts, as if the
+//! program's limit had been reached: the consumer of the source sees an ordinary end.
 //!
-//! Several designs that run executions of their own have come to different points by then. The one that has come
-//! furthest says where the program ends; the others go on to there, so that all have done the same.
+//! Several designs that run separate executions are at different positions when the user ends the run. The execution
+//! that is furthest ahead determines the end of the program; the other designs continue to that position, so that all
+//! have executed the same chunks.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use units::Bytes;
 use workload::stream::Chunk;
 use workload::{Origin, Source, WorkloadError};
 
-/// What all executions of one program share.
+/// State shared by all executions of one program.
 #[derive(Debug, Default)]
 struct Shared {
     is_on: bool,
-    /// Chunks that the execution that has come furthest has handed out.
+    /// Number of chunks that the execution furthest ahead has handed out.
     furthest: u64,
 }
 
-/// Ends sources; all clones end the same ones, which are executions of one program.
+/// A switch that ends sources. All its clones end the same sources, which are executions of one program.
 #[derive(Clone, Debug, Default)]
 pub struct EndSwitch(Arc<Mutex<Shared>>);
 
@@ -28,17 +29,17 @@ impl EndSwitch {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends each source as soon as it has handed out what any of them has.
+    /// Ends each source as soon as it has handed out as many chunks as the source that is furthest ahead.
     pub fn end(&self) {
         self.shared().is_on = true;
     }
 
-    /// Whether the sources have to end.
+    /// Returns true if the sources have to end.
     pub fn is_on(&self) -> bool {
         self.shared().is_on
     }
 
-    /// Whether a source that has handed out so many chunks may hand out another.
+    /// Returns true if a source that has handed out `handed_out` chunks may hand out another.
     fn admits_another(&self, handed_out: u64) -> bool {
         let mut shared = self.shared();
         if shared.is_on && handed_out >= shared.furthest {
@@ -49,7 +50,7 @@ impl EndSwitch {
     }
 }
 
-/// A source with a switch.
+/// A source with a switch that ends it.
 pub struct Endable<S> {
     source: S,
     switch: EndSwitch,
@@ -57,7 +58,7 @@ pub struct Endable<S> {
 }
 
 impl<S: Source> Endable<S> {
-    /// A source that ends when `switch` says so.
+    /// Wraps a source so that it ends when `switch` is on.
     pub fn new(source: S, switch: EndSwitch) -> Endable<S> {
         Endable { source, switch, handed_out: 0 }
     }
@@ -70,7 +71,7 @@ impl<S: Source> Source for Endable<S> {
         }
         self.handed_out += 1;
         match self.source.next_chunk() {
-            // A live program may have been killed to end it: that is the end that was wanted.
+            // The caller may have killed a live program to end it: the error is then the requested end.
             Err(_) if self.switch.is_on() => Ok(None),
             other => other,
         }

@@ -1,8 +1,7 @@
-//! A window of a run as a file: what every unit did in it and for which access, in the trace-event format, which Perfetto and
-//! Chrome open. What is in the file is in `docs/EXCERPT_FORMAT.md`.
+//! Writes a window of a run to a file in the trace-event format, which Perfetto and Chrome open. The file shows the work of every unit in
+//! the window, and the access that the work belongs to. `docs/EXCERPT_FORMAT.md` describes the content.
 //!
-//! The spans are those of the explained mode ([`protection::execution::Excerpt`]). They are kept while the run goes on, and
-//! written when it is over.
+//! The spans are those of the explained mode ([`protection::execution::Excerpt`]). The run keeps them in memory and writes them at its end.
 
 mod events;
 mod tracks;
@@ -20,52 +19,53 @@ use thiserror::Error;
 use tracks::{Tracks, Units};
 use units::{Duration, Time};
 
-/// Which window is written, and where.
+/// The window to write and the file to write it to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ExcerptOptions {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// When the window begins, from power-on.
+    /// Begin of the window, from power-on.
     pub from: Time,
-    /// How long it is.
+    /// Length of the window.
     pub length: Duration,
 }
 
 impl ExcerptOptions {
-    /// The same for one of several simulations: the names that set it apart come before the file's suffix.
+    /// The same options for one of several simulations: inserts the names that identify the simulation before the
+    /// suffix of the file.
     pub fn of_one(&self, names: &[&str]) -> ExcerptOptions {
         ExcerptOptions { path: of_one(&self.path, names), ..*self }
     }
 
-    /// From its first moment to the first after it.
+    /// The window as a range of times, without its end.
     pub fn window(&self) -> Range<Time> {
         self.from..self.from + self.length
     }
 }
 
-/// Why there is no such file.
+/// A reason why the file of the window was not written.
 #[derive(Debug, Error)]
 pub enum ExcerptError {
-    /// It cannot be written.
+    /// The file cannot be written.
     #[error(transparent)]
     Unwritten(#[from] Unwritten),
-    /// A sampled run has times of its own.
+    /// A sampled run has no continuous clock.
     #[error(
         "a sampled run has no window to trace (--trace-window): its clock stands still between what is in detail; run it with every instruction in detail"
     )]
     Sampled,
-    /// Nothing can be in it.
+    /// The window has no length, so that no event can be in it.
     #[error("the window to trace is empty: expected FROM:LENGTH with a length, as in 20us:5us")]
     Empty,
-    /// It is longer than time.
+    /// The end of the window exceeds the range of the simulated clock.
     #[error("the window to trace ends beyond what the simulated clock can count, 18446 s")]
     TooLong,
-    /// The run was over before.
+    /// The run ended before the window began.
     #[error("the window to trace begins at {}, and the run has ended at {}: expected one that begins earlier", words_of(.0), words_of(.1))]
     PastTheEnd(Time, Time),
 }
 
-/// A time as people write it, for a message: in the largest unit of which it has one.
+/// Formats a time for a message, in the largest unit that is not longer than the time.
 fn words_of(time: &Time) -> String {
     let ns = time.as_ns_f64();
     let (unit, length) =
@@ -73,10 +73,10 @@ fn words_of(time: &Time) -> String {
     format!("{}{unit}", (ns / length * 1e3).round() / 1e3)
 }
 
-/// Whether a run can write its window, as far as it is known before it runs. Nothing is left behind.
+/// Checks all conditions for writing the window that are known before the run. Leaves no file behind.
 ///
 /// # Errors
-/// [`ExcerptError`], but for [`ExcerptError::PastTheEnd`].
+/// All of [`ExcerptError`], except [`ExcerptError::PastTheEnd`].
 pub fn check_excerpt(options: &ExcerptOptions, detail: Detail) -> Result<(), ExcerptError> {
     if matches!(detail, Detail::Sampled(_)) {
         return Err(ExcerptError::Sampled);
@@ -90,27 +90,27 @@ pub fn check_excerpt(options: &ExcerptOptions, detail: Detail) -> Result<(), Exc
     Ok(check_file(&options.path)?)
 }
 
-/// What a run keeps of its window, and the file for it, if that is asked for.
+/// The recorded events of the window and the file for them, if the options request one.
 #[derive(Default)]
 pub(crate) struct ExcerptFile(Option<(Rc<Excerpt>, WholeFile)>);
 
 impl ExcerptFile {
-    /// Begins the file that is asked for.
+    /// Creates the file, if the options request one.
     pub fn begin(options: Option<&ExcerptOptions>, detail: Detail) -> Result<ExcerptFile, ExcerptError> {
         let Some(options) = options else { return Ok(ExcerptFile(None)) };
         check_excerpt(options, detail)?;
         Ok(ExcerptFile(Some((Excerpt::new(options.window()), WholeFile::create(&options.path)?))))
     }
 
-    /// Lets a chip keep what happens in the window.
+    /// Makes the chip record its events within the window.
     pub fn attach(&self, chip: &Chip) {
         self.0.iter().for_each(|(excerpt, _)| chip.keep(excerpt));
     }
 
-    /// Writes what was kept until the end of the run.
+    /// Writes the events that were recorded until the end of the run.
     ///
     /// # Errors
-    /// [`ExcerptError::Unwritten`] and [`ExcerptError::PastTheEnd`].
+    /// [`ExcerptError::Unwritten`], and [`ExcerptError::PastTheEnd`] if the window begins after the run.
     pub fn finish(
         self,
         ended: Time,

@@ -1,10 +1,10 @@
-//! The timeline of one access: what was done, from when to when, and what it waited for.
+//! The timeline of one access: each step with its begin, its end, and the cause of any wait before it.
 //!
-//! A machine is put into a stated condition (which metadata is on the chip, how the DRAM row stands) by accesses of its
-//! own, then one line is read or written through [`Explained`]. It is the same text and the same resources as in any run.
+//! Separate accesses first put a machine into a stated condition: the metadata on the chip and the state of the DRAM row. Then
+//! [`Explained`] reads or writes one line, with the same code and the same resources as in any run.
 //!
-//! How long that takes depends on the line: where it and its metadata meet in a bank, one waits for the other. So many
-//! lines are taken, each on a machine of its own, and the timeline is that of the one with the median latency
+//! The latency depends on the line: if the line and its metadata share a bank, one waits for the other. So the module
+//! measures many lines, each on a separate machine, and shows the timeline of the line with the median latency
 //! ([`sample`]).
 
 mod access;
@@ -40,30 +40,29 @@ use std::rc::Rc;
 use strum::VariantArray;
 use units::{Duration, LineAddr, Time, Word};
 
-/// Which access is explained.
+/// Kind of access to explain.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Of {
-    /// A read of a line: from the request that comes in to the line that goes out.
+    /// A read of a line: from the arrival of the request to the release of the line.
     #[default]
     Read,
-    /// A write of a line that the last-level cache has evicted: from the moment at which the controller takes it until all
-    /// its steps are done.
+    /// A write of a line that the last-level cache has evicted: from the moment at which the controller takes it until all its steps are
+    /// done.
     Write,
-    /// A store into a persist buffer: from the moment at which L1D has it until the store queue goes on; and behind that, the
-    /// drain of its entry.
+    /// A store into a persist buffer: from its arrival in L1D until the store queue continues; then the drain of its entry.
     Store,
-    /// A miss of a TLB under a design whose lines move: from the walk to the page's record until that is on the chip.
+    /// A TLB miss under a design that moves lines: from the walk to the page's record until the record is on the chip.
     Page,
-    /// A permutation of a chunk of which nothing has been read since the last: from its beginning until record and path are stored.
+    /// A permutation of a chunk without reads since the last permutation: from its beginning until record and path are stored.
     Permutation,
 }
 
 impl Of {
-    /// Whether a design has such accesses.
+    /// Checks that a design has this kind of access.
     ///
     /// # Errors
-    /// Why it has none, and which it has.
+    /// A sentence that explains why the design does not have it, and names the kind that it has.
     fn check(self, design: &Design) -> Result<(), String> {
         let (name, has_buffer) = (&design.name, design.parts.persistence.has_buffer());
         let moves = design.parts.permutation.is_some();
@@ -89,77 +88,78 @@ impl Of {
     }
 }
 
-/// What the latency of an explained access goes to.
+/// End of the latency of an explained access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Until {
-    /// A read: the line has left the checker.
+    /// A read: the checker has released the line.
     Released,
     /// A read that an L2 begins: the line is in the L2.
     InL2,
-    /// A write: memory's controller has taken all that it stores, so that the controller may answer and its write-back buffer
-    /// is free. It need not be durable.
+    /// A write: memory's controller has taken all its lines, so that the controller may answer and its write-back buffer is free. The write
+    /// may not be durable yet.
     Taken,
     /// A write of a design with persistence: its tuple is complete, and survives a loss of power.
     Durable,
-    /// A miss of a TLB: the record of its page is on the chip, and checked.
+    /// A TLB miss: the record of the page is on the chip and verified.
     OnChip,
     /// A permutation: memory's controller has taken all lines, the record and the path above it.
     Permuted,
-    /// A store: the persist buffer has it, which survives a loss of power, and its early steps are done.
+    /// A store: it is in the persist buffer, survives a loss of power, and its early steps are done.
     Accepted,
 }
 
-/// How the DRAM rows stand of all that the access fetches: a read's line, and what metadata is not on the chip. Where two of
-/// them are in one bank, the line has its row.
+/// State of the DRAM rows of all lines that the access fetches: a read's line, and the metadata that is not on the chip. If two of them are
+/// in one bank, the state applies to the row of the line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Row {
-    /// Open.
+    /// The row is open.
     Hit,
-    /// Closed, as after a refresh.
+    /// The bank is closed, as after a refresh.
     #[default]
     Closed,
     /// Another row of the bank is open.
     Conflict,
 }
 
-/// Where the timeline begins and ends.
+/// Component at which the timeline begins and ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Start {
-    /// At the memory controller: from the request that comes in to the line that goes out.
+    /// At the memory controller: from the arrival of the request to the release of the line.
     #[default]
     Controller,
-    /// At an L2: from its look-up, which misses, to the line that it can use. The last-level cache has not got the line.
+    /// At an L2: from its look-up, which misses, until it can use the line. The last-level cache misses as well.
     L2,
 }
 
-/// What is explained, and in which condition.
+/// The access to explain, and the condition of the machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// Which access.
+    /// Kind of the access.
     #[serde(default)]
     pub of: Of,
-    /// What is on the chip.
+    /// Metadata on the chip when the access begins.
     pub on_chip: OnChip,
-    /// How the rows stand.
+    /// State of the DRAM rows.
     pub row: Row,
-    /// Where the timeline begins.
+    /// Component at which the timeline begins.
     #[serde(default)]
     pub start: Start,
-    /// Whether the L2, with its own look-up, notifies the controller that it expects the line in memory (as Intel's XPT
-    /// does). The controller then fetches the line at once, and does all else when the request comes.
+    /// True if the L2 predicts a miss: at its look-up, it notifies the controller that it expects the line in memory,
+    /// like Intel's XPT. The controller then fetches the line at once, and does all other steps when the request
+    /// arrives.
     #[serde(default)]
     pub predicted: bool,
-    /// Whether counters need no decoding on this machine, as the EMCC paper draws its timelines.
+    /// True if counters need no decoding on this machine, as in the timelines of the EMCC paper.
     #[serde(default)]
     pub decoded: bool,
-    /// What a store meets in the persist buffer; nothing of reads and writes, which come to none.
+    /// State of the persist buffer for a store; absent for reads and writes, which do not use the buffer.
     #[serde(default)]
     pub meets: Option<Meets>,
-    /// What the line holds: what a read finds in memory, encrypted there; of a write, what is written.
+    /// Content of the line: the plaintext that a read finds encrypted in memory, or the plaintext that a write stores.
     #[serde(default)]
     pub value: Value,
 }
@@ -167,40 +167,41 @@ pub struct Scenario {
 /// The timeline of one access under one design.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Explanation {
-    /// The design's name.
+    /// Name of the design.
     pub design: String,
-    /// The machine's name.
+    /// Name of the machine.
     pub machine: String,
-    /// The condition.
+    /// The access and the condition of the machine.
     pub scenario: Scenario,
-    /// The first byte of the line whose access this is.
+    /// Address of the first byte of the line.
     pub address: u64,
-    /// How many bytes a line of this memory has.
+    /// Bytes in a line of this memory.
     pub line_bytes: usize,
-    /// The latencies of the lines of which this one has the median, if several were read.
+    /// Latencies of all measured lines, if there were several; the timeline is that of the median.
     pub spread: Option<Spread>,
-    /// From the start to the moment that `until` says, in femtoseconds. If the asked-for words of a read go to the core before
-    /// the rest, until those do.
+    /// Latency from the start to the moment `until`, in femtoseconds. If the requested words of a read reach the core before the line is
+    /// complete, the latency ends with them.
     pub latency_fs: u64,
-    /// Until all of the line is released, if some of it was before.
+    /// Latency until the whole line is released, in femtoseconds, if some words were released earlier.
     pub rest_fs: Option<u64>,
-    /// What the latency goes to.
+    /// The moment at which the latency ends.
     pub until: Until,
-    /// AES blocks a second at the peak, as the design has the machine's units.
+    /// Peak AES blocks per second of the units that the design uses.
     pub aes: AesBandwidth,
-    /// What was done; times are in femtoseconds from the start of the access.
+    /// Steps of the access; their times are in femtoseconds from its start.
     pub spans: Vec<Span>,
 }
 
-/// The time in which a bank comes to rest, so that nothing of the preparation is left but the row. The read then begins with
-/// the next clock of the memory's bus.
+/// Time after which a bank is at rest, so that only its row remains of the preparation. The read then begins with the
+/// next clock of the memory's bus.
 const REST: Duration = Duration::from_ns(200);
 
-/// Reads or writes lines of a protected memory in the stated condition, each for itself.
+/// Reads or writes lines of a protected memory in the stated condition, each on a separate machine.
 ///
 /// # Errors
-/// The rule that the design's composition breaks; what the machine lacks for it; a prediction without an L2 to make it; a
-/// write from an L2; an address outside the memory; a sample of no lines.
+/// An error in words if the design breaks a rule of composition, or the machine lacks units for the design. Also for an
+/// inconsistent scenario: a prediction without an L2, a write from an L2, an address outside the memory, or a sample of
+/// no lines.
 pub fn explain(machine: &Machine, design: &Design, scenario: Scenario, lines: Lines) -> Result<Explanation, String> {
     scenario.of.check(design)?;
     if scenario.of != Of::Read && scenario.start == Start::L2 {
@@ -249,25 +250,25 @@ pub fn explain(machine: &Machine, design: &Design, scenario: Scenario, lines: Li
     })
 }
 
-/// The access to one line.
+/// Measurement of the access to one line.
 struct Reading {
     target: LineAddr,
     latency: Duration,
-    /// Until all of the line was released, if some of it was before.
+    /// Latency until the whole line was released, if some words were released earlier.
     rest: Option<Duration>,
     until: Until,
     spans: Vec<Span>,
 }
 
-/// What lines are read and written on: a machine under a design, and the condition.
+/// Setup of the measurements: a machine under a design, and the condition.
 struct Bench<'a> {
     machine: &'a Machine,
     design: &'a Design,
     scenario: Scenario,
     memory: DataLines,
-    /// Those of its lines, from the first, that all have the neighbours which bring their metadata on the chip.
+    /// Number of lines, from the first, whose neighbours can load the line's metadata into the caches.
     whole_lines: u64,
-    /// How stores come to the persist buffer, if one is explained.
+    /// Arrival of stores at the persist buffer, if the access is a store.
     stores: Option<Rc<StorePath>>,
 }
 
@@ -282,7 +283,7 @@ impl Bench<'_> {
         Ok(Bench { machine, design, scenario, memory, whole_lines, stores })
     }
 
-    /// Reads or writes one line on a machine that has done nothing else.
+    /// Reads or writes one line on a new machine.
     fn measure(&self, target: LineAddr, word: Word) -> Result<Reading, String> {
         let Bench { machine, design, scenario, .. } = *self;
         let mut executor = Executor::new();
@@ -302,7 +303,7 @@ impl Bench<'_> {
         let (outcome, seen) = (result.clone(), memory.clone());
         clock.clone().spawn(async move {
             if scenario.of == Of::Read && scheme.layout().region(Kind::Bitmaps).is_some() {
-                // A line is re-ordered when it is written.
+                // Only a write re-orders a line.
                 scheme.write(&Timed::new(&seen), target, &scenario.value.line()).await;
                 scheme.flush(&Timed::new(&seen)).await;
             }
@@ -370,7 +371,8 @@ fn since(start: Time, time: Time) -> Time {
     Time::ZERO + time.since(start)
 }
 
-/// A line whose read, on a memory with closed rows, leaves the row of `target` as it is wanted: found by trying.
+/// Finds a line by trial. After a read of this line, on a memory with closed rows, the row of `target` is in the state
+/// `wanted`.
 fn that_opens_a_row(config: &MemoryConfig, target: LineAddr, wanted: Row) -> Option<LineAddr> {
     let DeviceConfig::Dram(dram) = &config.device else { return None };
     let stride = match wanted {

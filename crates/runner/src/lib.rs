@@ -1,9 +1,8 @@
-//! Runs: a program, a machine and a design, put together.
+//! Runs a program on a machine under a design.
 //!
-//! [`run()`] gives one [`record::Record`]: what it cost, and whether every line that came back was the line that had been
-//! written. [`session()`] runs several designs on one execution of the program, [`record_trace`] stores an execution,
-//! [`explain`] gives the timeline of a single access, [`bus`] keeps what crossed the pins of memory, and [`excerpt`] what
-//! every unit did in a window of time.
+//! [`run()`] returns one [`record::Record`] with the cost of the run and the check of every line that was read from memory. [`session()`]
+//! runs several designs on one execution of the program, and [`record_trace`] stores an execution. [`explain`] gives the timeline of a
+//! single access, [`bus`] records the lines that cross the pins of memory, and [`excerpt`] the work of every unit in a window of time.
 
 pub mod bus;
 mod core_task;

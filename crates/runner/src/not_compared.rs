@@ -1,16 +1,16 @@
-//! Programs whose load values could not be compared, though that was asked for, and the reason.
+//! Programs whose load values could not be compared, although the user requested it, and the reason.
 //!
-//! A check that did not take place has not passed ([`Record::require_values`](crate::Record::require_values)).
+//! A check that did not run has not passed ([`Record::require_values`](crate::Record::require_values)).
 
 use serde::Serialize;
 use workload::{Medium, Origin, Values};
 
-/// A program of which no load value was compared.
+/// A program without compared load values.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct NotCompared {
     /// The program on one line.
     pub program: String,
-    /// Why not.
+    /// The reason why no value was compared.
     pub reason: NoValues,
 }
 
@@ -18,16 +18,16 @@ pub struct NotCompared {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NoValues {
-    /// Its trace has no values: memory and stores are drawn from a seed.
+    /// Its trace has no values: a seed determines memory and stores.
     Drawn,
-    /// Its trace was recorded without them.
+    /// Its trace was recorded without load values.
     NotRecorded,
-    /// It loaded nothing in the part that was run.
+    /// The program executed no load in the part that ran.
     NothingLoaded,
 }
 
 impl NotCompared {
-    /// The program, and the reason that follows from its source.
+    /// Determines the reason from the source of the program.
     pub(crate) fn of(origin: &Origin) -> NotCompared {
         let reason = match (origin.values, origin.medium, origin.load_values) {
             (Values::Seeded(_), _, false) => NoValues::Drawn,

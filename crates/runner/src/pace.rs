@@ -1,25 +1,24 @@
-//! Designs that run executions of their own keep together.
+//! Keeps designs together that run separate executions of the same programs.
 //!
-//! The simulation of one design takes less time than that of another. If each went as fast as it can, the programs of all
-//! could be ended only far apart, or after a long wait. So a design that is too far ahead of the slowest waits. The
-//! slowest never does, so all of them arrive.
+//! The simulation of one design is faster than that of another. Without a limit, the programs of all designs could only be ended at distant
+//! points, or after a long wait. So a design waits if it is too far ahead of the slowest. The slowest never waits, so all designs finish.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Between two looks at whether there still is a reason to wait.
+/// Interval at which a waiting design checks whether the run is over.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
-/// How far each design is.
+/// Progress of each design.
 pub struct Pace {
-    /// Instructions, by design; a design that has finished is ahead of all others and waits for none.
+    /// Instructions of each design; a finished design counts as furthest ahead, and does not wait.
     done: Mutex<Vec<u64>>,
     moved: Condvar,
     lead: u64,
 }
 
 impl Pace {
-    /// So many designs, each at most `lead` instructions ahead of the slowest.
+    /// A pace for `designs` designs, each at most `lead` instructions ahead of the slowest.
     pub fn new(designs: usize, lead: u64) -> Pace {
         Pace { done: Mutex::new(vec![0; designs]), moved: Condvar::new(), lead }
     }
@@ -28,7 +27,7 @@ impl Pace {
         self.done.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A design has come to so many instructions: waits until it may go on, or `is_over`.
+    /// Notes that a design has run `instructions`, and waits until it may continue, or until `is_over`.
     pub fn arrived(&self, design: usize, instructions: u64, is_over: impl Fn() -> bool) {
         let mut done = self.done();
         done[design] = instructions;
@@ -38,7 +37,7 @@ impl Pace {
         }
     }
 
-    /// A design has finished, one way or the other.
+    /// Notes that a design has finished, with or without a result.
     pub fn finished(&self, design: usize) {
         self.done()[design] = u64::MAX;
         self.moved.notify_all();

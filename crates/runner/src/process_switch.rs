@@ -1,4 +1,4 @@
-//! Switches of processes on one core: the core comes to rest, the chip is switched, and the core continues.
+//! Switches of processes on one core: the core drains, the chip is switched, and the core continues.
 
 use crate::sampling::Turn;
 use catalogue::{ClockInterrupt, Machine};
@@ -13,14 +13,14 @@ use units::{Cycles, Duration, Time};
 /// Clock interrupts of one core.
 #[derive(Clone, Copy)]
 pub struct ClockInterrupts {
-    /// Time from one to the next.
+    /// Time from one interrupt to the next.
     pub every: Duration,
-    /// Time until the process continues, besides that of the switch.
+    /// Time until the process continues, in addition to that of the switch.
     pub away: Duration,
 }
 
 impl ClockInterrupts {
-    /// Those of a core of a machine.
+    /// The clock interrupts of a core of a machine.
     pub fn of(interrupt: ClockInterrupt, machine: &Machine) -> ClockInterrupts {
         let ClockInterrupt { every_us, away_cycles } = interrupt;
         let away = machine.node.clock_mhz.clock().span(Cycles(away_cycles));
@@ -28,14 +28,14 @@ impl ClockInterrupts {
     }
 }
 
-/// What the core does.
+/// State of the core between two steps.
 #[derive(Default)]
 enum State {
     #[default]
     Running,
-    /// Waits until all instructions before the switch have retired.
+    /// The core waits until all instructions before the switch have retired.
     Draining(Switch),
-    /// The chip is being switched.
+    /// The chip is switching to the next process.
     Switching(Rc<SwitchOutcome>),
 }
 
@@ -43,39 +43,39 @@ enum State {
 pub struct ProcessSwitches {
     state: State,
     interrupts: Option<ClockInterrupts>,
-    /// The next clock interrupt.
+    /// Time of the next clock interrupt.
     next_interrupt: Time,
 }
 
 impl ProcessSwitches {
-    /// None under way.
+    /// Switches of a core that runs its first process.
     pub fn new(interrupts: Option<ClockInterrupts>) -> ProcessSwitches {
         let next_interrupt = interrupts.map_or(Time::NEVER, |interrupts| Time::ZERO + interrupts.every);
         ProcessSwitches { state: State::Running, interrupts, next_interrupt }
     }
 
-    /// The core may run no further than this before its next clock interrupt.
+    /// Time of the next clock interrupt. The core must not run further than this before it.
     pub fn next_interrupt(&self) -> Time {
         self.next_interrupt
     }
 
-    /// Whether a switch has begun and is not over.
+    /// Returns true if a switch has begun but not ended.
     pub fn is_under_way(&self) -> bool {
         !matches!(self.state, State::Running)
     }
 
-    /// A switch has to be carried out before the core continues.
+    /// Requests a switch that must end before the core continues.
     pub fn request(&mut self, switch: Switch) {
         self.state = State::Draining(switch);
     }
 
-    /// Time of a clock interrupt besides that of the switch.
+    /// Time of a clock interrupt in addition to that of the switch.
     pub fn away(&self) -> Duration {
         self.interrupts.map_or(Duration::ZERO, |interrupts| interrupts.away)
     }
 
-    /// Takes the clock interrupt that is due for a core that has come so far. Returns whether one is due. Interrupts that a longer switch
-    /// has passed over are lost.
+    /// Takes the clock interrupt if the core has reached it. Returns true if an interrupt was due. Interrupts during a longer switch are
+    /// lost.
     pub fn take_interrupt(&mut self, reached: Time) -> bool {
         let Some(ClockInterrupts { every, .. }) = self.interrupts else { return false };
         let is_due = reached >= self.next_interrupt;
@@ -85,10 +85,10 @@ impl ProcessSwitches {
         is_due
     }
 
-    /// Brings a switch forward as far as possible.
+    /// Advances the switch as far as possible.
     ///
     /// # Errors
-    /// The refusal of the context unit.
+    /// [`ContextError`] if the context unit refuses the switch.
     pub fn advance(&mut self, clock: &Clock, node: &RefCell<Node>, uncore: &Rc<Uncore>) -> Result<Turn, ContextError> {
         match std::mem::take(&mut self.state) {
             State::Running => Ok(Turn::GoOn),

@@ -1,4 +1,4 @@
-//! The result record: one for each run, complete enough to do the run again.
+//! The result record of a run, complete enough to repeat the run.
 
 use crate::not_compared::NotCompared;
 use crate::sampling::{Detail, Sampling};
@@ -25,38 +25,38 @@ use sha2::{Digest, Sha256};
 use units::{Clock, Duration};
 use workload::Origin;
 
-/// The version of this record's form.
+/// Version of the format of the record.
 pub const SCHEMA: u32 = 1;
 
-/// Everything that decides a run.
+/// All inputs that determine a run.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Configuration {
-    /// Casemate's version.
+    /// Version of Casemate that ran.
     pub version: String,
-    /// The machine, with every value.
+    /// The machine, with the value of every key.
     pub machine: Machine,
-    /// The design, with every value.
+    /// The design, with the value of every key.
     pub design: Design,
     /// Seeds keys, page placement and the counters of an aged machine.
     pub seed: u64,
-    /// How old the counters of data were when it began.
+    /// Age of the counters of data at the start of the run.
     pub age: StartingAge,
     /// The most instructions of each program to run.
     pub budget: u64,
-    /// How many of these, of each program, went before counting began.
+    /// Instructions of each program that ran before counting began, as part of the budget.
     pub warm_up: u64,
-    /// How much of it is in detail.
+    /// Part of the run that is simulated in detail.
     pub detail: Detail,
-    /// The program.
+    /// The first or only program.
     pub workload: Origin,
-    /// The programs that ran with it.
+    /// The programs that ran at the same time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<Origin>,
 }
 
 impl Configuration {
-    /// SHA-256 of the configuration as JSON, in hexadecimal: equal configurations, equal hash. How the program finished
-    /// and how often a trace started again is not part of it.
+    /// SHA-256 of the configuration as JSON, in hexadecimal: equal configurations have equal hashes. The hash excludes
+    /// how the program finished and how often a trace started again.
     pub fn hash(&self) -> String {
         let mut frozen = self.clone();
         let programs = std::iter::once(&mut frozen.workload).chain(&mut frozen.beside);
@@ -66,37 +66,37 @@ impl Configuration {
     }
 }
 
-/// Where metadata lies and what it costs in memory.
+/// Size of metadata in memory and on the chip.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Footprint {
-    /// Physical memory in use by the program, in bytes.
+    /// Physical memory that the program uses, in bytes.
     pub program_bytes: u64,
-    /// Metadata in percent of protected memory, by the layout.
+    /// Metadata as a percentage of protected memory, from the layout.
     pub metadata_percent: f64,
-    /// Metadata caches on the chip, in bytes.
+    /// Size of the metadata caches on the chip, in bytes.
     pub metadata_cache_bytes: u64,
 }
 
-/// What reads took from the memory controller's door to the release of the line, or of the words that were asked for.
+/// Latency of reads, from their arrival at the memory controller to the release of the line or of the requested words.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ReadTimes {
-    /// Lines.
+    /// Number of lines that were read.
     pub lines: u64,
-    /// In the mean, in nanoseconds.
+    /// Mean latency, in nanoseconds.
     pub mean_ns: f64,
-    /// What half of them did not exceed, to within a thirty-second part, in nanoseconds.
+    /// Median latency, in nanoseconds, exact to one part in 32.
     pub median_ns: f64,
-    /// What 99 in 100 did not exceed, likewise.
+    /// 99th percentile of the latency, in nanoseconds, with the same accuracy.
     pub p99_ns: f64,
-    /// What the mean is made of, in nanoseconds.
+    /// The mean latency divided by cause, in nanoseconds.
     pub parts_ns: EnumMap<ReadPart, f64>,
-    /// How many ended in each bucket, by its end in femtoseconds; an interval has none.
+    /// Number of reads in each bucket, with the end of the bucket in femtoseconds; absent for an interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub histogram: Option<Box<Histogram>>,
 }
 
 impl ReadTimes {
-    /// From what was counted; nothing if no line was read.
+    /// Computes the figures from the counts; `None` if no line was read.
     pub fn of(counted: &ReadCounters) -> Option<ReadTimes> {
         let mean_ns = |sum_fs: u64| sum_fs as f64 / 1e6 / counted.lines as f64;
         let permille = |permille| counted.histogram.permille(permille).map(|latency| latency.as_fs() as f64 / 1e6);
@@ -110,13 +110,13 @@ impl ReadTimes {
         })
     }
 
-    /// The same with less to keep.
+    /// The same figures without the histogram, to save memory.
     pub(crate) fn without_histogram(self) -> ReadTimes {
         ReadTimes { histogram: None, ..self }
     }
 }
 
-/// Instructions per cycle.
+/// Computes the instructions per cycle.
 pub(crate) fn ipc(instructions: u64, cycles: u64) -> f64 {
     instructions as f64 / cycles.max(1) as f64
 }
@@ -126,23 +126,23 @@ pub(crate) fn read_latency_ns(llc: &LlcCounters) -> f64 {
     llc.miss_latency_fs as f64 / 1e6 / llc.misses.max(1) as f64
 }
 
-/// What the cores' cycles were for, all cores together: at work, idle, or waiting for lines.
+/// The cycles of all cores together: at work, idle, switching, or waiting for lines.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct CoreTime {
-    /// All of them.
+    /// Cycles of all cores together.
     pub cycles: u64,
-    /// Those in which instructions retired, or would have with whatever speed of memory.
+    /// Cycles in which instructions retired, or would have retired at any speed of memory.
     pub at_work_cycles: f64,
-    /// Those without anything to execute, because other cores' part of the program had to come first.
+    /// Cycles of cores that had no instruction to execute, because other cores' part of the program had to run first.
     pub idle_cycles: f64,
-    /// Those in which a core was switched from one process to another.
+    /// Cycles in which a core switched from one process to another.
     pub switching_cycles: f64,
-    /// Those in which nothing retired because a line was awaited, by what its trip from memory was taken up with.
+    /// Cycles without a retirement because the core waited for a line, by the part of the line's trip from memory.
     pub waiting_cycles: EnumMap<ReadPart, f64>,
 }
 
 impl CoreTime {
-    /// From what was counted, of cores with this clock.
+    /// Converts the counted times to cycles of this clock.
     pub fn of(counted: &Waits, clock: Clock) -> CoreTime {
         let in_cycles = |fs: u64| fs as f64 / clock.period().as_fs() as f64;
         let Waits { cycles, idle_fs, switching_fs, parts } = *counted;
@@ -156,20 +156,20 @@ impl CoreTime {
 /// The time from the release of lines to their verdicts.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct UnverifiedWindow {
-    /// Lines.
+    /// Number of lines that were released before their verdict.
     pub lines: u64,
-    /// In the mean, in nanoseconds.
+    /// Mean duration of a window, in nanoseconds.
     pub mean_ns: f64,
-    /// The longest of the whole run, in nanoseconds.
+    /// The longest window of the whole run, in nanoseconds.
     pub longest_ns: f64,
     /// Writes that waited for verdicts.
     pub writes_held: u64,
-    /// How long these waited in the mean, in nanoseconds.
+    /// Mean time that these writes waited, in nanoseconds.
     pub mean_hold_ns: f64,
 }
 
 impl UnverifiedWindow {
-    /// From what was counted; nothing if lines are released when they are verified.
+    /// Computes the figures from the counts; `None` if the design releases lines only after verification.
     pub fn of(release: Release, counted: &WindowCounters, longest: Duration) -> Option<UnverifiedWindow> {
         let mean_ns = |sum_fs: u64, number: u64| sum_fs as f64 / 1e6 / number.max(1) as f64;
         (release == Release::Speculative).then(|| UnverifiedWindow {
@@ -182,47 +182,47 @@ impl UnverifiedWindow {
     }
 }
 
-/// A part of a run between two of its moments. The figures are the record's of the same name, of this part alone, so that what is
-/// a sum there is the sum over all intervals.
+/// One interval of a run. Each figure is defined like the figure of the same name in the record, but covers only this
+/// interval. A sum in the record is therefore the sum over all intervals.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Interval {
-    /// After how many instructions it began, of all programs together, those of the warm-up included.
+    /// Instructions of all programs together before the interval, including the warm-up.
     pub start: u64,
-    /// When that was, from power-on, in femtoseconds: at the latest retirement that was known.
+    /// Start of the interval from power-on, in femtoseconds: the latest retirement known at that moment.
     pub start_fs: u64,
-    /// Simulated instructions.
+    /// Number of simulated instructions.
     pub instructions: u64,
-    /// Core cycles from the latest retirement known at its beginning to that at its end.
+    /// Core cycles from the latest retirement known at the start of the interval to that known at its end.
     pub cycles: u64,
-    /// The same in femtoseconds.
+    /// The same duration in femtoseconds.
     pub time_fs: u64,
     /// Instructions per cycle, of all cores together.
     pub ipc: f64,
     /// Mean time from the last-level cache's miss to the released line, in nanoseconds.
     pub read_latency_ns: f64,
-    /// What reads took at the memory controller, and what for; nothing without a read.
+    /// Latency of reads at the memory controller by cause; absent if the interval has no read.
     pub reads: Option<ReadTimes>,
     /// All DRAM reads and writes, in bytes.
     pub dram_bytes: u64,
-    /// What the cores' cycles were for.
+    /// The cores' cycles by use.
     pub core_time: CoreTime,
     /// All cores and their private caches together.
     pub node: NodeCounters,
     /// The cores' persist buffers, if the design has them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub persist_buffer: Option<PersistCounters>,
-    /// The last-level cache.
+    /// Counts of the last-level cache.
     pub llc: LlcCounters,
-    /// What protection did.
+    /// Counts of the work of protection.
     pub protection: TimedCounters,
     /// The counter, tag, node and bitmap caches.
     pub metadata_caches: [CacheCounters; Kind::CACHES],
-    /// What followed overflows of counters, of data and in the tree.
+    /// Work caused by overflows of counters, of data and in the tree.
     pub renewals: Renewals,
-    /// How predictable lines were to the design's speculation and what came of it, if it has one.
+    /// Predictability of lines and outcome of the design's speculation; absent if the design does not speculate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speculation: Option<SpeculationCounters>,
-    /// What permutations moved, where lines move.
+    /// Counts of permutations; absent if the design does not move lines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moving: Option<MovingCounters>,
     /// All memory channels together.
@@ -232,33 +232,33 @@ pub struct Interval {
 /// The built-in check of a run.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Checks {
-    /// Every line that came up from memory against what had gone down.
+    /// Comparison of every line that was read from memory with the line that had been written.
     pub lines: ObserverCounters,
-    /// Lines whose latest content was at the end neither in memory nor in a cache.
+    /// Lines whose latest content was neither in memory nor in a cache at the end of the run.
     pub lines_lost: u64,
-    /// Lines of which the chip had nothing but ciphertext, since the L2 that had decrypted them had lost its copy.
+    /// Lines that the chip held only as ciphertext, because the L2 that had decrypted them had lost its copy.
     pub lines_stranded: u64,
-    /// Tampering that was reported, though there was no attacker.
+    /// Reported tampering, although the run has no attacker.
     pub false_alarm: Option<Fault>,
-    /// Whether any pad hid two texts; absent if the ledger was off.
+    /// True if a pad encrypted two texts; absent if the ledger was off.
     pub pad_reused: Option<bool>,
-    /// Candidates of a speculation that were really encrypted; absent without one.
+    /// Candidates of a speculation that the simulator also encrypted in full; absent if the design does not speculate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub candidates: Option<CandidateCheck>,
     /// The values that the program loaded, if they were recorded.
     pub load_values: Option<LoadValues>,
-    /// Loads whose value was compared, of each program.
+    /// Number of compared load values, for each program.
     #[serde(skip)]
     pub compared: Vec<u64>,
-    /// The programs of which no load value was compared, if their comparison was asked for.
+    /// Programs without a compared load value, if the user requested the comparison.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_compared: Vec<NotCompared>,
-    /// Whether everything above is as it must be, and something was compared at all.
+    /// True if all checks above passed and at least one line was compared.
     pub passed: bool,
 }
 
 impl Record {
-    /// Requires that load values of every program were compared: the check has not passed where they were not.
+    /// Requires that load values of every program were compared; the check fails otherwise.
     pub fn require_values(&mut self) {
         let Configuration { workload, beside, .. } = &self.configuration;
         let programs = std::iter::once(workload).chain(beside).zip(&self.checks.compared);
@@ -268,114 +268,115 @@ impl Record {
     }
 }
 
-/// Candidates of a speculation against what a permutation says of them.
+/// Comparison of encrypted candidates with the prediction of a permutation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct CandidateCheck {
-    /// Lines of which all were really encrypted.
+    /// Lines for which the simulator encrypted all candidates.
     pub lines: u64,
-    /// Chunks of these of which that gave another outcome.
+    /// Chunks of these lines for which the encryption gave another outcome.
     pub disagreeing: u64,
 }
 
-/// What depends on the computer that simulated, and so is not part of the result.
+/// Figures of the computer that simulated; they are not part of the result.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Host {
-    /// Wall-clock seconds.
+    /// Duration of the simulation in wall-clock seconds.
     pub seconds: f64,
     /// Simulated instructions per wall-clock second.
     pub instructions_per_second: f64,
-    /// Bytes that memory, shadow and observer took.
+    /// Memory that the simulated media, the shadow and the observer occupied, in bytes.
     pub simulated_memory_bytes: u64,
-    /// Cryptography computed. In pairs is what this computer has instructions for.
+    /// Cryptography that the simulator computed. The computer's instruction set determines the number computed in
+    /// pairs.
     pub computed: Computed,
 }
 
-/// One run.
+/// The result of one run.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Record {
-    /// [`SCHEMA`].
+    /// Version of the format: [`SCHEMA`].
     pub schema: u32,
-    /// Everything that decided the run.
+    /// All inputs that determined the run.
     pub configuration: Configuration,
-    /// [`Configuration::hash`].
+    /// Hash of the configuration: [`Configuration::hash`].
     pub configuration_hash: String,
-    /// Simulated instructions, after the warm-up: cycles, time and all counts but those of the feed and the check are of
-    /// these.
+    /// Simulated instructions after the warm-up. Cycles, time and all counts cover these instructions, except those of the feed and the
+    /// check.
     pub instructions: u64,
-    /// Core cycles until the last core had retired everything, from the latest retirement known when counting began; of a
-    /// sampled run, as the sample says.
+    /// Core cycles from the latest retirement known when counting began to the last retirement of any core. For a sampled run, the estimate
+    /// of the sample.
     pub cycles: u64,
-    /// Simulated time in femtoseconds; of a sampled run, as the sample says.
+    /// Simulated time in femtoseconds; for a sampled run, the estimate of the sample.
     pub time_fs: u64,
     /// Instructions per cycle, of all cores together.
     pub ipc: f64,
-    /// What the cores' cycles were for.
+    /// The cores' cycles by use.
     pub core_time: CoreTime,
     /// Mean time from the last-level cache's miss to the released line, in nanoseconds.
     pub read_latency_ns: f64,
-    /// What reads took at the memory controller, and what for; nothing without a read.
+    /// Latency of reads at the memory controller by cause; absent if there was no read.
     pub reads: Option<ReadTimes>,
     /// All DRAM reads and writes, in bytes.
     pub dram_bytes: u64,
-    /// The program's events, those of the warm-up included.
+    /// Events of the program, including those of the warm-up.
     pub feed: FeedCounters,
-    /// All cores and their private caches together. Of a sampled run this and all further counts, up to the memory's, are
-    /// about the measured units alone.
+    /// All cores and their private caches together. For a sampled run, this field and all later counts, up to those of memory, cover only
+    /// the measured units.
     pub node: NodeCounters,
-    /// Each core and its private caches.
+    /// Counts of each core and its private caches.
     pub cores: Vec<NodeCounters>,
-    /// The last-level cache.
+    /// Counts of the last-level cache.
     pub llc: LlcCounters,
-    /// What protection did.
+    /// Counts of the work of protection.
     pub protection: TimedCounters,
     /// The counter, tag, node and bitmap caches.
     pub metadata_caches: [CacheCounters; Kind::CACHES],
-    /// Where the counters of data that came from memory were found, where there are counters.
+    /// Places where the counters of data from memory were found; absent if the design has no counters.
     pub counters_found: Option<CountersFound>,
-    /// What followed overflows of counters, of data and in the tree.
+    /// Work caused by overflows of counters, of data and in the tree.
     pub renewals: Renewals,
-    /// Lines of counters looked for in the last-level cache, where the design keeps them there too.
+    /// Look-ups of counter lines in the last-level cache; absent if this cache does not hold counters under the design.
     pub counters_in_llc: Option<CacheCounters>,
-    /// Nodes of the tree looked for there, where they go on as well.
+    /// Look-ups of tree nodes in the last-level cache; absent if this cache does not hold nodes under the design.
     pub nodes_in_llc: Option<CacheCounters>,
-    /// Copies of counters in L2s, where those begin reads.
+    /// Copies of counters in L2s; absent unless L2s begin reads with them.
     pub counters_in_l2: Option<CopyCounters>,
-    /// How long lines were used before their verdicts, where the design lets them be.
+    /// Time from the use of lines to their verdicts; absent unless the design releases lines before verification.
     pub unverified_window: Option<UnverifiedWindow>,
-    /// Stores into the cores' persist buffers, where the design has them.
+    /// Stores into the cores' persist buffers; absent for a design without buffers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub persist_buffer: Option<PersistCounters>,
-    /// What programs flushed and fenced, if they did and that does anything under the design.
+    /// Flushes and fences of the programs; absent for programs without them, and if the design ignores them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub epochs: Option<EpochCounters>,
-    /// How predictable lines were to the design's speculation and what came of it, if it has one. Of a sampled run, also of those
-    /// that came while it was warmed.
+    /// Predictability of lines and outcome of the design's speculation; absent if the design does not speculate. For a sampled run, this
+    /// includes lines that arrived during warming.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speculation: Option<SpeculationCounters>,
-    /// What permutations moved, where lines move.
+    /// Counts of permutations; absent if the design does not move lines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moving: Option<MovingCounters>,
     /// All memory channels together.
     pub dram: DramCounters,
-    /// What it takes in memory.
+    /// Size of metadata in memory and on the chip.
     pub footprint: Footprint,
-    /// The built-in check.
+    /// The built-in check of the run.
     pub checks: Checks,
-    /// The sample that the figures come from; nothing if everything was in detail.
+    /// The sample that the figures are estimated from; absent if every instruction was in detail.
     pub sampling: Option<Sampling>,
-    /// The run by interval, if that was asked for.
+    /// The run by interval; absent unless the user requested intervals.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub intervals: Option<Vec<Interval>>,
-    /// What each table of frequent values would have predicted of the lines that came from memory, if any watched; of a sampled
-    /// run, also of those that came while it was warmed.
+    /// Predictions of each table of frequent values for the lines that arrived from memory; empty if no table watched. For a sampled run,
+    /// this includes lines that arrived during warming.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub predicted: Vec<Predicted>,
-    /// Events on the simulated clock.
+    /// Number of events on the simulated clock.
     pub events: u64,
-    /// Condenses all events: two runs are the same if it is the same. In hexadecimal.
+    /// Hash of all events, in hexadecimal: two runs are identical if their hashes are equal.
     pub event_hash: String,
     /// Weak choices of the design.
     pub weaknesses: Vec<&'static str>,
-    /// How long the simulation itself took.
+    /// Cost of the simulation on the computer that ran it.
     pub host: Host,
 }

@@ -1,5 +1,5 @@
-//! Storing an execution, watched: the source may be a program that says nothing for a while, so it is read on a thread of
-//! its own while the caller's thread looks on.
+//! Stores an execution in a file while the user watches. The source may be a program that produces no chunk for a while, so a separate
+//! thread reads it and the caller's thread calls `watch`.
 
 use crate::endable::{EndSwitch, Endable};
 use crate::session::Command;
@@ -11,17 +11,18 @@ use std::time::Duration;
 use workload::trace::{Totals, TraceWriter};
 use workload::{Finish, Source, WorkloadError};
 
-/// Between two looks at the progress.
+/// Interval between two looks at the progress.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
-/// Stores all of a source in a file. `watch` gets the number of instructions so far, about ten times a second. A
-/// program that is ended early leaves a trace of what it did so far.
+/// Stores all of a source in a file. `watch` gets the number of instructions so far, about ten times a second. If it
+/// ends the program early, the trace contains the execution up to then.
 ///
 /// # Errors
-/// The source's, and the file's; then there is no trace. [`Command::GiveUp`] leaves none either, and no totals.
+/// The errors of the source and of the file; the file then does not exist. After [`Command::GiveUp`] the function
+/// returns no totals, and the file does not exist either.
 ///
 /// # Panics
-/// If the recording thread does, which is a bug.
+/// If the recording thread panics, which is a bug.
 pub fn record_trace(
     source: impl Source + 'static,
     path: &Path,
@@ -62,7 +63,7 @@ fn start(
         if give_up.is_on() {
             return Ok(None);
         }
-        // An execution that was ended here is one that was asked for no more.
+        // The user ended this execution, so its limit counts as reached.
         let finish = match source.origin().finish {
             Finish::Running => Finish::LimitReached,
             finish => finish,

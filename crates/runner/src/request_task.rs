@@ -1,10 +1,11 @@
-//! The task that issues a trace of requests that lie behind the caches: no core runs, and no cache is asked.
+//! The task that issues a trace of requests below the caches. No core runs, and the task looks up no cache.
 //!
-//! At most one request a clock of memory's comes to the controller, in the order of the trace; one that is not taken holds
-//! up those behind it. A write waits until no read of its line is under way.
+//! The task issues at most one request per memory clock to the controller, in the order of the trace. A request that
+//! the controller does not accept delays all later ones. A write waits until no read of its line is under way.
 //!
-//! Ramulator's CPU traces state instructions instead. A core dispatches them at its width; a read that is not released
-//! lets it dispatch no more instructions than its window has behind it. They depend on nothing.
+//! Ramulator's CPU traces give numbers of instructions instead of clocks. A core dispatches these instructions at its
+//! width. A read that is not yet released limits dispatch to the size of the core's window behind it. The instructions
+//! have no dependences.
 
 use crate::core_task::Ends;
 use catalogue::Machine;
@@ -21,21 +22,21 @@ use units::{Cycles, LineAddr, Time};
 use workload::deal::Hand;
 use workload::{Pace, Source};
 
-/// One line of the trace.
+/// One request of the trace.
 struct Request {
     read: Option<LineAddr>,
     write: Option<LineAddr>,
     due: u64,
 }
 
-/// The core that a CPU trace is dispatched by.
+/// The core that dispatches the instructions of a CPU trace.
 struct Window {
     clock: units::Clock,
     width: u64,
     entries: u64,
-    /// Instructions that were dispatched.
+    /// Number of dispatched instructions.
     dispatched: u64,
-    /// The cycle of the last.
+    /// Cycle of the last dispatch.
     cycle: u64,
 }
 
@@ -53,7 +54,7 @@ pub struct RequestTask<S> {
 }
 
 impl<S: Source + 'static> RequestTask<S> {
-    /// For the trace `program` on a machine.
+    /// A task for the trace `program` on a machine.
     pub fn new(
         clock: &Clock,
         machine: &Machine,
@@ -81,7 +82,7 @@ impl<S: Source + 'static> RequestTask<S> {
         }
     }
 
-    /// Issues all of them, and ends when the last is done.
+    /// Issues all requests, and ends when the last is done.
     pub async fn run(mut self) {
         poll_fn(|_| {
             self.chip.set_issuer(self.clock.current_task());
@@ -124,8 +125,8 @@ impl<S: Source + 'static> RequestTask<S> {
         Ok(Some(Request { read, write, due: program.due() }))
     }
 
-    /// Waits until a request comes, which is not before `next`; returns its number, which of a CPU trace is that of its
-    /// instruction.
+    /// Waits until the request is due, but at least until `next`, and returns its number. In a CPU trace this is the
+    /// number of its instruction.
     async fn come(&mut self, request: &Request, number: u64, next: Time) -> u64 {
         match self.pace {
             Pace::AtOnce => self.sleep_until(next).await,
@@ -135,7 +136,7 @@ impl<S: Source + 'static> RequestTask<S> {
         number + 1
     }
 
-    /// Waits until `before` instructions and then that of the request are dispatched; returns the number of the latter.
+    /// Waits until `before` instructions and that of the request are dispatched; returns the number of the latter.
     async fn dispatch(&mut self, before: u64) -> u64 {
         let Window { clock, width, entries, .. } = self.window;
         let dispatched = self.window.dispatched + before + 1;
@@ -157,7 +158,7 @@ impl<S: Source + 'static> RequestTask<S> {
         }
     }
 
-    /// Waits until a condition holds that changes when a line is released or everything comes to rest.
+    /// Waits for a condition that can change only when a line is released or the chip is at rest.
     async fn until(&self, condition: impl Fn(&RequestTask<S>) -> bool) {
         poll_fn(|_| if condition(self) { Poll::Ready(()) } else { Poll::Pending }).await;
     }

@@ -1,4 +1,4 @@
-//! One run: assembles the chip, lets time pass, and writes down the result.
+//! One run: assembles the chip, runs the simulation, and makes the record.
 
 mod bench;
 mod checks;
@@ -33,15 +33,15 @@ use workload::{Origin, Source};
 
 /// Events between two looks at the progress.
 const EVENTS_BETWEEN_LOOKS: u64 = 1 << 14;
-/// The same of a sampled run, in which a single event may be a long stretch of warming.
+/// The same for a sampled run, where one event may warm many instructions.
 const SAMPLED_EVENTS_BETWEEN_LOOKS: u64 = 1 << 6;
 
-/// What the observer of a run wants of it.
+/// Decision of the observer of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Control {
-    /// To go on.
+    /// Let the run continue.
     GoOn,
-    /// To stop now, without a result.
+    /// Stop now, without a result.
     Stop,
 }
 
@@ -57,11 +57,11 @@ pub fn run<S: Source + 'static>(
     run_together(options, vec![source], watch)
 }
 
-/// Runs several programs at once, each in address spaces of its own. The cores are dealt to the programs in turn, and a
-/// program's strands to its cores. The run ends when all programs have ended; a core whose program has is idle from then.
+/// Runs several programs at once, each in separate address spaces. The function deals the cores to the programs in turn, and a program's
+/// strands to its cores. The run ends when all programs have ended; the cores of a program that has ended are idle from then on.
 ///
 /// # Errors
-/// As [`run`]; also if there are more programs than cores.
+/// Like [`run`]; also if there are more programs than cores.
 pub fn run_together<S: Source + 'static>(
     options: &RunOptions,
     sources: Vec<S>,
@@ -98,7 +98,7 @@ pub fn run_together<S: Source + 'static>(
     if let Some(error) = bench.ends.take_error() {
         return Err(error.into());
     }
-    // There may have been too many of something since the last look.
+    // An error may have occurred since the last look.
     if let Some(error) = counting.error() {
         return Err(error);
     }
@@ -112,7 +112,7 @@ pub fn run_together<S: Source + 'static>(
     Ok(record)
 }
 
-/// The figures of a run.
+/// The figures of a run that differ between a full and a sampled run.
 struct Figures {
     counts: Counts,
     cycles: u64,
@@ -123,7 +123,7 @@ struct Figures {
 }
 
 impl<S: Source + 'static> Bench<S> {
-    /// Writes down what crosses the pins of memory, if that is asked for.
+    /// Begins to record the lines that cross the pins of memory, if the options request it.
     fn listen(&self, options: &RunOptions) -> Result<BusRecorder, RunError> {
         let Meters { memory, scheme, .. } = &self.meters;
         let configuration = || options.configuration(self.origins());
@@ -190,10 +190,11 @@ impl<S: Source + 'static> Bench<S> {
         })
     }
 
-    /// The instructions that count. A run that ended in an alarm is all counted if it ended in the warm-up.
+    /// Returns the number of instructions after the warm-up. A run that ended in an alarm counts from its start if the
+    /// alarm was in the warm-up.
     ///
     /// # Errors
-    /// [`RunError::WarmUp`] if there are none of a program.
+    /// [`RunError::WarmUp`] if no instruction of a program is left to count.
     fn counted(&self, options: &RunOptions, before: &Before, executed: u64) -> Result<u64, RunError> {
         let warm_up = options.warm_up;
         if warm_up > 0 && self.meters.chip.fault_reported().is_none() {
@@ -204,14 +205,14 @@ impl<S: Source + 'static> Bench<S> {
         Ok(executed - before.counts.node.instructions)
     }
 
-    /// The figures of what counts: counted, or estimated from the sample.
+    /// Returns the figures, from the counts or as estimates of the sample.
     fn figures(&self, feed: &FeedCounters, before: &Before, workload: &Origin) -> Result<Figures, RunError> {
         let Some(sampler) = &self.sampler else {
             let nodes = self.meters.chip.cores.nodes();
             let retired = nodes.iter().map(|node| node.borrow().retired_at()).max().unwrap_or(Time::ZERO);
             let begun = nodes[0].borrow().start_of(before.counts.node.cycles);
             let counts = self.meters.read() - before.counts;
-            // Of requests, no core knows when the last was done: the run ends with it.
+            // A trace of requests has no core that knows when the last request is done: the end of the run is its time.
             let (now, cycle) = (self.executor.clock().now(), nodes[0].borrow().start_of(1));
             let (time, cycles) = match workload.requests {
                 Some(_) => (now.since(Time::ZERO), now.as_fs().div_ceil(cycle.as_fs())),

@@ -1,4 +1,5 @@
-//! Sampling: a few short stretches of a long program in detail, the rest without time, and figures with an interval.
+//! Sampling: simulates a few short stretches of a long program in detail, executes the remaining instructions without
+//! time, and estimates figures with a confidence interval.
 //!
 //! This is SMARTS (R. Wunderlich, T. Wenisch, B. Falsafi and J. Hoe, "SMARTS: accelerating microarchitecture simulation via
 //! rigorous statistical sampling", ISCA 2003). Units of a fixed number of instructions are measured at regular distances.
@@ -7,13 +8,12 @@
 //!
 //! | file | part |
 //! |---|---|
-//! | `schedule.rs` | where the units are, and thinning them out |
-//! | `sampler.rs` | what the core does next: lead in, measure, come to rest, warm |
+//! | `schedule.rs` | start of each unit, and thinning out |
+//! | `sampler.rs` | next step of the core: lead in, measure, come to rest, warm |
 //! | `estimate.rs` | from units to figures with intervals |
-//! | `report.rs` | what a record says about all this |
+//! | `report.rs` | description of the sample in a record |
 //!
-//! The intervals are about the choice of the units. What they do not cover is the small error of a window that begins with
-//! empty queues.
+//! The intervals cover the error from the choice of the units. They do not cover the small error of a window that begins with empty queues.
 
 mod estimate;
 mod report;
@@ -27,22 +27,22 @@ pub use sampler::{Sampler, Turn};
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
-/// How much of a run is in detail.
+/// Part of a run that is simulated in detail.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Detail {
-    /// Every instruction.
+    /// Every instruction is simulated in detail.
     #[default]
     All,
-    /// Some units; the others are warmed.
+    /// Only sampled units are simulated in detail; the sampler warms the caches between them.
     Sampled(SamplingOptions),
 }
 
-/// A figure of a sampled run.
+/// A figure of a sampled run that can be the target of its accuracy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Aim {
-    /// Instructions per cycle.
+    /// The instructions per cycle.
     #[default]
     Ipc,
     /// Reads and writes of memory, in bytes per instruction.
@@ -51,41 +51,41 @@ pub enum Aim {
     Latency,
 }
 
-/// How to sample. All lengths are numbers of instructions.
+/// Options of a sampled run. All lengths are numbers of instructions.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SamplingOptions {
-    /// Measured in each window.
+    /// Instructions that each window measures.
     pub unit: u64,
-    /// In detail before each unit, not measured.
+    /// Instructions simulated in detail before each unit, but not measured.
     pub lead_in: u64,
-    /// From one unit to the next to begin with. As soon as a sample half as dense would be accurate enough, every other
-    /// unit is given up and the distance doubles.
+    /// Initial distance from one unit to the next. When a sample of half the density would be accurate enough, the
+    /// sampler discards every other unit and doubles the distance.
     pub period: u64,
-    /// The figure whose accuracy is aimed at.
+    /// The figure that must reach the accuracy.
     pub aim: Aim,
-    /// The accuracy to aim at: half of the 95 % interval of that figure, as a part of its value.
+    /// The required accuracy: half of the 95 % interval of that figure, as a fraction of its value.
     pub error: f64,
-    /// Seeds where units start, if not the run's own seed does.
+    /// Seed of the positions of the units; the seed of the run, if it is absent.
     pub start: Option<u64>,
 }
 
 impl Default for SamplingOptions {
-    /// Units of 2000 instructions after a lead-in of 4000, about what SMARTS found best (section 4), one in every 20 000 to
-    /// begin with, for an error of 3 %.
+    /// Units of 2000 instructions after a lead-in of 4000, about the best values that SMARTS found (section 4). The default takes one unit
+    /// in every 20 000 instructions at first, and requires an error of 3 %.
     fn default() -> SamplingOptions {
         SamplingOptions { unit: 2_000, lead_in: 4_000, period: 20_000, aim: Aim::Ipc, error: 0.03, start: None }
     }
 }
 
-/// Below this distance of units there is no room for warming between two windows.
+/// Least number of instructions to warm between two windows.
 const WARMED_BETWEEN_MIN: u64 = 4 * 1024;
 
 impl SamplingOptions {
-    /// Refuses what cannot be done.
+    /// Rejects options that a run cannot satisfy.
     ///
     /// # Errors
-    /// The rule that is broken, in words.
+    /// The broken rule, in words.
     pub fn check(&self) -> Result<(), String> {
         let SamplingOptions { unit, lead_in, period, error, .. } = *self;
         if unit == 0 {

@@ -1,10 +1,10 @@
-//! Several designs in one go, one thread for each design.
+//! Runs several designs on the same programs, one thread for each design.
 //!
-//! Of one program there is one execution: all designs get the same chunks, so they run the same instructions, and the slowest
-//! design sets the pace. Of several programs at once each design has executions of its own, which must be the same ones:
-//! the designs let the programs progress differently, and could wait for each other for ever. They keep together as far as
-//! instructions go, and a session that is ended early ends each program at one point for all designs, so that what they
-//! did can be compared. What is inside a simulation never leaves its thread; only progress and the record do.
+//! One program has one execution: all designs get the same chunks, so they run the same instructions, and the slowest design sets the pace.
+//! With several programs at once, each design has separate executions of the same programs. A shared execution could deadlock, because the
+//! designs let the programs progress at different rates. A `Pace` keeps the designs together by their instructions. A session that is
+//! ended early ends each program at one point for all designs, so that their results are comparable. Only progress and the record leave the
+//! thread of a simulation.
 
 use crate::endable::{EndSwitch, Endable};
 use crate::pace::Pace;
@@ -20,63 +20,63 @@ use thiserror::Error;
 use workload::Source;
 use workload::broadcast::broadcast;
 
-/// Between two looks at the progress.
+/// Interval between two looks at the progress.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
-/// How many instructions a design may be ahead of the slowest where each has executions of its own: a second's work or two,
-/// which is how long the others take to come to where the first was when the programs were ended.
+/// Instructions that a design may be ahead of the slowest if each has separate executions: one or two seconds of work. The other designs
+/// take that long to catch up when the user ends the programs.
 const LEAD: u64 = 1 << 20;
 
-/// How far a session is.
+/// Progress of a session.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Progress {
     /// Instructions simulated so far, for each design in the order given.
     pub instructions: Vec<u64>,
-    /// Whether it has finished, for each design.
+    /// True for each design that has finished, in the same order.
     pub finished: Vec<bool>,
 }
 
-/// What the observer of a session wants of it.
+/// Command of the observer to a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Command {
-    /// To go on.
+    /// Let the session continue.
     GoOn,
-    /// To end the program here and to finish with what it has done: every design gets a record of the same part.
+    /// End the program here and finish: every design gets a record of the same part.
     EndProgram,
-    /// To give up at once; designs that have not finished have no record.
+    /// Stop at once; designs that have not finished have no record.
     GiveUp,
 }
 
-/// Why a design has no record.
+/// A reason why a design has no record.
 #[derive(Debug, Error)]
 pub enum SessionError {
-    /// Its run failed.
+    /// The run of the design failed.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// A bug: its thread panicked.
+    /// The thread of the design panicked, which is a bug.
     #[error("internal error: {0}; please report this with the configuration")]
     Panicked(String),
 }
 
-/// How one design fared.
+/// Result of one design.
 pub type Outcome = Result<Record, SessionError>;
 
-/// What a session gives.
+/// Results of a session.
 #[derive(Debug)]
 pub struct Results {
-    /// For each design, in the order given.
+    /// Results of the designs, in the order given.
     pub outcomes: Vec<Outcome>,
-    /// Whether the program was ended by [`Command::EndProgram`]. The records then say so: their budget is the number of
-    /// instructions run, so that the same run can be had again.
+    /// True if [`Command::EndProgram`] ended the program. The budget of the records is then the number of instructions
+    /// run, so that the same run can be repeated.
     pub ended_early: bool,
 }
 
-/// What the threads and the watcher share.
+/// State that the threads and the watcher share.
 struct Shared {
     instructions: Vec<AtomicU64>,
     give_up: AtomicBool,
-    /// One for each program.
+    /// One switch for each program.
     switches: Vec<EndSwitch>,
-    /// Keeps designs together that do not share an execution, which would.
+    /// Keeps designs together that have separate executions; absent for a shared execution, which keeps them together.
     pace: Option<Pace>,
 }
 
@@ -91,7 +91,7 @@ impl Shared {
         self.switches.iter().any(EndSwitch::is_on)
     }
 
-    /// A design has come so far. It waits for the others if it must.
+    /// Notes that a design has run `instructions`. The design waits for the slower ones if there is a pace.
     fn arrived(&self, design: usize, instructions: u64) -> Control {
         self.instructions[design].store(instructions, Ordering::Relaxed);
         if let Some(pace) = &self.pace {
@@ -103,7 +103,7 @@ impl Shared {
 
 /// Runs one program under several designs. `watch` is called on the caller's thread, about ten times a second.
 ///
-/// An error of one design leaves the others alone.
+/// An error of one design does not affect the other designs.
 pub fn session(
     source: impl Source + 'static,
     designs: &[RunOptions],
@@ -114,8 +114,8 @@ pub fn session(
     run_all(taps.into_iter().map(|tap| vec![tap]), designs, &shared, watch)
 }
 
-/// Runs several programs at once under several designs: for each design its own sources, of the same executions. `watch` is
-/// as for [`session`]; if it ends the programs, all designs go on to where the first of them was in each.
+/// Runs several programs at once under several designs. Each design has separate sources of the same executions. `watch` is as for
+/// [`session`]; if it ends the programs, all designs continue each program to the position of the design that is furthest ahead.
 pub fn session_together<S: Source + 'static>(
     sources: Vec<Vec<S>>,
     designs: &[RunOptions],
@@ -169,18 +169,18 @@ fn run_one<S: Source + 'static>(
         pace.finished(index);
     }
     let outcome = match ended {
-        // The program was ended under it: what it has is about some part that was not asked for.
+        // Giving up also ends the program, so this record is about an arbitrary part.
         Ok(Ok(_) | Err(RunError::Unfinished(_))) if shared.give_up.load(Ordering::Relaxed) => {
             Err(RunError::Stopped.into())
         }
         Ok(result) => result.map_err(SessionError::from),
         Err(panic) => Err(SessionError::Panicked(words_of(panic.as_ref()))),
     };
-    // The other end waits until all have sent.
+    // The receiver waits until all threads have sent.
     let _ = sender.send((index, outcome));
 }
 
-/// Collects what the threads send, and looks at the progress meanwhile: at regular times and whenever one has finished.
+/// Collects the outcomes of the threads. Calls `look` at regular times and whenever a design has finished.
 fn wait(
     designs: usize,
     results: &Receiver<(usize, Outcome)>,
@@ -198,7 +198,7 @@ fn wait(
                 outcomes[index] = Some(outcome);
             }
             Err(RecvTimeoutError::Timeout) => {}
-            // Every thread has sent its outcome before it let go of its sender.
+            // Every thread sends its outcome before it drops its sender.
             Err(RecvTimeoutError::Disconnected) => return outcomes.into_iter().flatten().collect(),
         }
         next_look = Instant::now() + BETWEEN_LOOKS;
@@ -209,7 +209,7 @@ fn wait(
     }
 }
 
-/// What a design has found out, also where a file beside it is missing.
+/// The record of a design, also if a file of the run is missing.
 fn record_of(outcome: &mut Outcome) -> Option<&mut Record> {
     match outcome {
         Ok(record) => Some(record),
@@ -218,7 +218,7 @@ fn record_of(outcome: &mut Outcome) -> Option<&mut Record> {
     }
 }
 
-/// Of several programs no one limit says how far each of them came.
+/// Sets the budget to the instructions run. With several programs, no single budget describes the part of each.
 fn limit_to_what_ran(record: &mut Record) {
     if !record.configuration.beside.is_empty() {
         return;

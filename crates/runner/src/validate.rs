@@ -1,8 +1,7 @@
 //! Is the machine believable? Its figures next to those of public simulators of the same configuration.
 //!
-//! DRAM is compared with two DRAM simulators on the same streams of requests, the whole machine with ChampSim on the same
-//! traces. The reference figures are in `reference/`, with where they come from. What differs, and why, is explained in
-//! `docs/VALIDATION.md`; here it is only measured.
+//! Two DRAM simulators run the same streams of requests as the DRAM model, and ChampSim the same traces as the whole machine. The files in
+//! `reference/` contain the reference figures and their sources. This module only measures; `docs/VALIDATION.md` explains the differences.
 
 mod champsim;
 mod dram;
@@ -13,40 +12,41 @@ use catalogue::ConfigError;
 use serde::Serialize;
 use thiserror::Error;
 
-/// How much of the reference's work is repeated.
+/// Part of the reference's work to repeat.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Extent {
-    /// All of it: minutes.
+    /// All streams and windows, which takes minutes.
     Full,
-    /// Shorter streams, and the short ones of the traces' windows: seconds.
+    /// Shorter streams, and only the short windows of the traces, which takes seconds.
     Brief,
 }
 
-/// One figure.
+/// Comparison of one figure.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Row {
     /// The simulator of the reference.
     pub reference: String,
-    /// What was simulated: a machine and a trace, or a stream of requests.
+    /// Subject of the simulation: a machine and a trace, or a stream of requests.
     pub subject: String,
-    /// What was measured, with its unit.
+    /// Name of the figure, with its unit.
     pub quantity: String,
-    /// Our figure; where pages were placed several times, the mean.
+    /// Our figure; the mean, if pages were placed several times.
     pub ours: f64,
-    /// Its 95 % interval over the placements of pages, if there were several.
+    /// The 95 % interval of our figure over the placements of pages, if there were several.
     pub interval: Option<[f64; 2]>,
-    /// The reference's.
+    /// Figure of the reference.
     pub theirs: f64,
-    /// Whether both are percentages, of which the difference and the tolerance are percentage points.
+    /// True if both figures are percentages; difference and tolerance are then percentage points.
     pub in_points: bool,
-    /// By how much ours is higher, in percent of theirs; of two percentages, in percentage points.
+    /// Difference of our figure from the reference, in percent of the reference; of two percentages, in percentage
+    /// points.
     pub difference_percent: f64,
-    /// How far it may be off, in percent or points as the difference; nothing if it is only reported.
+    /// Tolerance of the difference, in the same unit; absent if the figure is only reported.
     pub tolerance_percent: Option<f64>,
-    /// How far it may be off beyond that, in percent of theirs, because theirs is of one placement of pages and ours is the
-    /// mean of a few: 95 % of single placements are no further from such a mean.
+    /// Additional tolerance for page placement, in percent of the reference. The reference has one placement, and our figure is
+    /// the mean of a few: 95 % of single placements are no further from this mean.
     pub placement_percent: f64,
-    /// Whether it is within both together.
+    /// True if the difference is within both tolerances together.
     pub ok: bool,
 }
 
@@ -60,7 +60,7 @@ impl Row {
         Row::of(reference, subject, quantity, [ours, theirs], (difference, tolerance))
     }
 
-    /// A row of a figure that was measured under several placements of pages, once under each.
+    /// A row for a figure that was measured once under each of several placements of pages.
     fn of_placements(
         reference: &str,
         subject: &str,
@@ -72,9 +72,10 @@ impl Row {
         let mut row = Row::new(reference, subject, quantity, [mean, theirs], Some(tolerance));
         if let Some(Estimate { value, low, high }) = ratio(ours, &vec![1.0; ours.len()]) {
             row.interval = Some([low, high]);
-            // The interval is that of a mean; a single one has a variance that is larger by the count plus one.
+            // The interval is that of a mean. The variance of a single value is larger by the count plus one.
             let single = (high - value) * (ours.len() as f64 + 1.0).sqrt();
-            // Of nothing there is no share: then it is a share of ours, as the difference is.
+            // A reference of zero has no percentage: like the difference, the tolerance is then a percentage of our
+            // figure.
             let whole = if theirs == 0.0 { mean.max(f64::MIN_POSITIVE) } else { theirs };
             row.placement_percent = 100.0 * single / whole;
             row.ok = row.difference_percent.abs() <= tolerance + row.placement_percent;
@@ -82,7 +83,7 @@ impl Row {
         row
     }
 
-    /// A row of two figures in percent: what is reported and held is the difference of them, not its share.
+    /// A row of two percentages: the row reports and checks their difference in percentage points.
     fn in_points(reference: &str, subject: &str, quantity: &str, [ours, theirs]: [f64; 2], tolerance: f64) -> Row {
         let row = Row::of(reference, subject, quantity, [ours, theirs], (ours - theirs, Some(tolerance)));
         Row { in_points: true, ..row }
@@ -111,27 +112,27 @@ impl Row {
     }
 }
 
-/// All figures.
+/// Comparisons of all figures.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ValidationReport {
-    /// In the order in which they were measured.
+    /// Rows in the order of measurement.
     pub rows: Vec<Row>,
-    /// Whether all are within their tolerances.
+    /// True if all figures are within their tolerances.
     pub ok: bool,
 }
 
-/// Why there is no report.
+/// A reason why there is no report.
 #[derive(Debug, Error)]
 pub enum ValidationError {
     /// A reference file of this build cannot be read.
     #[error("{file}: {error}")]
     Reference {
-        /// The file.
+        /// Name of the file.
         file: &'static str,
-        /// What is wrong with it.
+        /// Error of its parser.
         error: serde_json::Error,
     },
-    /// A machine is missing.
+    /// The catalogue lacks a machine.
     #[error(transparent)]
     Configuration(#[from] ConfigError),
     /// A trace could not be measured.
@@ -139,18 +140,18 @@ pub enum ValidationError {
     Window(#[from] WindowError),
 }
 
-/// How far a validation is.
+/// Progress of a validation.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'a> {
-    /// What was simulated last.
+    /// Subject that was simulated last.
     pub subject: &'a str,
-    /// How much has been simulated: instructions of windows, requests of streams.
+    /// Work done so far: instructions of windows, requests of streams.
     pub done: u64,
-    /// How much there is.
+    /// Total amount of work.
     pub of: u64,
 }
 
-/// Measures everything. `progress` gets each subject when it has been simulated.
+/// Measures all figures. `progress` gets each subject after its simulation.
 ///
 /// # Errors
 /// See [`ValidationError`]; a figure out of its tolerance is a result.
@@ -173,10 +174,10 @@ pub fn validate(extent: Extent, mut progress: impl FnMut(Progress<'_>)) -> Resul
     Ok(ValidationReport::of(rows))
 }
 
-/// Measures the DRAM channel alone.
+/// Measures only the DRAM channel.
 ///
 /// # Errors
-/// As [`validate`].
+/// The errors of [`validate`].
 pub fn validate_dram(extent: Extent, mut progress: impl FnMut(&Row)) -> Result<ValidationReport, ValidationError> {
     let mut rows = Vec::new();
     dram::compare(extent, &mut |row: Row| {

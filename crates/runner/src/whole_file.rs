@@ -1,4 +1,4 @@
-//! A file that bears its name only when it is whole.
+//! A file that gets its name only when it is complete.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -9,46 +9,46 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[error("cannot write '{}': {why}", .path.display())]
 pub struct Unwritten {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Why not.
+    /// The reason, in words.
     pub why: String,
 }
 
 impl Unwritten {
-    /// For `map_err`: this file cannot be written.
+    /// For `map_err`: the error that this file cannot be written.
     fn as_path(path: &Path) -> impl FnOnce(io::Error) -> Unwritten + use<> {
         let path = path.to_owned();
         move |error| Unwritten { path, why: words_of(&error) }
     }
 }
 
-/// Whether a file can be begun at a path; it is not there afterwards.
+/// Checks that a file can be created at a path, and removes it again.
 ///
 /// # Errors
-/// If none can be.
+/// [`Unwritten`] if it cannot be created.
 pub fn check_file(path: &Path) -> Result<(), Unwritten> {
     WholeFile::create(path).map(drop)
 }
 
-/// What the operating system says, without its number.
+/// The message of the operating system, without its number.
 pub(crate) fn words_of(error: &io::Error) -> String {
     let said = error.to_string();
     said.split_once(" (os error").map_or(said.clone(), |(words, _)| words.to_owned())
 }
 
-/// A file in the making, under its name with `.partial` at its end. Half of one is of no use, and goes.
+/// A file that is being written, with `.partial` after its name. Dropping an unfinished file deletes it.
 pub(crate) struct WholeFile {
-    /// What it was asked for as.
+    /// Path as the user gave it.
     asked: PathBuf,
-    /// Where that leads.
+    /// Path after following links.
     path: PathBuf,
     partial: PathBuf,
     file: BufWriter<File>,
     finished: bool,
 }
 
-/// The file that a path names, through links, and what it is called until it is whole.
+/// The file that a path names after following links, and its name until it is complete.
 fn names_of(path: &Path) -> (PathBuf, PathBuf) {
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let mut name = path.file_name().unwrap_or_default().to_owned();
@@ -58,10 +58,10 @@ fn names_of(path: &Path) -> (PathBuf, PathBuf) {
 }
 
 impl WholeFile {
-    /// Begins a file.
+    /// Creates the file under its temporary name.
     ///
     /// # Errors
-    /// If none can be there.
+    /// [`Unwritten`] if no file can be at this path.
     pub fn create(path: &Path) -> Result<WholeFile, Unwritten> {
         let refused = |why: &str| Unwritten { path: path.to_owned(), why: why.to_owned() };
         match path.metadata() {
@@ -80,26 +80,26 @@ impl WholeFile {
         Ok(WholeFile { asked: path.to_owned(), path: leads_to, partial, file, finished: false })
     }
 
-    /// Adds bytes.
+    /// Appends bytes to the file.
     ///
     /// # Errors
-    /// If they do not fit.
+    /// [`Unwritten`] if the disk is full, or on another error.
     pub fn put(&mut self, bytes: &[u8]) -> Result<(), Unwritten> {
         self.file.write_all(bytes).map_err(Unwritten::as_path(&self.asked))
     }
 
-    /// Sends on what is there: a disk that is full already is found out about now.
+    /// Writes buffered bytes to the disk, so that a full disk is noticed now.
     ///
     /// # Errors
-    /// If it does not fit.
+    /// [`Unwritten`] if the disk is full, or on another error.
     pub fn flush(&mut self) -> Result<(), Unwritten> {
         self.file.flush().map_err(Unwritten::as_path(&self.asked))
     }
 
-    /// Gives the file its name, and the rights of what was there.
+    /// Gives the file its name, and the permissions of the file that it replaces.
     ///
     /// # Errors
-    /// If the rest of it does not fit, or it may not bear that name.
+    /// [`Unwritten`] if the disk is full, or the file cannot be renamed.
     pub fn finish(mut self) -> Result<(), Unwritten> {
         let synced = self.file.flush().and_then(|()| self.file.get_ref().sync_all());
         let rights = self.path.metadata().map(|there| there.permissions());
@@ -110,7 +110,7 @@ impl WholeFile {
         Ok(())
     }
 
-    /// For `map_err`: it cannot be written.
+    /// For `map_err`: the error that this file cannot be written.
     pub fn unwritten(&self) -> impl FnOnce(io::Error) -> Unwritten + use<> {
         Unwritten::as_path(&self.asked)
     }
@@ -119,13 +119,13 @@ impl WholeFile {
 impl Drop for WholeFile {
     fn drop(&mut self) {
         if !self.finished {
-            // If it cannot be removed, its name still says what it is.
+            // If the removal fails, the `.partial` in its name still marks the file as unfinished.
             let _ = std::fs::remove_file(&self.partial);
         }
     }
 }
 
-/// The file of one of several simulations: the names that set it apart come before the suffix.
+/// The path for one of several simulations: inserts the names that identify the simulation before the suffix.
 pub(crate) fn of_one(path: &Path, names: &[&str]) -> PathBuf {
     let suffix = path.extension().unwrap_or_default();
     let mut name = path.file_stem().unwrap_or_default().to_owned();

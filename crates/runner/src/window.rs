@@ -1,7 +1,7 @@
-//! One part of a trace, measured as trace-driven simulators do: after a warm-up, and with that subtracted.
+//! Measures a part of a trace like trace-driven simulators: after a warm-up, without the counts of the warm-up.
 //!
-//! A window's figures are the difference of two runs: one to the end of the warm-up, one to the end of the window. A run is
-//! the same up to there, since nothing depends on how long it will be.
+//! A window's figures are the difference of two runs: one to the end of the warm-up, one to the end of the window. Both runs are identical
+//! up to the end of the warm-up, because no event depends on the length of a run.
 
 use crate::record::Record;
 use crate::run::{Control, RunError, RunOptions, run};
@@ -10,7 +10,7 @@ use serde::Serialize;
 use thiserror::Error;
 use workload::{Source, WorkloadError};
 
-/// What to measure: so many instructions after so many others.
+/// Position and length of a window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Extent {
     /// Instructions before the window.
@@ -22,24 +22,24 @@ pub struct Extent {
 /// Accesses to a cache or a TLB.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct Accesses {
-    /// All of them, but what a level above wrote back.
+    /// Number of accesses, without write-backs of the level above.
     pub accesses: u64,
-    /// Those that found nothing. As ChampSim counts them: those that joined a miss under way are among them.
+    /// Number of misses. Like ChampSim, this includes accesses merged into a miss under way.
     pub misses: u64,
 }
 
 /// The figures of a window, in ChampSim's terms.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Window {
-    /// Instructions before it.
+    /// Instructions before the window.
     pub warmup_instructions: u64,
-    /// Its instructions.
+    /// Instructions of the window.
     pub instructions: u64,
-    /// How often the trace started again at its end before the window's end, since it is shorter.
+    /// Number of restarts of the trace before the window's end, if the trace is shorter.
     pub restarts: u64,
-    /// Its core cycles.
+    /// Core cycles of the window.
     pub cycles: u64,
-    /// Instructions per cycle.
+    /// The instructions per cycle.
     pub ipc: f64,
     /// Branches predicted wrongly, per thousand instructions.
     pub branch_mpki: f64,
@@ -47,53 +47,54 @@ pub struct Window {
     pub l1i: Accesses,
     /// The first-level data cache.
     pub l1d: Accesses,
-    /// The second-level cache.
+    /// Accesses to the second-level cache.
     pub l2: Accesses,
-    /// The last-level cache.
+    /// Accesses to the last-level cache.
     pub llc: Accesses,
-    /// First-level translations of data.
+    /// Accesses to the first-level data TLB.
     pub dtlb: Accesses,
-    /// Second-level translations.
+    /// Accesses to the second-level TLB.
     pub stlb: Accesses,
-    /// From a miss of the last-level cache to the line's arrival there, in core cycles; nothing without a miss.
+    /// Mean time from a miss of the last-level cache until the cache has the line, in core cycles; absent if there was
+    /// no miss.
     pub llc_miss_latency_cycles: Option<f64>,
-    /// Reads of DRAM rows that were open, of those that moved a line.
+    /// Share of DRAM reads and writes with a burst whose row was open.
     pub row_hit_rate: Option<f64>,
 }
 
-/// Why a window has no figures.
+/// A reason why a window has no figures.
 #[derive(Debug, Error)]
 pub enum WindowError {
-    /// The unprotected design is missing.
+    /// The catalogue lacks the unprotected design.
     #[error(transparent)]
     Configuration(#[from] ConfigError),
-    /// The trace cannot be had.
+    /// The trace cannot be opened or read.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
     /// One of the two runs has no result.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// There is nothing to measure.
+    /// The window is empty.
     #[error("the window has {found} instructions: expected at least 1")]
     Empty {
-        /// How many it has.
+        /// Instructions of the window.
         found: u64,
     },
     /// The trace ended before the window did.
     #[error("the trace ended after {found} instructions: expected {expected}, warm-up and window")]
     Short {
-        /// How many there were.
+        /// Instructions of the trace.
         found: u64,
-        /// How many there should have been.
+        /// Instructions of warm-up and window.
         expected: u64,
     },
 }
 
-/// Measures a window of an unprotected machine. `open` gives the trace from its beginning, for so many instructions;
-/// `watch` gets how many instructions have been run, of both runs, now and then.
+/// Measures a window of an unprotected machine. `open` returns the trace from its beginning, with the given number of
+/// instructions. Now and then, `watch` gets the number of instructions of both runs so far.
 ///
 /// # Errors
-/// See [`WindowError`].
+/// [`WindowError`] if a run fails or the trace is too short.
 pub fn measure_window(
     machine: &Machine,
     seed: u64,
@@ -131,7 +132,7 @@ impl Window {
         let instructions = of(|record| record.instructions);
         let cycles = of(|record| record.cycles);
         let llc_misses = of(|record| record.llc.misses);
-        // The record's clock starts when memory is asked; ours when the cache is, which is half of the path earlier.
+        // The record's latency starts at the memory controller, ours at the cache, half of the path earlier.
         let way_ns = machine.memory.path_ns / 2.0;
         let latency = |latency_fs: f64| (latency_fs / 1e6 + way_ns) * machine.node.clock_mhz.as_mhz_f64() / 1e3;
         let row_hits = of(|record| record.dram.row_hits);

@@ -8,13 +8,13 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use units::{Duration, Time};
 
-/// The number of a task. Numbers of finished tasks are used again.
+/// Number of a task. Numbers of finished tasks are re-used.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct TaskId(pub u32);
 
 type Task = Pin<Box<dyn Future<Output = ()>>>;
 
-/// What tasks and machines see of the simulation: the time, and the means to wait for a later one.
+/// Interface of the simulation for tasks and machines: the current time, and waiting for a later one.
 #[derive(Clone)]
 pub struct Clock(Rc<State>);
 
@@ -27,7 +27,7 @@ struct State {
     born: RefCell<Vec<Task>>,
 }
 
-/// The tasks of one simulation. Dropping it is power loss: every task vanishes where it stands.
+/// The tasks of one simulation. Dropping it models a loss of power: every task stops at its current await.
 pub struct Executor {
     clock: Clock,
     tasks: Vec<Option<Task>>,
@@ -35,12 +35,12 @@ pub struct Executor {
 }
 
 impl Clock {
-    /// The present instant.
+    /// Returns the current simulated time.
     pub fn now(&self) -> Time {
         self.0.now.get()
     }
 
-    /// The task that is running now: the one to wake when what it is about to wait for has happened.
+    /// Returns the running task: the one to wake when its next condition holds.
     pub fn current_task(&self) -> TaskId {
         self.0.current.get()
     }
@@ -72,23 +72,24 @@ impl Clock {
         self.0.born.borrow_mut().push(Box::pin(task));
     }
 
-    /// A number that condenses every event so far: two runs are the same if it is the same.
+    /// Returns a hash over every event so far: two runs are the same if their hashes are equal.
     pub fn event_hash(&self) -> u64 {
         self.0.hash.get()
     }
 
-    /// How many events there have been.
+    /// Returns the number of events so far.
     pub fn event_count(&self) -> u64 {
         self.0.sequence.get()
     }
 }
 
-/// A wait for an instant. By hand, since nearly all that accesses wait for is one: three words, which can be kept and moved.
+/// A wait for an instant. Written by hand, since nearly all waits of accesses are of this kind: three words, which can be
+/// stored and moved.
 #[must_use = "nothing waits before it is awaited"]
 pub struct Sleep<'a> {
     clock: &'a Clock,
     at: Time,
-    /// Whether the task will be woken.
+    /// True if a wake-up is requested.
     asked: bool,
 }
 
@@ -115,7 +116,7 @@ impl Default for Executor {
 }
 
 impl Executor {
-    /// A simulation at power-on, with nothing in it.
+    /// Creates a simulation at power-on, without tasks.
     pub fn new() -> Executor {
         let state = State {
             now: Cell::new(Time::ZERO),
@@ -128,13 +129,13 @@ impl Executor {
         Executor { clock: Clock(Rc::new(state)), tasks: Vec::new(), free: Vec::new() }
     }
 
-    /// The simulation's clock.
+    /// Returns the clock of the simulation.
     pub fn clock(&self) -> &Clock {
         &self.clock
     }
 
-    /// Runs until `done` says so, looked at after every event, or until nothing is left to happen.
-    /// Returns whether `done` was reached.
+    /// Runs until `done` returns true, checked after every event, or until no event is left. Returns true if `done` was
+    /// reached.
     pub fn run_until(&mut self, mut done: impl FnMut() -> bool) -> bool {
         loop {
             self.adopt_born();
@@ -146,7 +147,7 @@ impl Executor {
         }
     }
 
-    /// Runs until nothing is left to happen.
+    /// Runs until no event is left.
     pub fn run(&mut self) {
         self.run_until(|| false);
     }
@@ -158,7 +159,7 @@ impl Executor {
         let mixed = state.hash.get() ^ event.at.as_fs().rotate_left(17) ^ u64::from(event.task.0);
         state.hash.set(mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let slot = &mut self.tasks[event.task.0 as usize];
-        // A finished task may still have a wake-up on its way.
+        // A finished task may still have an outstanding wake-up.
         let Some(task) = slot else { return };
         if task.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready() {
             *slot = None;

@@ -1,13 +1,13 @@
-//! Doing several things at once within one task: overlap made visible in the text.
+//! Concurrent work within one task: overlap is visible in the source.
 //!
-//! Every wake-up of the task polls each part that is not yet done, first to last; a part looks whether what it waits
-//! for has happened and costs next to nothing if not. So no wakers are needed, and the order is always the text's.
+//! Every wake-up of the task polls each unfinished part, first to last. A part checks its condition, which costs next
+//! to nothing if it does not hold yet. So no wakers are needed, and the order is always the order in the source.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 
-/// Polls a part unless it is already done; says whether it is.
+/// Polls a part unless it is done; returns true if it is.
 fn advance<F: Future>(part: Pin<&mut F>, output: &mut Option<F::Output>, context: &mut Context<'_>) -> bool {
     if output.is_none()
         && let Poll::Ready(value) = part.poll(context)
@@ -17,7 +17,7 @@ fn advance<F: Future>(part: Pin<&mut F>, output: &mut Option<F::Output>, context
     output.is_some()
 }
 
-/// Waits for two or three futures, which stay where they are made: nothing is moved but references.
+/// Waits for two or three futures. They stay where they are created: only references are moved.
 #[macro_export]
 macro_rules! join {
     ($a:expr, $b:expr $(,)?) => {
@@ -32,7 +32,7 @@ macro_rules! join {
     };
 }
 
-/// What [`join!`] stands on: waits for all three.
+/// Implementation of [`join!`]: waits for all three futures.
 #[doc(hidden)]
 pub fn join_pinned<A: Future, B: Future, C: Future>(
     mut a: Pin<&mut A>,
@@ -56,8 +56,8 @@ pub fn join_pinned<A: Future, B: Future, C: Future>(
     })
 }
 
-/// Waits for one of two futures, whichever is done first; the first of them, if both are at one instant. The other is dropped
-/// where it stands.
+/// Waits for the first of two futures to finish; if both finish at one instant, `first` wins. The other one is dropped
+/// unfinished.
 pub async fn race<T>(first: impl Future<Output = T>, second: impl Future<Output = T>) -> T {
     let (mut first, mut second) = (pin!(first), pin!(second));
     poll_fn(|context| match first.as_mut().poll(context) {
@@ -67,20 +67,20 @@ pub async fn race<T>(first: impl Future<Output = T>, second: impl Future<Output 
     .await
 }
 
-/// Waits for all of a list; the outputs keep its order.
+/// Waits for all futures of a list; the outputs keep its order.
 pub async fn join_all<F: Future>(parts: impl IntoIterator<Item = F>) -> Vec<F::Output> {
     let mut going = Going::default();
     parts.into_iter().for_each(|part| going.begin(part));
     going.all().await
 }
 
-/// What goes on, and what has come of it.
+/// A running future, and its output when it is done.
 type Part<F> = (Pin<Box<F>>, Option<<F as Future>::Output>);
 
-/// A list that grows while what is on it already goes on.
+/// A list of running futures that can grow.
 pub struct Going<F: Future> {
     parts: Vec<Part<F>>,
-    /// So many of the first parts are done.
+    /// Number of leading parts that are done.
     done: usize,
 }
 
@@ -91,12 +91,12 @@ impl<F: Future> Default for Going<F> {
 }
 
 impl<F: Future> Going<F> {
-    /// Puts a part on the list. It begins when something is next awaited here.
+    /// Adds a part to the list. It starts at the next await on this list.
     pub fn begin(&mut self, part: F) {
         self.parts.push((Box::pin(part), None));
     }
 
-    /// Waits for something else, while the parts go on.
+    /// Waits for another future, while the parts continue.
     pub async fn meanwhile<T>(&mut self, other: impl Future<Output = T>) -> T {
         let mut other = pin!(other);
         poll_fn(|context| {
@@ -112,7 +112,7 @@ impl<F: Future> Going<F> {
         self.parts.into_iter().filter_map(|(_, output)| output).collect()
     }
 
-    /// Polls what is not yet done; says whether all is.
+    /// Polls all unfinished parts; returns true if all are done.
     fn advance(&mut self, context: &mut Context<'_>) -> bool {
         let mut all = true;
         for (part, output) in &mut self.parts[self.done..] {
@@ -130,7 +130,7 @@ mod tests {
     use std::rc::Rc;
     use units::{Duration, Time};
 
-    /// When such work ends that begins at zero.
+    /// Returns the end of work that begins at zero.
     fn ended_at<W: Future<Output = ()> + 'static>(work: impl FnOnce(Clock) -> W) -> Time {
         let mut executor = Executor::new();
         let ended = Rc::new(Cell::new(Time::ZERO));

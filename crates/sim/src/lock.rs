@@ -1,7 +1,7 @@
-//! Named locks: what keeps two accesses from meddling with one line at the same time.
+//! Named locks: prevent concurrent accesses to one line from interfering.
 //!
-//! A name is locked either by one holder exclusively or by any number together. Waiters are served in the order in
-//! which they came, so no task starves.
+//! A name is locked by one exclusive holder or by any number of sharers. Waiters are served in the order of their
+//! arrival, so no task starves.
 
 use crate::{Clock, TaskId};
 use rustc_hash::FxHashMap;
@@ -11,23 +11,23 @@ use std::future::{Future, poll_fn};
 use std::hash::Hash;
 use std::task::Poll;
 
-/// Alone, or together with others that share.
+/// Mode of a lock: exclusive or shared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
-    /// No other holder.
+    /// Excludes all other holders.
     Exclusive,
-    /// Others may share.
+    /// Allows other sharers of the name.
     Shared,
 }
 
-/// Where a waiter is kept in the one table of them, so that a wait allocates nothing.
+/// Index of a waiter in the table of all waiters. With one table, a wait allocates no memory.
 type Place = usize;
 
 struct Waiter {
     mode: Mode,
     task: TaskId,
     granted: bool,
-    /// The waiter behind it, for the same name.
+    /// The next waiter for the same name.
     next: Option<Place>,
 }
 
@@ -66,7 +66,7 @@ struct Names<K> {
     waiters: Slab<Waiter>,
 }
 
-/// A set of locks, one for every name in use.
+/// A set of locks, one per name in use.
 pub struct LockTable<K> {
     clock: Clock,
     names: RefCell<Names<K>>,
@@ -80,7 +80,7 @@ pub struct Guard<'a, K: Hash + Eq + Copy> {
 }
 
 impl<K: Hash + Eq + Copy> Names<K> {
-    /// Enters at once, or joins the waiters and returns the place there.
+    /// Enters at once and returns `None`, or joins the waiters and returns the index of the waiter.
     fn enter_or_wait(&mut self, name: K, mode: Mode, task: TaskId) -> Option<Place> {
         let held = self.held.entry(name).or_default();
         if held.waiters.is_none() && held.admits(mode) {
@@ -99,7 +99,7 @@ impl<K: Hash + Eq + Copy> Names<K> {
         Some(place)
     }
 
-    /// Whether it is this waiter's turn, whose place is free from then on.
+    /// Returns true if the lock is granted to this waiter; its index is free from then on.
     fn is_granted(&mut self, place: Place) -> bool {
         let granted = self.waiters[place].granted;
         if granted {
@@ -108,7 +108,7 @@ impl<K: Hash + Eq + Copy> Names<K> {
         granted
     }
 
-    /// Gives the lock up, and lets in the waiters whose turn it is.
+    /// Releases the lock, and grants it to the next waiters.
     fn leave(&mut self, name: K, mode: Mode, clock: &Clock) {
         let Some(held) = self.held.get_mut(&name) else { return };
         held.leave(mode);
@@ -128,13 +128,13 @@ impl<K: Hash + Eq + Copy> Names<K> {
 }
 
 impl<K: Hash + Eq + Copy> LockTable<K> {
-    /// A table with nothing locked.
+    /// Creates a table without locked names.
     pub fn new(clock: &Clock) -> LockTable<K> {
         let names = Names { held: FxHashMap::default(), waiters: Slab::new() };
         LockTable { clock: clock.clone(), names: RefCell::new(names) }
     }
 
-    /// Locks `name`, waiting for those that came before. A wait that has begun must not be given up: its turn would come all the
+    /// Locks `name`, after all earlier waiters. A wait that has begun must not be dropped: the lock would be granted all the
     /// same, and the name would stay locked.
     pub fn lock(&self, name: K, mode: Mode) -> impl Future<Output = Guard<'_, K>> {
         let mut waits = None;
@@ -151,12 +151,12 @@ impl<K: Hash + Eq + Copy> LockTable<K> {
         })
     }
 
-    /// How many names are locked.
+    /// Returns the number of locked names.
     pub fn len(&self) -> usize {
         self.names.borrow().held.len()
     }
 
-    /// Whether nothing is locked.
+    /// Returns true if no name is locked.
     pub fn is_empty(&self) -> bool {
         self.names.borrow().held.is_empty()
     }
@@ -177,11 +177,11 @@ mod tests {
     use std::rc::Rc;
     use units::{Duration, Time};
 
-    /// A task that comes at a time, in nanoseconds, for a name in a mode, and holds it for so long.
+    /// A task of the test: arrival in nanoseconds, name, mode, and time for which it holds the lock.
     type Visit = (u64, u8, Mode, u64);
 
-    /// When each enters: not before it comes, before one that came earlier for its name, or before those have left that it cannot
-    /// share with.
+    /// Returns the time at which each task enters. A task enters not before its arrival, not before earlier tasks for its name
+    /// enter, and not before earlier tasks that it cannot share with leave.
     fn expected(visits: &[Visit]) -> Vec<u64> {
         let mut entered: Vec<u64> = Vec::new();
         for &(comes, name, mode, _) in visits {

@@ -1,11 +1,11 @@
-//! Values that one part of a task brings and others wait for: how the stages of an access are joined.
+//! Values that one part of a task sets and other parts wait for. They join the stages of an access.
 
 use std::cell::OnceCell;
 use std::future::poll_fn;
 use std::task::Poll;
 
-/// A value that is set once. What waits for it is part of the same [`join!`](crate::join), after the part that sets it:
-/// then it goes on in the very poll in which the value came, and nothing needs to be woken.
+/// A value that is set once. The waiting part must be in the same [`join!`](crate::join), after the part that sets the
+/// value. Then it continues in the same poll, and needs no wake-up.
 #[derive(Debug)]
 pub struct Once<T>(OnceCell<T>);
 
@@ -16,22 +16,22 @@ impl<T> Default for Once<T> {
 }
 
 impl<T> Once<T> {
-    /// Sets the value, if it is not set: the first counts.
+    /// Sets the value unless it is set already.
     pub fn set(&self, value: T) {
         let _ = self.0.set(value);
     }
 
-    /// The value, if it is set.
+    /// Returns the value, if it is set.
     pub fn get(&self) -> Option<&T> {
         self.0.get()
     }
 
-    /// The value, made now if it is not set.
+    /// Returns the value; computes it now if it is not set.
     pub fn get_or_init(&self, make: impl FnOnce() -> T) -> &T {
         self.0.get_or_init(make)
     }
 
-    /// The value, as soon as it is set.
+    /// Returns the value as soon as it is set.
     pub async fn wait(&self) -> &T {
         poll_fn(|_| self.0.get().map_or(Poll::Pending, Poll::Ready)).await
     }

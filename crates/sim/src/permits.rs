@@ -1,7 +1,7 @@
-//! Permits: so many are out at once, and a task that wants more than are left waits for them in order.
+//! Permits: a limited number are in use at once; a task that needs more than are free waits, in order.
 //!
-//! A task that wants none can wait too, until no task waits for any: [`Permits::pass`] is a door that is shut while
-//! permits are short.
+//! A task that needs no permit can wait until no task waits for permits: [`Permits::pass`] is a gate that is closed
+//! while permits are short.
 
 use crate::{Clock, TaskId};
 use std::cell::{Cell, RefCell};
@@ -10,29 +10,29 @@ use std::future::{Future, poll_fn};
 use std::rc::Rc;
 use std::task::Poll;
 
-/// A task that waits, and whether that is over.
+/// A waiting task, and whether its wait is over.
 #[derive(Clone)]
 struct Ticket {
     task: TaskId,
     granted: Rc<Cell<bool>>,
 }
 
-/// A number of permits.
+/// A counting semaphore with a gate.
 pub struct Permits {
     clock: Clock,
     total: usize,
     free: Cell<usize>,
     most: Cell<usize>,
-    /// Which task wants how many, first come first served.
+    /// Number of permits that each waiting task needs, in order of arrival.
     waiting: RefCell<VecDeque<(usize, Ticket)>>,
     at_door: RefCell<Vec<Ticket>>,
-    /// Those for which the door has opened and that are not through it yet. They go one after the other, though a task
-    /// may be woken out of turn by something else that it waits for; and one that comes at that instant goes behind them.
+    /// Tasks that the gate has admitted but that have not passed yet. They pass one after the other, even if another
+    /// event wakes a task out of turn. A task that arrives at this instant passes after them.
     entering: RefCell<VecDeque<Ticket>>,
 }
 
 impl Permits {
-    /// So many permits, all of them free.
+    /// Creates `total` permits, all of them free.
     pub fn new(clock: &Clock, total: usize) -> Permits {
         Permits {
             clock: clock.clone(),
@@ -45,7 +45,7 @@ impl Permits {
         }
     }
 
-    /// Takes so many at once, or all there are, waiting for those that came before.
+    /// Takes `wanted` permits at once, at most all of them, after the tasks that waited before.
     pub fn take(&self, wanted: usize) -> impl Future<Output = ()> + '_ {
         let wanted = wanted.min(self.total);
         granted(move || {
@@ -59,7 +59,7 @@ impl Permits {
         })
     }
 
-    /// Gives back as many as were taken at once.
+    /// Gives back the permits of one `take`.
     pub fn give_back(&self, taken: usize) {
         self.free.set(self.free.get() + taken.min(self.total));
         let mut waiting = self.waiting.borrow_mut();
@@ -75,8 +75,8 @@ impl Permits {
         }
     }
 
-    /// Waits until no task waits for permits, in order: one that comes when the door has just opened goes behind those
-    /// that waited.
+    /// Waits until no task waits for permits, in order: a task that arrives when the gate has just opened passes after
+    /// those that waited.
     pub fn pass(&self) -> impl Future<Output = ()> + '_ {
         let mut drawn: Option<Ticket> = None;
         poll_fn(move |_| {
@@ -102,7 +102,7 @@ impl Permits {
         })
     }
 
-    /// The most that were out at once.
+    /// Returns the maximum number of permits that were in use at once.
     pub fn most(&self) -> usize {
         self.most.get()
     }
@@ -124,7 +124,7 @@ impl Permits {
         }
     }
 
-    /// The first that was let in is through; the next may go.
+    /// Removes the first admitted task, which has passed; the next may pass.
     fn go_through(&self) {
         let mut entering = self.entering.borrow_mut();
         entering.pop_front();
@@ -139,7 +139,7 @@ impl Permits {
     }
 }
 
-/// Asks once; ready at once if that draws no ticket, or when the ticket is granted.
+/// Calls `ask` once. Ready at once if that returns no ticket, or when the ticket is granted.
 fn granted(ask: impl Fn() -> Option<Ticket>) -> impl Future<Output = ()> {
     let mut drawn: Option<Option<Ticket>> = None;
     poll_fn(move |_| match drawn.get_or_insert_with(&ask) {
@@ -156,8 +156,8 @@ mod tests {
 
     const NS: Duration = Duration::from_ns(1);
 
-    /// When each of some tasks, which come in this order, is let in; and the most permits that were out. A task that
-    /// wants none goes through the door.
+    /// Returns the time at which each task, in this order of arrival, is admitted, and the maximum number of permits in
+    /// use. A task that needs none waits for the gate.
     fn times(total: usize, wanted: &[usize]) -> (Vec<(usize, u64)>, usize) {
         let mut executor = Executor::new();
         let permits = Rc::new(Permits::new(executor.clock(), total));
@@ -200,7 +200,7 @@ mod tests {
         let mut executor = Executor::new();
         let permits = Rc::new(Permits::new(executor.clock(), 1));
         let log = Rc::new(RefCell::new(Vec::new()));
-        // The first gives its permit back at 10 ns, at which the second gets it and the door opens.
+        // The first task gives its permit back at 10 ns, when the second gets it and the gate opens.
         for (task, comes) in [(0, 0), (1, 1)] {
             let (clock, permits) = (executor.clock().clone(), permits.clone());
             executor.clock().spawn(async move {

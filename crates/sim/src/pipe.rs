@@ -1,4 +1,4 @@
-//! Hardware that is a pipeline: engines, and ports of small caches.
+//! Pipelined hardware: engines, and ports of small caches.
 
 mod idle;
 mod units;
@@ -12,29 +12,29 @@ use std::cell::{Cell, RefCell};
 
 /// Identical pipelined units behind one dispatcher: an AES engine, a hash unit, or the port of a small cache.
 ///
-/// Each unit takes a new item every `interval` and delivers it `latency` after it went in. An item goes to the unit
-/// that is free first.
+/// Each unit accepts a new item every `interval` and delivers it `latency` later. An item enters the unit that is free
+/// first.
 #[derive(Debug)]
 pub struct Pipe {
     latency: Duration,
     units: RefCell<Units>,
-    /// What goes in where nothing else would.
+    /// Idle work, which enters units that would otherwise be empty.
     idle: IdleQueue,
     items: Cell<u64>,
     waited: Cell<Duration>,
 }
 
-/// When a group of items went through a [`Pipe`].
+/// Times at which a group of items enters and leaves a [`Pipe`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Passage {
-    /// When the first item went in.
+    /// Time at which the first item enters.
     pub start: Time,
-    /// When the last item came out.
+    /// Time at which the last item leaves.
     pub done: Time,
 }
 
 impl Pipe {
-    /// `units` pipelines.
+    /// Creates a pipe of `units` pipelines.
     ///
     /// # Panics
     /// If there are no units.
@@ -49,18 +49,18 @@ impl Pipe {
         }
     }
 
-    /// Sends `items` through, from `now` on, and says when.
+    /// Sends `items` through, from `now` on; returns their times.
     pub fn pass(&self, now: Time, items: u32) -> Passage {
         self.pass_in(self.latency, now, items)
     }
 
-    /// As [`Pipe::pass`], of items that the units deliver after another latency.
+    /// Like [`Pipe::pass`], for items that the units deliver after another latency.
     pub fn pass_in(&self, latency: Duration, now: Time, items: u32) -> Passage {
         self.fill_gaps(now);
         let mut units = self.units.borrow_mut();
         units.forget_past(now);
         if items == 1 {
-            // Most look-ups, hashes and tags.
+            // The common case: most look-ups, hashes and tags.
             let start = units.enter(now);
             self.count(1, start.since(now));
             return Passage { start, done: start + latency };
@@ -74,8 +74,8 @@ impl Pipe {
         passage
     }
 
-    /// Sends `links` through, from `now` on, each when the one before it has come out, and says when. Between them the
-    /// units take other items.
+    /// Sends `links` through, from `now` on, each after the one before it has left; returns their times. Between them
+    /// the units take other items.
     pub fn pass_chained(&self, now: Time, links: u32) -> Passage {
         self.fill_gaps(now);
         let mut units = self.units.borrow_mut();
@@ -94,17 +94,17 @@ impl Pipe {
         self.waited.set(self.waited.get() + waited);
     }
 
-    /// From going in to coming out.
+    /// Returns the time from entering to leaving.
     pub fn latency(&self) -> Duration {
         self.latency
     }
 
-    /// How many items have gone in.
+    /// Returns the number of items that have entered.
     pub fn items(&self) -> u64 {
         self.items.get()
     }
 
-    /// The sum of all groups' waits for a free unit.
+    /// Returns the sum of all groups' waits for a free unit.
     pub fn waited(&self) -> Duration {
         self.waited.get()
     }
@@ -142,7 +142,7 @@ mod tests {
     fn the_links_of_a_chain_wait_for_each_other_and_leave_room_between_them() {
         let pipe = Pipe::new(1, NS * 10, NS * 2);
         assert_eq!(pipe.pass_chained(at(0), 3), Passage { start: at(0), done: at(30) });
-        // The links went in at 0, 10 and 20: others have the intervals from 2, 4 and 6, but not that from 9.
+        // The links entered at 0, 10 and 20: other items use the intervals from 2, 4 and 6, but not that from 9.
         assert_eq!(pipe.pass(at(1), 3), Passage { start: at(2), done: at(16) });
         assert_eq!(pipe.pass(at(9), 1), Passage { start: at(12), done: at(22) });
         assert_eq!(pipe.pass(at(20), 1), Passage { start: at(22), done: at(32) });

@@ -1,22 +1,22 @@
-//! The event queue: a timing wheel for what is near, a heap for what is far.
+//! The event queue: a timing wheel for near events, a heap for far ones.
 //!
-//! Almost every event lies within a few hundred nanoseconds, so it costs one link in a short list and one bit. All lists are in
-//! one table whose places are used again, the latest first: few events wait at a time, so the host's nearest cache has them, and
-//! not a list for each slot. What lies beyond the wheel's horizon waits in the heap and is taken from there directly: the earlier
-//! of the two wins.
+//! Almost every event is within a few hundred nanoseconds, so it costs one link in a short list and one bit. All lists are in one
+//! table that re-uses free entries, the latest first. Few events wait at a time, so the table fits into the nearest cache of the
+//! host, in contrast to a list per slot. Events beyond the wheel's horizon wait in the heap and are popped from it directly: the
+//! queue pops the earlier of the two.
 
 use crate::TaskId;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use units::Time;
 
-/// One slot of the wheel spans this power of two of femtoseconds: about a quarter of a nanosecond.
+/// Each slot of the wheel spans this power of two of femtoseconds: about a quarter of a nanosecond.
 const SLOT_FS_LOG2: u32 = 18;
-/// Slots in the wheel; the horizon is a little over half a microsecond.
+/// Number of slots in the wheel; the horizon is a little over half a microsecond.
 const SLOTS: usize = 2048;
 const WORDS: usize = SLOTS / 64;
 
-/// Wakes a task at a time; `sequence` orders events of one time by when they were asked for.
+/// Wakes a task at a time; `sequence` orders events of one time by the order of their requests.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Event {
     pub(crate) at: Time,
@@ -24,13 +24,13 @@ pub(crate) struct Event {
     pub(crate) task: TaskId,
 }
 
-/// Where an event of the wheel is kept.
+/// Index of an event in the table.
 type Place = u32;
 
-/// In place of one, at the end of a list.
+/// Stored as the next index at the end of a list.
 const NOWHERE: Place = Place::MAX;
 
-/// An event of the wheel, and where the next of its slot is; or a free place, and where the next is.
+/// An event of the wheel, with the index of the next in its slot; or a free entry, with the index of the next free one.
 struct Kept {
     event: Event,
     next: Place,
@@ -39,11 +39,11 @@ struct Kept {
 pub(crate) struct EventQueue {
     kept: Vec<Kept>,
     free: Place,
-    /// The first of each slot: its latest event.
+    /// First index of each slot: its most recently added event.
     slots: Box<[Place; SLOTS]>,
     occupied: [u64; WORDS],
     far: BinaryHeap<Reverse<Event>>,
-    /// The slot number (not wrapped) of the last event taken; nothing in the wheel is earlier.
+    /// Slot number (not wrapped) of the last popped event; the wheel contains no earlier event.
     position: u64,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct EventQueue {
 struct Found {
     event: Event,
     at: Place,
-    /// The one that leads to it, if it is not the first.
+    /// Index of the previous event in the list, if the event is not the first.
     before: Place,
 }
 
@@ -90,7 +90,7 @@ impl EventQueue {
         place
     }
 
-    /// The earliest event, taken out.
+    /// Removes and returns the earliest event.
     pub(crate) fn pop(&mut self) -> Option<Event> {
         let near = self.first_occupied().map(|slot| (slot, self.earliest_in(slot)));
         let far = self.far.peek().map(|Reverse(event)| *event);
@@ -133,7 +133,7 @@ impl EventQueue {
         }
     }
 
-    /// The first slot with an event in it, going round from the present one.
+    /// Returns the first slot with an event, searching circularly from the current one.
     fn first_occupied(&self) -> Option<usize> {
         let start = self.position as usize % SLOTS;
         let (first_word, first_bit) = (start / 64, start % 64);
@@ -143,7 +143,7 @@ impl EventQueue {
         }
         for step in 1..=WORDS {
             let word = (first_word + step) % WORDS;
-            // The last step comes back to the first word, where only the bits below the start are left.
+            // The last step returns to the first word, where only the bits below the start remain.
             let bits = if step == WORDS { self.occupied[word] & !(u64::MAX << first_bit) } else { self.occupied[word] };
             if bits != 0 {
                 return Some(word * 64 + bits.trailing_zeros() as usize);

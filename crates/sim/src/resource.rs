@@ -1,4 +1,4 @@
-//! What hands work to tasks that are free.
+//! Work queues: pass items to free tasks.
 
 use crate::{Clock, TaskId};
 use slab::Slab;
@@ -8,20 +8,20 @@ use std::future::{Future, poll_fn};
 use std::task::Poll;
 use units::Time;
 
-/// Work for alike tasks: each item goes to one that is free, first come first served, and is begun at its own time.
+/// Work for identical tasks: each item is passed to a free task, in order of arrival, and begins at its time.
 ///
-/// An idle task is given its item at once and woken when it is to begin, so that handing it over costs no event.
+/// An idle task gets its item at once and is woken when the item begins, so passing it costs no extra event.
 pub struct WorkQueue<T> {
     clock: Clock,
-    /// What no task was free for.
+    /// Items that are not assigned to a task.
     items: RefCell<VecDeque<(Time, T)>>,
     idle: RefCell<VecDeque<(TaskId, usize)>>,
-    /// One for each task that is idle or has not begun yet: what it is given.
+    /// One entry for each task that is idle or has not begun: its assigned item.
     desks: RefCell<Slab<Option<(Time, T)>>>,
 }
 
 impl<T> WorkQueue<T> {
-    /// No work, and no idle task.
+    /// Creates a queue without items and idle tasks.
     pub fn new(clock: &Clock) -> WorkQueue<T> {
         WorkQueue {
             clock: clock.clone(),
@@ -31,7 +31,7 @@ impl<T> WorkQueue<T> {
         }
     }
 
-    /// Appends an item that is to be begun at `at`, or as soon as a task is free.
+    /// Appends an item that begins at `at`, or when a task is free.
     pub fn push(&self, at: Time, item: T) {
         match self.idle.borrow_mut().pop_front() {
             Some((task, desk)) => {
@@ -42,12 +42,12 @@ impl<T> WorkQueue<T> {
         }
     }
 
-    /// Takes the first item that no other task has, waiting for one and for its time.
+    /// Waits for the first unassigned item and for its start time, and returns the item.
     pub fn next(&self) -> impl Future<Output = T> + '_ {
         self.take(|_, item| item)
     }
 
-    /// The same with the time at which it was to begin.
+    /// Like [`WorkQueue::next`], and also returns the start time of the item.
     pub fn next_with_time(&self) -> impl Future<Output = (Time, T)> + '_ {
         self.take(|at, item| (at, item))
     }
@@ -61,7 +61,7 @@ impl<T> WorkQueue<T> {
         })
     }
 
-    /// What lies on a desk, if it is time.
+    /// Returns the item of a desk, if its start time has passed.
     fn begin<R>(&self, desk: usize, of: &impl Fn(Time, T) -> R) -> Poll<R> {
         let mut desks = self.desks.borrow_mut();
         match desks[desk] {
@@ -72,8 +72,8 @@ impl<T> WorkQueue<T> {
         }
     }
 
-    /// A desk for the present task, with its work on it if there is any, and whether that may be begun now. It comes behind what is
-    /// to be begun at this instant by tasks that are not awake yet.
+    /// Assigns a desk to the current task, with an item if one is waiting. Returns the desk, and whether the item may begin now. It
+    /// must begin after items of this instant that are assigned to tasks that have not woken yet.
     fn sit_down(&self) -> (usize, bool) {
         let task = self.clock.current_task();
         let given = self.items.borrow_mut().pop_front();
@@ -103,7 +103,7 @@ mod tests {
         Time::ZERO + Duration::from_ns(ns)
     }
 
-    /// A task ends its work at the instant at which others were given some, and are not awake yet.
+    /// A task ends its work at the instant at which other tasks got items but have not woken yet.
     #[test]
     fn no_work_overtakes_what_was_given_to_tasks_that_are_about_to_wake() {
         let mut executor = Executor::new();

@@ -1,109 +1,109 @@
-//! What happened when, and what it waited for: the raw material of a timeline.
+//! Spans: records of work and waiting, from which timelines are made.
 
 use serde::Serialize;
 use strum::{EnumMessage, IntoStaticStr, VariantArray};
 use units::Time;
 
-/// Why something took longer than it would have on an idle machine.
+/// Reason why a piece of work took longer than on an idle machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
-    /// Others were ahead in a queue.
+    /// Other requests were ahead in a queue.
     Queue,
-    /// The bank was at work for another row or in recovery.
+    /// The bank was busy with another row or in recovery.
     Bank,
-    /// Memory was refreshing.
+    /// Memory was being refreshed.
     Refresh,
-    /// Writes were being drained.
+    /// Writes were drained from their queue.
     WriteDrain,
     /// All units of this kind were busy.
     Unit,
     /// Another access held the lock.
     Lock,
-    /// Lines that were used already had no verdict yet.
+    /// Earlier speculative releases were still without a verdict.
     Verdict,
 }
 
-/// What a piece of work is.
+/// Kind of a piece of work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, VariantArray, EnumMessage, IntoStaticStr)]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub enum Verb {
-    /// Read from memory.
+    /// Read lines from memory.
     Fetch,
-    /// Wrote to memory.
+    /// Wrote lines to memory.
     Store,
     /// Wrote to memory as a part of a tuple.
     Persist,
-    /// Waited until what was persisted had arrived.
+    /// Waited until the persisted lines had arrived.
     Fence,
-    /// Completed a tuple.
+    /// Completed a memory tuple.
     Complete,
-    /// Looked into a cache.
+    /// Looked up a cache.
     #[serde(rename = "look up")]
     #[strum(serialize = "look up")]
     LookUp,
     /// Decoded a line of counters.
     Decode,
-    /// Computed what needs the nonce alone: a pad, offsets, the mask of a tag.
+    /// Computed values that need only the nonce: a pad, offsets, the mask of a tag.
     Pad,
     /// Encrypted blocks of a line.
     Encrypt,
     /// Decrypted blocks of a line.
     Decrypt,
-    /// Encrypted what a piece of a line may be, and made the tags of that.
+    /// Encrypted the candidates for a piece of a line, and computed their tags.
     Speculate,
-    /// Waited for the candidate that a piece is compared with, which came out of its unit later than the piece was there.
+    /// Waited for the candidate to compare with a piece; its unit finished later than the piece arrived.
     Match,
     /// Computed the tag of a line of data, or of a piece of it.
     Mac,
     /// Computed the hash of a line of metadata.
     Hash,
-    /// Went a leg of the way on the chip.
+    /// Travelled a part of the path on the chip.
     Travel,
-    /// Let the time pass in which the last-level cache might have answered.
+    /// Waited for the time in which the last-level cache might have answered.
     Outwait,
-    /// Ran the operating system's handler of a missing record.
+    /// Executed the operating system's handler of a missing record.
     Handle,
     /// Waited for a lock.
     Lock,
-    /// Waited for verdicts.
+    /// Waited for outstanding verdicts.
     Await,
-    /// Let a line out.
+    /// Released a line to the core.
     Release,
-    /// Had the verdict of a line that was let out ahead of it.
+    /// Received the verdict of a line that was released speculatively.
     Settle,
-    /// Reported tampering.
+    /// Reported evidence of tampering.
     Fault,
 }
 
-/// What a verb is about: verbs of one subject look alike in a timeline.
+/// Subject of a verb. Verbs with the same subject have the same style in a timeline.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, IntoStaticStr)]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub enum Subject {
-    /// Memory.
+    /// Reads and writes of memory.
     Memory,
-    /// Caches.
+    /// Look-ups in all caches.
     Cache,
-    /// Encryption.
+    /// Encryption of data and counters.
     Encryption,
-    /// Authentication of data.
+    /// Authentication of data lines.
     Authentication,
-    /// The tree.
+    /// Hashes of the integrity tree.
     Tree,
-    /// The way on the chip.
+    /// The path on the chip.
     Way,
-    /// Waiting for others.
+    /// Waiting for other work.
     Wait,
-    /// What leaves for the core.
+    /// Release to the core.
     Exit,
-    /// Tampering.
+    /// Reports of detected tampering.
     Alarm,
 }
 
 impl Verb {
-    /// What it is about.
+    /// Returns the subject of the verb.
     pub fn subject(self) -> Subject {
         match self {
             Verb::Fetch | Verb::Store | Verb::Persist | Verb::Fence | Verb::Complete => Subject::Memory,
@@ -120,33 +120,33 @@ impl Verb {
         }
     }
 
-    /// What it means, in a sentence.
+    /// Returns a sentence about the verb, which is its doc comment.
     pub fn summary(self) -> &'static str {
         self.get_documentation().unwrap_or_default()
     }
 }
 
-/// One piece of work: what, from when to when.
+/// One piece of work with its start and end.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Span {
-    /// What was done.
+    /// Kind of the work.
     pub verb: Verb,
-    /// What it worked on.
+    /// Name of the object of the work.
     pub what: String,
-    /// When it was asked for.
+    /// Time of the request.
     #[serde(serialize_with = "as_fs")]
     pub start: Time,
-    /// When it was done.
+    /// Time of the completion.
     #[serde(serialize_with = "as_fs")]
     pub end: Time,
-    /// What it waited for, if it did.
+    /// Main cause of the waiting time, if it waited.
     pub waited_for: Option<Cause>,
-    /// A word on how it went: a row hit, a cache miss.
+    /// A word on the outcome: a row hit, a cache miss.
     pub outcome: Option<&'static str>,
 }
 
 impl Span {
-    /// What it is called: verb and object.
+    /// Returns the title: verb and object.
     pub fn title(&self) -> String {
         format!("{} {}", <&str>::from(self.verb), self.what)
     }

@@ -1,4 +1,4 @@
-//! Where things are: virtual and physical bytes, and physical lines.
+//! Addresses: virtual and physical bytes, and physical lines.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -10,7 +10,7 @@ pub const PAGE_BYTES: usize = 4096;
 /// Lines in the smallest page.
 pub const LINES_PER_PAGE: usize = PAGE_BYTES / LINE_BYTES;
 
-/// The content of one memory line; of a shorter one at the beginning, before zeros.
+/// Content of one memory line. A shorter line is at the beginning, followed by zeros.
 pub type Line = [u8; LINE_BYTES];
 
 /// A line of zero bytes.

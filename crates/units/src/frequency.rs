@@ -1,8 +1,8 @@
-//! Clocks as machine files write them: megahertz, whole or as a ratio, of which a cycle is a whole number of femtoseconds.
+//! Clocks as written in machine files: megahertz, whole or as a ratio, with a cycle of a whole number of femtoseconds.
 //!
-//! Time is counted in femtoseconds, so a clock whose cycle is none of them would drift against the others: DDR5-4800's
-//! 2400 MHz has cycles of 416,666.67 fs. Standards and simulators that name such a clock mean a rounded cycle. Here the file
-//! says which, as 416 ps (`"31250/13 MHz"`), and a clock that is not exact is refused with the nearest that are.
+//! Time is counted in femtoseconds, so a clock with a fractional cycle would drift against the others: DDR5-4800's 2400 MHz
+//! has cycles of 416,666.67 fs. Standards and simulators with this clock mean a rounded cycle. The machine file must contain
+//! the exact one, as 416 ps (`"31250/13 MHz"`). The error for an inexact clock names the nearest exact ones.
 
 use crate::{Clock, Duration};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -21,10 +21,10 @@ pub struct Frequency {
 }
 
 impl Frequency {
-    /// The fastest: the cycles of faster ones are few femtoseconds.
+    /// Maximum frequency: the cycles of faster clocks are few femtoseconds.
     pub const MOST_MHZ: u64 = 100_000;
 
-    /// Whole megahertz.
+    /// Creates a frequency of whole megahertz.
     pub const fn from_mhz(mhz: u64) -> Frequency {
         Frequency { mhz, per: 1 }
     }
@@ -39,27 +39,27 @@ impl Frequency {
         Frequency { mhz: mhz / divisor, per: per / divisor }
     }
 
-    /// The frequency whose cycle lasts this long.
+    /// Returns the frequency with a cycle of this length.
     fn of_period(fs: u64) -> Frequency {
         Frequency::from_ratio(FS_PER_US, fs)
     }
 
-    /// The frequency whose cycle is the whole number of picoseconds that is nearest to this.
+    /// Returns the frequency with a cycle of whole picoseconds nearest to this length.
     fn of_whole_ps(fs: u64) -> Frequency {
         Frequency::of_period((fs + FS_PER_PS / 2) / FS_PER_PS * FS_PER_PS)
     }
 
-    /// Megahertz, for people to read and for rates.
+    /// Returns megahertz, for output and for rates.
     pub fn as_mhz_f64(self) -> f64 {
         self.mhz as f64 / self.per as f64
     }
 
-    /// Femtoseconds of a cycle, as a ratio.
+    /// Returns the femtoseconds of a cycle, as a ratio.
     fn period(self) -> (u128, u128) {
         (u128::from(FS_PER_US) * u128::from(self.per), u128::from(self.mhz))
     }
 
-    /// The clock; of a frequency that does not pass [`Frequency::check`], one nearby.
+    /// Returns the clock; for a frequency that does not pass [`Frequency::check`], a nearby one.
     ///
     /// # Panics
     /// If the frequency is zero.
@@ -68,7 +68,7 @@ impl Frequency {
         Clock::from_period(Duration::from_fs((dividend / divisor) as u64))
     }
 
-    /// Whether there can be such a clock.
+    /// Checks that a clock with this frequency is possible.
     ///
     /// # Errors
     /// The rule that is broken, with the frequency and the nearest that keep it.
@@ -95,7 +95,7 @@ const fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
-/// Why a text is not a frequency.
+/// Error of a text that is not a frequency.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ParseFrequencyError(String);
 
@@ -139,7 +139,7 @@ impl fmt::Display for Frequency {
 }
 
 impl Serialize for Frequency {
-    /// Whole megahertz as a number, as in files of before ratios.
+    /// Serializes whole megahertz as a number, as in files from before ratios.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.per {
             1 => serializer.serialize_u64(self.mhz),
@@ -171,7 +171,7 @@ impl de::Visitor<'_> for Visitor {
         u64::try_from(mhz).map(Frequency::from_mhz).map_err(|_| E::invalid_value(de::Unexpected::Signed(mhz), &self))
     }
 
-    /// A fraction in decimals is seldom exact: the nearest that is, to a picosecond, is named.
+    /// A decimal fraction is seldom exact: the error names the nearest exact one, to a picosecond.
     fn visit_f64<E: de::Error>(self, mhz: f64) -> Result<Frequency, E> {
         let refused = de::Unexpected::Float(mhz);
         if !(1.0..=Frequency::MOST_MHZ as f64).contains(&mhz) {

@@ -1,8 +1,8 @@
-//! Addresses, time and sizes as types, and what users type for them.
+//! Types for addresses, time and sizes, and parsers of their text forms.
 //!
-//! Everything that could be mistaken for something else has a type of its own: a virtual address is not a physical
-//! one, a line number is not a byte address, a cycle count means nothing without its clock, and a duration is not an
-//! instant. No other crate of Casemate is named here.
+//! Quantities that could be confused have different types. A virtual address is not a physical one, a line number is
+//! not a byte address, a cycle count means nothing without its clock, and a duration is not an instant. This crate
+//! depends on no other crate of Casemate.
 
 mod address;
 mod frequency;

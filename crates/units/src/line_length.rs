@@ -1,7 +1,7 @@
-//! How long the memory lines of a machine are.
+//! Length of the memory lines of a machine.
 //!
-//! [`Line`] holds the bytes of a line of any length: those of a shorter one at its beginning, and zeros behind them. Recordings know
-//! lines of 64 bytes, each of which is one memory line, or several.
+//! [`Line`] holds the bytes of a line of any length: a shorter line is at the beginning, followed by zeros. Recordings contain lines
+//! of 64 bytes, each of which is one memory line, or several.
 
 use crate::{Bytes, LINE_BYTES, Line, LineAddr, PAGE_BYTES, PhysAddr, ZERO_LINE};
 
@@ -18,12 +18,12 @@ impl Default for LineLength {
 }
 
 impl LineLength {
-    /// As long as the lines of recordings.
+    /// Same length as the lines of recordings.
     pub const WHOLE: LineLength = LineLength { bytes: LINE_BYTES as u8 };
-    /// Half as long.
+    /// Half the length of recorded lines.
     pub const HALF: LineLength = LineLength { bytes: LINE_BYTES as u8 / 2 };
 
-    /// Lines of so many bytes; nothing if there can be no such lines.
+    /// Returns lines of `bytes` bytes, or `None` if no such lines exist.
     pub fn of(bytes: Bytes) -> Option<LineLength> {
         [LineLength::WHOLE, LineLength::HALF].into_iter().find(|length| length.bytes() as u64 == bytes.0)
     }
@@ -34,7 +34,7 @@ impl LineLength {
         self.bytes as usize
     }
 
-    /// Memory lines in a line of a recording.
+    /// Memory lines per line of a recording.
     #[inline]
     pub const fn per_recorded_line(self) -> u64 {
         (LINE_BYTES / self.bytes()) as u64
@@ -46,29 +46,29 @@ impl LineLength {
         (PAGE_BYTES / self.bytes()) as u64
     }
 
-    /// Lines that a memory of this size has.
+    /// Returns the number of lines in a memory of this size.
     pub const fn lines_in(self, size: Bytes) -> u64 {
         size.0 / self.bytes as u64
     }
 
-    /// A bit for each byte of a line.
+    /// Returns one bit for each byte of a line.
     pub const fn byte_mask(self) -> u64 {
         u64::MAX >> (LINE_BYTES - self.bytes())
     }
 
-    /// The line that holds a byte of memory.
+    /// Returns the line that holds a byte of memory.
     #[inline]
     pub const fn line_of(self, address: PhysAddr) -> LineAddr {
         LineAddr(address.0 / self.bytes as u64)
     }
 
-    /// The distance of an address, virtual or physical, from the start of its line, in bytes.
+    /// Returns the distance of an address, virtual or physical, from the start of its line, in bytes.
     #[inline]
     pub const fn offset(self, address: u64) -> usize {
         (address % self.bytes as u64) as usize
     }
 
-    /// The line that holds a byte of memory, and the byte's distance from its start.
+    /// Returns the line that holds a byte of memory, and the byte's distance from its start.
     #[inline]
     pub const fn split(self, address: PhysAddr) -> (LineAddr, u8) {
         (self.line_of(address), self.offset(address.0) as u8)
@@ -80,7 +80,7 @@ impl LineLength {
         PhysAddr(line.0 * self.bytes as u64)
     }
 
-    /// The memory lines that a line of a recording is, of which the first is at `start`, with what each of them holds of `content`.
+    /// Splits a line of a recording into memory lines, the first at `start`, each with its part of `content`.
     pub fn parts(self, start: LineAddr, content: &Line) -> impl Iterator<Item = (LineAddr, Line)> + '_ {
         (start.0..).zip(content.chunks(self.bytes())).map(|(line, bytes)| {
             let mut part = ZERO_LINE;
@@ -89,7 +89,7 @@ impl LineLength {
         })
     }
 
-    /// What of a line there is room for: the rest is zeros.
+    /// Cuts a line to this length: the remaining bytes are zeros.
     pub fn cut(self, mut line: Line) -> Line {
         line[self.bytes()..].fill(0);
         line

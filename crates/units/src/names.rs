@@ -1,7 +1,6 @@
-//! What a mistyped name was meant to be.
+//! Suggestions for mistyped names.
 
-/// The name among `known` that `name` was most likely meant to be, if any is similar. Capitals do not count: a data sheet
-/// says tRCD.
+/// The most similar name to `name` among `known`, if any is similar enough. Case does not count: data sheets write tRCD.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     const SIMILAR: f64 = 0.7;
     let name = name.to_lowercase();

@@ -1,4 +1,4 @@
-//! The one source of randomness: SplitMix64, so that a seed means the same run on every machine and forever.
+//! The only source of randomness: SplitMix64, so a seed gives the same run on every machine and in every version.
 //!
 //! Source: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
 
@@ -25,17 +25,17 @@ pub struct Random {
 }
 
 impl Random {
-    /// The published generator, begun at `seed`.
+    /// Creates the published generator with this seed.
     pub fn new(seed: u64) -> Random {
         Random { state: seed }
     }
 
-    /// A stream of its own for each purpose under one seed: neighbouring purposes are unrelated.
+    /// Creates a separate stream for each purpose under one seed: neighbouring purposes are unrelated.
     pub fn for_purpose(seed: u64, purpose: u64) -> Random {
         Random { state: mix(mix(seed ^ GOLDEN_GAMMA) ^ purpose) }
     }
 
-    /// The next word.
+    /// Returns the next word.
     pub fn word(&mut self) -> u64 {
         self.state = self.state.wrapping_add(GOLDEN_GAMMA);
         mix(self.state)
@@ -51,7 +51,7 @@ impl Random {
         (self.word() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// One of `items`, or nothing if there are none.
+    /// Returns one of `items`, or `None` if the list is empty.
     pub fn pick<T: Copy>(&mut self, items: &[T]) -> Option<T> {
         (!items.is_empty()).then(|| items[self.below(items.len() as u64) as usize])
     }

@@ -1,4 +1,4 @@
-//! Sizes as people write them: `64`, `32 KB`, `8MB`, `4 GiB`. All units are powers of 1024, as in the papers.
+//! Sizes in the form that users write: `64`, `32 KB`, `8MB`, `4 GiB`. All units are powers of 1024, as in the papers.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use std::fmt;
@@ -8,7 +8,7 @@ use std::str::FromStr;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Bytes(pub u64);
 
-/// Why a text is not a size.
+/// Error of a text that is not a size.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ParseBytesError(String);
 

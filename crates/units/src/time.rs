@@ -28,9 +28,9 @@ pub struct Clock {
 }
 
 impl Time {
-    /// Power-on.
+    /// Instant of the power-on.
     pub const ZERO: Time = Time(0);
-    /// Later than everything that happens.
+    /// Instant later than all events.
     pub const NEVER: Time = Time(u64::MAX);
 
     /// The instant this many femtoseconds after power-on.
@@ -38,52 +38,52 @@ impl Time {
         Time(fs)
     }
 
-    /// Femtoseconds since power-on.
+    /// Returns femtoseconds since power-on.
     pub const fn as_fs(self) -> u64 {
         self.0
     }
 
-    /// Nanoseconds since power-on, for people to read.
+    /// Returns nanoseconds since power-on, for output.
     pub fn as_ns_f64(self) -> f64 {
         self.0 as f64 / FS_PER_NS as f64
     }
 
-    /// The time since `earlier`, or nothing if `earlier` is later.
+    /// Returns the time since `earlier`, or zero if `earlier` is later.
     pub const fn since(self, earlier: Time) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
 }
 
 impl Duration {
-    /// No time at all.
+    /// Duration of zero length.
     pub const ZERO: Duration = Duration(0);
 
-    /// This many femtoseconds.
+    /// Duration of this many femtoseconds.
     pub const fn from_fs(fs: u64) -> Duration {
         Duration(fs)
     }
 
-    /// This many picoseconds.
+    /// Duration of this many picoseconds.
     pub const fn from_ps(ps: u64) -> Duration {
         Duration(ps * 1_000)
     }
 
-    /// This many nanoseconds.
+    /// Duration of this many nanoseconds.
     pub const fn from_ns(ns: u64) -> Duration {
         Duration(ns * FS_PER_NS)
     }
 
-    /// Nanoseconds as a machine file writes them (`7.5`), rounded to the nearest femtosecond.
+    /// Converts nanoseconds as written in a machine file (`7.5`), rounded to the nearest femtosecond.
     pub fn from_ns_f64(ns: f64) -> Duration {
         Duration((ns * FS_PER_NS as f64).round() as u64)
     }
 
-    /// Femtoseconds.
+    /// Returns the femtoseconds of the duration.
     pub const fn as_fs(self) -> u64 {
         self.0
     }
 
-    /// Nanoseconds, for people to read.
+    /// Returns nanoseconds, for output.
     pub fn as_ns_f64(self) -> f64 {
         self.0 as f64 / FS_PER_NS as f64
     }
@@ -100,12 +100,12 @@ impl Clock {
         self.period
     }
 
-    /// How long `cycles` of this clock last.
+    /// Returns the duration of `cycles` of this clock.
     pub const fn span(self, cycles: Cycles) -> Duration {
         Duration(cycles.0 * self.period.0)
     }
 
-    /// When cycle number `cycles` of this clock begins.
+    /// Returns the start of cycle number `cycles` of this clock.
     pub const fn start_of(self, cycles: Cycles) -> Time {
         Time(cycles.0 * self.period.0)
     }

@@ -1,4 +1,4 @@
-//! Words of a line: the pieces in which a line crosses a data bus of 64 bits, one a beat.
+//! Words of a line: the units in which a line crosses a data bus of 64 bits, one per beat.
 
 use crate::{LINE_BYTES, Line};
 use std::fmt;
@@ -8,29 +8,29 @@ pub const WORD_BYTES: usize = 8;
 /// Words of a line.
 pub const WORDS_PER_LINE: usize = LINE_BYTES / WORD_BYTES;
 
-/// A word of a line, by its number.
+/// Word of a line, by its number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Word(u8);
 
 impl Word {
-    /// The first of a line.
+    /// First word of a line.
     pub const FIRST: Word = Word(0);
 
-    /// The word with the byte at that offset from the start of its line.
+    /// Returns the word with the byte at this offset from the start of its line.
     ///
     /// # Panics
-    /// If no line has such a byte.
+    /// If the offset is beyond a line.
     pub const fn at(offset: usize) -> Word {
         assert!(offset < LINE_BYTES);
         Word((offset / WORD_BYTES) as u8)
     }
 
-    /// Its bytes in a line.
+    /// Returns the bytes of the word in a line.
     pub fn of(self, line: &Line) -> &[u8] {
         &line[self.index() * WORD_BYTES..][..WORD_BYTES]
     }
 
-    /// Its number, from 0.
+    /// Returns its number, from 0.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -42,67 +42,67 @@ impl fmt::Display for Word {
     }
 }
 
-/// Some words of a line: a bit for each, the first at the bottom.
+/// A set of words of a line: one bit for each, the first in the lowest position.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Words(u8);
 
 impl Words {
-    /// None of them.
+    /// Set without any word.
     pub const NONE: Words = Words(0);
-    /// All of them.
+    /// Set of all words.
     pub const ALL: Words = Words(u8::MAX);
 
-    /// One of them.
+    /// Set of one word.
     pub const fn of(word: Word) -> Words {
         Words(1 << word.0)
     }
 
-    /// Those with any of so many bytes from that offset on; what lies beyond the line is left out.
+    /// Returns the words with any of `bytes` bytes from this offset on; bytes beyond the line are ignored.
     pub const fn with_bytes(offset: usize, bytes: usize) -> Words {
         let last = if bytes == 0 { offset } else { offset + bytes - 1 };
         let last = if last < LINE_BYTES { last } else { LINE_BYTES - 1 };
         Words((u8::MAX >> (WORDS_PER_LINE - 1 - last / WORD_BYTES)) & (u8::MAX << (offset / WORD_BYTES)))
     }
 
-    /// Those of the piece of `bytes`, a power of two and at least a word, in which a word lies.
+    /// Returns the words of the piece of `bytes` that contains `word`; a power of two and at least a word.
     pub const fn of_piece(word: Word, bytes: usize) -> Words {
         Words::with_bytes(word.index() * WORD_BYTES / bytes * bytes, bytes)
     }
 
-    /// Whether there are none.
+    /// Returns true if the set is empty.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Whether both have any in common.
+    /// Returns true if both sets have a word in common.
     pub const fn overlap(self, other: Words) -> bool {
         self.0 & other.0 != 0
     }
 
-    /// Whether all of `other` are among them.
+    /// Returns true if the set contains all of `other`.
     pub const fn contains(self, other: Words) -> bool {
         other.0 & !self.0 == 0
     }
 
-    /// Adds `other`.
+    /// Adds the words of `other`.
     pub const fn add(&mut self, other: Words) {
         self.0 |= other.0;
     }
 
-    /// Takes `other` away; returns whether any of it was there.
+    /// Removes the words of `other`; returns true if any of them was in the set.
     pub const fn remove(&mut self, other: Words) -> bool {
         let overlap = self.overlap(other);
         *self = self.without(other);
         overlap
     }
 
-    /// These but for `other`.
+    /// Returns the set without the words of `other`.
     #[must_use]
     pub const fn without(self, other: Words) -> Words {
         Words(self.0 & !other.0)
     }
 
-    /// Each of them, in order.
+    /// Returns each word of the set, in order.
     pub fn iter(self) -> impl Iterator<Item = Word> {
         (0..WORDS_PER_LINE as u8).map(Word).filter(move |word| self.contains(Words::of(*word)))
     }

@@ -1,4 +1,4 @@
-"""`casemate attack`: attacks on designs, and what the designs claim."""
+"""`casemate attack`: attacks on designs, compared with the designs' claims."""
 
 from pathlib import Path
 
@@ -15,29 +15,29 @@ Examples:
   casemate attack sc64-bmt                         all attacks on one design
   casemate attack --all                            all designs, side by side
   casemate attack ctr-mac --row replay-data-tag --replay 7
-                                                   how the trial with this seed ends, as an example's replay line says
+                                                   the trial with this seed again, as in an example's replay line
   casemate attack --all --attack badram            one attack on all designs; `casemate list attacks` names all
   casemate attack mine.toml --print-claims
-                                                   what ends otherwise than a new design's class says, as claims to be
+                                                   rows that a new design's class does not state, as claims to be
                                                    read and kept
   casemate attack sc64-bmt --with design.parts.mac.tag_bits=128
-                                                   a design with longer tags than its file says
-  casemate attack sc64-bmt --exhaustive            flip every stored bit of a small memory, each by itself
-  casemate attack --all --budget 10m               as many trials as fit; the next time goes on from the log
+                                                   a design with longer tags than in its file
+  casemate attack sc64-bmt --exhaustive            flip every stored bit of a small memory, one at a time
+  casemate attack --all --budget 10m               as many trials as fit; the next run continues from the log
   casemate attack --all --trials 100000 --log FILE
-                                                   so many trials of each, in as many runs as it takes
+                                                   100,000 trials of each, in as many runs as it takes
 
 {definitions.attacks()}
 {definitions.verdicts()}
-What leaked with wrong bytes is named with them, as in "stale + leaked". Tables show "not-applicable" as "-".
+A leak with wrong bytes is named with them, as in "stale + leaked". Tables show "not-applicable" as "-".
 
-A campaign proves no security: it says that under these attackers and seeds these attacks ended so. A design's class
-claims how each attack ends at worst, and its file what ends otherwise; a difference either way, worse or better, is
-shown and counted. One trial shows no worst: --replay decides about no claim. Attacks that assume a fault which no
-design has stand apart, and count for nothing.
+A campaign proves no security: it shows the ends of these attacks under these attackers and seeds. A design's class
+claims the worst end of each attack, and its file the exceptions; a difference either way, worse or better, is shown and
+counted. One trial shows no worst end: --replay decides about no claim. Attacks that assume a fault which no design has
+are listed separately, and do not count.
 
-A log is text, a JSON object a line, and is only ever added to. Trial number i of an attack depends on its seed alone,
-so many short runs add up to one long one. Ctrl-C loses at most the trials under way.
+A log is text, a JSON object a line, and is only ever added to. Trial number i of an attack depends only on its seed, so
+that many short runs add up to one long one. Ctrl-C loses at most the trials under way.
 
 \b
 Exit codes: 0 everything as claimed, 1 something differs, 2 bad input, 130 Ctrl-C, 143 SIGTERM.
@@ -45,7 +45,7 @@ Exit codes: 0 everything as claimed, 1 something differs, 2 bad input, 130 Ctrl-
 
 
 def _only_one(context: click.Context, parameter: click.Parameter, rows: tuple[str, ...]) -> str | None:
-    """The attack that was asked for: a second one would be left out in silence."""
+    """The requested attack; a second one would be ignored silently."""
     if len(rows) > 1:
         raise click.BadParameter(
             f"takes one attack, not {' and '.join(rows)}: run the command once for each, or without it for all",
@@ -67,19 +67,23 @@ def _only_one(context: click.Context, parameter: click.Parameter, rows: tuple[st
     "--trials",
     type=click.IntRange(1, 10**12),
     metavar="N",
-    help="Trials of each attack; among others, the rows about addresses have every fourth, of 24 games each.  "
+    help="Trials of each attack; some rows, such as those about addresses, have every fourth, of 24 games each.  "
     "[default: 100; with --budget, as many as fit]",
 )
 @options.seed
-@click.option("--replay", type=click.IntRange(0, 2**64 - 1), metavar="SEED", help="Show how this one trial ends.")
+@click.option("--replay", type=click.IntRange(0, 2**64 - 1), metavar="SEED", help="Show the end of this one trial.")
 @click.option(
     "--print-claims",
     is_flag=True,
-    help="Print what a design's file still lacks in [claims] and [crash], beyond its class; cuts power, too.",
+    help="Print the rows that a design's file lacks in [claims] and [crash], beyond its class; cuts power, too.",
 )
 @click.option("--exhaustive", is_flag=True, help="Flip every stored bit of a small memory instead.")
-@click.option("--budget", type=options.Seconds(), metavar="TIME", help="Go on for this long, as in 90s, 10m or 2h.")
-@click.option("--log", type=options.file, metavar="FILE", help=f"Go on from this file.  [with --budget: {DEFAULT_LOG}]")
+@click.option(
+    "--budget", type=options.Seconds(), metavar="TIME", help="Run trials for this long, as in 90s, 10m or 2h."
+)
+@click.option(
+    "--log", type=options.file, metavar="FILE", help=f"Continue from this file.  [with --budget: {DEFAULT_LOG}]"
+)
 @screen.as_json
 @click.pass_context
 def command(
@@ -97,10 +101,10 @@ def command(
     log: Path | None,
     as_json: bool,
 ) -> int:
-    """Attack designs, and compare what happens with what they claim.
+    """Attack designs, and compare the results with their claims.
 
-    The attacker owns the memory and the bus: it reads and writes every stored bit, and remembers all that it ever saw.
-    The chip is out of its reach.
+    The attacker owns the memory and the bus: it reads and writes every stored bit, and remembers everything that it
+    ever saw. It cannot reach the chip.
     """
     options.check_designs(context, designs, every)
     is_long = budget is not None or log is not None
@@ -166,6 +170,6 @@ def command(
         screen.notices().print(f"stopped by {interruption.cause()}: {complete} of {len(names)} designs are complete")
     if results.interrupted:
         return EXIT_INTERRUPTED
-    # A budget in which no trial ended has shown no difference either.
+    # An exhausted budget without a complete trial has shown no difference either.
     is_empty = not results.reports and not results.exhaustive
     return 0 if results.agrees or is_empty else EXIT_NO

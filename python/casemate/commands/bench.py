@@ -1,4 +1,4 @@
-"""`casemate bench`: what this computer itself can do."""
+"""`casemate bench`: speed of this computer."""
 
 import click
 
@@ -9,39 +9,39 @@ EPILOG = """\b
 Examples:
   casemate bench crypto                                   all sizes: some 5 seconds, and 40 more for OpenSSL
   casemate bench crypto --size 64 --size 4096 --without-openssl
-  casemate bench crypto --tdp 35 --cores 2                watts of a processor whose TDP is known
+  casemate bench crypto --tdp 35 --cores 2                watts of a processor with a known TDP
   casemate bench crypto --bandwidth 51.2                  how many cores carry another memory
   casemate bench crypto --json > crypto.json
 
 \b
-What a message is:
-  lines-...   as many lines of 64 bytes as fill the size, each with a nonce and a tag of its own, in one call: what a
-              memory controller has to do; there are none of 32 bytes
-  buffer...   the size as one message with one tag: what libraries do
+Kinds of messages:
+  lines-...   as many lines of 64 bytes as fill the size, each with a separate nonce and tag, in one call: the work of a
+              memory controller; not for 32 bytes
+  buffer...   the size as one message with one tag: the work of libraries
   openssl...  the same with 13 bytes of additional data, by `openssl speed`, which has a nonce and a tag for each
-Opening verifies the tag. All but OpenSSL are first held to the same bytes, and to refusing a wrong tag.
+Opening verifies the tag. All engines but OpenSSL are first checked: for equal bytes, and for refusing a wrong tag.
 
 \b
-How it is measured:
-  Engines take turns, and the median counts. Cycles are of the core's own clock, which a chain of additions that wait
-  for each other gives: the counter of time stamps ticks at another. Watts are those of --tdp, shared by --cores, else
-  measured by RAPL where that can be read, else a share of a TDP from a list, which is said.
+Method of measurement:
+  Engines take turns, and the median counts. Cycles are those of the core's clock, measured by a chain of dependent
+  additions: the time-stamp counter ticks at another rate. Watts are those of --tdp, shared by --cores, else measured by
+  RAPL if it can be read, else a share of a TDP from a list. The output names the source.
 
 \b
 The last table is Table 6.1 of the thesis that `casemate reproduce gcm` is about: its rows, and today's.
 
 \b
-Exit codes: 0 measured, 2 bad input, 130 Ctrl-C, which leaves nothing.
+Exit codes: 0 measured, 2 bad input, 130 Ctrl-C, which leaves no result.
 """
 
 
 @click.group("bench", cls=Commands)
 def command() -> None:
-    """Measure what this computer itself can do.
+    """Measure the speed of this computer itself.
 
     \b
     Example:
-      casemate bench crypto      what one core seals and opens, and how many carry a memory
+      casemate bench crypto      the speed of one core, and how many cores carry a memory
     """
 
 
@@ -59,9 +59,9 @@ def command() -> None:
     default=25.6,
     show_default=True,
     metavar="GB/s",
-    help="What is to be carried, in 10^9 bytes.",
+    help="Bandwidth to carry, in 10^9 bytes.",
 )
-@click.option("--tdp", type=float, metavar="WATTS", help="What the whole processor takes.")
+@click.option("--tdp", type=float, metavar="WATTS", help="Power of the whole processor.")
 @click.option("--cores", type=int, metavar="N", help="Cores that share --tdp.  [default: those of a socket]")
 @click.option("--without-openssl", is_flag=True, help="Leave OpenSSL out: a second for each size and direction, twice.")
 @screen.as_json
@@ -74,7 +74,7 @@ def crypto(
     without_openssl: bool,
     as_json: bool,
 ) -> None:
-    """Measure what one core seals and opens with AES-128-GCM, and how many of them carry a memory's bandwidth."""
+    """Measure how fast one core seals and opens with AES-128-GCM, and how many cores carry a memory's bandwidth."""
     from casemate import api, crypto_table
     from casemate.crypto_bench import SIZES, CryptoOptions
     from casemate.progress import Steps

@@ -1,4 +1,4 @@
-"""`casemate bus`: look at what crossed the pins of memory in a run."""
+"""`casemate bus`: look at the lines that crossed the pins of memory in a run."""
 
 from pathlib import Path
 
@@ -14,9 +14,9 @@ Examples:
 
 \b
 How to read it:
-  time    nanoseconds from power-on: of a read its last data, of a write the moment at which memory's controller took it
+  time    nanoseconds from power-on: the last data of a read, or the moment at which memory's controller took the write
   line    the address of the line
-  queued  no line moved: the controller answered the read from its queue of writes, or the write replaced one there
+  queued  no line moved: the controller answered the read from its queue of writes, or the write replaced one in it
 
 All of it from Python: `from casemate.bus import BusFile`. The layout of the file is in docs/BUS_FORMAT.md.
 """
@@ -27,7 +27,7 @@ All of it from Python: `from casemate.bus import BusFile`. The layout of the fil
 @click.option("--first", type=click.IntRange(0), default=10, show_default=True, metavar="N", help="Show the first N.")
 @screen.as_json
 def command(path: Path, first: int, as_json: bool) -> None:
-    """Say what crossed the pins of memory in a run. All of the file is read, and every checksum is compared."""
+    """Show the lines that crossed the pins of memory in a run. The whole file is read, and every checksum compared."""
     from casemate import bus, tables
 
     found = bus.info(path, first)

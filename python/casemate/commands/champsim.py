@@ -14,10 +14,10 @@ Examples:
       A machine of your own: begin with a copy of machines/champsim-default.toml.
 
 \b
-A trace may be plain or packed by xz, gzip, bzip2 or zstd; its content says what it is, under any name, and each record
-is checked when it is read. It starts again at its end, as in ChampSim, and the table says how often. Which key of a
-machine file is which of ChampSim's configuration is said in docs/VALIDATION.md. `casemate run --trace` shows what
-protection costs on such a trace.
+A trace may be plain or packed by xz, gzip, bzip2 or zstd. It is recognised by content, under any name, and each record
+is checked when it is read. It starts again at its end, as in ChampSim, and the table states how often.
+docs/VALIDATION.md maps keys of a machine file to ChampSim's configuration. `casemate run --trace` shows the cost of
+protection on this kind of trace.
 
 \b
 Exit codes: 0 fine, 2 bad input, 130 Ctrl-C, 143 SIGTERM.

@@ -1,4 +1,4 @@
-"""`casemate cost`: what a design costs beside time."""
+"""`casemate cost`: the cost of a design apart from time."""
 
 from pathlib import Path
 
@@ -13,8 +13,8 @@ Examples:
   casemate cost secpb                                   all schemes with 32 entries, next to the paper's tables
   casemate cost secpb --entries 8 --entries 64 --entries 512 --scheme cobcm --scheme nogap-whole
   casemate cost secpb --height 2                        a forest of trees with two levels
-  casemate cost secpb --scheme bcm --scheme cm --operations    what a drain does, and what each step takes off it
-  casemate cost secpb --scheme cobcm --counted          what its drain does when it is carried out, and why that is more
+  casemate cost secpb --scheme bcm --scheme cm --operations    the work of a drain, and the part that each step saves
+  casemate cost secpb --scheme cobcm --counted          the work of its drain when carried out, and why it is more
   casemate cost secpb --scheme secure-eadr --counted    the same of all dirty lines of the caches: seconds
   casemate cost secpb --png volume.png                  volume against entries, on logarithmic axes
   casemate cost secpb --profile mine.toml               other energies, entries, caches or batteries
@@ -22,9 +22,9 @@ Examples:
 \b
 A store is secure when five steps are done, each of which needs those before it:
   counter - pad - root of the tree - ciphertext - tag
-A scheme is how many are early, done as the store enters the buffer: none under cobcm, then one more under each of
-obcm, bcm, cm and m, all under nogap. What is late, the battery pays for, for every entry at the worst: nothing
-shares counters or a path, everything misses. It also pays for one whole tuple, the store that is just entering.
+A scheme is the number of early steps, done as the store enters the buffer: 0 under cobcm, then one more under each of
+obcm, bcm, cm and m, all under nogap. The battery pays for the late steps of every entry in the worst case: entries
+share neither counters nor a path, and every access misses. It also pays for one whole tuple, the store in flight.
 
 \b
 Next to them:
@@ -34,14 +34,14 @@ Next to them:
   secure-eadr-consistent   the same with as many hashes as an entry of cobcm is charged
 
 \b
-The schemes' drains are carried out as well, on a memory of real bytes, and what they do is counted: each entry alone
-from cold caches of metadata, and all together. Both are of lines that share as little metadata as they can, and have
-the store that is just entering too; a third time together where each counter overflows that the battery moves on. What
-the closed form leaves out, and what it has too much, is named by --counted. With --counted the drain of secure-eadr is
-carried out too: all 74,752 lines of its caches, each alone and all together, which takes seconds.
+The schemes' drains are carried out as well, on a memory of real bytes, and their operations are counted: each entry
+separately from cold caches of metadata, and all together. In both drains lines share as little metadata as they can,
+and the store in flight is included. In a third drain, all together, each counter overflows that the battery increments.
+--counted lists the operations that the closed form omits, and those that it has in excess. With --counted the drain of
+secure-eadr is carried out too: all 74,752 lines of its caches, each separately and all together, which takes seconds.
 
 \b
-A picture shows the entries that are asked for; if that is one number, it also shows the paper's 8 to 512.
+A picture shows the requested entries; if that is one number, it also shows the paper's 8 to 512.
 
 \b
 How to read the table:
@@ -49,27 +49,27 @@ How to read the table:
   printed   the SecPB paper's figure; only where all parameters are the paper's
   off       by how much ours is larger; `as printed` if it is not, rounded or cut off to those digits
   % core    the area that the storage covers as a cube; the paper's are of its rounded volumes
-A remark says where the paper contradicts itself. The formulas are in docs/systems/secpb-battery.md.
+A remark names a contradiction in the paper. The formulas are in docs/systems/secpb-battery.md.
 """
 
 SIZES = (8, 16, 32, 64, 128, 256, 512)
-"""Table VI's entries: what a picture also shows if fewer than two are asked for."""
+"""Entries of Table VI, which a picture shows in addition if fewer than two are requested."""
 
 
 @click.group("cost", cls=Commands)
 def command() -> None:
-    """Say what a design costs beside time.
+    """Show the cost of a design apart from time.
 
     \b
     Examples:
       casemate cost secpb                      the battery of a secure persist buffer, scheme by scheme
       casemate cost engine                     area, frequency and energy of the AES-GCM engine: minutes
-      casemate cost engine --lanes 1 --lanes 2 --no-fpga    what one more lane takes
+      casemate cost engine --lanes 1 --lanes 2 --no-fpga    the cost of one more lane
       casemate cost rtl rtl/sources.f --top gf128_mul --param W=16    the same of any RTL: half a minute
 
     \b
-    engine and rtl need the tools that `scripts/setup.sh .venv hw` installs. `casemate cost COMMAND --help` says what
-    each figure is, and what is not in it.
+    engine and rtl need the tools that `scripts/setup.sh .venv hw` installs. `casemate cost COMMAND --help` explains
+    each figure, and its limits.
     """
 
 
@@ -85,13 +85,21 @@ command.add_command(cost_hardware.rtl)
     "--height",
     type=int,
     metavar="LEVELS",
-    help="Levels of the tree, counters and root included.  [default: what the profile's memory needs, 8]",
+    help="Levels of the tree, counters and root included.  [default: those of the profile's memory, 8]",
 )
 @click.option("--scheme", "schemes", multiple=True, metavar="NAME", help="Only this scheme; repeat it.  [default: all]")
-@click.option("--profile", default="secpb", show_default=True, metavar="NAME|FILE", help="What it is estimated from.")
-@click.option("--operations", is_flag=True, help="Show what each drain does, instead of its volume.")
-@click.option("--counted", is_flag=True, help="Show what drains do that are carried out, difference by difference.")
-@click.option("--closed-form", is_flag=True, help="Carry nothing out.")
+@click.option(
+    "--profile",
+    default="secpb",
+    show_default=True,
+    metavar="NAME|FILE",
+    help="Energies, sizes and storages of the estimate.",
+)
+@click.option("--operations", is_flag=True, help="Show the operations of each drain, instead of its volume.")
+@click.option(
+    "--counted", is_flag=True, help="Show the operations of drains that are carried out, difference by difference."
+)
+@click.option("--closed-form", is_flag=True, help="Only closed forms: carry no drain out.")
 @options.svg
 @options.png
 @screen.as_json

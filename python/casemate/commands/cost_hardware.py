@@ -1,4 +1,4 @@
-"""`casemate cost engine` and `casemate cost rtl`: what hardware takes, all of it through one flow."""
+"""`casemate cost engine` and `casemate cost rtl`: cost of hardware, all through one flow."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
     from casemate.results.hardware import CoreCost, Scaling
 
 OSU018 = Path("/usr/share/qflow/tech/osu018/osu018_stdcells.lib")
-"""Where the package `qflow-tech-osu018` of Debian and Ubuntu puts its library."""
+"""Library of the package `qflow-tech-osu018` of Debian and Ubuntu."""
 FOLDER = Path("results") / "hardware"
 TARGETS_NS = (0.01, 1000)
-"""What synthesis can aim at in any library; beyond, its programs give up."""
+"""Delays that synthesis can aim at in any library, in nanoseconds; its programs fail beyond these limits."""
 STEP_SECONDS = {"simulation of the RTL": 22, "synthesis": 35, "timing": 4, "FPGA": 44, "simulation of the netlist": 13}
-"""What steps of the engine's router with its lane took, in their order: the shares by which progress goes."""
+"""Seconds of each step for the engine's router with its lane, in order: they weight the progress."""
 WITH_STIMULUS = ("simulation of the RTL", "simulation of the netlist")
-"""The steps that need one."""
+"""Steps that need a stimulus."""
 
 HOW = """\b
-The flow, the same for every core and with nothing to set for one:
+The flow, the same for every core and without settings for a single one:
   Yosys and ABC map the RTL to the library; nets of more than 16 sinks are split; OpenSTA times the netlist; Verilator
   runs the RTL under the stimulus; the netlist is run with the same port values, must have the same outputs, and every
-  toggle of every net takes the energy that the library says. Wires, the clock's tree and glitches are not modelled.
+  toggle of every net takes the energy in the library. Wires, the clock's tree and glitches are not modelled.
 
 \b
 How to read the table:
@@ -37,17 +37,16 @@ How to read the table:
   MHz       the highest frequency, with ideal wires and registers right at the ports
   cycles    from one line of 64 bytes to the next, measured in simulation, all lanes busy
   Gb/s      of text, at that frequency and in these cycles; then for each mm2
-  nJ/line   switching, what cells take within, clock pins and leakage, over lines of random text that are sealed
+  nJ/line   switching, energy within cells, clock pins and leakage, over lines of random text that are sealed
   LUT, FF   of a Xilinx series 7 FPGA, as Yosys maps it
-  n x core  straight lines through routers that differ in their lanes alone: area, and power at the clock of the slowest
-            of them
+  n x core  straight lines through routers that differ only in their lanes: area, and power at the clock of the slowest
 With --details: cells and flip-flops, the share of the area that is flip-flops, buffers that split nets, cycles from
-taking a line to its response, and how much of the energy charges nets, is taken within cells, and is the clock's.
+taking a line to its response, and the shares of the energy that charge nets, are within cells, and are the clock's.
 Compare cores in one library and one run of the flow only. More is in docs/systems/gcm-engine-cost.md.
 
 \b
-Every step is kept in the output folder under the hash of all that decides it, and is not done again: after Ctrl-C, with
-another stimulus or with more cores it goes on from there. A stimulus of yours is carried out each time.
+Every step is kept in the output folder under the hash of everything that decides it, and is not repeated: after Ctrl-C,
+with another stimulus or with more cores the flow continues from the kept steps. Your stimulus runs each time.
 """
 
 ENGINE = f"""\b
@@ -81,24 +80,24 @@ Cycles and energy need a stimulus, a Python file with a function drive(core):
   def drive(core):
       core.cycle(rst=1)                          # inputs keep their values; one cycle passes
       core.cycle(rst=0, key=core.key)
-      core.measure()                             # what follows counts
+      core.measure()                             # counting begins
       for line in core.lines:                    # the same lines for every core: .nonce, .text
           core.cycle(start=1, nonce=line.nonce, text=line.text)
           out = core.cycle(start=0)              # outputs as they are just before the edge
           while not out["done"]:
               out = core.cycle()
           core.done(out["sealed"], out["tag"])   # must be AES-GCM of the line, or it is refused
-  core.begun(N) before core.done(..., line=N) gives the latency. What is no AES-GCM calls core.done() for each thing
-  done.
+  core.begun(N) before core.done(..., line=N) gives the latency. The stimulus of a core other than AES-GCM calls
+  core.done() for each finished piece of work.
 
 {HOW}"""
 
 
 def _shared(command: Any) -> Any:
-    """The options that both commands have."""
+    """Options that both commands have."""
     for option in (
         screen.as_json,
-        click.option("--details", is_flag=True, help="Also show what the figures are made of, and the longest paths."),
+        click.option("--details", is_flag=True, help="Also show the parts of the figures, and the longest paths."),
         click.option(
             "--out",
             "folder",
@@ -106,7 +105,7 @@ def _shared(command: Any) -> Any:
             default=FOLDER,
             show_default=True,
             metavar="FOLDER",
-            help="Where steps that are done are kept.",
+            help="Folder that keeps finished steps.",
         ),
         click.option("--no-fpga", is_flag=True, help="Leave out the FPGA, which takes the most time."),
         click.option(
@@ -204,7 +203,9 @@ def engine(**asked: Any) -> None:
     help="A parameter of it; repeat it.",
 )
 @click.option("--clock", metavar="PORT", help="Its clock.  [default: clk_i, clk, clock, clock_i or CLK]")
-@click.option("--stimulus", type=click.Path(path_type=Path), metavar="FILE", help="What drives it, as below.")
+@click.option(
+    "--stimulus", type=click.Path(path_type=Path), metavar="FILE", help="Python file that drives the module, as below."
+)
 @click.option(
     "--key-bits", type=click.Choice(["128", "256"]), default="128", show_default=True, help="Bits of core.key."
 )
@@ -214,7 +215,7 @@ def engine(**asked: Any) -> None:
     default=24,
     show_default=True,
     metavar="N",
-    help="How many core.lines there are.",
+    help="Number of core.lines.",
 )
 @_shared
 def rtl(**asked: Any) -> None:
@@ -243,8 +244,8 @@ def rtl(**asked: Any) -> None:
 
 
 class Pricing:
-    """Says which step of which core is under way, and how far all is. Steps that were kept are no work; cores that have
-    not begun are taken to be all of it.
+    """Shows the core and step under way, and the total progress. Kept steps count as no work; cores that have not begun
+    count as all steps.
     """
 
     def __init__(self, steps: "Steps", cores: int, left_out: Sequence[str]) -> None:
@@ -253,13 +254,13 @@ class Pricing:
         self._done = self._step = 0
 
     def begin(self, number: int, core: str) -> None:
-        """Begins a core."""
+        """Begins the work on a core."""
         self._cores, self._core = self._cores - (number > 0), core
         self._done, self._step = self._done + self._step, 0
         self._steps.begin(0, core)
 
     def step(self, name: str) -> None:
-        """Begins a step of it."""
+        """Begins a step of the core."""
         self._done += self._step
         known = list(self._seconds)
         at = next((number for number, start in enumerate(known) if name.startswith(start)), 0)
@@ -283,8 +284,8 @@ def _flow(asked: dict[str, Any], progress: Pricing) -> "Flow":
 
 
 def rows_beside(path: Path, flow: "Flow") -> "list[CoreCost]":
-    """The cores of a result that was printed before. Raises `CasemateError` if it is none, or if its cores did not go
-    through this flow: nothing compares across libraries, nor what was synthesised for another delay.
+    """Returns the cores of an earlier result. Raises `CasemateError` if the file is not a result, or if its cores did
+    not use this flow: results of other libraries or other target delays do not compare.
     """
     from pydantic import ValidationError
 

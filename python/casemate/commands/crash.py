@@ -1,4 +1,4 @@
-"""`casemate crash`: losses of power, and what comes back."""
+"""`casemate crash`: losses of power, and the recovered memory."""
 
 from typing import Any
 
@@ -24,27 +24,28 @@ Examples:
 
 {definitions.losses()}
 {definitions.verdicts()}
-Here "not-applicable", which tables show as "-", means that nothing survives by design, so that there is nothing more to
-lose; "harmless", that memory holds a state between what had returned and what had begun, whole; "hidden", that no pad
-was used twice; "stale", that what had been written was lost and nothing said so.
+In this command "not-applicable", which tables show as "-", means that no data survives by design, so that a loss of
+power destroys no more. "harmless": memory has a whole state between the returned writes and the begun ones. "hidden":
+no pad was used twice. "stale": written data was lost without a report.
 
-All sequences of up to three writes over three lines are tried, one after the other and all at once, also where counters
-overflow meanwhile. What was fenced has arrived; everything else may have, or not, or in part. After each recovery every
-line is read, written and read again. Where a design has persist buffers, these have one or two entries here, whatever
-it says: so three stores fill and drain them.
+All sequences of up to three writes over three lines are tried, one after the other and all at once, also with counters
+that overflow meanwhile. Fenced writes have arrived; other writes may have, or not, or in part. After each recovery
+every line is read, written and read again. Persist buffers have one or two entries in this command, whatever the
+design: so three stores fill and drain them.
 
-Of what was on its way, up to 1,024 subsets are tried at each point of a sequence of one write, and 64 of longer ones.
-What sequences of one and two writes leave is attacked with every strike, what longer ones leave with one of each kind,
-drawn with the seed; --thorough takes every strike and 256 subsets for all. The table counts different memories: those
-that were left, those of them that only torn or reordered writes leave, and those that an attacker made of them.
+At each point up to 1,024 subsets of the writes on their way are tried for a sequence of one write, and 64 for longer
+ones. Memories after sequences of one and two writes are attacked with every strike, those after longer ones with one of
+each kind, drawn with the seed. --thorough takes every strike and 256 subsets for all. The table counts different
+memories: those after losses, those among them that only torn or reordered writes leave, and those that an attacker made
+of them.
 
-With --program, a built-in program stores through the design until power fails; a fresh chip recovers, the program's own
-recovery reads the memory that it finds, and the program goes on: in one life after the other, each with the next seed.
-Every committed operation must be there, whole, in order. There are "log" and "btree"; `casemate list workloads` says
-what can be set of them. Through a persist buffer and under strict persistency stores are durable in the order of the
-program. Behind a buffer the program crashes now and then besides, while the machine goes on: once the buffer has
-drained, the same must be there. Under "coalesced" order, epochs end at its fences, and between them lines leave the
-caches at any time.
+With --program, a built-in program stores through the design until power fails. A fresh chip recovers, the program's
+recovery routine reads the memory that it finds, and the program continues, over many lives with successive seeds. Every
+committed operation must be in memory, whole, in order. The programs are "log" and "btree"; `casemate list workloads`
+lists their parameters. Through a persist buffer and under strict persistency stores are durable in the order of the
+program. With a buffer the program sometimes crashes too, while the machine keeps running: once the buffer has drained,
+the same must be in memory. Under "coalesced" order, epochs end at its fences, and between them lines leave the caches
+at any time.
 
 \b
 Exit codes: 0 everything as claimed, 1 something differs, 2 bad input, 130 Ctrl-C, 143 SIGTERM.
@@ -52,11 +53,11 @@ Exit codes: 0 everything as claimed, 1 something differs, 2 bad input, 130 Ctrl-
 
 
 BUFFER_KEYS = ("entries", "drain_from", "drain_to", "latency_cycles")
-"""What a design says of its persist buffer that short workloads do not see."""
+"""Keys of a design's persist buffer that do not affect short workloads."""
 
 
 def _check_what_short_workloads_see(context: click.Context, changes: dict[str, str], program: str | None) -> None:
-    """Refuses changes of a persist buffer that would change nothing."""
+    """Refuses changes of a persist buffer that would have no effect."""
     for key in changes if program is None else ():
         if key.endswith(tuple(f"parts.persistence.{name}" for name in BUFFER_KEYS)):
             raise click.UsageError(
@@ -73,7 +74,9 @@ def _check_what_short_workloads_see(context: click.Context, changes: dict[str, s
 @click.option("--row", metavar="ROW", help="Only this row.")
 @click.option("--workload", type=click.IntRange(min=0), metavar="N", help="Only this workload, by number.")
 @click.option("--thorough", is_flag=True, help="Every strike on every workload, and more subsets.")
-@click.option("--program", metavar="NAME", help="A program with a recovery of its own, instead of short workloads.")
+@click.option(
+    "--program", metavar="NAME", help="A program that contains a recovery routine, instead of short workloads."
+)
 @click.option(
     "--set",
     "settings",
@@ -82,7 +85,7 @@ def _check_what_short_workloads_see(context: click.Context, changes: dict[str, s
     callback=options.pairs("order=commit-first"),
     help="Set a parameter of the program.",
 )
-@click.option("--losses", type=click.IntRange(min=1), metavar="N", help="How often power fails.  [default: 1000]")
+@click.option("--losses", type=click.IntRange(min=1), metavar="N", help="Number of losses of power.  [default: 1000]")
 @options.seed
 @screen.as_json
 @click.pass_context
@@ -100,10 +103,10 @@ def command(
     seed: int,
     as_json: bool,
 ) -> int:
-    """Cut the power at every point of short workloads, and compare what comes back with what designs claim.
+    """Cut the power at every point of short workloads, and compare the recovered memory with the claims of designs.
 
-    Memory keeps what had arrived; the chip keeps its root register, and of designs with persistence its keys. A fresh
-    chip recovers from that, and every line is read.
+    Memory keeps the writes that had arrived. The chip keeps its root register, and in designs with persistence its
+    keys. A fresh chip recovers from these, and every line is read.
     """
     options.check_designs(context, designs, every)
     options.check_changes_of_designs(context, changes, "tried")

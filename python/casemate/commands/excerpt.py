@@ -16,12 +16,12 @@ Examples:
 How to read it:
   busy     the part of the window in which the unit had any work
   at once  the most pieces of work at once
-  mean     how long a piece took in the mean; of memory, from its request to its data
-  waits    what accesses waited for: locks, verdicts, or a unit that was at work for others
+  mean     mean duration of a piece; for memory, from its request to its data
+  waits    causes of waits of accesses: locks, verdicts, or a unit that was busy with other accesses
 
-To look at single accesses, open the file in https://ui.perfetto.dev or in chrome://tracing: a track for each unit,
-arrows from each step of an access to the next. What is in the file is in docs/EXCERPT_FORMAT.md; all of it from
-Python: `from casemate.excerpt import Excerpt`.
+To look at single accesses, open the file in https://ui.perfetto.dev or in chrome://tracing. They show a track for each
+unit, with arrows from each step of an access to the next. docs/EXCERPT_FORMAT.md describes the file. All of it is
+available from Python: `from casemate.excerpt import Excerpt`.
 """
 
 
@@ -31,7 +31,7 @@ Python: `from casemate.excerpt import Excerpt`.
 @options.png
 @screen.as_json
 def command(path: Path, svg: Path | None, png: Path | None, as_json: bool) -> None:
-    """Say what every unit did in a window of a run, from a file that `casemate run --trace-window` has written."""
+    """Show the work of every unit in a window of a run, from a file that `casemate run --trace-window` has written."""
     from casemate import tables
     from casemate.excerpt import Excerpt
 

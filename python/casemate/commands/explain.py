@@ -1,4 +1,4 @@
-"""`casemate explain`: where the time of one read or write goes, and where metadata lies."""
+"""`casemate explain`: the timeline of one read or write, and the placement of metadata."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,28 +18,28 @@ Examples:
   casemate explain sc64-bmt --on-chip counter --row hit
   casemate explain plp-pipelined --of write            a write, until it is durable
   casemate explain secpb-cm --of store
-                                                       a store, until the core goes on, and its drain
+                                                       a store, until the core continues, and its drain
   casemate explain secpb-cm --of store --meets full-buffer
                                                        a store that waits until an entry has drained
-  casemate explain cryptopage --on-chip all            a line that moves, whose page is in a TLB
-  casemate explain cryptopage --of page                the walk to the record of a page that is in none
+  casemate explain cryptopage --on-chip all            a line that moves, with its page in a TLB
+  casemate explain cryptopage --of page                the walk to the record of a page outside the TLBs
   casemate explain cryptopage --of permutation         the permutation of a page
   casemate explain sc64-bmt --value 0123456789abcdef   the line that is read holds this, eight times over
   casemate explain fvs-tdes --against ocb-tdes --machine simplescalar-2005 --row hit --on-chip all --value frequent
-  casemate explain sc64-bmt --against ctr-mac          both on one scale, and what makes the difference
-  casemate explain sc64-bmt --address 0x80005000       the line there, instead of many
+  casemate explain sc64-bmt --against ctr-mac          both on one scale, and the causes of the difference
+  casemate explain sc64-bmt --address 0x80005000       the line at this address, instead of many
   casemate explain sc64-bmt --svg read.svg --png read.png
   casemate explain morphable-llc --against emcc --machine emcc-4core --from l2 --on-chip last-level --row hit
-  casemate explain --layout sc64-bmt --memory "64 GB"  where its metadata lies, and what is on the chip
+  casemate explain --layout sc64-bmt --memory "64 GB"  the placement of its metadata, and the structures on the chip
 
-It is the same scheme text on the same simulated hardware as in any run: an otherwise idle machine is put
-into the stated condition, and one line is read or written. That is done for many lines, drawn from all of the
-memory, since a line whose metadata lies in its own bank waits longer: the one with the median latency is drawn, and
-how far the others are from it is said.
+The command runs the same scheme text on the same simulated hardware as any run. It puts an otherwise idle machine
+into the stated condition, and reads or writes one line. It repeats this for many lines, drawn from all of the memory,
+since a line in the same bank as its metadata waits longer. It shows the line with the median latency, and the spread of
+the other lines.
 
-A write begins when the memory controller takes a line that the last-level cache has evicted. Its latency goes until
-memory's controller has taken all that is stored, so that the write-back buffer is free again; under a design with
-persistence, until the write is durable.
+A write begins when the memory controller takes a line that the last-level cache has evicted. Its latency ends when
+memory's controller has taken everything that is stored, so that the write-back buffer is free again; under a design
+with persistence, when the write is durable.
 """
 
 
@@ -49,7 +49,7 @@ class Address(click.ParamType[int]):
     name = "address"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The number of the byte."""
+        """Returns the number of the byte."""
         if isinstance(value, int):
             return value
         try:
@@ -69,8 +69,8 @@ class Address(click.ParamType[int]):
 @click.option(
     "--machine",
     metavar="NAME|FILE",
-    help="The machine.  [default: modern; of a store secpb-pcm, which can have one; "
-    "of a design whose lines move cryptopage-2006]",
+    help="The machine.  [default: modern; for a store secpb-pcm, which supports persist buffers; for a design that "
+    "moves lines cryptopage-2006]",
 )
 @options.changes
 @click.option(
@@ -78,30 +78,31 @@ class Address(click.ParamType[int]):
     type=click.Choice(["read", "write", "store", "page", "permutation"]),
     default="read",
     show_default=True,
-    help="The access: a read; a write until all its steps are done; a store until a persist buffer lets the core go "
-    "on, and the drain behind it; or, where lines move, the walk to a page's record, or the permutation of a page.",
+    help="The access: a read; a write until all its steps are done; or a store until a persist buffer lets the core "
+    "continue, followed by the drain. For designs that move lines, also the walk to a page's record, or the "
+    "permutation of a page.",
 )
 @click.option(
     "--meets",
     type=click.Choice(["new-entry", "entry", "full-buffer", "overflow"]),
-    help="With --of store, what the store meets in the persist buffer: room for a new entry of its line (`new-entry`); "
-    "the entry of its line, whose counter, pad and root serve again (`entry`); no room, until the entry that leaves "
-    "first has drained (`full-buffer`); or room, and a counter at its end, so that its group is encrypted anew "
-    "(`overflow`).  [default: new-entry]",
+    help="With --of store, the state of the persist buffer: `new-entry` is room for a new entry of its line. `entry` "
+    "is an existing entry of its line; its counter, pad and root are used again. `full-buffer` is no room, "
+    "until the entry that leaves first has drained. `overflow` is room, but a counter at its end, so that its "
+    "group is encrypted anew.  [default: new-entry]",
 )
 @click.option(
     "--value",
     metavar="HEX",
-    help="What the line holds, encrypted in memory; with --of write, what is written. The 128 hexadecimal digits of a "
-    "line, fewer that are repeated, or `zeros`; or what a speculation's table holds most often (`frequent`), least "
-    "often (`rarest`) or not at all (`other`).  [default: 5a]",
+    help="The plaintext of the line in memory; with --of write, the written text. The 128 hexadecimal digits of a "
+    "line, fewer that are repeated, or `zeros`. For designs that speculate also the most frequent value of the "
+    "table (`frequent`), the least frequent (`rarest`) or one outside the table (`other`).  [default: 5a]",
 )
 @click.option(
     "--on-chip",
     type=click.Choice(["nothing", "tree", "last-level", "counter", "all"]),
     default="nothing",
     show_default=True,
-    help="Which metadata of the line is on the chip; each includes those before it, and last-level has the counter in "
+    help="Metadata of the line on the chip; each choice includes those before it, and last-level has the counter in "
     "the last-level cache.",
 )
 @click.option(
@@ -109,7 +110,7 @@ class Address(click.ParamType[int]):
     type=click.Choice(["hit", "closed", "conflict"]),
     default="closed",
     show_default=True,
-    help="How the DRAM rows stand: a read line's, and those of the metadata that is fetched with the access.",
+    help="State of the DRAM rows: of a read line, and of the metadata that is fetched with the access.",
 )
 @click.option(
     "--from",
@@ -117,7 +118,7 @@ class Address(click.ParamType[int]):
     type=click.Choice(["controller", "l2"]),
     default="controller",
     show_default=True,
-    help="Where the timeline begins and ends; the last-level cache has not got the line.",
+    help="Start and end of the timeline; the last-level cache does not have the line.",
 )
 @click.option(
     "--predicted",
@@ -129,13 +130,15 @@ class Address(click.ParamType[int]):
     "--address",
     type=Address(),
     metavar="BYTE",
-    help="The line with this byte, whose word a read asks for first, instead of many lines.",
+    help="Only the line with this byte, instead of many lines; a read requests the word of this byte first.",
 )
 @options.seed
 @options.svg
 @options.png
-@click.option("--layout", "only_layout", is_flag=True, help="Say instead where its metadata lies.")
-@click.option("--memory", metavar="SIZE", help='With --layout: so much data, as in "64 GB".  [default: the machine\'s]')
+@click.option("--layout", "only_layout", is_flag=True, help="Show the placement of its metadata instead.")
+@click.option(
+    "--memory", metavar="SIZE", help='With --layout: the size of the data, as in "64 GB".  [default: the machine\'s]'
+)
 @screen.as_json
 @click.pass_context
 def command(
@@ -160,7 +163,7 @@ def command(
     memory: str | None,
     as_json: bool,
 ) -> None:
-    """Show the timeline of one read or write: what was done when, what it waited for, what decided the latency."""
+    """Show the timeline of one read or write: each piece of work, its waits, and the critical path."""
     from casemate import api, asked, timeline
     from casemate.requests import Access, Page, Permutation, Read, Store, Write
     from casemate.results.explain import Explanations, Meets, OnChip, Row, Start
@@ -229,7 +232,7 @@ def command(
 
 
 def show_layouts(found: "Explanations", as_json: bool) -> None:
-    """Where designs put their metadata."""
+    """Shows where designs place their metadata."""
     from casemate import tables
 
     if as_json:

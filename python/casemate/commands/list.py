@@ -1,4 +1,4 @@
-"""`casemate list`: what is built in, and which traces lie in a folder."""
+"""`casemate list`: built-in components, and the traces in a folder."""
 
 from pathlib import Path
 from typing import Literal
@@ -9,16 +9,16 @@ from casemate import options, screen
 from casemate.names import OneOf
 
 NAMED: dict[str, Literal["machine", "design"]] = {"machines": "machine", "designs": "design"}
-"""What can be named, and has values."""
+"""Kinds of components with a name and values."""
 
 KINDS = ("designs", "machines", "workloads", "attacks", "traces")
 
 EPILOG = """\b
 Examples:
   casemate list                       everything that is built in
-  casemate list workloads             built-in workloads with what can be set about them
+  casemate list workloads             built-in workloads with their parameters
   casemate list traces --folder runs  trace files in a folder
-  casemate list machines modern       every value of a machine, and where it comes from: a file of its own to begin with
+  casemate list machines modern       every value of a machine, and its source: a start for a file of your own
   casemate list designs sc64-bmt --with design.parts.mac.tag_bits=64
 """
 
@@ -33,11 +33,11 @@ Examples:
     "--folder",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     default=".",
-    help="Where to look for traces.",
+    help="Folder to search for traces.",
 )
 @screen.as_json
 def command(kind: str | None, name: str | None, changes: dict[str, str], folder: Path, as_json: bool) -> None:
-    """List designs, machines, workloads, attacks or traces; of a machine or a design all its values."""
+    """List designs, machines, workloads, attacks or traces; for a machine or a design all its values."""
     from casemate import api, listing
     from casemate.results import Listing
 

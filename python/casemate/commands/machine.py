@@ -26,15 +26,15 @@ def command() -> None:
     "output",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Write the machine file there.",
+    help="Write the machine file to this path.",
 )
 @screen.as_json
 def import_(path: Path, name: str | None, output: Path | None, as_json: bool) -> None:
     """Make a machine of DRAMsim3's .ini or of Ramulator 2's YAML.
 
     The configuration describes the memory: channels, organisation, timing, queues and policies. Cores, caches and the
-    units of protection are those of the machine 'modern'. The table lists each key that the machine has otherwise, or
-    for which it has no counterpart. Without -o the machine file is printed, and the table goes to standard error.
+    units of protection are those of the machine 'modern'. The table lists each key with another value in the machine,
+    or without a counterpart. Without -o the machine file is printed, and the table goes to standard error.
 
     \b
     Examples:

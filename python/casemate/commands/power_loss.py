@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Asked:
-    """What was asked for."""
+    """Options of the power loss."""
 
     at: str
     losses: int
@@ -34,7 +34,7 @@ class _Read(click.ParamType[str]):
         self._read = read
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The text, as it is."""
+        """Returns the text unchanged, if the function can read it."""
         try:
             self._read(str(value))
         except (ValueError, CasemateError) as error:
@@ -56,23 +56,23 @@ def options(command: Callable[..., int]) -> Callable[..., int]:
         "power_loss",
         metavar="AT",
         type=_Read(_moment),
-        help="Cut the power of the whole machine, after so many instructions of all cores (1.5M), at a simulated time "
-        "(20us) or at a random moment, or when the program ends if that is sooner; let the battery work if the design "
-        "has one, recover, and compare all of memory with the program's accepted stores.  [default designs: plp-sp, "
-        "secure-eadr]",
+        help="Cut the power of the whole machine: after N instructions of all cores (1.5M), at a simulated time "
+        "(20us), or at a random moment. A program that ends sooner loses it at its end. Let the battery work if "
+        "the design has one, recover, and compare all of memory with the program's accepted stores.  [default "
+        "designs: plp-sp, secure-eadr]",
     )
     @click.option(
         "--losses",
         type=click.IntRange(1),
         metavar="N",
-        help="With --power-loss: as often, each with the next seed. A program runs anew for each, without standard "
-        "input; with 'random' once more, for the length of its run.  [default: 1]",
+        help="With --power-loss: the number of losses, each with the next seed. A program runs anew for each, "
+        "without standard input; with 'random' once more, for the length of its run.  [default: 1]",
     )
     @click.option(
         "--battery",
         metavar="ENERGY",
         type=_Read(parse_energy),
-        help="With --power-loss: what the battery holds, as in 1.7mJ; it dies at the operation that takes more.",
+        help="With --power-loss: the energy of the battery, as in 1.7mJ; it dies at the operation that takes more.",
     )
     @functools.wraps(command)
     def with_loss(*given: Any, power_loss: str | None, losses: int | None, battery: str | None, **options: Any) -> int:
@@ -86,14 +86,14 @@ def options(command: Callable[..., int]) -> Callable[..., int]:
 
 
 def usual_designs() -> tuple[str, ...]:
-    """The designs that are tried if nothing is said."""
+    """Returns the default designs."""
     from casemate.power_loss import DEFAULT_DESIGNS
 
     return DEFAULT_DESIGNS
 
 
 def check(context: click.Context, **other: object) -> None:
-    """Refuses what has no meaning where power is cut."""
+    """Refuses options that have no meaning if power is cut."""
     for name, given in other.items():
         if given:
             option = {"folder": "--output"}.get(name, f"--{name.replace('_', '-')}")
@@ -110,7 +110,7 @@ def run(
     loss: Asked,
     as_json: bool,
 ) -> int:
-    """Cuts the power as often as was asked for, and says what came back. `on` are the designs and the machines."""
+    """Cuts the power as often as requested, and shows the recovered memory. `on` are the designs and the machines."""
     from casemate.power_loss import LossOptions, lose_power
     from casemate.power_loss_table import power_loss_table
     from casemate.progress import Steps

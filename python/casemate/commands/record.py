@@ -15,10 +15,9 @@ Examples:
   casemate run --trace gzip.trace --design none --design sc64-bmt
   casemate trace info gzip.trace
 
-The file appears under its name only when it is whole. Ctrl-C and SIGTERM end the program there and keep
-what was recorded; nothing that the program started outlives Casemate, however that ends. Recording needs
-QEMU's user mode (qemu-x86_64); CASEMATE_RECORDER names another recorder than the one that came with this
-package.
+The file appears under its name only when it is whole. Ctrl-C and SIGTERM end the program and keep the
+recording so far; Casemate ends all processes that the program started. Recording needs QEMU's user mode
+(qemu-x86_64); CASEMATE_RECORDER names another recorder than that of this package.
 
 \b
 Exit codes: 0 fine, 2 bad input, 130 Ctrl-C, 143 SIGTERM (what was recorded is kept).
@@ -36,7 +35,7 @@ Exit codes: 0 fine, 2 bad input, 130 Ctrl-C, 143 SIGTERM (what was recorded is k
 )
 @options.skip
 @options.region
-@click.option("--check-values", is_flag=True, help="Record what loads read, too, for `casemate run --check-values`.")
+@click.option("--check-values", is_flag=True, help="Record the loaded values, too, for `casemate run --check-values`.")
 @options.stdout
 @screen.as_json
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="-- PROGRAM ARGS...")

@@ -1,7 +1,7 @@
 """`casemate reproduce`: a paper's evaluation, run again or derived again.
 
-Each study is a command of its own, made of what kind it is: one of runs has figures and seeds, one of formulas has the
-parameters that may be asked for.
+Each study is a separate command, with options by its kind: a study of runs has figures and seeds, a study of formulas
+has the parameters that the user may set.
 """
 
 from pathlib import Path
@@ -23,29 +23,30 @@ Examples:
   casemate reproduce secpb                         those of a third: fifteen minutes
   casemate reproduce cryptopage                    those of a fourth: forty minutes
   casemate reproduce gcm                           a thesis's figures from its parameters: at once
-  casemate reproduce gcm --bandwidth 51.2          and what another memory takes by them
+  casemate reproduce gcm --bandwidth 51.2          and the cost of another memory by the same formulas
 
 \b
-`casemate reproduce STUDY --help` says what can be asked of each.
+`casemate reproduce STUDY --help` lists the options of each.
 """
 
 OF_RUNS = """\b
 Examples:
 {examples}
 
-Every run is kept in the output folder and not done again: after Ctrl-C, with other figures, or with more seeds, it
-goes on from there. All runs of one seed are done before those of the next, so after Ctrl-C whole seeds count.
+Every run is kept in the output folder and not repeated: after Ctrl-C, with other figures, or with more seeds, the study
+continues with the missing runs. All runs of one seed are done before those of the next, so after Ctrl-C whole seeds
+count.
 
 \b
 How to read it:
-  paper   the mean that the paper's text says, if it says one
+  paper   the mean in the paper's text, if it states one
   ours    our mean over workloads and seeds, ± half of its 95 % interval over the seeds, under the conditions
           printed above the table
-  trends  statements of the paper, each with the numbers that it stands or falls with: judged on means, and what
-          lies within its interval is named
+  trends  statements of the paper, each with the numbers that decide it: judged on means, with a note on differences
+          within their intervals
 
 \b
-A program that is not on this computer is left out, with the package that has it: figures are then of the others.
+A program that is not on this computer is left out, with the package that has it: figures then omit it.
 
 \b
 Exit codes: 0 all trends hold, 1 one does not, or a run failed, 2 bad input, 130 Ctrl-C, 143 SIGTERM.
@@ -57,7 +58,7 @@ EXAMPLES_OF_RUNS = (
     (" --seeds 1", "one seed: a third of the time, and no intervals"),
     (" --output results/{name}", "where the runs, the traces and the pictures go"),
 )
-"""What can be asked for, and what it gives: in two columns, however long a study's names are."""
+"""Figures and tables that the user may request, with their titles: in two columns, for names of any length."""
 
 OF_FORMULAS = """
 \b
@@ -70,12 +71,12 @@ Exit codes: 0 every figure is as printed or says why it is not, 1 one does not s
 
 
 class Studies(Commands):
-    """A command for each study, which is found by being a folder."""
+    """A command for each study; the folders of studies define the list."""
 
     kind = "study"
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Their names."""
+        """Returns the names of the studies."""
         return studies.names()
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -90,8 +91,8 @@ class Studies(Commands):
 def command() -> None:
     """Run a paper's evaluation again: each of its figures next to ours, and whether its trends hold.
 
-    Workloads, machines and designs are as near to the paper's as there are; what differs is said. A study without runs
-    derives a paper's figures from the paper's own parameters.
+    Workloads, machines and designs approximate the paper's, and the output lists the differences. A study without runs
+    derives a paper's figures from the parameters in the paper.
     """
 
 
@@ -100,17 +101,17 @@ def _output(name: str) -> click.Option:
         ["--output", "folder"],
         type=options.folder,
         metavar="DIRECTORY",
-        help=f"Where files and pictures go.  [default: results/reproduce/{name}]",
+        help=f"Folder for files and pictures.  [default: results/reproduce/{name}]",
     )
 
 
 def _chosen(kind: str, numbers: tuple[str, ...], known: list[str]) -> list[str]:
-    """The figures or tables that are asked for, all if none is."""
+    """Returns the requested figures or tables; all by default."""
     return [OneOf(kind, known).convert(number, None, None) for number in dict.fromkeys(numbers)] or known
 
 
 def _of_runs(study: Study) -> click.Command:
-    """A study of runs: it carries out what is missing, and compares."""
+    """Returns the command of a study of runs: it carries out missing runs, and compares."""
 
     @click.option(
         "--figure", "numbers", multiple=True, metavar="N", help="Only this figure; repeat it.  [default: all]"
@@ -167,7 +168,7 @@ class Positive(click.ParamType[float]):
         self.of = of
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The number."""
+        """Returns the number, if it is valid."""
         try:
             number = float(value)
         except ValueError:
@@ -180,7 +181,7 @@ class Positive(click.ParamType[float]):
 
 
 def _of_formulas(study: DerivedStudy) -> click.Command:
-    """A study of formulas: it derives what is asked for, and writes it down."""
+    """Returns the command of a study of formulas: it derives the requested tables, and writes them to files."""
 
     @click.option("--table", "numbers", multiple=True, metavar="N", help="Only this table; repeat it.  [default: all]")
     @screen.as_json
@@ -216,7 +217,7 @@ def _of_formulas(study: DerivedStudy) -> click.Command:
 
 
 def _asked(study: DerivedStudy, given: dict[str, Any]) -> Asked:
-    """What was given for each parameter, once or several times."""
+    """Returns the values that the user gave for each parameter, once or several times."""
     asked: dict[str, tuple[float, ...]] = {}
     for parameter in study.parameters:
         value = given[parameter.name]

@@ -50,13 +50,13 @@ if TYPE_CHECKING:
     type=click.IntRange(1),
     default=1,
     metavar="N",
-    help="Run each workload and trace N times at once, on cores and in memory of their own.",
+    help="Run each workload and trace N times at once, each on separate cores and in separate memory.",
 )
 @click.option(
     "--limit",
     type=options.Count(),
     metavar="N|all",
-    help="The most instructions of each program to run, as in 50M. [default: 20M; traces alone, or if sampled: all]",
+    help="The most instructions of each program to run, as in 50M. [default: 20M; only traces, or if sampled: all]",
 )
 @click.option(
     "--warm-up",
@@ -81,7 +81,7 @@ if TYPE_CHECKING:
 @click.option(
     "--aim",
     type=click.Choice(["ipc", "traffic", "latency"]),
-    help="With --detail sampled: the figure whose interval is meant.  [default: ipc]",
+    help="With --detail sampled: the figure of --error.  [default: ipc]",
 )
 @options.skip
 @options.region
@@ -91,24 +91,27 @@ if TYPE_CHECKING:
     type=click.Choice(["new", "steady"]),
     default="new",
     show_default=True,
-    help="The counters of data at the start: all zero, or each group at a moment drawn evenly from a long life in "
-    "which its lines are written equally often, in random order. Changes nothing where there are no counters, or "
-    "where they are never renewed.",
+    help="The counters of data at the start: all zero (new), or as in a long life (steady). Each group then is at a "
+    "moment drawn evenly from a life in which its lines are written equally often, in random order. Designs "
+    "without counters, or without renewals, are not affected.",
 )
 @click.option(
     "--persistent",
     type=click.Choice(["all", "mapped", "heap"]),
     default="all",
     show_default=True,
-    help="The part of a program's or a trace's memory that has to outlive a loss of power, under a design that takes "
-    "stores one by one, as with a persist buffer: all, the files that the program maps shared, or its heap (what it "
-    "gets by brk, and by mmap without a file, but for stacks). Stores to any other part are written back as ever.",
+    help="The part of a program's or a trace's memory that must survive a loss of power. It matters under designs "
+    "that handle stores one by one, such as with a persist buffer. It is all, the files that the program maps "
+    "shared, or its heap (memory from brk, and from mmap without a file, without stacks). Stores to any other "
+    "part are written back as usual.",
 )
-@click.option("--check-values", is_flag=True, help="Also compare all values loaded; a trace has them if recorded so.")
-@click.option("--ledger", is_flag=True, help="Also compare every encryption pad with every other (takes memory).")
 @click.option(
-    "--no-attacks", is_flag=True, help="Only run: leave out the attacks that are tried on each design afterwards."
+    "--check-values",
+    is_flag=True,
+    help="Also compare all loaded values; a trace contains them only if it was recorded with this option.",
 )
+@click.option("--ledger", is_flag=True, help="Also compare every encryption pad with every other (takes memory).")
+@click.option("--no-attacks", is_flag=True, help="Only run: leave out the attacks on each design afterwards.")
 @click.option(
     "--output", "folder", type=options.folder, metavar="DIRECTORY", help="Write a JSON record per design here."
 )
@@ -116,48 +119,48 @@ if TYPE_CHECKING:
     "--interval",
     type=options.Count(finite=True),
     metavar="N",
-    help="Also count every N instructions by themselves, as in 1M, from the end of the warm-up, for the phases of a "
-    "program. With --intervals they are a table; in records (--output, --json) each has all that is counted. An "
-    "interval ends between two events of the simulation, so that none changes, and has a little more or less than N.",
+    help="Also count every N instructions separately, as in 1M, from the end of the warm-up, for the phases of a "
+    "program. With --intervals they are a table; in records (--output, --json) each has all counts. An interval "
+    "ends between two events of the simulation, so that no event changes, and has a little more or less than N.",
 )
 @click.option(
     "--intervals",
     "table",
     type=options.file,
     metavar="FILE.csv",
-    help="With --interval: write them here as one table, a row for each interval of each design, which pandas and "
-    "polars read: IPC, misses of each level, what reads waited for, hit rates and traffic by kind. Units are in the "
-    "names of the columns; what an interval says nothing about is NaN.",
+    help="With --interval: write them here as one table for pandas and polars, a row for each interval of each "
+    "design. Columns are IPC, misses of each level, waits of reads by cause, hit rates and traffic by kind. "
+    "Units are in the names of the columns; missing values are NaN.",
 )
 @click.option(
     "--values",
     type=click.IntRange(1, 64),
     multiple=True,
     metavar="N",
-    help="Also say how many of the 64-bit words that come from memory a table of N frequent values would have "
-    "predicted, alone, in blocks of 128 bits, and in such blocks with the frequent words of a line first; N is a power "
-    "of two; repeat it.",
+    help="Also show how many of the 64-bit words from memory a table of N frequent values would have predicted. Rows "
+    "are single words, blocks of 128 bits, and blocks with the frequent words of a line first. N is a power of "
+    "two; repeat it.",
 )
 @click.option(
     "--bus",
     type=options.file,
     metavar="FILE",
-    help="Write every line that crosses the pins of memory here, with its time; of several designs each has a file of "
-    "its own, as in FILE's gups.bus: gups.sc64-bmt.bus (see `casemate bus`).",
+    help="Write every line that crosses the pins of memory here, with its time. With several designs each has a "
+    "separate file: gups.bus becomes gups.sc64-bmt.bus (see `casemate bus`).",
 )
 @click.option("--bus-bytes", is_flag=True, help="With --bus: the bytes of the lines, too.")
 @click.option(
     "--verbose",
     is_flag=True,
-    help="Also show what cores lose their cycles to, what reads wait for, how caches fare, and the bandwidth; "
-    "docs/concepts/reads.md has what each cause means.",
+    help="Also show the causes of lost cycles and of the waits of reads, hits of caches, and the bandwidth; "
+    "docs/concepts/reads.md explains each cause.",
 )
 @click.option(
     "--trace-window",
     type=options.SimulatedWindow(),
     metavar="FROM:LENGTH",
-    help="With -o: write what every unit did in a window of simulated time, which begins FROM after power-on, as in "
-    "20us:5us (warm-up included).",
+    help="With -o: write the work of every unit in a window of simulated time, which begins FROM after power-on, as "
+    "in 20us:5us (warm-up included).",
 )
 @click.option(
     "-o",
@@ -165,8 +168,8 @@ if TYPE_CHECKING:
     "trace_file",
     type=options.file,
     metavar="FILE",
-    help="With --trace-window: the file, which Perfetto opens; of several designs each has one of its own, as with "
-    "--bus (see `casemate excerpt`). Records go to the folder of --output.",
+    help="With --trace-window: the file, which Perfetto opens. With several designs each has a separate file, as "
+    "with --bus (see `casemate excerpt`). Records go to the folder of --output.",
 )
 @power_loss.options
 @options.stdout
@@ -211,8 +214,8 @@ def command(
 ) -> int:
     """Run a program under several designs, and compare cost and protection.
 
-    The program really runs, now, on this computer; the simulated machine sees every instruction of it and every byte it
-    stores, really encrypts them, and checks every line that comes back. All designs see the same execution.
+    The program really runs, now, on this computer. The simulated machine sees every instruction and every stored byte
+    of it, really encrypts the bytes, and checks every line that it reads back. All designs see the same execution.
     """
     if bool(program) == bool(workloads or traces):
         raise click.UsageError(
@@ -273,7 +276,7 @@ def command(
 
     columns = [name if len(on) == 1 else f"{name} on {machine}" for machine in on for name in names]
     title = f"Running {title} on {', '.join(on)} under {', '.join(names)}"
-    # A program runs anew for each loss of power, and could read its input once.
+    # Each loss of power restarts the program, which could read its input only once.
     stdin: Literal["inherit", "discard"] = "discard" if loss else "inherit"
     stored = [Trace(path, persistent) for path in traces]
     several: list[Repeatable] = [*(BuiltIn(name, settings) for name in workloads), *stored] * copies
@@ -307,7 +310,7 @@ def command(
             options=asked,
             progress=progress.tell,
         )
-    # Files first, so that they are there whatever becomes of the screen; and the screen, whatever becomes of files.
+    # Write the files first, so that they exist even if printing fails; then print, even if writing failed.
     written: list[str | Path] = [*results.bus, *results.excerpts]
     unwritten: CasemateError | None = None
     try:

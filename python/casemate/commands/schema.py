@@ -8,11 +8,11 @@ from casemate.nearest import hint
 
 EPILOG = """\b
 Examples:
-  casemate schema run                     what `casemate run --json` prints
-  casemate schema cost engine             what `casemate cost engine --json` prints
-  casemate schema reproduce gcm           what a study without runs prints
+  casemate schema run                     the output of `casemate run --json`
+  casemate schema cost engine             the output of `casemate cost engine --json`
+  casemate schema reproduce gcm           the output of a study without runs
   casemate schema result > record.json    the form of the files that `casemate run --output` writes
-  casemate schema power loss              what `casemate run --power-loss AT --json` prints
+  casemate schema power loss              the output of `casemate run --power-loss AT --json`
 
 \b
 There are schemas of:
@@ -44,12 +44,14 @@ KINDS = {
     "reproduce gcm": "Derivation",
     "reproduce secpb": "Reproduction",
 }
-"""The result of each command, as it is typed; what several commands of a group print alike stands under the group."""
+"""Result of each command, with the command as it is typed. If several commands of a group print the same result, the
+key is the group.
+"""
 
 
 def of(words: str) -> str:
-    """The name of the result that a command prints. Raises `CasemateError` if there is no such command, or if those of
-    a group print several.
+    """Returns the name of the result that a command prints. Raises `CasemateError` if the command does not exist, or if
+    the commands of a group print several results.
     """
     if words in KINDS:
         return KINDS[words]
@@ -65,7 +67,7 @@ def of(words: str) -> str:
 
 
 def _is_command(words: str) -> bool:
-    """Whether there is a command of these words."""
+    """Returns true if these words are a command."""
     from casemate.cli import casemate
 
     found: click.Command | None = casemate

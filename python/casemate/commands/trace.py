@@ -22,7 +22,7 @@ def command() -> None:
 @click.argument("path", type=options.source, metavar="FILE")
 @screen.as_json
 def info(path: Path, as_json: bool) -> None:
-    """Say what a trace holds. All of it is read, and every checksum is compared.
+    """Show the content of a trace. All of it is read, and every checksum is compared.
 
     \b
     Examples:

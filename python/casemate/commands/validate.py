@@ -17,7 +17,7 @@ How to read the table:
   off             by how much ours is higher: in percent of theirs, or of two percentages in percentage points
   allowed         the tolerance; a figure without one is only reported, one beyond it is marked OUT
 
-What differs, and why, is explained in docs/VALIDATION.md; where the references come from, in reference/.
+docs/VALIDATION.md explains the differences and their reasons; reference/ states the origin of the references.
 
 \b
 Exit codes: 0 all within their tolerances, 1 something is not, 2 bad input, 130 Ctrl-C, 143 SIGTERM.

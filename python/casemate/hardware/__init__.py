@@ -1,4 +1,4 @@
-"""What hardware costs: any RTL through synthesis, timing, gate-level activity and energy, the same way for every core.
+"""Cost of hardware: any RTL through synthesis, timing, gate-level activity and energy, the same way for every core.
 
     sources --> synthesis --> netlist --> fan-out --> timing (Fmax)
                   |                          |
@@ -9,12 +9,12 @@
                                              v                                                  v
                                     energy of each line                                  cycles of each line
 
-A figure of one core says little: libraries, scripts and assumptions about wires decide it as much as the core does. So
-everything here is one chain with nothing to set for a single core, and a published core is priced by running its RTL
-through the same chain. What is modelled and what is not is in docs/systems/gcm-engine-cost.md.
+A figure of a single core has little meaning: libraries, scripts and assumptions about wires decide it as much as the
+core does. So this package is one chain without settings for a single core, and a published core is priced by running
+its RTL through the same chain. docs/systems/gcm-engine-cost.md lists the modelled effects and the omitted ones.
 
-Each file is a step, and none knows how the next one works: `tools` (finds and contains programs), `sources` and
-`design` (what is priced), `liberty` and `library` (the cell library), `synthesis`, `fabric`, `netlist`, `fanout`,
-`timing`, `stimulus`, `rtl_simulation`, `gate_simulation`, `energy`, `flow` (their order, with a store of what was
-done). Nothing of it is imported by the rest of Casemate.
+Each file is a step that does not depend on the next one. First are `tools` (finds and contains programs), `sources` and
+`design` (the input), `liberty` and `library` (the cell library), then `synthesis`, `fabric`, `netlist`, `fanout`,
+`timing`. The last are `stimulus`, `rtl_simulation`, `gate_simulation`, `energy`, and `flow` (their order, with a store
+of results). Other parts of Casemate do not import this package.
 """

@@ -1,4 +1,6 @@
-"""What is priced: sources, the module on top, its parameters and its clock; checked before anything long begins."""
+"""The design to price: sources, the module on top, its parameters and its clock. It is checked before any long step
+begins.
+"""
 
 import re
 from dataclasses import dataclass
@@ -10,7 +12,7 @@ from casemate.hardware.sources import Source
 from casemate.nearest import hint
 
 CLOCKS = ("clk_i", "clk", "clock", "clock_i", "CLK")
-"""What a clock is called where nothing is said."""
+"""Usual names of a clock, tried by default."""
 _VALUE = re.compile(r"-?\d+|\d*'[sS]?[bodhBODH][0-9a-fA-F_]+")
 """A value that Yosys and Verilator take alike: names and expressions mean something in one of them only."""
 
@@ -20,13 +22,13 @@ class Design:
     """RTL with the module on top of it and values of its parameters."""
 
     sources: tuple[Source, ...]
-    """What front ends read, as `sources.read` gives it."""
+    """Sources that front ends read, as `sources.read` returns them."""
     top: str
     parameters: tuple[tuple[str, str], ...] = ()
 
     @property
     def title(self) -> str:
-        """Its name with its parameters."""
+        """Name of the module with its parameters."""
         return " ".join([self.top, *(f"{name}={value}" for name, value in self.parameters)])
 
     @property
@@ -36,12 +38,12 @@ class Design:
 
     @property
     def keeps_modules(self) -> bool:
-        """Whether a module in the sources is marked as one that synthesis must not merge with others."""
+        """Returns true if a module in the sources is marked as one that synthesis must not merge with other modules."""
         read = (*self.files, *sources.included(self.sources))
         return any(re.search(r"\(\*[^)]*\bkeep_hierarchy\b", text) for text in map(sources.text, read))
 
     def check(self) -> None:
-        """Raises `CasemateError` if a source is missing, or if there is no such module or parameter."""
+        """Raises `CasemateError` if a source is missing, or if the module or a parameter does not exist."""
         modules = {
             name: body
             for text in map(sources.text, self.files)
@@ -67,8 +69,8 @@ class Design:
 
 
 def clock_of(widths: dict[str, tuple[bool, int]], asked: str | None) -> str:
-    """The clock among ports, each with whether it is an input and how many bits it has. Raises `CasemateError` if the
-    one that is asked for is no port of one bit that comes in, or if none has a usual name.
+    """Returns the clock among ports; each port has a flag for inputs and its number of bits. Raises `CasemateError` if
+    the requested clock is not an input of one bit, or if no port has a usual name.
     """
     fitting = [name for name, (is_input, width) in widths.items() if is_input and width == 1]
     if asked is not None:

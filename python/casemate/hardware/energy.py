@@ -1,13 +1,12 @@
-"""The energy of a netlist, net by net, from how often each net toggled.
+"""The energy of a netlist, net by net, from the toggles of each net.
 
-For a net with load C that rises r times, the supply gives C V^2 each time: half of it heats the cell then, half when
-the net falls. So
+For a net with load C that rises r times, the supply gives C V^2 each time. Half of it heats the cell at the rise, half
+at the fall. So
 
     switching   = (rises + falls) 1/2 C V^2,  C = the input pins at the net
-    internal    = what the tables of `internal_power` say of each output that rises or falls, by its load and the slew
-    at
-                  its input (the mean over its inputs, since which one caused it is not known without delays), and of
-                  each input with a table of its own
+    internal    = the tables of `internal_power` for each output that rises or falls, by its load and the slew at
+                  its input (the mean over its inputs, since without delays the cause is unknown), and for
+                  each input with a separate table
     clock       = both of the clock's net and of the clock pins of flip-flops, which toggle twice a cycle
     leakage     = the cells' leakage over the time that it took
 
@@ -33,7 +32,7 @@ class Energy:
 
     @property
     def dynamic_j(self) -> float:
-        """All that toggling takes."""
+        """Sum over all parts that toggling takes."""
         return self.switching_j + self.internal_j + self.clock_j
 
 
@@ -76,7 +75,7 @@ class _Account:
         return Energy(switching, internal, clock, leakage)
 
     def _times(self, net: int) -> tuple[int, int]:
-        """How often a net rose and fell."""
+        """Number of rises and falls of a net."""
         if net == self._clock:
             return self._toggles.cycles, self._toggles.cycles
         return self._toggles.rises.get(net, 0), self._toggles.falls.get(net, 0)
@@ -117,7 +116,7 @@ class _Account:
 
 
 def _causes(cell: Cell, arcs: tuple[Arc, ...]) -> tuple[Arc, ...]:
-    """The arcs that count: of a flip-flop those from its clock, since resets are rare."""
+    """Arcs that cause changes of an output; for a flip-flop those from its clock, since resets are rare."""
     if cell.flop is None:
         return arcs
     clocked = tuple(arc for arc in arcs if arc.source and arc.source in cell.flop.clock)

@@ -1,8 +1,8 @@
 """The space of our engine: a lane of `rtl/`, or several behind the router, with their parameters.
 
-A router with its lanes is synthesised as it would be laid out: the lane once, the router around it once, and then as
-many lanes are put into their places. Area, timing and energy are those of the whole netlist, so nothing is
-extrapolated; only what synthesis would save between router and lane is not saved.
+A router with its lanes is synthesised in the way of its layout: the lane once, the router around it once, and then the
+lane is copied into each place. Area, timing and energy are those of the whole netlist without extrapolation. Only the
+logic that synthesis could share between router and lane is not shared.
 """
 
 from collections.abc import Callable, Sequence
@@ -41,14 +41,14 @@ class Point:
 
     @property
     def title(self) -> str:
-        """How tables and pictures call it."""
+        """Name of the point in tables and pictures."""
         rounds = "pipelined" if self.rounds == 0 else f"{self.rounds} round{'s' if self.rounds > 1 else ''}"
         lanes = f"{self.lanes} x " if self.lanes > 1 else ""
         return f"{lanes}AES-{self.key_bits} {rounds}, W={self.mul_bits}{', tower' if self.tower else ''}"
 
     def request(self, sources: tuple[Source, ...], has_fpga: bool) -> Request:
-        """What is asked of the flow for it."""
-        # As many ids for each lane as one alone has.
+        """Returns the request to the flow for this point."""
+        # Each lane of a router has as many ids as a single lane.
         ids = ID_BITS + (self.lanes - 1).bit_length()
         parameters = (
             ("KeyBits", str(self.key_bits)), ("RoundsPerCycle", str(self.rounds)), ("MulBits", str(self.mul_bits)),
@@ -77,7 +77,7 @@ USUAL = (
     Point(rounds=0, mul_bits=128),
     Point(lanes=2),
 )
-"""The points that are shown where nothing is asked for."""
+"""Points that are shown by default."""
 
 
 def points(
@@ -99,8 +99,8 @@ def points(
 
 
 def rtl_folder(asked: Path | None) -> tuple[Source, ...]:
-    """The sources of the engine: those in a folder, or in the repository that this package was built from. Raises
-    `CasemateError` if they are not there.
+    """Sources of the engine: those in a folder, or in the repository that this package was built from. Raises
+    `CasemateError` if they do not exist.
     """
     here = Path(__file__).resolve().parents[3] / "rtl"
     folder = asked or (here if here.is_dir() else Path("rtl"))
@@ -115,7 +115,7 @@ def rtl_folder(asked: Path | None) -> tuple[Source, ...]:
 def price(
     asked: list[Point], flow: Flow, sources: tuple[Source, ...], has_fpga: bool, begin: Callable[[int, str], object]
 ) -> list[CoreCost]:
-    """The cost of each point; `begin` hears of each."""
+    """Returns the cost of each point; calls `begin` before each."""
     rows = list[CoreCost]()
     for number, point in enumerate(asked):
         begin(number, point.title)

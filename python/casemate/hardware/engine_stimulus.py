@@ -1,7 +1,7 @@
-"""Drives our own engine, a lane or a router: lines to seal, as fast as it takes them.
+"""Drives our engine, a lane or a router: lines to seal, at the engine's maximum rate.
 
-An id is given again only after its response, so that lines that overtake each other are told apart. Measured is the
-steady state: from a response, when all lanes are full, to another as many lines later as are asked for.
+An id is used again only after its response, so that lines that overtake each other are distinguished. The steady state
+is measured: from a response, when all lanes are full, to the response that is the requested number of lines later.
 """
 
 from casemate._core import CasemateError
@@ -9,16 +9,16 @@ from casemate.hardware.stimulus import Core
 
 SEAL = 1
 WARM_UP = 1 / 3
-"""Of all lines, those that are not measured, first."""
+"""Share of the lines at the beginning that are not measured."""
 IDLE_CYCLES_MAX = 20_000
-"""Cycles in which the engine must have done something."""
+"""Maximum number of cycles without an accepted line or a response."""
 
 
 def drive(core: Core) -> None:
     """Resets the engine, gives it a key, and lets it seal all lines."""
     core.cycle(rst_ni=0, req_op_i=SEAL)
     out = core.cycle(rst_ni=1, key_i=core.key, key_valid_i=1, rsp_ready_i=1)
-    # After reset it overwrites what it kept of the key of before.
+    # After reset the engine overwrites the state that it derived from the previous key.
     while not out["key_ready_o"]:
         out = core.cycle()
     core.cycle(key_valid_i=0)
@@ -26,7 +26,7 @@ def drive(core: Core) -> None:
     inside = dict[int, int]()
     sent = ended = idle = 0
     first, count = int(WARM_UP * len(core.lines)), len(core.lines)
-    # More is sent than is measured: the engine stays full to the end.
+    # More lines are sent than are measured, so that the engine stays full to the end.
     while ended < count and idle < IDLE_CYCLES_MAX:
         asking = bool(free)
         line = core.lines[sent % count]

@@ -16,7 +16,9 @@ _FPGA_KINDS = {"LUT": "lut", "INV": "lut", "FD": "flops", "MUXF": "muxes", "CARR
 
 
 def to_fabric(design: Design, folder: Path, boxes: Sequence[str] = ()) -> Fpga:
-    """What a design takes of a Xilinx series 7 FPGA, without pads and what is in boxes; Yosys is not Xilinx's tool."""
+    """Returns the resources of a design in a Xilinx series 7 FPGA, without pads and without the content of boxes. Yosys
+    is not Xilinx's tool.
+    """
     script = [
         read_command(design, boxes),
         *WITHOUT_WORDS,

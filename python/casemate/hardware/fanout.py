@@ -1,19 +1,19 @@
 """Splits nets with many sinks by trees of buffers.
 
 ABC sizes and buffers logic, but takes the outputs of flip-flops as ideal: a state bit with 414 sinks then decides the
-frequency of a whole core. A place-and-route tool would split such nets by where the sinks are; without places they are
-split by number, in the order of the netlist. The clock is left out: its tree is not modelled.
+frequency of a whole core. A place-and-route tool would split this kind of net by the positions of its sinks. Without
+positions nets are split by number, in the order of the netlist. The clock is left out: its tree is not modelled.
 """
 
 from casemate.hardware.library import Library
 from casemate.hardware.netlist import Instance, Net, Netlist
 
 SINKS_MAX = 16
-"""As many pins as a buffer or any other cell drives."""
+"""Maximum number of pins that a buffer or any other cell drives."""
 
 
 def split(netlist: Netlist, library: Library, clock: str, sinks_max: int = SINKS_MAX) -> tuple[Netlist, int]:
-    """The netlist with no net of more sinks than that, but for the clock's, and how many buffers it took."""
+    """Returns the netlist with no net of more sinks than that, except the clock's, and the number of added buffers."""
     sinks = netlist.sinks(library)
     pins = [pin for cell in library.cells.values() for pin in cell.pins.values() if not pin.is_output]
     load = sinks_max * sum(pin.capacitance_f for pin in pins) / len(pins)
@@ -26,7 +26,8 @@ def split(netlist: Netlist, library: Library, clock: str, sinks_max: int = SINKS
     for source, served in sorted(sinks.items()):
         if source in kept or len(served) + (source in at_ports) <= sinks_max:
             continue
-        # Level by level: what is served becomes the buffers that serve it, until the source can drive these.
+        # Level by level: the buffers of one level become the sinks of the next, until the source can drive the
+        # remaining ones.
         level = [(changed[number], pin) for number, pin in served]
         while len(level) + (source in at_ports) > sinks_max:
             above = list[tuple[dict[str, Net], str]]()

@@ -1,7 +1,7 @@
-"""The order of the steps, for one core: what is asked for, what was done before, what comes out.
+"""The order of the steps for one core, from the request over kept steps to the results.
 
-A step is kept under all that decides it. So no file that is read may change until the step is kept, and what a stimulus
-of a user does is never kept: what it imports and reads is not known.
+A step is kept under everything that decides it. So no file that is read may change until the step is kept. The results
+of a user's stimulus are never kept, since the files that it imports and reads are not known.
 """
 
 import json
@@ -42,15 +42,15 @@ STEPS = (
     "energy", "fabric", "fanout", "functions", "gate_simulation", "liberty", "library", "netlist", "rtl_simulation",
     "stimulus", "synthesis", "timing",
 )  # fmt: skip
-"""The modules of this package that a figure comes from."""
+"""Modules of this package that figures depend on."""
 LINES = 24
-"""Lines that a stimulus gets."""
+"""Number of lines that a stimulus gets."""
 LINE_BITS = 8 * stimulus.LINE_BYTES
 
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of the flow for one core."""
+    """A request to the flow for one core."""
 
     design: Design
     clock: str | None = None
@@ -61,7 +61,7 @@ class Request:
     part: Design | None = None
     """A module that occurs in the design several times and is mapped once."""
     copies: int = 0
-    """How often it occurs."""
+    """Number of times that the module occurs."""
 
 
 class Flow:
@@ -70,8 +70,8 @@ class Flow:
     def __init__(
         self, path: Path, folder: Path, delay_s: float | None = None, tell: Callable[[str], object] = print
     ) -> None:
-        """`delay_s` is what synthesis aims at; `tell` hears of each step that begins. Raises `CasemateError` if a
-        program is missing, or if the file is no library with areas.
+        """`delay_s` is the delay that synthesis aims at; the flow calls `tell` for each step that begins. Raises
+        `CasemateError` if a program is missing, or if the file is no library with areas.
         """
         tools.need_yosys()
         tools.need_opensta()
@@ -80,11 +80,11 @@ class Flow:
         self._store, self._tell = Store(folder), tell
         self._versions = tools.versions()
         self.library_content = store.content(path)
-        """A name for what is in the library's file."""
+        """Identifier of the library file's content."""
         self._read: dict[Path, str] = {}
 
     def price(self, request: Request) -> CoreCost:
-        """All figures of a core. Raises `CasemateError` for bad input and for whatever step fails."""
+        """Returns all figures of a core. Raises `CasemateError` for bad input and for any step that fails."""
         self._read = {self.library.path: self.library_content}
         request.design.check()
         drive = None
@@ -94,7 +94,7 @@ class Flow:
         rtl = self._of(request.design)
         ports = self._ports(request.design, rtl)
         clock = designs.clock_of(ports, request.clock)
-        # A stimulus is most often wrong, and is done in a moment; synthesis may take an hour.
+        # Errors are most likely in a stimulus, which runs in a moment; synthesis may take an hour.
         trace = self._trace(request, drive, ports, clock, rtl) if drive else None
         built, buffers = fanout.split(self._mapped(request.design, request.part), self.library, clock)
         gate_simulation.check(built, self.library, clock)
@@ -122,21 +122,21 @@ class Flow:
 
     @property
     def recipe(self) -> str:
-        """A name for the text of all steps."""
+        """Identifier of the text of all steps."""
         return store.digest(store.code(*STEPS))
 
     def _keep(self, step: str, told: dict[str, Any], find: Callable[[], Any]) -> Any:
         return self._store.keep(step, told, lambda: self._of_what_was_read(find))
 
     def _of_what_was_read(self, find: Callable[[], Any]) -> Any:
-        """What is found, if no file has changed meanwhile. Raises `CasemateError` if one has."""
+        """Returns the result of `find` if no file has changed meanwhile. Raises `CasemateError` if one has."""
         found = find()
         for path in tuple(self._read):
             self._content(path)
         return found
 
     def _content(self, path: Path) -> str:
-        """A name for what is in a file, which must be what it was before."""
+        """Identifier of a file's content, which must be the same as before."""
         try:
             found = store.content(path)
         except OSError as error:
@@ -146,7 +146,7 @@ class Flow:
         return found
 
     def _mapping(self) -> dict[str, Any]:
-        """What decides how a design is mapped."""
+        """Returns everything that decides the mapping of a design."""
         return {
             "library": self.library_content,
             "delay_s": self.delay_s,
@@ -166,7 +166,7 @@ class Flow:
         return {name: (bool(port[0]), int(port[1])) for name, port in found.items()}
 
     def _of(self, design: Design) -> dict[str, Any]:
-        """What decides what is made of a design."""
+        """Returns everything that decides the results for a design."""
         return {
             "sources": [
                 [path.name, self._content(path)] for path in (*design.files, *sources.included(design.sources))
@@ -222,7 +222,9 @@ class Flow:
         )
 
     def _fpga(self, request: Request) -> Fpga:
-        """What a design takes of an FPGA; a part that occurs several times is mapped once, and counted as often."""
+        """Returns the FPGA resources of a design; a part that occurs several times is mapped once, and counted as
+        often.
+        """
         part = request.part
         found = self._fabric(request.design, [part.top] if part else [])
         if part:
@@ -254,7 +256,7 @@ class Flow:
 
         def find() -> Any:
             self._tell("simulation of the RTL")
-            # The clock runs by itself.
+            # The simulator drives the clock.
             settable = {name: port for name, port in ports.items() if name != clock}
             with tempfile.TemporaryDirectory() as folder:
                 program = rtl_simulation.build(request.design, ports, clock, Path(folder))
@@ -284,7 +286,7 @@ class Flow:
 
 
 def with_work(cost: CoreCost, trace: Trace, taken: energy.Energy) -> CoreCost:
-    """A core's figures with those of the lines that it did."""
+    """Returns a core's figures per line."""
     cycles = trace.cycles / trace.done
     gbps = LINE_BITS * cost.speed.fmax_mhz * 1e6 / cycles / 1e9
     latency = sum(trace.latencies) / len(trace.latencies) if trace.latencies else None

@@ -3,7 +3,7 @@
     !A  A'      not            A*B  A&B  A B      and
     A^B         exclusive or   A+B  A|B           or
 
-in this order of precedence: what stands first binds closest (Liberty reference manual, "function").
+in this order of precedence: the first binds closest (Liberty reference manual, "function").
 """
 
 import re
@@ -37,7 +37,7 @@ def check(function: str) -> None:
 
 
 def literal(function: str) -> tuple[str, bool] | None:
-    """The input of a function of one, and whether it is inverted; nothing for any other function."""
+    """Returns the input of a function of one input, and a flag for inversion; `None` for any other function."""
     found = _LITERAL.fullmatch(expression(function, str))
     return (found[2], found[1].count("(") % 2 == 1) if found else None
 
@@ -48,7 +48,7 @@ def inputs(function: str) -> list[str]:
 
 
 class _Parser:
-    """Goes through the tokens of one function."""
+    """Parser of the tokens of one function."""
 
     def __init__(self, tokens: list[str], variable: Callable[[str], str]) -> None:
         self.at = 0
@@ -65,7 +65,7 @@ class _Parser:
         return found
 
     def either(self) -> str:
-        """A sum of what binds closer."""
+        """Parses a sum of terms that bind closer."""
         return self._chain(self._both, "+|", "|")
 
     def _both(self) -> str:

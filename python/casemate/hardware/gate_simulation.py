@@ -1,11 +1,11 @@
-"""Runs a netlist with the port values that the RTL had, and counts how often every net toggles.
+"""Runs a netlist with the port values of the RTL, and counts the toggles of every net.
 
-The netlist is written as C, a statement for each cell in an order in which each comes after those that drive it, so a
-cycle is one pass over it, without events and without glitches: zero delay, each net changes at most once a cycle. That
-is a twentieth of the time that general simulators take to build, which is what a sweep over many cores needs; `make
-hw-synthesis` holds it against Verilator, toggle by toggle.
+The netlist is written as C, with a statement for each cell after those of the cells that drive it. A cycle is one pass
+over the statements, without events and without glitches: with zero delay, each net changes at most once a cycle. The
+program builds in a twentieth of the time that general simulators take, which a sweep over many cores needs; `make
+hw-synthesis` compares it with Verilator, toggle by toggle.
 
-In every measured cycle the outputs must be those of the RTL. So what is measured is a netlist that does the work.
+In every measured cycle the outputs must equal those of the RTL. So the measured netlist does the RTL's work.
 """
 
 import re
@@ -65,7 +65,7 @@ class DifferenceError(CasemateError):
 
 @dataclass(frozen=True)
 class Toggles:
-    """How often each net rose and fell, by its number."""
+    """Rises and falls of each net, by its number."""
 
     rises: dict[int, int]
     falls: dict[int, int]
@@ -73,8 +73,8 @@ class Toggles:
 
 
 def run(netlist: Netlist, library: Library, clock: str, trace: Trace, folder: Path) -> Toggles:
-    """Runs a netlist with a trace of its ports. Raises `DifferenceError` if an output differs from the RTL's in a cycle
-    that is measured, and `CasemateError` if the netlist has what cannot be run: gated clocks, latches.
+    """Runs a netlist with a trace of its ports. Raises `DifferenceError` if an output differs from the RTL's in a
+    measured cycle, and `CasemateError` if the netlist has parts that cannot be run: gated clocks, latches.
     """
     compiler = tools.need_program("cc", "gcc", "simulation of netlists")
     numbers = {net: number for number, net in enumerate(sorted(netlist.nets()))}
@@ -98,8 +98,8 @@ def run(netlist: Netlist, library: Library, clock: str, trace: Trace, folder: Pa
 
 
 def check(netlist: Netlist, library: Library, clock: str) -> None:
-    """Raises `CasemateError` for a netlist whose timing and energy would mean nothing: without flip-flops, with some
-    that the clock does not clock itself, or with a loop of logic.
+    """Raises `CasemateError` for a netlist without meaningful timing and energy: without flip-flops, with flip-flops
+    that the clock does not drive directly, or with a loop of logic.
     """
     if all(library.cells[each.cell].flop is None for each in netlist.instances):
         raise CasemateError(
@@ -112,7 +112,7 @@ def check(netlist: Netlist, library: Library, clock: str) -> None:
 
 
 def _check_clock(netlist: Netlist, library: Library, clock: str) -> None:
-    """Raises `CasemateError` if the clock is data somewhere: what a cycle has no value of."""
+    """Raises `CasemateError` if the clock is used as data, since it has no value over a whole cycle."""
     net = netlist.ports[clock].nets[0]
     for each in netlist.instances:
         flop = library.cells[each.cell].flop
@@ -140,7 +140,7 @@ def _write_trace(trace: Trace, inputs: list[tuple[str, int]], outputs: list[tupl
 
 
 def in_order(netlist: Netlist, library: Library) -> list[tuple[Instance, Cell]]:
-    """The cells that hold no state, each after those that drive it. Raises `CasemateError` for a loop."""
+    """Returns the cells without state, each after those that drive it. Raises `CasemateError` for a loop."""
     logic = [(each, library.cells[each.cell]) for each in netlist.instances if library.cells[each.cell].flop is None]
     driver = {
         each.pins[pin]: number for number, (each, cell) in enumerate(logic) for pin in cell.outputs if pin in each.pins
@@ -178,7 +178,7 @@ class _Writer:
         ]
 
     def text(self) -> str:
-        """The whole program."""
+        """Returns the whole program in C."""
         ins = [net for name, _, net in self._netlist.input_bits() if name != self._clock_name]
         outs = [net for _, _, net in self._netlist.output_bits()]
         inputs = [f"    v[{self._numbers[net]}] = in[{at}];" for at, net in enumerate(ins) if isinstance(net, int)]
@@ -216,8 +216,8 @@ class _Writer:
         return lines
 
     def _begun(self) -> list[str]:
-        """The states in which registers of the RTL are zero: what flip-flops get from zeros at their inputs. It is
-        one in a cell that stores the inverse of its input.
+        """Statements that set flip-flops to the state for zero registers in the RTL: the state that zeros at their
+        inputs cause. It is one in a cell that stores the inverse of its input.
         """
         lines = list[str]()
         for number, (_, cell) in enumerate(self._flops):
@@ -230,7 +230,7 @@ class _Writer:
         return lines
 
     def _states(self) -> list[str]:
-        """What flip-flops drive."""
+        """Statements that drive the outputs of flip-flops."""
         lines = list[str]()
         for number, (each, cell) in enumerate(self._flops):
             assert cell.flop is not None
@@ -247,7 +247,7 @@ class _Writer:
         for number, (each, cell) in enumerate(self._flops):
             assert cell.flop is not None
             for function, value in ((cell.flop.clear, 0), (cell.flop.preset, 1)):
-                # A pin that is tied to what does nothing needs no statement.
+                # A pin that is tied to its inactive value needs no statement.
                 if function and (written := self._written(function, each)) != "(1^1)":
                     lines.append(
                         f"    if ({written} && state[{number}] != {value}) changed = 1, state[{number}] = {value};"
@@ -255,7 +255,7 @@ class _Writer:
         return lines
 
     def edges(self) -> list[str]:
-        """What flip-flops become."""
+        """Statements that update flip-flops at the clock edge."""
         lines = list[str]()
         for number, (each, cell) in enumerate(self._flops):
             assert cell.flop is not None
@@ -269,7 +269,7 @@ class _Writer:
         return lines
 
     def _not_clocked(self, each: Instance, cell: Cell) -> str:
-        """What is wrong with the clock of a flip-flop."""
+        """Returns the message on a flip-flop with a wrong clock."""
         assert cell.flop is not None
         called, clock = self._called(each, cell), self._clock_name
         pin, at_falling_edge = functions.literal(cell.flop.clock) or ("", False)
@@ -294,7 +294,7 @@ class _Writer:
         )
 
     def _called(self, each: Instance, cell: Cell) -> str:
-        """What the RTL calls what a flip-flop holds."""
+        """Returns the RTL's name of a flip-flop's state."""
         nets = (each.pins.get(pin) for pin in cell.outputs)
         names = (self._netlist.names.get(net) for net in nets if isinstance(net, int))
         return next((name for name in names if name), each.name)

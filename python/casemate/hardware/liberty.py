@@ -1,8 +1,8 @@
-"""Reads Liberty, the format of cell libraries, into groups as they stand; what they mean is in `library`.
+"""Reads Liberty, the format of cell libraries, into groups without interpreting them; `library` interprets them.
 
     name(argument, ...) { attribute : value;  attribute(value, ...);  group(...) { ... } }
 
-Only what all libraries use is read: no macros, no expressions in values.
+It reads only the syntax that all libraries use: no macros, no expressions in values.
 """
 
 import gzip
@@ -16,7 +16,7 @@ from casemate._core import CasemateError
 from casemate.nearest import hint_of_file
 
 GZIP = b"\x1f\x8b"
-"""How what gzip compressed begins."""
+"""First bytes of a file that gzip compressed."""
 _TOKEN = re.compile(r'"[^"]*"|[^\s(){}:;,"]+|[(){}:;,]')
 _IGNORED = re.compile(r"/\*.*?\*/|//[^\n]*|\\\r?\n", re.DOTALL)
 
@@ -39,21 +39,21 @@ class Group:
         return self.attributes.get(name, [otherwise])[0]
 
     def number(self, name: str, otherwise: float = 0.0) -> float:
-        """An attribute that is a number. Raises `ValueError` if it is none."""
+        """Returns an attribute as a number. Raises `ValueError` if it is not a number."""
         if name not in self.attributes:
             return otherwise
         return number(self.attributes[name][0], f"'{name}'")
 
     @property
     def name(self) -> str:
-        """Its first argument. Raises `ValueError` if it has none."""
+        """Returns its first argument. Raises `ValueError` if it has no argument."""
         if not self.arguments:
             raise ValueError(f"a group '{self.kind}' has no name: expected {self.kind}(NAME)")
         return self.arguments[0]
 
 
 def number(text: str, what: str) -> float:
-    """A number, which is `what`. Raises `ValueError` if it is none."""
+    """Parses a number; `what` names it in errors. Raises `ValueError` if it is not a number."""
     try:
         found = float(text)
     except ValueError:
@@ -64,7 +64,7 @@ def number(text: str, what: str) -> float:
 
 
 def content(path: Path) -> bytes:
-    """What is in a file, which may be compressed by gzip. Raises `CasemateError` if it cannot be read."""
+    """Returns the content of a file, decompressed if it is gzip. Raises `CasemateError` if it cannot be read."""
     try:
         found = path.read_bytes()
         return gzip.decompress(found) if found[: len(GZIP)] == GZIP else found
@@ -76,12 +76,14 @@ def content(path: Path) -> bytes:
 
 
 def read(path: Path) -> Group:
-    """The library in a file, which may be compressed by gzip. Raises `CasemateError` if it is none."""
+    """Returns the library in a file, which may be compressed by gzip. Raises `CasemateError` if the file is not a
+    library.
+    """
     return parse(content(path).decode("latin-1"), str(path))
 
 
 def parse(text: str, name: str) -> Group:
-    """The library in a text; `name` is for errors. Raises `CasemateError` if it is none."""
+    """Returns the library in a text; `name` is for errors. Raises `CasemateError` if the text is not a library."""
     tokens = _TOKEN.findall(_IGNORED.sub(" ", text))
     try:
         group, end = _group(tokens, 0)
@@ -93,7 +95,7 @@ def parse(text: str, name: str) -> Group:
 
 
 def _group(tokens: list[str], at: int) -> tuple[Group, int]:
-    """The group that begins at a token, and where it ends."""
+    """Returns the group that begins at a token, and the index of its end."""
     kind = tokens[at]
     arguments, at = _arguments(tokens, at + 1)
     if tokens[at] != "{":
@@ -121,7 +123,7 @@ def _group(tokens: list[str], at: int) -> tuple[Group, int]:
 
 
 def _arguments(tokens: list[str], at: int) -> tuple[list[str], int]:
-    """What stands in parentheses from a token on, and where it ends."""
+    """Returns the tokens in parentheses from a token on, and the index of their end."""
     if tokens[at] != "(":
         raise ValueError(tokens[at])
     end = tokens.index(")", at)

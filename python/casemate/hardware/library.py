@@ -1,8 +1,8 @@
-"""What synthesis, timing and energy need to know of a cell library, in SI units: areas, pins, functions, tables.
+"""Properties of a cell library for synthesis, timing and energy, in SI units: areas, pins, functions, tables.
 
-Liberty's own units: times in `time_unit`, capacitance in `capacitive_load_unit`, leakage in `leakage_power_unit`.
-Energy of `internal_power` is in capacitance times voltage squared (Liberty user guide, "internal_power"). Areas have no
-unit in Liberty; libraries of cells use square micrometres, and so does this flow.
+Liberty's units: times in `time_unit`, capacitance in `capacitive_load_unit`, leakage in `leakage_power_unit`. Energy of
+`internal_power` is in capacitance times voltage squared (Liberty user guide, "internal_power"). Areas have no unit in
+Liberty; libraries of cells use square micrometres, and so does this flow.
 """
 
 import re
@@ -33,8 +33,8 @@ _Read = TypeVar("_Read")
 
 @dataclass(frozen=True)
 class Table:
-    """A table over output load and input slew (F, s); what lies between its points is interpolated, what lies outside
-    is that of the nearest edge.
+    """A table over output load and input slew (F, s). Values between its points are interpolated; values outside are
+    those of the nearest edge.
     """
 
     loads: tuple[float, ...]
@@ -52,7 +52,7 @@ class Table:
 
 
 def _between(points: tuple[float, ...], value: float) -> tuple[int, int, float]:
-    """The two points next to a value, and how far it is on the way from one to the other."""
+    """Returns the two points next to a value, and its relative position between them."""
     if len(points) == 1 or value <= points[0]:
         return 0, 0, 0.0
     if value >= points[-1]:
@@ -63,12 +63,10 @@ def _between(points: tuple[float, ...], value: float) -> tuple[int, int, float]:
 
 @dataclass(frozen=True)
 class Arc:
-    """What an input does to an output, or to its own cell: tables for an output, or input, that rises and that
-    falls.
-    """
+    """Effect of an input on an output, or on its cell: tables for a rising and for a falling output, or input."""
 
     source: str
-    """The input; empty for what is of the pin itself."""
+    """Name of the input; empty for an effect of the pin itself."""
     rise: Table
     fall: Table
 
@@ -87,7 +85,7 @@ class Pin:
 
 @dataclass(frozen=True)
 class Flop:
-    """The state of a flip-flop: what it becomes at the edge, and what forces it."""
+    """State of a flip-flop: its next state at the edge, and the conditions that force it."""
 
     state: str
     inverse: str
@@ -99,7 +97,7 @@ class Flop:
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell."""
+    """A cell of the library."""
 
     name: str
     area_um2: float
@@ -107,86 +105,88 @@ class Cell:
     pins: dict[str, Pin]
     flop: Flop | None
     is_other_state: bool
-    """It holds state, but is no flip-flop."""
+    """True if the cell holds state, but is no flip-flop."""
 
     @property
     def outputs(self) -> list[str]:
-        """Its output pins."""
+        """Names of its output pins."""
         return [name for name, pin in self.pins.items() if pin.is_output]
 
     @property
     def inputs(self) -> list[str]:
-        """Its input pins."""
+        """Names of its input pins."""
         return [name for name, pin in self.pins.items() if not pin.is_output]
 
 
 @dataclass(frozen=True)
 class Library:
-    """A cell library."""
+    """A library of cells."""
 
     name: str
     path: Path
     voltage_v: float
     time_s: float
-    """One unit of time in the file."""
+    """Unit of time in the file, in seconds."""
     first_slew_s: float
-    """The fastest slew that its tables know: that of ports and of the clock."""
+    """Fastest slew in its tables, in seconds: the slew of ports and of the clock."""
     cells: dict[str, Cell] = field(repr=False)
 
     def place(self, folder: Path) -> Path:
-        """Puts the library into a folder for the programs that run there: plain, and under a name that all of them
-        take. They know no path from where we are, OpenSTA reads nothing that is compressed, and ABC no spaces.
+        """Puts the library into a folder for the programs that run in it: plain, and under a name that all of them
+        accept. They do not know paths from our folder, OpenSTA does not read compressed files, and ABC does not accept
+        spaces.
         """
         placed = folder / "library.lib"
         placed.write_text(_with_plain_flops(liberty.content(self.path).decode("latin-1")), "latin-1")
         return placed
 
     def buffer(self, load_f: float) -> Cell:
-        """The buffer that drives a load fastest. Raises `CasemateError` if the library has none."""
+        """Returns the buffer that drives a load fastest. Raises `CasemateError` if the library has no buffer."""
         found = [cell for cell in self.cells.values() if _is_gate(cell, "")]
         if not found:
             raise CasemateError(f"the library '{self.path}' has no buffer, which large fan-outs need")
         return min(found, key=lambda cell: (_delay_s(cell, load_f, self.first_slew_s), cell.area_um2))
 
     def left_out(self) -> str:
-        """What of energy it says nothing of, as a sentence; empty if there is nothing."""
+        """Returns a sentence on the parts of energy that the library does not state; empty if it states all."""
         pins = [pin for cell in self.cells.values() for pin in cell.pins.values() if pin.is_output]
         if any(pin.energies_j for pin in pins):
             return ""
         return f"the library '{self.path}' has no 'internal_power': energy is that of nets and leakage alone"
 
     def inverts(self, cell: str) -> bool:
-        """Whether a cell is an inverter."""
+        """Returns true if a cell is an inverter."""
         return _is_gate(self.cells[cell], "(1^)")
 
     def inverter(self) -> Cell:
-        """The smallest inverter. Raises `CasemateError` if the library has none."""
+        """Returns the smallest inverter. Raises `CasemateError` if the library has no inverter."""
         found = [cell for cell in self.cells.values() if _is_gate(cell, "(1^)")]
         if not found:
             raise CasemateError(f"the library '{self.path}' has no inverter")
         return min(found, key=lambda cell: (cell.area_um2, cell.pins[cell.inputs[0]].capacitance_f))
 
     def fo4_s(self) -> float:
-        """The delay of an inverter that drives four of its kind: how fast the library is."""
+        """Delay of an inverter that drives four of its kind, which measures the speed of the library."""
         inverter = self.inverter()
         load = FANOUT_OF_FO4 * inverter.pins[inverter.inputs[0]].capacitance_f
         slew = self.first_slew_s
-        # The slew that such a chain has in its middle.
+        # The slew converges to that in the middle of a chain of these inverters.
         for _ in range(4):
             slew = _worst(inverter, load, slew)
         return _delay_s(inverter, load, slew)
 
 
 def _with_plain_flops(text: str) -> str:
-    """A library whose flip-flops have outputs and next states without parentheses, and outputs without signs. Yosys
-    takes `!IQ` and `(IQ)` for no output, and puts a flip-flop of the other edge behind an inverter in the cell's place.
+    """Returns the library with changed flip-flops: outputs and next states without parentheses, and outputs without
+    signs. Yosys takes `!IQ` and `(IQ)` for no output, and uses a flip-flop of the other edge with an inverter instead
+    of the cell.
     """
     parts = re.split(r"(?=\bcell\s*\()", text)
     return "".join(_with_plain_flop(part) for part in parts)
 
 
 def _with_plain_flop(cell: str) -> str:
-    """The same of the text of one cell."""
+    """Returns the text of one cell with the same changes."""
     flops = _FF.findall(cell)
     if len(flops) != 1:
         return cell
@@ -204,7 +204,7 @@ def _with_plain_flop(cell: str) -> str:
 
 
 def _is_gate(cell: Cell, written: str) -> bool:
-    """Whether a cell has one input, one output and this function."""
+    """Returns true if a cell has one input, one output and this function."""
     if len(cell.inputs) != 1 or len(cell.outputs) != 1 or cell.flop or cell.is_other_state:
         return False
     output = cell.pins[cell.outputs[0]]
@@ -224,8 +224,8 @@ def _worst(cell: Cell, load_f: float, slew_s: float) -> float:
 
 
 def read(path: Path) -> Library:
-    """The library in a Liberty file. Raises `CasemateError` if it is none, if a number, unit, table or function in it
-    is none, or if its cells have no areas.
+    """Returns the library in a Liberty file. Raises `CasemateError` if the file is not a library, if a number, unit,
+    table or function in it is invalid, or if its cells have no areas.
     """
     group = liberty.read(path)
     try:
@@ -268,7 +268,7 @@ class _Reader:
         self._templates = {each.name: each for each in group.all("lu_table_template", "power_lut_template")}
 
     def library(self) -> Library:
-        """The library itself."""
+        """Returns the library that the file describes."""
         cells = [_named(f"cell '{group.name}'", self._cell, group) for group in self._group.all("cell")]
         tables = [arc.rise for cell in cells for pin in cell.pins.values() for arc in pin.transitions]
         slew = min((table.slews[0] for table in tables), default=0.0)
@@ -359,7 +359,7 @@ class _Reader:
 
 
 def _named(what: str, read: Callable[[Group], _Read], group: Group) -> _Read:
-    """What is read of a group; what is wrong with it has its name in front."""
+    """Reads a group; adds the name `what` in front of errors."""
     try:
         return read(group)
     except (ValueError, CasemateError) as error:
@@ -372,8 +372,8 @@ def _numbers(texts: list[str]) -> list[float]:
 
 
 def _unit(group: Group, name: str, otherwise: str) -> float:
-    """A unit such as `100ps`, in SI units; that of capacitance is written as two values. Raises `ValueError` if it is
-    none of its kind.
+    """Returns a unit such as `100ps`, in SI units; that of capacitance is written as two values. Raises `ValueError` if
+    it is not a unit of its kind.
     """
     text = "".join(group.attributes.get(name, [otherwise])[:2]).strip()
     found = re.fullmatch(rf"([\d.]+(?:e-?\d+)?)\s*([fpnum]?)(?i:{otherwise[-1]})", text)

@@ -1,9 +1,10 @@
 """A mapped netlist: cells of a library, with the net at each of their pins. A net is a number.
 
-Yosys writes it as JSON, as a whole or with boxes for parts that were mapped once and occur several times; and all that
-follows works on this one structure: splitting of fan-out, area, simulation and energy. For static timing it is written
-as Verilog of the plainest kind, a wire for each net and no vectors: OpenSTA 2.0.17 silently drops an `assign` between
-vectors, and with it all that is behind.
+Yosys writes it as JSON, as a whole or with boxes for parts that were mapped once and occur several times. All later
+steps work on this one structure: splitting of fan-out, area, simulation and energy.
+
+For static timing it is written as the plainest Verilog, with a wire for each net and no vectors: OpenSTA 2.0.17
+silently drops an `assign` between vectors, and with it all logic behind it.
 """
 
 import gzip
@@ -47,14 +48,14 @@ class Netlist:
     ports: dict[str, Port]
     instances: tuple[Instance, ...]
     names: dict[int, str]
-    """What the RTL calls a net, where it has a name there."""
+    """Names of nets in the RTL, for nets that have one."""
 
     def area_um2(self, library: Library) -> float:
         """The sum of the cells' areas."""
         return sum(library.cells[each.cell].area_um2 for each in self.instances)
 
     def counts(self) -> Counter[str]:
-        """How many there are of each cell."""
+        """Number of cells of each kind."""
         return Counter(each.cell for each in self.instances)
 
     def sinks(self, library: Library) -> dict[int, list[tuple[int, str]]]:
@@ -68,13 +69,13 @@ class Netlist:
         return found
 
     def nets(self) -> set[int]:
-        """All nets."""
+        """Returns all nets of the netlist."""
         pins = (net for each in self.instances for net in each.pins.values())
         ports = (net for port in self.ports.values() for net in port.nets)
         return {net for net in (*pins, *ports) if isinstance(net, int)}
 
     def with_instances(self, instances: list[Instance]) -> "Netlist":
-        """The same core with other cells."""
+        """Returns the same core with other cells."""
         return replace(self, instances=tuple(instances))
 
     def input_bits(self) -> Iterator[tuple[str, int, Net]]:
@@ -106,7 +107,7 @@ def read(path: Path, top: str, library: Library, parts: Mapping[str, "Netlist"] 
     boxes = list[tuple[Netlist, dict[str, list[Net]]]]()
     for number, cell in enumerate(module["cells"].values()):
         kind, bits = cell["type"], {pin: [_net(bit) for bit in bits] for pin, bits in cell["connections"].items()}
-        # A scope is no hardware: it keeps the names of what was flattened.
+        # A scope is no hardware: it keeps the names of flattened modules.
         if kind == "$scopeinfo":
             continue
         if parts and kind in parts:
@@ -127,7 +128,7 @@ def read(path: Path, top: str, library: Library, parts: Mapping[str, "Netlist"] 
 
 
 def _filled(netlist: Netlist, boxes: list[tuple[Netlist, dict[str, list[Net]]]]) -> Netlist:
-    """A netlist with others in its boxes, each connected as its box is."""
+    """Returns a netlist with its boxes replaced by netlists, each connected like its box."""
     instances, names = list(netlist.instances), dict(netlist.names)
     outside = (net for _, pins in boxes for nets in pins.values() for net in nets if isinstance(net, int))
     fresh = 1 + max((*netlist.nets(), *outside))
@@ -169,7 +170,7 @@ def _followed(net: Net, same: dict[Net, Net]) -> Net:
 def _net(bit: int | str) -> Net:
     if isinstance(bit, int):
         return bit
-    # What is undefined may be anything, so it is made the same here and in simulation.
+    # An undefined bit may have any value, so it is made the same here and in simulation.
     return "1" if bit == "1" else "0"
 
 

@@ -1,8 +1,8 @@
-"""Runs RTL with a stimulus: Verilator, behind a face that has only ports.
+"""Runs RTL with a stimulus: Verilator, behind an interface that has only ports.
 
 The simulator is a process that reads the inputs of a cycle as a line and answers with the outputs before the clock's
-edge, so a stimulus can wait for the core. What the RTL itself prints goes to standard error. Verilator reads the RTL by
-itself: what it says next to what the netlist does is a check of synthesis. Registers without reset begin as zero in
+edge, so that a stimulus can wait for the core. The output of the RTL goes to standard error. Verilator reads the RTL
+without Yosys: a comparison of its outputs with the netlist's checks synthesis. Registers without reset begin as zero in
 both.
 """
 
@@ -117,19 +117,19 @@ class Process:
         return {name: int(value, 16) for name, value in zip(self._outputs, said, strict=True)}
 
     def end(self) -> None:
-        """Ends the simulator."""
+        """Ends the simulator's process."""
         self._process.kill()
         self._process.communicate()
 
 
 def _member(port: str) -> str:
-    """What a port is called in Verilator's model. Raises `CasemateError` if that is no plain name."""
+    """Returns the name of a port in Verilator's model. Raises `CasemateError` if the port has no plain name."""
     if not re.fullmatch(r"[A-Za-z_]\w*", port, re.ASCII) or port in _TAKEN:
         raise CasemateError(
             f"a simulation cannot set or read the port '{port}': expected a name of letters, digits and _ that is no "
             "word of C++; put a module with other names around it, or price it without a stimulus"
         )
-    # As Verilator has it: two in a row mean something else to it.
+    # Verilator encodes two underscores in a row, which it uses otherwise.
     return port.replace("__", "___05F")
 
 
@@ -166,8 +166,8 @@ def build(
 def drive(
     program: Path, ports: dict[str, tuple[bool, int]], clock: str, drive: Drive, make: Callable[[Process], Core]
 ) -> Trace:
-    """Runs a simulator with a stimulus, and returns what happened. Raises `CasemateError` if the stimulus fails, or
-    measures nothing.
+    """Runs a simulator with a stimulus, and returns the trace. Raises `CasemateError` if the stimulus fails, or if it
+    measures no cycle.
     """
     process = Process(program, ports, clock)
     try:

@@ -1,8 +1,7 @@
-"""What one more lane takes: straight lines through routers that differ in their lanes alone. One lane has no router.
+"""Cost of one more lane: straight lines through routers that differ only in their lanes. One lane has no router.
 
-They are fitted as the lines of the AES-GCM thesis are (its equations 5.3 and 5.5), by the same function, so that ours
-and its own differ by their points and by nothing else. Power is that of lines without a pause, at a clock that all of
-them reach.
+The function that fits the lines of the AES-GCM thesis (its equations 5.3 and 5.5) fits them too, so that ours and the
+thesis's lines differ only by their points. Power is that of lines back to back, at a clock that all routers reach.
 """
 
 from collections.abc import Sequence
@@ -14,7 +13,9 @@ from casemate.results.hardware import CoreCost, Scaling
 
 
 def scaling(asked: Sequence[Point], rows: Sequence[CoreCost]) -> list[Scaling]:
-    """A fit for each family of routers that differ in their lanes alone, if it has two; a row belongs to each point."""
+    """Returns a fit for each family of routers that differ only in their lanes, if it has two; a row belongs to each
+    point.
+    """
     families = dict[Point, dict[int, CoreCost]]()
     for point, row in zip(asked, rows, strict=True):
         if point.lanes > 1:

@@ -1,8 +1,8 @@
-"""What front ends read, in order: files, and what lists of files say to the preprocessor.
+"""Sources for front ends, in order: files, and settings for the preprocessor from lists of files.
 
-A list (`.f`) has a file, `+incdir+FOLDER` or `+define+NAME=VALUE` in each word; both front ends take these as they are.
-What else such lists may have elsewhere (libraries, other lists) is refused with the list's name and line, since one
-front end would read it otherwise than the other.
+A list (`.f`) has a file, `+incdir+FOLDER` or `+define+NAME=VALUE` in each word; both front ends accept these unchanged.
+Other content of lists (libraries, other lists) is refused with the list's name and line, since the two front ends would
+read it differently.
 """
 
 import os
@@ -20,7 +20,7 @@ _COMMENTS = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _INCLUDED = re.compile(r'`include\s+"([^"]+)"')
 _IN_QUOTES = re.compile(r'"([^"\n]+)"')
 _NO_PATH = re.compile(r"""[\s;#"']""")
-"""What a path must not have: Yosys ends a word or a command there."""
+"""Characters that a path must not contain: Yosys ends a word or a command at them."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Setting:
         return self.text
 
     def folders(self) -> list[Path]:
-        """The folders that it adds to where included files are looked for."""
+        """Folders that it adds to the search for included files."""
         return [Path(self.text.removeprefix(INCLUDE))] if self.text.startswith(INCLUDE) else []
 
 
@@ -46,24 +46,26 @@ class _Word:
 
     text: str
     place: str
-    """Where it stands, as the beginning of a sentence; nothing on the command line."""
+    """Position of the word, as the beginning of a sentence; empty on the command line."""
     folders: tuple[Path, ...]
-    """From which names in it count, the first that has it."""
+    """Folders that relative names in the word start from; the first that has the name is used."""
 
     def path(self, name: str) -> Path:
-        """What a name in it means."""
+        """Returns the path that a name in the word means."""
         found = (folder / name for folder in self.folders if (folder / name).exists())
         return next(found, self.folders[0] / name)
 
     def refused(self, why: str) -> CasemateError:
-        """The error for it."""
+        """Returns the error for this word."""
         return CasemateError(f"{self.place}{why}")
 
 
 def read(paths: Sequence[Path]) -> tuple[Source, ...]:
-    """What front ends read: files, and `.f` lists of files, from the folder of which the names in it count, or from one
-    above it. Raises `CasemateError`, for what a list has with its name and line, if something is not there or is
-    nothing that a front end takes.
+    """Returns the sources: files, and the content of `.f` lists. Names in a list start from the folder of the list, or
+    from one above it.
+
+    Raises `CasemateError` if a source does not exist or if front ends do not accept it; for words of a list, with the
+    list's name and the line.
     """
     found = list[Source]()
     for word in (each for path in paths for each in _words(path)):
@@ -71,7 +73,7 @@ def read(paths: Sequence[Path]) -> tuple[Source, ...]:
     files = [each for each in found if isinstance(each, Path)]
     if not files:
         raise CasemateError("the sources have no file: expected one with the module on top")
-    # Verilator looks for included files in folders that it is given alone, slang also next to the file that includes.
+    # Verilator looks for included files only in the folders that it is given, slang also next to the including file.
     beside = {each.parent for each in files if _INCLUDED.search(text(each))}
     settings = [each for each in found if isinstance(each, Setting)]
     settings += [Setting(f"{INCLUDE}{folder}") for folder in sorted(beside)]
@@ -84,8 +86,9 @@ def text(path: Path) -> str:
 
 
 def included(sources: Sequence[Source]) -> list[Path]:
-    """The files that sources may include or fill memories from (`$readmemh`), and those that these may: all that
-    anything in quotes names, since a name may come by a macro or a parameter. What is not found is left to front ends.
+    """Returns the files that sources may include or fill memories from (`$readmemh`), and the files that these may
+    include. It takes every name in quotes, since a macro or a parameter may contain a name. Front ends report files
+    that do not exist.
     """
     folders = [folder for each in sources if isinstance(each, Setting) for folder in each.folders()]
     waiting = [each for each in sources if isinstance(each, Path)]
@@ -121,7 +124,7 @@ def _words(path: Path) -> Iterator[_Word]:
 
 
 def _meant(word: _Word) -> list[Source]:
-    """What a word says."""
+    """Returns the sources that a word means."""
     if word.text.startswith(DEFINE):
         defined = word.text.removeprefix(DEFINE)
         if not re.fullmatch(r"[A-Za-z_]\w*(=[\w.'+]*)?", defined):

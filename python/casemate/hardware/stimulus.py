@@ -1,4 +1,4 @@
-"""What drives a core under simulation, and what it has to say: a Python file that anyone can write for any core.
+"""The driver of a core under simulation: a Python file that anyone can write for any core.
 
 The file has a function `drive(core)`, which is a test bench in the order of time:
 
@@ -14,8 +14,9 @@ The file has a function `drive(core)`, which is a test bench in the order of tim
             core.done(out["sealed"], out["tag"]) # a line is done, and is compared with AES-GCM
 
 Numbers have the first byte as the most significant. `core.lines` are the same for every core, so that energies compare.
-A core that is no AES-GCM calls `core.done()` for each thing that it has done, and never with a line. `core.begun()`
-says that the core took a line, from which the latency follows; lines end in any order with `core.done(..., line=N)`.
+The stimulus of a core other than AES-GCM calls `core.done()` for each finished piece of work, and never with a line. It
+calls `core.begun()` when the core takes a line, which gives the latency; lines end in any order with `core.done(...,
+line=N)`.
 """
 
 import contextlib
@@ -56,23 +57,23 @@ class Simulation(Protocol):
 
 @dataclass
 class Trace:
-    """What happened at the ports, cycle by cycle, and what was done meanwhile."""
+    """Trace of the ports, cycle by cycle, and the work that was done."""
 
     inputs: list[dict[str, int]] = field(default_factory=list)
     """The inputs that changed in each cycle."""
     outputs: list[dict[str, int]] = field(default_factory=list)
     first: int = 0
-    """The first cycle that counts."""
+    """First cycle that counts."""
     done: int = 0
-    """Lines that were done in those."""
+    """Number of lines that were done in the counted cycles."""
     latencies: list[int] = field(default_factory=list)
     """Cycles from the one in which a line was taken to the one in which it was done."""
     are_lines: bool = False
-    """All that was done were lines, sealed as they must be, and not something else."""
+    """True if all work was lines, sealed correctly."""
 
     @property
     def cycles(self) -> int:
-        """Cycles that count."""
+        """Number of cycles that count."""
         return len(self.inputs) - self.first
 
 
@@ -80,13 +81,13 @@ class Core:
     """A core under simulation, as a stimulus sees it."""
 
     def __init__(self, simulation: Simulation, ports: dict[str, tuple[bool, int]], key_bytes: int, count: int) -> None:
-        """`ports` says of each whether it is an input, and its bits; `count` is the number of lines."""
+        """`ports` maps each port to a flag for inputs and its bits; `count` is the number of lines."""
         self._simulation, self._ports = simulation, ports
         self._begun: dict[int, int] = {}
         self._ended = set[int]()
         self.trace = Trace()
         self.measures = False
-        """Whether the stimulus has said from where on things count."""
+        """True if the stimulus has begun the measurement."""
         drawn = random.Random(SEED)
         key = drawn.randbytes(key_bytes)
         self.key = int.from_bytes(key, "big")
@@ -98,8 +99,8 @@ class Core:
         return self._ports[port][1]
 
     def cycle(self, **inputs: int) -> dict[str, int]:
-        """Sets inputs, which keep their values until they are set again, lets a clock cycle pass, and returns the
-        outputs as they are just before its edge. Raises `CasemateError` for what is no input, or does not fit.
+        """Sets inputs, lets a clock cycle pass, and returns the outputs just before its edge. Inputs keep their values
+        until they are set again. Raises `CasemateError` for a name that is no input, or a value that does not fit.
         """
         for port, value in inputs.items():
             self._check(port)
@@ -127,13 +128,13 @@ class Core:
         self.trace.are_lines = False
 
     def begun(self, line: int) -> None:
-        """The core took a line in the cycle that passed last. Raises `CasemateError` for what is no line's number."""
+        """The core took a line in the last cycle. Raises `CasemateError` if `line` is not the number of a line."""
         _check_numbers("begun", line=line)
         self._begun[line] = len(self.trace.inputs)
 
     def done(self, sealed: int | None = None, tag: int | None = None, line: int | None = None) -> None:
-        """A line is done, by default the next one. Raises `CasemateError` if what came out is not that line, sealed, if
-        it was done before, or if of what is measured some was compared and some was not.
+        """A line is done, by default the next one. Raises `CasemateError` if the output is not that line, sealed, if
+        the line was done before, or if the stimulus compares only some of the measured lines.
         """
         _check_numbers("done", sealed=sealed, tag=tag, line=line)
         number = len(self._ended) if line is None else line
@@ -160,7 +161,7 @@ class Core:
 
 
 def _check_numbers(call: str, **given: object) -> None:
-    """Raises `CasemateError` for what is no whole number, if it is given."""
+    """Raises `CasemateError` for a given value that is not a whole number."""
     for name, value in given.items():
         if value is not None and not (isinstance(value, int) and value >= 0):
             raise CasemateError(f"core.{call}() has {value!r} for '{name}': expected a whole number of 0 or more")
@@ -176,8 +177,9 @@ Drive = Callable[[Core], None]
 
 
 def load(path: Path) -> Drive:
-    """The function `drive` of a file. What it prints goes to standard error, and what it raises, also `SystemExit`, is
-    a `CasemateError` with the file and the line. Raises `CasemateError` if the file has no such function.
+    """Returns the function `drive` of a file. Its output goes to standard error. Its exceptions, also `SystemExit`,
+    become a `CasemateError` with the file and the line. Raises `CasemateError` if the file has no function of that
+    name.
     """
     if not path.is_file():
         what = f"the stimulus '{path}' is a folder" if path.is_dir() else f"there is no stimulus '{path}'"
@@ -210,12 +212,14 @@ def load(path: Path) -> Drive:
 
 @contextlib.contextmanager
 def _contained(path: Path) -> Iterator[None]:
-    """Runs code of a stimulus: standard output is ours, and an error has the line of the file where it came up."""
+    """Runs code of a stimulus: its standard output goes to standard error, and an error gets the line of the file where
+    it occurred.
+    """
     try:
         with contextlib.redirect_stdout(sys.stderr):
             yield
     except SyntaxError as error:
-        # Of a module that the file imports it names that.
+        # For a module that the file imports, the error names that module.
         place = f"'{error.filename or path}' line {error.lineno or 1}"
         raise CasemateError(f"{place}: {type(error).__name__}: {error.msg}") from error
     except (Exception, SystemExit) as error:

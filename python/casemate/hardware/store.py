@@ -1,8 +1,8 @@
-"""Keeps what a step of the flow found in a file named by all that decides it, so that nothing is done twice.
+"""Keeps the result of each step of the flow in a file named by everything that decides it, so that no step is repeated.
 
-What decides a result is the content of every source, the parameters, the library, the versions of the programs, and the
-text of the step itself in this package. A sweep that was interrupted goes on from what is there. What is kept has its
-own digest with it: a file that was cut off, edited or hit by a bad disk is found again, and no figure comes from it.
+The content of every source, the parameters, the library, the versions of the programs, and the text of the step in this
+package decide a result. An interrupted sweep continues from the files. Each file contains a digest of its result: a
+file that was cut off, edited or hit by a bad disk is computed again, and no figure uses it.
 """
 
 import gzip
@@ -18,13 +18,13 @@ DIGEST_CHARACTERS = 16
 
 
 def digest(inputs: Any) -> str:
-    """A name for inputs: any change of any of them gives another."""
+    """Digest of inputs: any change of any of them gives another."""
     text = json.dumps(inputs, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:DIGEST_CHARACTERS]
 
 
 def content(path: Path) -> str:
-    """A name for what is in a file."""
+    """Digest of a file's content."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
@@ -48,21 +48,21 @@ class Store:
         return self.folder / f"{step}-{digest(inputs)}{suffix}"
 
     def keep(self, step: str, inputs: Mapping[str, Any], find: Callable[[], Any]) -> Any:
-        """The result of a step as JSON: what was kept, or what is found now."""
+        """Returns the result of a step as JSON: the kept one, or the result of `find`."""
         path = self._path(step, inputs)
         try:
             kept = json.loads(path.read_bytes())
             if kept["digest"] == digest(kept["found"]):
                 return kept["found"]
         except (OSError, ValueError, KeyError, TypeError):
-            # Not there yet, or damaged by others: what is kept can always be found again.
+            # The file does not exist or is damaged. A result can always be computed again.
             pass
         found = json.loads(json.dumps(find()))
         screen.write_whole(path, json.dumps({"digest": digest(found), "found": found}).encode())
         return found
 
     def keep_file(self, step: str, inputs: Mapping[str, Any], find: Callable[[], bytes]) -> Path:
-        """The result of a step as a compressed file. What its content must be is kept next to it."""
+        """Returns the result of a step as a compressed file. The digest of its content is kept next to it."""
         path = self._path(step, inputs, ".gz")
 
         def write() -> str:

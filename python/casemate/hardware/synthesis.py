@@ -1,16 +1,15 @@
 """RTL to cells of a library: Yosys with its slang front end, and ABC.
 
-The recipe is the same for every core and has nothing to set but the delay that ABC aims at, by default a number of
-delays of the library's own inverter, so that a recipe for one library is that for another too. Two of its steps decide
-how fast a netlist is. `buffer` and the sizing after it are one. The other is `if -g`, which balances logic for delay:
-without it `dch` and `map` keep the area of a carry chain small and make it serial, and a core with a wide counter is
-judged by that counter. The open AES-GCM core in comparisons/gcm-aes has 75 MHz in osu018 without it, and 273 MHz with
-it.
+The recipe is the same for every core. Its only setting is the delay that ABC aims at, by default a multiple of the
+delay of the library's inverter, so that the same recipe fits every library. Two of its steps decide the speed of a
+netlist. One is `buffer` with the sizing after it. The other is `if -g`, which balances logic for delay: without it
+`dch` and `map` keep the area of a carry chain small and make it serial, so that the counter decides the speed of a core
+with a wide counter. The open AES-GCM core in comparisons/gcm-aes has 75 MHz in osu018 without it, and 273 MHz with it.
 
-A module that the RTL marks `(* keep_hierarchy *)` is mapped by itself, so what is in it is not merged with what does
-the same elsewhere; at the end it is flattened too. Synthesis would merge the rails of what is doubled against faults.
-slang keeps all modules of a design or none, and what ABC makes of the same RTL then differs (our lane: 266 MHz where it
-had 293), so a design that marks none is read as one module.
+A module that the RTL marks `(* keep_hierarchy *)` is mapped separately, so that it is not merged with equal logic
+elsewhere; at the end it is flattened too. Synthesis would otherwise merge the two copies of rails that are doubled
+against faults. slang keeps all modules of a design or flattens all, and ABC's results for the same RTL then differ (our
+lane: 266 MHz instead of 293). So a design without marks is read as one module.
 """
 
 from collections.abc import Sequence
@@ -22,16 +21,16 @@ from casemate.hardware.fanout import SINKS_MAX
 from casemate.hardware.library import FANOUT_OF_FO4, Library
 
 FLATTEN_ALL = ("setattr -mod -unset keep_hierarchy", "setattr -unset keep_hierarchy", "flatten")
-"""Yosys commands that put what was kept apart into the module on top, when nothing is merged any more."""
+"""Yosys commands that flatten separate modules into the module on top, after the last step that merges logic."""
 WITHOUT_WORDS = ("delete */t:$print", "delete */t:$check")
-"""Yosys commands that leave out what RTL prints and asserts, which is no hardware."""
+"""Yosys commands that remove the RTL's prints and assertions, which are no hardware."""
 TARGET_FO4 = 40
-"""The delay that ABC aims at, in delays of an inverter with four of its kind behind it."""
+"""Delay that ABC aims at, in delays of an inverter that drives four of its kind."""
 
 
 def read_command(design: Design, boxes: Sequence[str] = ()) -> str:
-    """The Yosys command that reads a design, with modules that stay boxes. Delays are no hardware, and are left out;
-    what the RTL says is to be kept apart is.
+    """Returns the Yosys command that reads a design, with modules that stay boxes. It ignores delays, which are no
+    hardware, and keeps the modules that the RTL marks.
     """
     values = " ".join(f"-G {name}={value}" for name, value in design.parameters)
     sources = " ".join(map(str, design.sources))
@@ -49,7 +48,7 @@ def ports(design: Design, folder: Path) -> dict[str, tuple[bool, int]]:
 
 
 def target_s(library: Library) -> float:
-    """The delay that is aimed at where nothing is said (s)."""
+    """Returns the default delay to aim at (s)."""
     return TARGET_FO4 * library.fo4_s()
 
 
@@ -82,6 +81,6 @@ def to_cells(design: Design, library: Library, delay_s: float, folder: Path, box
         "write_json mapped.json",
     ]
     tools.yosys(script, folder, "map")
-    # Before it is kept for good.
+    # Check the file before it is kept for good.
     tools.json_of(folder / "mapped.json")
     return folder / "mapped.json"

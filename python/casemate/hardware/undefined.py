@@ -1,9 +1,9 @@
-"""Why a netlist differs from its RTL.
+"""Finds the reason that a netlist differs from its RTL.
 
 Synthesis gives an `'x` of the RTL the value that makes the logic small, and all registers of a netlist begin with zero.
-A simulator of RTL chooses both by itself. So the RTL runs again with the inputs that it had, first with other values
-for each `'x`, then with other values in the registers that have none at the beginning. The run whose outputs change
-names the cause (Verilator's manual, `--x-assign`, `--x-initial`, `+verilator+rand+reset+`).
+A simulator of RTL chooses both values independently. So the RTL runs again with the same inputs, first with other
+values for each `'x`, then with other values in the registers without an initial value. If the outputs of a run change,
+this run names the cause (Verilator's manual, `--x-assign`, `--x-initial`, `+verilator+rand+reset+`).
 """
 
 import tempfile
@@ -15,7 +15,7 @@ from casemate.hardware.design import Design
 from casemate.hardware.stimulus import Trace
 
 _SEEDS = ("+verilator+rand+reset+0", "+verilator+rand+reset+1", "+verilator+rand+reset+2")
-"""All zero, all one, and random."""
+"""Values to try: all zero, all one, and random."""
 
 _OF_VALUES = ("--x-assign", "unique", "--x-initial", "0")
 _OF_BEGINNINGS = ("--x-assign", "0", "--x-initial", "unique")
@@ -24,7 +24,7 @@ Ports = dict[str, tuple[bool, int]]
 
 
 def cause(design: Design, ports: Ports, clock: str, trace: Trace) -> str:
-    """The cause, as a sentence that says what was expected."""
+    """Returns the cause, as a sentence with the expected RTL."""
     if found := _depends(design, ports, clock, trace, _OF_VALUES):
         return (
             f"the RTL reaches an 'x: with another value for it, '{found[1]}' is another in cycle {found[0]}. Synthesis "
@@ -45,7 +45,9 @@ def cause(design: Design, ports: Ports, clock: str, trace: Trace) -> str:
 def _depends(
     design: Design, ports: Ports, clock: str, trace: Trace, options: tuple[str, ...]
 ) -> tuple[int, str] | None:
-    """The first measured cycle and its output that depend on what Verilator chooses with these options."""
+    """Returns the first measured cycle with an output that depends on Verilator's choice under these options, and this
+    output.
+    """
     with tempfile.TemporaryDirectory() as folder:
         program = rtl_simulation.build(design, ports, clock, Path(folder), options)
         runs = [_replayed(program, ports, clock, trace, seed) for seed in _SEEDS]

@@ -4,10 +4,11 @@
 |---|---|
 | `ini.py`, `block_yaml.py` | the two syntaxes, with the line of each key |
 | `dramsim3.py`, `ramulator2.py` | the keys of each simulator, and the presets of Ramulator 2 |
-| `channel.py` | the channel that they describe, and what became of each key |
+| `channel.py` | the channel that they describe, and the treatment of each key |
 | `machine.py` | the machine file: that channel on the machine `modern` |
 
-What a simulator's configuration does not describe (cores, caches, the units of protection) is that of `modern`.
+The machine `modern` provides the parts that a simulator's configuration does not describe: cores, caches, the units of
+protection.
 """
 
 from casemate.imported.machine import import_machine

@@ -22,7 +22,9 @@ class Line:
 
 
 def parse(path: Path, text: str) -> dict[str, str]:
-    """All scalars as `Key.key`, of lists with their position. Raises `CasemateError` with the line that is none."""
+    """Returns all scalars as `Key.key`, list items with their position. Raises `CasemateError` with the first line that
+    is invalid.
+    """
     lines = []
     for number, raw in enumerate(text.splitlines(), 1):
         bare = re.sub(r"(^|\s)#.*$", "", raw).rstrip()

@@ -1,4 +1,4 @@
-"""A DRAM channel as another simulator's configuration describes it, and what became of each of its keys."""
+"""A DRAM channel that another simulator's configuration describes, and the treatment of each of its keys."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -13,14 +13,14 @@ LINE_BYTES = 64
 
 @dataclass
 class Keys:
-    """The keys of a file, by their path, each of which is asked for once; what is left has no counterpart."""
+    """The keys of a file, by their path. Each key is requested once; the remaining keys have no counterpart."""
 
     path: Path
     values: Mapping[str, str]
     fates: dict[str, ImportedKey] = field(default_factory=dict)
 
     def text(self, key: str, default: str | None = None) -> str:
-        """The value of a key as text. Raises `CasemateError` if it is missing and has no default."""
+        """Returns the value of a key as text. Raises `CasemateError` if it is missing and has no default."""
         if key in self.values:
             self.fates.setdefault(key, ImportedKey(key=key, value=self.values[key], fate="taken", said=""))
             return self.values[key]
@@ -29,34 +29,34 @@ class Keys:
         return default
 
     def number(self, key: str, default: int | None = None) -> int:
-        """The value of a key as a whole number of at least 0. Raises `CasemateError` if it is none."""
+        """Returns the value of a key as a whole number of at least 0. Raises `CasemateError` if it is not one."""
         text = self.text(key, None if default is None else str(default))
         if not text.isdecimal():
             raise CasemateError(f"'{self.path}': {key} is '{text}': expected a whole number")
         return int(text)
 
     def is_true(self, key: str) -> bool:
-        """The value of a key that is true or false; false if it is missing."""
+        """Returns the value of a key that is true or false; false if it is missing."""
         return self.text(key, "false").lower() in ("true", "yes", "on", "1")
 
     def changed(self, key: str, said: str) -> None:
-        """The machine has something else than a key says, if the file has that key."""
+        """Notes that the machine has another value than a key, if the file has that key."""
         if key in self.values:
             self.fates[key] = ImportedKey(key=key, value=self.values[key], fate="changed", said=said)
 
     def without(self, key: str, said: str) -> None:
-        """Nothing of the machine corresponds to a key, if the file has that key."""
+        """Notes that the machine has no counterpart of a key, if the file has that key."""
         if key in self.values:
             self.fates[key] = ImportedKey(key=key, value=self.values[key], fate="no counterpart", said=said)
 
     def rest(self, reasons: Iterable[tuple[Callable[[str], bool], str]]) -> None:
-        """All keys that were not asked for have no counterpart, for the first reason that fits."""
+        """Notes for all keys that were not requested that they have no counterpart, with the first reason that fits."""
         for key in self.values:
             if key not in self.fates:
                 self.without(key, next((said for fits, said in reasons if fits(key)), "not modelled"))
 
     def all(self) -> tuple[ImportedKey, ...]:
-        """What became of each key, in the order of the file."""
+        """Returns the treatment of each key, in the order of the file."""
         return tuple(self.fates[key] for key in self.values)
 
 
@@ -90,14 +90,15 @@ MAPS = {
     ("row", "rank", "bank", "group", "column"): "row-bank-group-column",
     ("row", "rank", "bank", "column", "group"): "bank-group-low",
 }
-"""The orders of fields that a machine has, the most significant first."""
+"""Orders of fields that a machine supports, the most significant first."""
 
 USUAL_MAP = "row-bank-group-column"
 
 
 def address_map(keys: Keys, key: str, order: list[str], sizes: Mapping[str, int]) -> tuple[str, int]:
-    """The map of a machine with this order of fields, the most significant first, and how many lines go to a channel
-    before the next; where there is none the usual map, which is said of the key.
+    """Returns a machine's map with this order of fields, the most significant first, and the number of lines that go to
+    a channel before the next. If the machine does not support the order, it returns the usual map and notes that for
+    the key.
     """
     used = [each for each in order if sizes[each] > 1]
     below = used[used.index("channel") + 1 :] if "channel" in used else []

@@ -1,4 +1,4 @@
-"""DRAMsim3's configuration as a channel. Source: `src/configuration.cc` of DRAMsim3, whose defaults these are."""
+"""DRAMsim3's configuration as a channel. Source: `src/configuration.cc` of DRAMsim3, with its defaults."""
 
 from fractions import Fraction
 
@@ -6,7 +6,7 @@ from casemate._core import CasemateError
 from casemate.imported.channel import LINE_BYTES, Channel, Keys, address_map
 
 PROTOCOLS = ("DDR3", "DDR4")
-"""Those whose constraints a machine has."""
+"""Protocols with constraints that a machine has."""
 
 FIELDS = {"ch": "channel", "ra": "rank", "bg": "group", "ba": "bank", "ro": "row", "co": "column"}
 

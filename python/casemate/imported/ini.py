@@ -7,7 +7,7 @@ from casemate._core import CasemateError
 
 
 def parse(path: Path, text: str) -> dict[str, str]:
-    """The keys as `section.key`. Raises `CasemateError` with the line that is no key."""
+    """Returns the keys as `section.key`. Raises `CasemateError` with the first line that is not a key."""
     parser = configparser.ConfigParser(interpolation=None, inline_comment_prefixes=(";", "#"), strict=True)
     parser.optionxform = str  # type: ignore[assignment, method-assign]
     try:

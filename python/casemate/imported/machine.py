@@ -13,16 +13,16 @@ from casemate.imported.channel import Channel, Keys
 from casemate.results.imported import ImportedMachine
 
 BASE = "modern"
-"""The machine that has what the configuration does not describe."""
+"""Machine that provides the parts that the configuration does not describe."""
 
 REPLACED = ("name", "summary", "dram.", "memory.size", "memory.channels", "memory.interleave.")
 """Keys of that machine that the configuration decides, or beginnings of them."""
 
 
 def import_machine(path: str | os.PathLike[str], *, name: str | None = None) -> ImportedMachine:
-    """Makes a machine of DRAMsim3's `.ini` or Ramulator 2's YAML; its name is the file's, unless one is given.
+    """Makes a machine from DRAMsim3's `.ini` or Ramulator 2's YAML; its default name is the file's.
 
-    Raises `CasemateError` for a file that is neither, and for one that describes what no machine can have.
+    Raises `CasemateError` for a file that is neither, and for one that describes an impossible machine.
     """
     file = Path(path)
     try:
@@ -61,13 +61,13 @@ def import_machine(path: str | os.PathLike[str], *, name: str | None = None) -> 
 
 
 def _toml(name: str, summary: str, channel: Channel) -> str:
-    """The text of the machine file."""
+    """Returns the text of the machine file."""
     values = {
         setting.key: setting.value
         for setting in api.settings("machine", BASE).settings
         if setting.source == "file" and setting.value is not None and not setting.key.startswith(REPLACED)
     }
-    # Half of it is for metadata: no design has as much.
+    # Half of the memory is for metadata: no design needs as much.
     values |= {"memory.size": f'"{channel.bytes() // 2 >> 20} MB"', "memory.channels": str(channel.channels)}
     values["memory.interleave.lines"] = str(channel.interleave_lines)
     values |= {
@@ -96,7 +96,7 @@ def _clock(megahertz: Fraction) -> str:
 
 
 def _check(file: Path, toml: str) -> None:
-    """Raises `CasemateError` if no machine can be so."""
+    """Raises `CasemateError` if no machine can have these values."""
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / "machine.toml"
         made.write_text(toml, "utf-8")

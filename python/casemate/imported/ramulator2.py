@@ -14,7 +14,7 @@ from casemate.nearest import hint
 DRAM, CONTROLLER = "MemorySystem.DRAM", "MemorySystem.Controller"
 
 QUEUE = 32
-"""Requests that a queue of Ramulator 2 has room for."""
+"""Requests that fit in a queue of Ramulator 2."""
 
 BINS = {
     1600: {"J": 10, "K": 11, "L": 12}, 1866: {"L": 12, "M": 13, "N": 14}, 2133: {"N": 14, "P": 15, "R": 16},
@@ -57,7 +57,7 @@ NAMES = {
 """A machine's names of timing constraints, and Ramulator's."""
 
 IN_DDR5 = {"trfc": "nRFC1", "twtr_s": "nCCDS_WTR", "twtr_l": "nCCDL_WTR"}
-"""Those that are called otherwise for DDR5."""
+"""Constraints with other names for DDR5."""
 
 
 def channel(keys: Keys) -> Channel:
@@ -121,7 +121,7 @@ def _organisation(keys: Keys, standard: str) -> tuple[dict[str, int], int, int]:
 
 
 def _device(standard: str, gigabits: int, bits: int) -> dict[str, int]:
-    """The counts of a device of a preset: rows are what is left."""
+    """Counts of a device of a preset: the rows follow from its capacity."""
     groups = (4 if bits < 16 else 2) if standard == "DDR4" else (8 if bits < 16 else 4)
     banks = 4 if standard == "DDR4" or gigabits > 8 else 2
     columns = 2048 if standard == "DDR5" and bits == 4 else 1024
@@ -202,7 +202,7 @@ def _period_ps(rate: int) -> int:
 
 
 def _clocks(nanoseconds: float, period_ps: int) -> int:
-    """The clocks of a time, rounded as JEDEC says: up, but for what is within 2.6 % of a clock."""
+    """Clocks of a time, rounded as in JEDEC: up, except within 2.6 % above a clock."""
     return math.floor((nanoseconds * 1000 * 1000 / period_ps + 974) / 1000)
 
 

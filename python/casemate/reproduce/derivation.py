@@ -1,8 +1,8 @@
-"""A study without runs: a paper whose figures follow from parameters that it states, each by a formula.
+"""A study without runs: a paper with figures that follow from parameters that it states, each by a formula.
 
-Such a study has no cases and no seeds. It says what it takes instead of the paper's parameters, and derives tables:
-each row is a figure from a formula, next to what the paper prints, and says why the two differ where they do. What the
-paper prints is data of its own, which no formula reads.
+The study has no cases and no seeds. It lists the parameters that the user may change, and derives tables. Each row is a
+figure from a formula, next to the printed value, and states why the two differ if they do. The printed values are
+separate data, which no formula reads.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,15 +13,14 @@ from pathlib import Path
 from casemate.results.derivation import Agreement, Derivation, DerivedRow, DerivedTable
 
 Asked = Mapping[str, tuple[float, ...]]
-"""What was given for each parameter; nothing where it was not."""
+"""Values that the user gave for each parameter; empty by default."""
 SLACK = 1e-9
-"""A part by which a computed figure may miss the edge of what is printed alike: decimal fractions are not binary ones.
-"""
+"""Relative tolerance at the edge of the values that are printed alike: decimal fractions are not binary ones."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """What may be asked for beside what the paper did: a positive number."""
+    """A parameter that the user may give in addition to the paper's values: a positive number."""
 
     name: str
     unit: str
@@ -41,14 +40,14 @@ class DerivedStudy:
     """The numbers of its tables."""
     parameters: tuple[Parameter, ...]
     derive: Callable[[Sequence[str], Asked], Derivation]
-    """The tables with these numbers, and what was asked for."""
+    """Derives the tables with these numbers, and the results for the user's values."""
     draw: Callable[[Derivation, Path], None]
     """Draws it into a PNG file."""
     examples: str
 
 
 class Rows:
-    """Makes the rows of one table; what the paper prints is looked up by what a figure is of and what it says."""
+    """Makes the rows of one table; it looks up the printed value by the subject of a figure and its quantity."""
 
     def __init__(self, printed: Mapping[tuple[str, str], str]) -> None:
         self._printed = printed
@@ -66,12 +65,12 @@ class Rows:
         )  # fmt: skip
 
     def table(self, number: str, title: str, note: str = "") -> DerivedTable:
-        """All that was added."""
+        """Returns the table with all rows that were added."""
         return DerivedTable(number=number, title=title, note=note, rows=tuple(self._rows))
 
 
 def agreement(computed: float, printed: str | None) -> Agreement:
-    """Whether a figure is printed so: rounded or cut off to the digits that are printed. After a `~` zeros at the end
+    """Compares a figure with the printed one: rounded or cut off to the printed digits. After a `~` zeros at the end
     are no digits, and only rounding counts.
     """
     if printed is None:
@@ -90,7 +89,7 @@ def agreement(computed: float, printed: str | None) -> Agreement:
 
 
 def difference(computed: float, printed: str | None) -> float | None:
-    """By how much a figure is larger than the printed one, in percent of that."""
+    """Excess of a figure over the printed one, in percent of the latter."""
     if printed is None:
         return None
     value = float(printed.lstrip("~"))
@@ -98,5 +97,5 @@ def difference(computed: float, printed: str | None) -> float | None:
 
 
 def holds(tables: Sequence[DerivedTable]) -> bool:
-    """Whether each figure that is not as printed says why."""
+    """Returns true if each figure that is not as printed gives a reason."""
     return all(row.remark for table in tables for row in table.rows if row.agreement == "differs")

@@ -1,6 +1,4 @@
-"""What a study without runs prints, and the files that it leaves: the same tables on the screen, as Markdown and as
-CSV.
-"""
+"""Output and files of a study without runs: the same tables on the screen, as Markdown and as CSV."""
 
 import csv
 import io
@@ -19,11 +17,11 @@ DIGITS = 4
 COLUMNS = ("of", "", "unit", "computed", "printed", "off", "from")
 NEEDS = ("for", "implementation", "lanes", "clock", "carries", "power", "area")
 WIDEST = {"of": 26, "": 24, "from": 40}
-"""Columns whose words go on in the next line."""
+"""Columns that wrap at words."""
 
 
 def tables(found: Derivation) -> RenderableType:
-    """All of it, for the terminal."""
+    """Returns the whole study for the terminal."""
     parts: list[RenderableType] = [Text(found.paper, style="bold")]
     parts += [Text(f"  {condition}", style="dim") for condition in found.conditions]
     for table in found.tables:
@@ -86,7 +84,7 @@ def cells(row: DerivedRow) -> tuple[str, ...]:
 
 
 def need_cells(need: EngineNeed) -> tuple[str, ...]:
-    """What is asked for as words."""
+    """Returns the requirement as words."""
     asked = f"{need.bandwidth_gbs:g} GB/s" if need.asked == "bandwidth" else f"{need.lanes} lanes"
     area = "" if need.area_mm2 is None else f"{number(need.area_mm2)} mm2"
     carries = f"{number(need.bandwidth_gbs)} GB/s"
@@ -107,7 +105,7 @@ def number(value: float) -> str:
 
 
 def markdown(found: Derivation) -> str:
-    """All of it as a report."""
+    """Returns the whole study as a report in Markdown."""
     parts = [f"# {found.paper}", "", *found.conditions, ""]
     for table in found.tables:
         parts += [f"## {table.label}: {table.title}", "", *([table.note, ""] if table.note else [])]
@@ -159,7 +157,9 @@ def as_csv(found: Derivation) -> str:
 
 
 def write(found: Derivation, draw: Callable[[Derivation, Path], None], folder: Path) -> list[Path]:
-    """Writes the report, the figures and the picture into a folder, all or none. Raises `CasemateError` if not."""
+    """Writes the report, the figures and the picture into a folder, either all or no file. Raises `CasemateError` on
+    failure.
+    """
     with screen.together(folder) as partial:
         (partial / "report.md").write_text(markdown(found))
         (partial / "figures.csv").write_text(as_csv(found))

@@ -1,10 +1,10 @@
-"""What the programs of studies work on: files and statements that are made here, the same everywhere."""
+"""Inputs of the studies' programs: files and statements that are generated here, the same on every computer."""
 
 from collections.abc import Iterable
 
 
 def functions_in_c(count: int) -> str:
-    """What compilers translate, and what is compressed: functions that are alike and not the same."""
+    """Input for compilers and compression: functions in C that are alike and not the same."""
     return "\n".join(
         f"int f{n}(int *a, int b) {{ int s = {n}; for (int i = 0; i < b; i++) "
         f"{{ if (a[i] % {n + 2} == {n % 7}) s += a[i] * {n % 13}; else s ^= a[(i * {n + 1}) % b]; }} return s; }}"
@@ -13,7 +13,7 @@ def functions_in_c(count: int) -> str:
 
 
 def transport(places: int) -> str:
-    """A linear program: what it costs at least to bring goods from each of so many places to each of as many."""
+    """A linear program: the lowest cost of moving goods from each of `places` places to each of as many."""
     ways = [[f"x{start}_{end}" for end in range(places)] for start in range(places)]
     costs = (
         f"{1 + (start * 7_919 + end * 104_729) % 997} {way}"
@@ -26,7 +26,7 @@ def transport(places: int) -> str:
 
 
 def _sum(terms: Iterable[str]) -> str:
-    # Lines of such a file may not be long.
+    # The file's format limits the length of lines.
     return "\n + ".join(terms)
 
 
@@ -35,10 +35,10 @@ RANDOM_ROWS = (
     "with recursive n(i) as (select 1 union all select i + 1 from n where i < 3000000) "
     "insert into t select randomblob(8), hex(randomblob(16)) from n;"
 )
-"""What sqlite3 does: it enters rows in random order, each into another page."""
+"""Statements for sqlite3: they insert rows in random order, each into another page."""
 
 NUMBERS = "\n".join(str(number * 7919 % 65_537) for number in range(60_000))
-"""What sort puts in order."""
+"""Numbers that sort puts in order."""
 
 WORDS_IN_PERL = """\
 my (%seen, @order);
@@ -50,7 +50,7 @@ for my $n (1 .. 3_000_000) {
 }
 print join(" ", sort { $seen{$b} <=> $seen{$a} } @order), "\\n";
 """
-"""What Perl does: it counts words in a hash."""
+"""Program for Perl: it counts words in a hash."""
 
 WORDS_IN_PYTHON = """\
 words = {}
@@ -60,4 +60,4 @@ for n in range(3_000_000):
     words.setdefault("w%d" % (x % 100_000), []).append(n)
 print(sorted(words, key=lambda word: -len(words[word]))[:10])
 """
-"""What Python does: it lists where words are, in a dictionary."""
+"""Program for Python: it lists the positions of words in a dictionary."""

@@ -1,4 +1,4 @@
-"""What figures of several papers are made of."""
+"""Measures that figures of several papers use."""
 
 from fractions import Fraction
 
@@ -12,5 +12,5 @@ def clock_mhz(record: Record, part: str) -> float:
 
 
 def share(part: float, whole: float) -> float:
-    """In percent; of nothing, nothing."""
+    """Returns the share in percent; 0 of an empty whole."""
     return 100 * part / whole if whole else 0.0

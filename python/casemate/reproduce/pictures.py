@@ -13,9 +13,9 @@ COLOURS = ("#3b6fb6", "#9aa5b1", "#2a9d8f", "#e0a030", "#a24fa0", "#7d8ea3", "#c
 COLUMNS = 2
 PANEL_INCHES = (7.0, 2.6)
 LEGEND_LETTERS = 120
-"""What a line of a legend has room for."""
+"""Letters that fit in a line of a legend."""
 SWATCH_LETTERS = 8
-"""What each colour takes of that."""
+"""Letters that each colour swatch takes of a legend's line."""
 TICKS = 6
 """Steps that a vertical axis has at most."""
 PAPER = "#111827"
@@ -57,7 +57,8 @@ def _panel(axis: Any, panel: FigureFound) -> None:
     axis.axvline(len(names) - 1.5, color="#cfd6de", linewidth=0.8)
     axis.set_xticks(range(len(names)), names, rotation=30, ha="right")
     axis.set_ylabel(panel.unit)
-    # As many whatever the height: else the layout, which sets that, leaves room for other numbers than are then drawn.
+    # The number of ticks must not depend on the height. Otherwise the layout, which sets the height, leaves room for
+    # other numbers than are drawn.
     axis.locator_params(axis="y", nbins=TICKS)
     axis.set_title(f"{panel.label}: {panel.title}", loc="left", fontsize=9)
     axis.grid(axis="y", color="#e5e7eb", linewidth=0.8)

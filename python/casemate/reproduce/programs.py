@@ -1,4 +1,4 @@
-"""Programs of this computer that studies record in the midst of their work, each with Debian's package that has it."""
+"""Programs of this computer that studies record in the midst of their work, each with its Debian package."""
 
 import sys
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ _LIBRARY = "/usr/lib/x86_64-linux-gnu/libc.a"
 def program(
     package: str, command: tuple[str, ...], skip: int, text: str = "", read: Mapping[str, str] | None = None
 ) -> Recorded:
-    """A command of a package, from so many instructions on; `read` are files that it reads, with their packages."""
+    """A command of a package, from instruction `skip` on; `read` are files that it reads, with their packages."""
     return Recorded(command, skip, text, {command[0]: package, **(read or {})})
 
 
@@ -33,4 +33,4 @@ PROGRAMS = {
     "glpsol": program("glpk-utils", ("glpsol", "--lp", "{text}"), 600_000_000, transport(150)),
     "stockfish": program("stockfish", ("stockfish", "bench", "16", "1", "13"), 300_000_000),
 }  # fmt: skip
-"""By name."""
+"""Programs by their names."""

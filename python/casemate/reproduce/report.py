@@ -1,4 +1,4 @@
-"""How a study is carried out before the user's eyes, and what it prints."""
+"""Progress and output of a study."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ from casemate.results.reproduce import FigureFound, Reproduction
 
 
 def carry_out(study: Study, numbers: Sequence[str], seeds: int, store: Store, notices: Console) -> Carried:
-    """Does the runs of these figures, all with one seed before any with the next. What is done is kept."""
+    """Does the runs of these figures, all with one seed before any with the next. Finished runs are kept."""
     failures: list[str] = []
     left_out: list[str] = []
     jobs: list[Job] = []
@@ -59,7 +59,7 @@ def carry_out(study: Study, numbers: Sequence[str], seeds: int, store: Store, no
 
 
 def tables(found: Reproduction, every_case: bool) -> RenderableType:
-    """Figures and trends; with a line for each workload if asked for."""
+    """Returns figures and trends; with a line for each workload if `every_case`."""
     parts: list[RenderableType] = [Text(f"{found.paper}, on {found.machine}", style="bold")]
     parts += [Text(f"  {condition}", style="dim") for condition in found.conditions]
     parts.append(Text(f"  {_of_seeds(found)}", style="dim"))
@@ -73,7 +73,7 @@ def tables(found: Reproduction, every_case: bool) -> RenderableType:
 
 
 def _of_seeds(found: Reproduction) -> str:
-    """What the intervals are of, and which figures have fewer seeds than were asked for."""
+    """Returns the notes on intervals, and on figures with fewer seeds than requested."""
     if found.seeds == 1:
         return "Every run has one seed, so there are no intervals: --seeds 3 gives them."
     told = (

@@ -1,10 +1,9 @@
-"""Many runs side by side, each kept in a file of its own: what is there already is not run again, unless it cannot be
-read.
+"""Many runs in parallel, each kept in a separate file. A run with a readable file is not repeated.
 
-A run is one case (a workload, on all cores) under one setting (a design, and what is changed of machine and designs)
-with one seed, which places pages and draws the keys and the data of built-in workloads. The name of its file has a
-digest of all that decides it, so a changed machine file is another run. Of the code it has the version alone: a user
-who changes that takes another folder.
+A run is one case (a workload, on all cores) under one setting (a design, and changes of machine and designs) with one
+seed. The seed places pages and draws the keys and the data of built-in workloads. The name of the file has a digest of
+everything that decides the run, so that a changed machine file is another run. The digest contains only the version of
+the code: a user who changes the code uses another folder.
 
 Runs of one case and seed on one machine share one execution of the workload: to build a large graph may take longer
 than to simulate a window of its use.
@@ -35,7 +34,7 @@ Changes = dict[str, object]
 
 @dataclass(frozen=True)
 class Recorded:
-    """A program of this computer, of which a part is stored first."""
+    """A program of this computer; a part of its execution is stored first."""
 
     command: tuple[str, ...]
     skip: int
@@ -43,10 +42,10 @@ class Recorded:
     text: str = ""
     """A file that the command reads, named `{text}` in it."""
     packages: Mapping[str, str] = field(default_factory=dict)
-    """What must be installed, the command or a file that it reads, each with Debian's package that has it."""
+    """Required commands and files, each with its Debian package."""
 
     def missing(self) -> str:
-        """What of that is not here, and how to get it; nothing if all is."""
+        """Returns the missing requirements, and how to install them; empty if all are installed."""
         absent = [(needed, package) for needed, package in self.packages.items() if _found(needed) is None]
         names = ", ".join(f"'{needed}'" for needed, _ in absent)
         packages = " ".join(sorted({package for _, package in absent}))
@@ -60,36 +59,36 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Case:
-    """One workload, run on each core in memory of its own."""
+    """One workload, run on each core in separate memory."""
 
     name: str
     group: str
-    """What kind it is of: figures are about groups of cases."""
+    """Kind of workload: figures are about groups of cases."""
     workload: str | None = None
-    """A built-in one."""
+    """Name of a built-in workload."""
     settings: dict[str, object] = field(default_factory=dict)
     recorded: Recorded | None = None
-    """Or a program."""
+    """Recorded program instead of a workload."""
     warm_up: int = 2_000_000
     """Instructions on each core before counting begins."""
     counted: int = 1_000_000
     """Instructions on each core that are counted."""
     persistent: Persistent = "all"
-    """What of a program's memory has to outlive a loss of power."""
+    """Part of a program's memory that must survive a loss of power."""
     program: str | None = None
-    """The case whose recording it runs, if that is another one."""
+    """Case that provides the recording, if it is another one."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A design on the machine, and what is changed of both."""
+    """A design on the machine, and changes of both."""
 
     name: str
     design: str
     changes: Changes = field(default_factory=dict)
 
     def changed(self, of: Literal["machine", "design"]) -> Changes:
-        """What is changed of the machine, or of the design."""
+        """Returns the changes of the machine, or of the design."""
         return {path: value for path, value in self.changes.items() if path.startswith(f"{of}.")}
 
 
@@ -109,7 +108,7 @@ class Job:
 
     @property
     def program(self) -> BuiltIn | Trace:
-        """What each core runs."""
+        """Program that each core runs."""
         return (
             Trace(self.trace, self.case.persistent)
             if self.trace
@@ -118,7 +117,7 @@ class Job:
 
     @property
     def key(self) -> tuple[str, str, int]:
-        """By what its record is found."""
+        """Key of the run's record."""
         return self.case.name, self.setting.name, self.seed
 
 
@@ -140,8 +139,8 @@ class Store:
         self._machines = {known.name: known for known in api.machines()}
 
     def trace(self, case: Case) -> Path | None:
-        """The stored part of a case's program; nothing if it is a built-in workload. Raises `NotInstalledError` if the
-        program is not on this computer, and `CasemateError` if it cannot be recorded.
+        """Returns the stored part of a case's program; `None` for a built-in workload. Raises `NotInstalledError` if
+        the program is not on this computer, and `CasemateError` if it cannot be recorded.
         """
         if case.recorded is None:
             return None
@@ -175,8 +174,8 @@ class Store:
         return Job(case, setting, self._machine, self._copies, seed, stored, self._shared, path)
 
     def carry_out(self, jobs: Iterable[Job], tell: Callable[[int, Job], object]) -> tuple[Runs, list[str]]:
-        """All runs, begun in this order, and what went wrong; `tell` hears of each that was not there, and how many of
-        these are done. After Ctrl-C what is done is kept.
+        """Returns all runs, started in this order, and the failures. It calls `tell` for each run that was not kept
+        before, with the number of these that are done. After Ctrl-C finished runs are kept.
         """
         wanted, failures = list(jobs), []
         runs = kept(wanted)
@@ -191,14 +190,14 @@ class Store:
 
 
 def _found(needed: str) -> str | None:
-    """Where a program or a file is. Not every user has the games in the path."""
+    """Returns the path of a program or a file. Not every user has the games in the path."""
     if "/" in needed:
         return needed if Path(needed).exists() else None
     return shutil.which(needed) or shutil.which(needed, path="/usr/games")
 
 
 def _is_whole(trace: Path) -> bool:
-    """Whether a stored program is there, and can be read to its end."""
+    """Returns true if a stored program exists, and can be read to its end."""
     try:
         return trace.exists() and bool(api.trace_info(trace))
     except CasemateError:
@@ -206,7 +205,7 @@ def _is_whole(trace: Path) -> bool:
 
 
 def kept(jobs: Iterable[Job]) -> Runs:
-    """Those of the runs that are there. A file that cannot be read, as one that was cut off, is no run."""
+    """Returns the runs that are kept. A file that cannot be read, such as a truncated one, is no run."""
     return {job.key: record for job in jobs if (record := _kept(job))}
 
 
@@ -218,7 +217,7 @@ def _kept(job: Job) -> Record | None:
 
 
 def _done(jobs: list[Job]) -> Iterator[tuple[Job, str | None]]:
-    """The runs as they end."""
+    """Yields the runs as they end."""
     batches = together(jobs)
     if not batches:
         return
@@ -245,7 +244,7 @@ def together(jobs: Iterable[Job]) -> list[tuple[Job, ...]]:
 
 
 def _run(batch: tuple[Job, ...]) -> list[tuple[Job, str | None]]:
-    """In a process of its own: carries runs out and keeps them, or says why not."""
+    """Carries runs out in a separate process and keeps them, or returns the errors."""
     job, case = batch[0], batch[0].case
     changes = job.setting.changed("machine")
     for each in batch:
@@ -268,13 +267,13 @@ def _run(batch: tuple[Job, ...]) -> list[tuple[Job, str | None]]:
     except CasemateError as error:
         if len(batch) == 1:
             return [(job, str(error))]
-        # A change that one design refuses is not the others' failure.
+        # If one design refuses a change, the remaining designs of the batch must still run.
         return [done for each in batch for done in _run((each,))]
     return [(each, _keep(each, results)) for each in batch]
 
 
 def _keep(job: Job, results: RunResults) -> str | None:
-    """Keeps a run, or says why not."""
+    """Keeps a run, or returns the error."""
     failed = next((failure.error for failure in results.failures if failure.design == job.setting.design), None)
     if failed is not None:
         return failed
@@ -286,8 +285,8 @@ def _keep(job: Job, results: RunResults) -> str | None:
 
 
 def written(part: Result) -> str:
-    """What decides a run of a design or a machine. A key that it does not have is not there: a new one, of which older
-    files say nothing, makes no other run of it.
+    """Text of everything that decides a run of a design or a machine. It omits keys without a value: a new key, which
+    older files do not contain, does not make another run of it.
     """
     return part.model_dump_json(exclude_unset=True)
 

@@ -1,4 +1,4 @@
-"""What statements about figures are made of."""
+"""Building blocks of statements about figures."""
 
 from collections.abc import Iterable
 from itertools import pairwise
@@ -12,7 +12,7 @@ def listed(values: Means, figure: str, names: Iterable[str], unit: str = "%") ->
 
 
 def rising(values: Iterable[float]) -> tuple[float, ...]:
-    """How much each of these is above the one before it."""
+    """Returns the differences of each value from the one before it."""
     return tuple(later - earlier for earlier, later in pairwise(values))
 
 
@@ -26,7 +26,7 @@ def ordered(claim: str, figure: str, names: tuple[str, ...]) -> Trend:
 
 
 def rank_correlation(ones: list[float], others: list[float]) -> float:
-    """Spearman's; ranks alone matter, and none are equal."""
+    """Spearman's rank correlation; only ranks matter, and no two values are equal."""
 
     def ranks(values: list[float]) -> list[int]:
         order = sorted(range(len(values)), key=values.__getitem__)

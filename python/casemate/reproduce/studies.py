@@ -1,4 +1,4 @@
-"""Which studies there are: every folder next to this file is one, and nothing else says so."""
+"""List of the studies: every folder next to this file is one, without any other registration."""
 
 import importlib
 import pkgutil
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 
 def names() -> list[str]:
-    """All, in order."""
+    """Names of all studies, in order."""
     folder = str(Path(__file__).parent)
     return sorted(module.name for module in pkgutil.iter_modules([folder]) if module.ispkg)
 
 
 def named(name: str) -> "Study | DerivedStudy":
-    """The one with this name: of runs, or of formulas alone."""
+    """Returns the study with this name: one of runs, or one of formulas only."""
     study: Study | DerivedStudy = importlib.import_module(f"casemate.reproduce.{name}").STUDY
     return study

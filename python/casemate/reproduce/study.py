@@ -1,8 +1,9 @@
-"""What a study is made of: figures, which are numbers over cases, and trends, which are statements about them.
+"""Parts of a study: figures, which are numbers over cases, and trends, which are statements about figures.
 
-Every run is done with several seeds. A figure is the mean over them, and its interval says how far another choice of
-seeds may move it: the seeds are the sample, and the cases are no sample but the paper's choice, so their differences do
-not widen it. Two designs are compared seed by seed, each pair on the same data and the same pages.
+Every run is done with several seeds. A figure is the mean over them, and its interval shows how far another choice of
+seeds may move it. The seeds are the sample. The cases are not a sample but the paper's choice, so that their
+differences do not widen the interval. Two designs are compared seed by seed, each pair on the same data and the same
+pages.
 """
 
 import json
@@ -34,11 +35,11 @@ class Series:
     name: str
     of: Callable[[Under], float]
     paper: float | None = None
-    """Its mean in the paper, where the text says it."""
+    """Mean in the paper, if the text states it."""
 
 
 def of_run(name: str, measure: Measure, setting: str, paper: float | None = None) -> Series:
-    """What is measured of the runs under one setting."""
+    """Returns the series of a measure over the runs under one setting."""
     return Series(name, lambda under: measure(under(setting)), paper)
 
 
@@ -51,46 +52,46 @@ class Figure:
     unit: str
     series: tuple[Series, ...]
     settings: tuple[str, ...]
-    """The settings that it needs."""
+    """Settings that the figure needs."""
     groups: tuple[str, ...] = ()
-    """The groups of cases that it is about; all if none is named."""
+    """Groups of cases in the figure; empty for all."""
     cases: tuple[str, ...] = ()
-    """The only ones of their cases that it is about; all if none is named."""
+    """Only cases of these groups that the figure contains; empty for all."""
     mean: Literal["arithmetic", "geometric"] = "arithmetic"
     note: str = ""
-    """What is other than in the paper."""
+    """Differences from the paper."""
     one_unit: bool = True
-    """Whether its series have one unit; else it is printed and not drawn."""
+    """True if its series have one unit; else the figure is printed and not drawn."""
 
     def is_about(self, case: Case) -> bool:
-        """Whether it has a number for this case."""
+        """Returns true if the figure has a number for this case."""
         return case.group in (self.groups or (case.group,)) and case.name in (self.cases or (case.name,))
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What became of a statement."""
+    """Result of checking a statement."""
 
     margins: tuple[float, ...]
-    """How much is left of each comparison in it. It holds if all are above zero."""
+    """Margins of the comparisons in the statement. It holds if all are above zero."""
     measured: str
-    """The numbers."""
+    """Numbers that support or refute it."""
 
     @property
     def holds(self) -> bool:
-        """Whether the statement holds."""
+        """Returns true if the statement holds."""
         return all(margin > 0 for margin in self.margins)
 
 
 @dataclass(frozen=True)
 class Trend:
-    """A statement of the paper, and the measurement that it stands or falls with."""
+    """A statement of the paper, and the measurement that decides it."""
 
     claim: str
     figures: tuple[str, ...]
     find: Callable[[Means, Each], Finding]
     within_intervals: bool = False
-    """Whether a margin below zero breaks nothing if it lies within its interval."""
+    """True if a margin below zero does not refute the statement as long as it is within its interval."""
 
 
 @dataclass(frozen=True)
@@ -102,8 +103,8 @@ class Measured:
 
     @classmethod
     def of(cls, figure: Figure, cases: Sequence[Case], runs: Runs, seeds: Sequence[int]) -> "Measured | None":
-        """The figure as far as its runs are there: with the cases of the seed that has most of them, and the seeds that
-        have all of these.
+        """Returns the figure as far as its runs are done: with the cases of the seed that has most of them, and the
+        seeds that have all of these.
         """
 
         def values(case: Case, seed: int) -> tuple[float, ...]:
@@ -123,7 +124,7 @@ class Measured:
 
     @property
     def cases(self) -> tuple[str, ...]:
-        """Its cases."""
+        """Names of its cases."""
         return tuple(next(iter(self.by_seed.values())))
 
     def values(self, case: str, series: int) -> list[float]:
@@ -160,21 +161,21 @@ class Measured:
 
 @dataclass(frozen=True)
 class Carried:
-    """What became of a study's runs."""
+    """Outcome of a study's runs."""
 
     runs: Runs
-    """Those that were done."""
+    """Runs that were done."""
     failures: Sequence[str] = ()
-    """What went wrong."""
+    """Errors of failed runs."""
     left_out: Sequence[str] = ()
-    """Cases whose program is not on this computer."""
+    """Cases that need a program that is not on this computer."""
     interrupted: bool = False
-    """Whether Ctrl-C ended it."""
+    """True if Ctrl-C ended the study."""
 
 
 @dataclass(frozen=True)
 class Study:
-    """A paper's evaluation."""
+    """Evaluation of a paper."""
 
     name: str
     paper: str
@@ -186,7 +187,7 @@ class Study:
     figures: tuple[Figure, ...]
     trends: tuple[Trend, ...]
     shared: Mapping[str, Any] = field(default_factory=dict)
-    """What `api.run` is given for all runs."""
+    """Arguments of `api.run` for all runs."""
 
     def needed(self, numbers: Sequence[str]) -> list[tuple[Case, Setting]]:
         """The runs that these figures need with each seed, those of one case together."""
@@ -202,7 +203,7 @@ class Study:
         return [pairs[key] for key in sorted(pairs)]
 
     def found(self, numbers: Sequence[str], seeds: int, carried: Carried) -> Reproduction:
-        """The figures and trends, as far as their runs are there."""
+        """Returns the figures and trends, as far as their runs are done."""
         runs, all_seeds = carried.runs, range(1, seeds + 1)
         measured = {
             figure.number: found
@@ -226,7 +227,7 @@ class Study:
 
 
 def judged(trend: Trend, concerned: Sequence[Measured]) -> TrendFound:
-    """Whether a trend holds for the means over the seeds, and whether its margins are larger than their intervals."""
+    """Decides if a trend holds for the means over the seeds, and if its margins are larger than their intervals."""
     common = set.intersection(*(set(measured.by_seed) for measured in concerned))
     finding = trend.find(*_numbers(concerned, None))
     alone = [trend.find(*_numbers(concerned, seed)).margins for seed in sorted(common)]
@@ -245,8 +246,8 @@ def judged(trend: Trend, concerned: Sequence[Measured]) -> TrendFound:
 
 
 def _numbers(concerned: Sequence[Measured], seed: int | None) -> tuple[Means, Each]:
-    """What a trend is about, with one seed or in the mean over all. The numbers by case are of the cases that all of
-    its figures have: after Ctrl-C some lack runs.
+    """Returns the numbers that a trend uses, with one seed or in the mean over all. The numbers by case cover the cases
+    that all of its figures have: after Ctrl-C some lack runs.
     """
     by_number = {measured.figure.number: measured for measured in concerned}
     common = set.intersection(*(set(measured.cases) for measured in concerned))
@@ -269,7 +270,7 @@ def _numbers(concerned: Sequence[Measured], seed: int | None) -> tuple[Means, Ea
 
 
 def half_width(values: Sequence[float]) -> float | None:
-    """Half of the 95 % interval of the mean of such values, by Student's distribution; nothing of a single one."""
+    """Half of the 95 % interval of the mean of values, by Student's distribution; `None` for a single value."""
     found = json.loads(_core.ratio(list(values), [1.0] * len(values)))
     return float(found["high"] - found["value"]) if found else None
 

@@ -1,4 +1,4 @@
-"""What attacks did to designs, and whether that is what the designs claim."""
+"""Results of attacks on designs, and the comparison with the claims of these designs."""
 
 from pydantic import Field
 
@@ -7,81 +7,86 @@ from casemate.results.catalogue import SEVERITY, STOPPED, End, Verdict
 
 
 class Example(Result):
-    """The first case of an end, with all that is needed to see it again."""
+    """The first trial with a given end, and all that is needed to repeat it."""
 
     verdict: End
-    """How it ended."""
+    """End of this trial."""
     seed: int
-    """The seed of this one trial."""
+    """Seed of this one trial."""
     line: int
-    """The line that the attack was about, as a line number."""
+    """Number of the attacked line."""
     bit: int | None = None
-    """The bit that was flipped, counted from the start of its slot."""
+    """Flipped bit, counted from the start of its slot."""
     level: int | None = None
-    """The level of the tree below which everything was replayed."""
+    """Tree level below which the attacker replayed everything."""
     replay: str
-    """The command that shows it again."""
+    """Command that repeats the trial."""
 
 
 class Outcome(Result):
-    """An attack on a design."""
+    """Result of one attack on one design."""
 
     attack: str
-    """What the attacker did."""
+    """Action of the attacker."""
     hypothetical: bool
-    """Whether it assumes a fault that the design does not have, so that its end is none of the design's."""
+    """True if the attack assumes a fault that the design does not have, so that its end does not count against the
+    design.
+    """
     histogram: dict[End, int]
-    """How often it ended how. Attacks that are tried at several levels count once for each."""
+    """Number of trials for each end. An attack that is tried at several levels counts once for each level."""
     counts: dict[str, int] = Field(default_factory=dict)
-    """What was counted in all trials together, by what it is; empty for attacks of which only the end matters."""
+    """Sums over all trials, by name; empty for attacks that are judged by their end only."""
     worst: End
-    """The worst end, both of what came out and of what leaked."""
+    """Worst end, both in the returned data and in the leaked information."""
     worst_by_level: tuple[End, ...] = ()
-    """The worst end at each level of the tree, from the lowest; empty for attacks that have no levels."""
+    """Worst end at each level of the tree, from the lowest; empty for attacks without levels."""
     claim: End | None
-    """What the design claims."""
+    """End that the design claims."""
     reached: bool
-    """Whether the worst end, at every level, is exactly what is claimed: neither worse nor better, on either axis."""
+    """True if the worst end, at every level, is exactly as claimed: neither worse nor better, on either axis."""
     agrees: bool
-    """Whether the trials do not contradict the claim: it was reached, or nothing was worse and they are fewer than a
-    hundred, which may miss it."""
+    """True if the trials do not contradict the claim. They reached it, or were not worse and fewer than a hundred,
+    which may be too few to reach the claimed end.
+    """
     examples: tuple[Example, ...]
-    """The first case of each end."""
+    """First trial of each end."""
 
     @property
     def stopped(self) -> bool:
-        """Whether the design stopped it in every trial, and claims to: few trials may miss what it does not stop."""
+        """True if the design stopped the attack in every trial and claims to. Few trials may miss an attack that
+        succeeds.
+        """
         return self.worst in STOPPED and (self.claim is None or self.claim in STOPPED)
 
     def telling(self) -> Example | None:
-        """The worst of the examples, of those that did not end as claimed if there are any."""
+        """Returns the worst example, preferably among those that did not end as claimed."""
         return max(self.examples, key=lambda it: (it.verdict != self.claim, SEVERITY.index(it.verdict)), default=None)
 
 
 class AttackReport(Result):
-    """All attacks on one design."""
+    """Results of all attacks on one design."""
 
     design: str
-    """The design's name."""
+    """Name of the design."""
     summary: str
-    """What it is, in a sentence."""
+    """Description of the design in a sentence."""
     source: str
-    """Its class and where it comes from."""
+    """Class and origin of the design."""
     weaknesses: tuple[str, ...]
-    """What a reviewer would object to, in a word each."""
+    """Objections that a reviewer would raise, a word each."""
     leaves_out: tuple[str, ...] = ()
-    """What the source has and the model lacks, a sentence each."""
+    """Features of the source that the model lacks, a sentence each."""
     seed: int
-    """The seed of the first trial of each attack; the others follow."""
+    """Seed of the first trial of each attack; later trials use the following seeds."""
     trials: int
-    """Trials of each attack."""
+    """Number of trials of each attack."""
     rows: tuple[Outcome, ...]
-    """One for each attack that was carried out."""
+    """One row for each attack that was carried out."""
     agrees: bool
-    """Whether all agree with what is claimed."""
+    """True if all attacks agree with the claims."""
 
     def brief(self) -> str:
-        """Which design, how many attacks, and how many of them ended otherwise than claimed."""
+        """Returns the design, the number of attacks, and how many of them ended otherwise than claimed."""
         differ = sum(not row.agrees for row in self.rows)
         missed = sum(row.agrees and not row.reached for row in self.rows)
         as_claimed = f"none contradicts its claim, {missed} not reached" if missed else "all as claimed"
@@ -90,94 +95,96 @@ class AttackReport(Result):
 
 
 class ExhaustiveRow(Result):
-    """The flips of all bits of one kind of structure."""
+    """Flips of all bits of one kind of structure."""
 
     structure: str
-    """Data, counter, tag, or a level of the tree."""
+    """Kind of structure: data, counter, tag, or a level of the tree."""
     flips: int
-    """Bits flipped, each by itself."""
+    """Number of bits flipped, one at a time."""
     histogram: dict[Verdict, int]
-    """How often each verdict came out. Harmless are the bits that nothing in use depends on."""
+    """Number of flips for each verdict. A flip is harmless if no structure in use depends on the bit."""
     first_at: dict[Verdict, tuple[int, int]]
-    """The first case of each verdict: the slot and the bit in it."""
+    """First case of each verdict: the slot and the bit in it."""
     claim: End | None
-    """What the design claims about flips in such a structure."""
+    """End that the design claims for flips in this kind of structure."""
     agrees: bool
-    """Whether the worst verdict is exactly what is claimed: neither worse nor better."""
+    """True if the worst verdict is exactly as claimed: neither worse nor better."""
 
 
 class ExhaustiveReport(Result):
-    """The flips of every stored bit of a small memory under one design."""
+    """Flips of every stored bit of a small memory under one design."""
 
     design: str
-    """The design's name."""
+    """Name of the design."""
     seed: int
-    """The seed of the memory's content."""
+    """Seed of the memory's content."""
     flips: int
-    """Bits flipped, each by itself."""
+    """Number of bits flipped, one at a time."""
     rows: tuple[ExhaustiveRow, ...]
-    """One for each kind of structure that the design stores."""
+    """One row for each kind of structure that the design stores."""
     worst: Verdict
-    """The worst verdict of all."""
+    """Worst verdict of all structures."""
     agrees: bool
-    """Whether all structures agree with what the design claims."""
+    """True if all structures agree with the claims of the design."""
 
 
 class Campaign(Result):
-    """What is known after many trials of attacks, done in one run or in several."""
+    """Results of many trials of attacks, carried out in one run or in several."""
 
     reports: tuple[AttackReport, ...]
-    """A report for each design; attacks may differ in their trials, of which it states the least."""
+    """A report for each design. If attacks differ in their number of trials, the report states the lowest."""
     resumed: int
-    """Trials that the log held before."""
+    """Trials that the log contained before."""
     added: int
     """Trials of this run."""
     complete: bool
-    """Whether every attack has all its trials."""
+    """True if every attack has all its trials."""
 
 
 class AttackResults(Result):
-    """Attacks on several designs."""
+    """Results of attacks on several designs."""
 
     reports: tuple[AttackReport, ...] = ()
-    """A report for each design that was attacked."""
+    """A report for each attacked design."""
     exhaustive: tuple[ExhaustiveReport, ...] = ()
-    """A report for each design of which every bit was flipped."""
+    """A report for each design with all stored bits flipped."""
     agrees: bool
-    """Whether everything that is complete ended as claimed; false if nothing is complete, and true of one trial that
-    was looked at again, which decides about no claim.
+    """True if every complete attack ended as claimed. False if no attack is complete. True for a repeated single trial,
+    since it decides no claim.
     """
     replay: bool = False
-    """Whether this is one trial that was looked at again."""
+    """True if this is a single trial that was repeated."""
     interrupted: bool = False
-    """Whether Ctrl-C or SIGTERM ended it; the reports are those that were complete, or what the log held then."""
+    """True if Ctrl-C or SIGTERM ended it. The reports are those that were complete, or the content of the log at that
+    time.
+    """
     log: str | None = None
-    """The file that a long campaign goes on from."""
+    """File from which a long campaign continues."""
     resumed: int = 0
-    """Trials that the log held before this run."""
+    """Trials that the log contained before this run."""
     added: int = 0
     """Trials that this run added to the log."""
     changes: dict[str, str] = Field(default_factory=dict)
-    """Keys of designs that had other values than in their files, as they were asked for."""
+    """Keys of designs that were changed from the values in their files, as given by the user."""
 
 
 class Protection(Result):
-    """What a design stops, in two numbers."""
+    """Number of attacks that a design stops, out of those that apply."""
 
     design: str
-    """The design's name."""
+    """Name of the design."""
     stopped: int
-    """Attacks that it stopped, in every trial, and claims to stop."""
+    """Attacks that the design stopped in every trial and claims to stop."""
     applicable: int
-    """Attacks that there was something to attack for, but for those that are hypothetical."""
+    """Attacks that had a target in this design, without hypothetical ones."""
     trials: int
-    """Trials of each attack."""
+    """Number of trials of each attack."""
     agrees: bool
-    """Whether no attack ended worse than the design claims."""
+    """True if no attack ended worse than the design claims."""
 
     @staticmethod
     def of(report: AttackReport) -> "Protection":
-        """The summary of a report."""
+        """Returns the summary of a report."""
         rows = [row for row in report.rows if row.worst != "not-applicable" and not row.hypothetical]
         return Protection(
             design=report.design,

@@ -1,4 +1,4 @@
-"""What all results have in common: nothing may be missing, nothing may be unknown, nothing may be changed."""
+"""Base class of all results: every field is required, unknown fields are refused, and results are immutable."""
 
 import ast
 import inspect
@@ -11,7 +11,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core.core_schema import ModelSchema
 
 STRICT = ConfigDict(frozen=True, strict=True, defer_build=True)
-"""What results have in common. A class is prepared when it is first used: a command uses few of them."""
+"""Configuration of all results. Pydantic prepares a class at its first use, since a command uses few classes."""
 
 
 class Result(BaseModel):
@@ -20,11 +20,11 @@ class Result(BaseModel):
     model_config = STRICT | ConfigDict(extra="forbid")
 
     def brief(self) -> str:
-        """What is most worth knowing of it, on one line; empty for the parts of a result."""
+        """Returns the main findings on one line; empty for the parts of a result."""
         return ""
 
     def __repr__(self) -> str:
-        """The brief form, where there is one: everything is in the fields."""
+        """Returns the brief form if there is one; the fields contain the details."""
         told = self.brief()
         return f"<{type(self).__name__}: {told}>" if told else super().__repr__()
 
@@ -32,18 +32,20 @@ class Result(BaseModel):
         return self.brief() or super().__str__()
 
     def to_json(self) -> str:
-        """This result as JSON, in the form that its schema describes."""
+        """Returns this result as JSON, in the form that its schema describes."""
         return self.model_dump_json(by_alias=True, indent=2)
 
     @classmethod
     def schema_of(cls) -> dict[str, Any]:
-        """The JSON schema of this kind of result."""
+        """Returns the JSON schema of this kind of result."""
         return cls.model_json_schema(by_alias=True, mode="serialization", schema_generator=_Described)
 
 
 class _Described(GenerateJsonSchema):
-    """Schemas that describe fields by the text under them, as pydantic's `use_attribute_docstrings` does, but when they
-    are asked for: reading the sources of all results would be a third of the start of every command.
+    """Schemas that describe fields by the text under them, like pydantic's `use_attribute_docstrings`.
+
+    They read the text only on request: reading the sources of all results would take a third of the start of every
+    command.
     """
 
     def model_schema(self, schema: ModelSchema) -> dict[str, Any]:
@@ -57,7 +59,7 @@ class _Described(GenerateJsonSchema):
 
 
 def _texts_under_fields(of: type) -> dict[str, str]:
-    """The text under each field that a class has itself."""
+    """Returns the text under each field that the class itself defines."""
     (written,) = ast.parse(dedent(inspect.getsource(of))).body
     assert isinstance(written, ast.ClassDef)
     return {

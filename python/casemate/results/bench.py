@@ -1,129 +1,128 @@
-"""What `casemate bench crypto` gives: what one core of this computer seals and opens."""
+"""Results of `casemate bench crypto`: how fast one core of this computer seals and opens lines."""
 
 from typing import Literal
 
 from casemate.results.base import Result
 
 PowerSource = Literal["rapl", "given", "assumed", "unknown"]
-"""Whether watts were measured by the processor's own counters, given as a TDP, assumed from a list, or are not known.
-"""
+"""Origin of the watts: measured by the processor's counters, given as a TDP, assumed from a list, or not known."""
 
 Operation = Literal["seal", "open"]
-"""Encrypt and tag, or verify and decrypt."""
+"""Direction: encrypt and tag, or verify and decrypt."""
 
 
 class CryptoPower(Result):
-    """What a core is charged with."""
+    """Power that is charged to one core."""
 
     source: PowerSource
-    """Where the watts come from."""
+    """Origin of the watts."""
     package_w: float | None
-    """Of the whole processor, in watts; nothing if measured (each row then has its own) or unknown."""
+    """Power of the whole processor, in watts; null if measured (each row then has a value) or unknown."""
     cores: int | None
-    """The cores that share them; nothing if measured or unknown."""
+    """Cores that share the watts; null if measured or unknown."""
     told: str
-    """All that in a sentence."""
+    """Origin and share of the watts in a sentence."""
 
     @property
     def core_w(self) -> float | None:
-        """A core's share of the whole processor's watts."""
+        """Returns a core's share of the processor's power, in watts."""
         return self.package_w / self.cores if self.package_w is not None and self.cores else None
 
 
 class CryptoRow(Result):
-    """One engine in one direction at one size."""
+    """Speed of one engine in one direction at one size."""
 
     engine: str
-    """The engine."""
+    """Name of the engine."""
     operation: Operation
-    """Whether it encrypts and tags, or verifies and decrypts."""
+    """Direction: encrypt and tag, or verify and decrypt."""
     message_bytes: int
-    """Bytes of a call."""
+    """Bytes in each call."""
     seconds: float
-    """Seconds of a call: the median of all repetitions; for OpenSSL the mean of a second."""
+    """Seconds in each call: the median of all repetitions; for OpenSSL the mean over a second."""
     clock_hz: float
-    """The core's clock meanwhile, in hertz."""
+    """Clock of the core during the measurement, in hertz."""
     cycles_per_byte: float
     """Cycles of that clock for each byte."""
     gbps: float
-    """Gigabits (10^9) a second."""
+    """Throughput in gigabits (10^9) a second."""
     watts: float | None
-    """What this core is charged with; nothing if that is not known."""
+    """Watts charged to this core; null if unknown."""
     gbps_per_watt: float | None
     """Gigabits a second for each watt."""
 
 
 class CryptoEngine(Result):
-    """What was measured."""
+    """An engine that was measured."""
 
     name: str
-    """Its name."""
+    """Name of the engine."""
     summary: str
-    """What it is, and what a message of it is."""
+    """Description of the engine, and of its message."""
     unit_bytes: int | None
-    """The bytes that have a nonce and a tag of their own; nothing if that is the message."""
+    """Bytes under one nonce and one tag; null if that is the whole message."""
 
 
 class Implementation(Result):
-    """One row of Table 6.1, of the thesis or of today."""
+    """One row of Table 6.1, of the thesis or measured today."""
 
     name: str
-    """The implementation."""
+    """Name of the implementation."""
     is_today: bool
-    """Whether it was measured here, not printed or derived from the thesis."""
+    """True if it was measured here, false if printed in the thesis or derived from it."""
     clock_mhz: float
-    """Its clock, in megahertz."""
+    """Clock of the core or module, in megahertz."""
     cycles_per_byte: float
     """Cycles for each byte of a line, the mean of both directions."""
     mbps: float
     """Megabits a second of one core or module."""
     power_w: float | None
-    """What one is charged with, in watts."""
+    """Watts charged to one core or module."""
     mbps_per_mw: float | None
     """Megabits a second for each milliwatt."""
     instances: int
-    """How many carry the bandwidth that was asked for."""
+    """Number of cores or modules that carry the requested bandwidth."""
     total_w: float | None
-    """What these take, in watts."""
+    """Total power of these, in watts."""
 
 
 class CryptoBench(Result):
     """A measurement of this computer's processor, next to the thesis's Table 6.1."""
 
     processor: str
-    """The processor, as it names itself."""
+    """Name of the processor, as it reports it."""
     core_count: int
-    """Cores that this process may run on."""
+    """Number of cores on which this process may run."""
     nominal_mhz: float | None
-    """The clock that the system states, in megahertz."""
+    """Clock that the operating system states, in megahertz."""
     power: CryptoPower
-    """What a core is charged with."""
+    """Power that is charged to one core."""
     built_as: str
-    """With which of Cargo's profiles Casemate was built: only `release` says what it can do."""
+    """Cargo profile of this build of Casemate; only `release` shows its full speed."""
     turns: int
-    """How many turns each engine had at each size."""
+    """Number of turns of each engine at each size."""
     engines: tuple[CryptoEngine, ...]
-    """What was measured."""
+    """Engines that were measured."""
     left_out: tuple[str, ...]
-    """What was not, and why."""
+    """Engines that were not measured, with reasons."""
     rows: tuple[CryptoRow, ...]
-    """The figures."""
+    """Measured figures of all engines."""
     bandwidth_gbs: float
-    """The bandwidth to carry, in gigabytes (10^9) a second."""
+    """Bandwidth to carry, in gigabytes (10^9) a second."""
     implementations: tuple[Implementation, ...]
-    """Table 6.1 of the thesis, then of today."""
+    """Table 6.1: the rows of the thesis, then those of today."""
     conclusion: str
-    """What becomes of the thesis's "software is infeasible"."""
+    """Verdict on the thesis's statement "software is infeasible"."""
 
     def row(self, engine: str, operation: str, message_bytes: int) -> CryptoRow:
-        """One figure. Raises `KeyError` if it was not measured."""
+        """Returns one figure. Raises `KeyError` if it was not measured."""
         for row in self.rows:
             if (row.engine, row.operation, row.message_bytes) == (engine, operation, message_bytes):
                 return row
         raise KeyError((engine, operation, message_bytes))
 
     def brief(self) -> str:
-        """The fastest figure."""
+        """Returns the fastest figure."""
         best = max(self.rows, key=lambda row: row.gbps, default=None)
         if best is None:
             return "nothing was measured"

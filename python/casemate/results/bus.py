@@ -1,4 +1,4 @@
-"""What crossed the pins of memory in a run."""
+"""Lines that crossed the pins of memory in a run."""
 
 from typing import Literal
 
@@ -7,75 +7,77 @@ from casemate.results.run import Configuration
 
 
 class BusShape(Result):
-    """How slots of data and metadata lie on the lines of memory: the one with number `n` begins at byte
-    `n * (64 + behind)` while it is data; metadata follows on whole lines.
+    """Mapping of slots of data and metadata to lines of memory. Slot `n` begins at byte `n * (64 + behind)` while it is
+    data; metadata follows on whole lines.
     """
 
     slots: int
-    """Slots in all."""
+    """Total number of slots."""
     data: int
-    """How many of these, from the first, hold data."""
+    """Number of slots that hold data, counted from the first."""
     behind: int
-    """Bytes that lie behind each of these: 8 or 16 where tags do, and slots then share lines, else 0."""
+    """Bytes behind each data slot: 8 or 16 if tags are stored in them (slots then share lines), else 0."""
 
 
 class BusHeader(Result):
-    """What a bus file is about."""
+    """Header of a bus file."""
 
     configuration: Configuration
-    """All that decided the run; its budget is what was asked for, however the run ended."""
+    """Everything that decided the run. The budget is the requested one, however the run ended."""
     bytes: bool
-    """Whether the bytes are there."""
+    """True if the file contains the bytes of lines."""
     shape: BusShape
-    """How slots lie on lines."""
+    """Mapping of slots to lines."""
 
 
 class BusTotals(Result):
-    """How much crossed."""
+    """Number of reads and writes at the pins."""
 
     reads: int
-    """Reads."""
+    """Total number of reads."""
     writes: int
-    """Writes."""
+    """Total number of writes."""
     forwarded: int
-    """Reads, of these, that memory's controller answered from its queue of writes: no line moved."""
+    """Reads, among these, that the memory controller answered from its write queue: no line moved."""
     merged: int
-    """Writes, of these, that replaced one in that queue: no line moved for the one that was replaced."""
+    """Writes, among these, that replaced an older write in that queue: no line moved for the replaced one."""
     last_fs: int
-    """The time of the last one, in femtoseconds."""
+    """Time of the last event, in femtoseconds."""
 
 
 class BusEvent(Result):
     """One line at the pins."""
 
     time_fs: int
-    """When, in femtoseconds from power-on: of a read its last data, of a write the moment at which memory's controller
-    took it.
+    """Time in femtoseconds from power-on. Reads count at their last data, writes when the memory controller accepts
+    them.
     """
     line: int
-    """The number of the line, as memory's channels number them; times 64, its address."""
+    """Number of the line, as the memory channels count them; its address is 64 times this number."""
     kind: Literal["read", "write"]
-    """Whether it went to the chip or to the memory."""
+    """Direction of the line: a read goes to the chip, a write to the memory."""
     burst: bool
-    """Whether a line moved for it alone: not for what was answered or replaced in the controller's queue of writes."""
+    """True if a line moved for this event; false if the controller's write queue answered or replaced it."""
     bytes: str | None
-    """The 64 bytes and the 8 of its spare bits, in hexadecimal; nothing of a line never written, or without bytes."""
+    """The 64 bytes and 8 bytes of spare bits, in hexadecimal; null for a line never written, or if the file has no
+    bytes.
+    """
 
 
 class BusInfo(Result):
-    """What a bus file holds."""
+    """Content of a bus file."""
 
     header: BusHeader
-    """What it is about."""
+    """Header of the file."""
     totals: BusTotals
-    """How much crossed; all of it was read, and every checksum compared."""
+    """Totals of the file; the reader has read all of it and compared every checksum."""
     first: tuple[BusEvent, ...]
-    """What crossed first."""
+    """First events in the file."""
     file_bytes: int
-    """The size of the file, in bytes."""
+    """Size of the file, in bytes."""
 
     def brief(self) -> str:
-        """The run, and how much crossed."""
+        """Returns the run and its number of reads and writes."""
         run = self.header.configuration
         return (
             f"{run.workload.title} on {run.machine.name} under {run.design.name}: "

@@ -1,30 +1,30 @@
-"""The caches of metadata that a design has."""
+"""Metadata caches of a design."""
 
 from casemate.results.base import Result
 
 
 class CacheDesign(Result):
-    """The metadata caches of a design; sizes as text, as in "64 KB"."""
+    """Metadata caches of a design; sizes are text, as in "64 KB"."""
 
     unified: str | None
-    """One cache of everything, instead of one of each kind."""
+    """Size of one cache for all metadata, instead of one for each kind."""
     counters: str | None
-    """Of counters; 64 KB if nothing is said."""
+    """Size of the counter cache; the default is 64 KB."""
     tags: str | None
-    """Of tags, likewise."""
+    """Size of the tag cache; the default is 64 KB."""
     nodes: str | None
-    """Of tree nodes, likewise."""
+    """Size of the cache of tree nodes; the default is 64 KB."""
     bitmaps: str | None = None
-    """Of bitmaps, where lines are re-ordered; 8 KB if nothing is said."""
+    """Size of the bitmap cache, if lines are re-ordered; the default is 8 KB."""
     bitmaps_ahead: bool = False
-    """Whether a line of bitmaps that was missed is followed by the next one."""
+    """True if a missed line of bitmaps also prefetches the next one."""
     ways: int
-    """Lines in a set, in each."""
+    """Lines in a set, in each cache."""
     counters_in_llc: bool
-    """Whether lines of counters that lose their place go on to the machine's last-level cache."""
+    """True if evicted lines of counters move to the machine's last-level cache."""
     nodes_in_llc: bool
-    """Whether nodes of the tree go on there as well."""
+    """True if evicted tree nodes move to the last-level cache as well."""
     offsets: bool = False
-    """Whether the cache of counters keeps with each counter the first offset of its line, where there are such."""
+    """True if the counter cache keeps the first offset of the line with each counter, in designs with offsets."""
     counters_in_l2: str | None
     """Copies of counters that each L2 may keep, to begin reads with."""

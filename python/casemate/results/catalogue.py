@@ -1,4 +1,4 @@
-"""What there is: designs, machines, workloads, attacks; and where a design puts its metadata."""
+"""The catalogue: designs, machines, workloads, attacks; and the placement of a design's metadata."""
 
 from typing import Literal, get_args
 
@@ -22,7 +22,7 @@ Verdict = Literal[
     "stale",
     "forged",
 ]
-"""How an attack ends, from what the defender wants to what it fears. `casemate.api.verdicts()` says what each means."""
+"""End of an attack, from the defender's best to its worst case. `casemate.api.verdicts()` explains each verdict."""
 
 End = Literal[
     "not-applicable",
@@ -41,17 +41,17 @@ End = Literal[
     "forged",
     "forged + leaked",
 ]
-"""How an attack ends in full: a verdict, and whether something about the plaintext was learned as well."""
+"""Full end of an attack: a verdict, and whether the attacker learned something about the plaintext as well."""
 
 SEVERITY: tuple[End, ...] = get_args(End)
-"""All ends, from what the defender wants to what it fears."""
+"""All ends, from the defender's best to its worst case."""
 
 STOPPED: tuple[Verdict, ...] = ("not-applicable", "harmless", "hidden", "refused", "detected", "bounded")
-"""The verdicts with which a design withstood."""
+"""Verdicts of attacks that the design withstood."""
 
 
 class MacDesign(Result):
-    """How lines are authenticated."""
+    """Method of authenticating lines."""
 
     code: Literal[
         "none",
@@ -66,17 +66,17 @@ class MacDesign(Result):
         "ocb",
         "ocb-chunks",
     ]
-    """Which authentication code."""
+    """Authentication code of the design."""
     tag_bits: int | None = None
-    """Length of a line's tag, in bits; nothing if each chunk has one."""
+    """Length of a line's tag, in bits; null if each chunk has one."""
     chunk_tag_bits: int | None = None
     """Length of the tag of each chunk, in bits, if each has one and its length was given."""
     over: Literal["ciphertext", "plaintext"]
-    """What of a line it is computed over."""
+    """Text over which the tag is computed."""
     covers: tuple[Literal["address", "counter"], ...]
-    """What a code without a nonce covers besides the line; one with a nonce always covers address and counter."""
+    """Input of a code without a nonce, apart from the line; a code with a nonce always covers address and counter."""
     place: Literal["region", "ecc", "beside"]
-    """Where tags lie: in a region of their own, in the ECC bits of their line, or behind it."""
+    """Storage of tags: in a separate region, in the ECC bits of their line, or behind the line."""
     lines: int
     """Lines under one tag."""
 
@@ -84,80 +84,80 @@ class MacDesign(Result):
 Counters = Literal[
     "none", "mono-56", "sc64", "sc64-mac", "sc128", "vault32", "vault16", "morphable", "page-record", "rv-64"
 ]
-"""How counters are organised."""
+"""Organisation of the counters."""
 
 
 class StaticForest(Result):
-    """A tree all of whose nodes of one level are roots, kept on the chip."""
+    """A tree with all nodes of one level as roots, kept on the chip."""
 
     kind: Literal["static"]
-    """Static."""
+    """Kind of the forest: always static."""
     level: int
-    """The level; 0 stands directly above the counters."""
+    """Level of the roots; level 0 is directly above the counters."""
     entries: int
-    """Nodes for which the chip has room; where they are more, the last are folded into their parents."""
+    """Roots for which the chip has room; if the level has more nodes, the last are folded into their parents."""
 
 
 class DynamicForest(Result):
-    """A tree whose nodes that hear most are roots, kept on the chip."""
+    """A tree with its most often updated nodes as roots, kept on the chip."""
 
     kind: Literal["dynamic"]
-    """Dynamic."""
+    """Kind of the forest: always dynamic."""
     entries: int
-    """Nodes for which the chip has room."""
+    """Roots for which the chip has room."""
     period: int
-    """Updates from one look at the counts to the next."""
+    """Updates between two checks of the counts."""
     threshold: int
     """Twice the updates that a root must still count after halving for a child to become a root as well."""
 
 
 class TreeDesign(Result):
-    """The freshness of a design."""
+    """Freshness of the metadata of a design."""
 
     kind: Literal["none", "bonsai", "merkle", "counters"]
-    """Which kind of tree."""
+    """Kind of the tree."""
     arity: int
     """Children of a node of tags."""
     levels: list[Counters]
-    """What nodes of counters are made of, from the level above the leaves; the last stands for all above it."""
+    """Counter organisation of nodes, from the level above the leaves; the last entry applies to all higher levels."""
     root_lines: int
     """Lines that the root takes on the chip."""
     update: Literal["lazy", "eager"]
-    """When nodes learn of changes."""
+    """Time at which nodes are updated."""
     forest: StaticForest | DynamicForest | None = Field(default=None, discriminator="kind")
-    """Which nodes are roots besides the topmost."""
+    """Nodes that are roots in addition to the topmost."""
 
 
 class PersistenceDesign(Result):
-    """Whether and how writes outlive a loss of power."""
+    """Survival of writes after a loss of power."""
 
     order: Literal["none", "strict", "pipelined", "coalesced"]
-    """In which order tuples become durable."""
+    """Order in which tuples become durable."""
     lines: int
-    """Lines of data that become durable together, if they may."""
+    """Maximum number of data lines that become durable together."""
     point: Literal["controller", "buffer", "caches"] = "controller"
-    """Where a store is durable."""
+    """Point at which a store becomes durable."""
     entries: int = 32
     """Entries of each core's persist buffer."""
     drain_from: float = 0.75
-    """The part of the entries that are in use when the buffer begins to drain."""
+    """Share of used entries at which the buffer begins to drain."""
     drain_to: float = 0.5
-    """The part of the entries that are in use when it stops."""
+    """Share of used entries at which the buffer stops draining."""
     latency_cycles: int = 2
-    """How long a store takes into it, in cycles of the core."""
+    """Latency of a store into the buffer, in core cycles."""
     early: tuple[Literal["counter", "pad", "root", "ciphertext", "tag"], ...] = ()
-    """The steps of its tuple that are done as a store enters the buffer."""
+    """Steps of a store's tuple that are done as it enters the buffer."""
     battery: Literal["tuples", "data"] = "tuples"
-    """What the buffer's battery does when power fails."""
+    """Work of the buffer's battery when power fails."""
 
     @property
     def exists(self) -> bool:
-        """Whether anything outlives a loss of power."""
+        """True if any data survives a loss of power."""
         return self.order != "none" or self.point != "controller"
 
 
 class Parts(Result):
-    """The parts that a design is composed of."""
+    """Parts that compose a design."""
 
     cipher: Literal[
         "none",
@@ -178,59 +178,59 @@ class Parts(Result):
         "aes128-ecb",
         "tdes-ecb",
     ]
-    """How data is encrypted."""
+    """Method of encrypting data."""
     counters: Counters
-    """How versions are counted."""
+    """Organisation of version counters."""
     mac: MacDesign
-    """How lines are authenticated."""
+    """Method of authenticating lines."""
     tree: TreeDesign
-    """How versions or tags are kept fresh."""
+    """Protection of versions or tags against replay."""
     ownership: Literal["none", "pages", "pages-hidden"]
-    """Whether pages have owners, who alone write them, and whether their ciphertext is hidden from other software."""
+    """Page ownership: only the owner writes a page. `pages-hidden` also hides its ciphertext from other software."""
     caches: CacheDesign
     """Caches on the chip."""
     persistence: PersistenceDesign
-    """Whether and how writes outlive a loss of power."""
+    """Survival of writes after a loss of power."""
     release: Literal["verified", "speculative"]
-    """When lines go to the core: with their verdict, or when they are decrypted."""
+    """Release of lines to the core: with their verdict, or as soon as they are decrypted."""
     speculation: SpeculationDesign | None = None
-    """What the controller guesses that lines hold; nothing if it guesses nothing."""
+    """Speculation of the controller on the content of lines; null without speculation."""
     permutation: PermutationDesign | None = None
-    """Whether and how lines move; nothing if they stay where they are."""
+    """Movement of lines among slots; null if lines keep their slots."""
 
 
 class Design(Result):
-    """A design, as its file says it."""
+    """A design, as its file describes it."""
 
     name: str
-    """Its name."""
+    """Name of the design."""
     summary: str
-    """What it is, in a sentence."""
+    """Description of the design in a sentence."""
     design_class: str
-    """The class of protection, from C0 (plain memory) up; it says how every row ends that the file does not name."""
+    """Class of protection, from C0 (plain memory) up. It gives the end of every row that the file does not name."""
     source: str
-    """Where it comes from."""
+    """Source of the design."""
     leaves_out: tuple[str, ...] = ()
-    """What the source has and the model lacks, where a claim could be misread for it; a sentence each."""
+    """Features of the source that the model lacks, if their absence could make a claim misleading; a sentence each."""
     parts: Parts
-    """What it is composed of."""
+    """Parts that compose the design."""
     alias_check: bool = False
-    """Whether firmware looks for aliases of addresses before it lets memory be used."""
+    """True if firmware checks for aliases of addresses before memory may be used."""
     claims: dict[str, End]
-    """The worst end of each attack that it admits: its class's, or its own."""
+    """Worst end that the design admits for each attack: from its class or from its file."""
     crash: dict[str, End]
-    """The worst end of each kind of loss of power that it admits: its class's, or its own."""
+    """Worst end that the design admits for each kind of loss of power: from its class or from its file."""
 
     def brief(self) -> str:
-        """Its name, and what it is."""
+        """Returns name and description of the design."""
         return f"{self.name}: {self.summary}"
 
 
 class DesignInfo(Design):
-    """A built-in design."""
+    """A design that is built in."""
 
     weaknesses: tuple[str, ...]
-    """What a reviewer would object to, in a word each."""
+    """Objections that a reviewer would raise, a word each."""
 
 
 class Machine(Result):
@@ -239,12 +239,12 @@ class Machine(Result):
     model_config = STRICT | ConfigDict(extra="allow")
 
     name: str
-    """Its name."""
+    """Name of the machine."""
     summary: str
-    """What it is, in a sentence."""
+    """Description of the machine in a sentence."""
 
     def brief(self) -> str:
-        """Its name, and what it is."""
+        """Returns name and description of the machine."""
         return f"{self.name}: {self.summary}"
 
 
@@ -252,149 +252,149 @@ class Setting(Result):
     """A key of a machine or a design, with its value."""
 
     key: str
-    """The key, by its path."""
+    """Path of the key."""
     value: str | None
-    """Its value as a file has it; nothing if there is none."""
+    """Value in the notation of the file; null without a value."""
     source: Literal["file", "class", "default", "change"]
-    """Where the value comes from: the file, the default of what the file leaves out, or `--with`."""
+    """Source of the value: the file, the class, the default of a key that the file omits, or `--with`."""
 
 
 class Settings(Result):
     """All values of a machine or a design."""
 
     name: str
-    """Its name, or its file."""
+    """Name of the machine or design, or of its file."""
     settings: tuple[Setting, ...]
-    """Its keys, those of a table together."""
+    """All keys, grouped by table."""
 
 
 class Parameter(Result):
-    """Something that can be set about a workload."""
+    """A parameter of a workload."""
 
     name: str
-    """Its name."""
+    """Name of the parameter."""
     accepts: str
-    """What it accepts, with its unit."""
+    """Accepted values, with their unit."""
     default: str
-    """Its value if nothing is said."""
+    """Value if the user does not set the parameter."""
     summary: str
-    """What it means, in a line."""
+    """Meaning of the parameter, in a line."""
 
 
 class Workload(Result):
-    """A built-in workload."""
+    """A workload that is built in."""
 
     name: str
-    """Its name."""
+    """Name of the workload."""
     summary: str
-    """What it does and what it is bound by."""
+    """Work of the program, and the resource that bounds it."""
     parameters: tuple[Parameter, ...]
-    """What can be set."""
+    """Parameters of the workload."""
 
 
 class Attack(Result):
-    """Something that an attacker does to memory."""
+    """An attack on memory."""
 
     name: str
-    """Its name."""
+    """Name of the attack."""
     summary: str
-    """What the attacker does, in a sentence."""
+    """Action of the attacker, in a sentence."""
     hypothetical: bool = False
-    """Whether it assumes a fault that no design here has, so that its end is none of the design's."""
+    """True if it assumes a fault that no design here has, so that its end does not count against a design."""
 
 
 class Loss(Result):
     """A kind of loss of power."""
 
     name: str
-    """Its name."""
+    """Name of the loss."""
     summary: str
-    """What is done, in a sentence."""
+    """Description of the loss, in a sentence."""
 
 
 class Meaning(Result):
-    """A verdict, and what it means."""
+    """A verdict and its meaning."""
 
     name: Verdict
-    """Its name."""
+    """Name of the verdict."""
     summary: str
-    """What it means, in a sentence."""
+    """Meaning of the verdict, in a sentence."""
     stopped: bool
-    """Whether the design withstood."""
+    """True if the design withstood the attack."""
 
 
 Subject = Literal["memory", "cache", "encryption", "authentication", "tree", "way", "wait", "exit", "alarm"]
-"""What a piece of work is about."""
+"""Subject of a piece of work."""
 
 
 class VerbMeaning(Result):
-    """What a span of a timeline can be of."""
+    """Kind of work of a timeline span."""
 
     name: str
-    """The verb."""
+    """Verb of the span."""
     about: Subject
-    """What it is about: verbs of one subject look alike."""
+    """Subject of the verb; verbs of one subject are drawn alike."""
     summary: str
-    """What it means, in a sentence."""
+    """Meaning of the verb, in a sentence."""
 
 
 class Region(Result):
-    """A run of memory with one purpose."""
+    """A contiguous region of memory with one purpose."""
 
     role: str
-    """What it holds: data, counter, tag, or a level of the tree."""
+    """Content of the region: data, counter, tag, or a level of the tree."""
     level: int | None
-    """Of a tree, the level; level 0 stands directly above the leaves."""
+    """Level in the tree; level 0 is directly above the leaves. Null for other regions."""
     start: int
-    """Its first byte, as a physical address."""
+    """Physical address of the first byte."""
     lines: int
-    """Its lines of 64 bytes."""
+    """Number of lines of 64 bytes."""
     bytes: int
-    """Its size in bytes."""
+    """Size of the region in bytes."""
     serves: int
-    """What one line serves: data lines for data, counters and tags; children for nodes of a tree."""
+    """Coverage of one line: data lines for data, counters and tags; children for tree nodes."""
     percent: float
-    """Its size in percent of the data."""
+    """Size in percent of the data."""
 
 
 class OnChip(Result):
-    """Something that is kept on the chip."""
+    """A structure that the chip keeps."""
 
     what: str
-    """What it is: a cache, or the root of the tree."""
+    """Kind of structure: a cache, or the root of the tree."""
     bytes: int
-    """Its size in bytes."""
+    """Size of the structure in bytes."""
     ways: int | None
-    """Of a cache, the lines in a set."""
+    """Lines in a set, for a cache."""
     serves: int | None
-    """Of a root, the children of each of its lines."""
+    """Children of each line of a root."""
 
 
 class Layout(Result):
-    """Where a design puts data and metadata."""
+    """Placement of data and metadata of a design."""
 
     design: str
-    """The design's name."""
+    """Name of the design."""
     memory: int
-    """Bytes of data."""
+    """Bytes of protected data."""
     regions: tuple[Region, ...]
-    """Memory, from the bottom up."""
+    """Regions of memory, from the lowest address up."""
     on_chip: tuple[OnChip, ...]
-    """The chip: caches, then the root."""
+    """Structures on the chip: caches, then the root."""
     overhead_percent: float
     """All metadata in memory in percent of the data."""
 
 
 class Listing(Result):
-    """Everything that is built in."""
+    """All components that are built in."""
 
     designs: tuple[DesignInfo, ...] = ()
-    """What protects memory."""
+    """Designs that protect memory."""
     machines: tuple[Machine, ...] = ()
-    """What programs run on."""
+    """Machines on which programs run."""
     workloads: tuple[Workload, ...] = ()
-    """What can be run without a program."""
+    """Workloads that run without a program."""
     attacks: tuple[Attack, ...] = ()
-    """What attackers do."""
+    """Attacks that can be carried out."""
     traces: tuple[str, ...] = ()
     """Trace files in the folder that was searched."""

@@ -1,4 +1,4 @@
-"""The built-in check of a run: the comparisons that it made, and its verdict."""
+"""The built-in check of a run: its comparisons, and its verdict."""
 
 from typing import Literal
 
@@ -6,96 +6,102 @@ from casemate.results.base import Result
 
 
 class Lines(Result):
-    """Every line that came up from memory against what had gone down."""
+    """Comparison of every line read from memory with the line that was last written."""
 
     lines_checked: int
-    """Lines that came back and were compared."""
+    """Lines that were read back and compared."""
     lines_wrong: int
-    """Lines that came back other than they went."""
+    """Lines that were read back with other content than was written."""
 
 
 class WrongLoad(Result):
-    """A load whose recorded value was another than the simulated memory had."""
+    """A load with a recorded value other than that of the simulated memory."""
 
     process: int
-    """The process of the thread that loaded."""
+    """Process of the loading thread."""
     thread: int
-    """The thread."""
+    """Number of the thread."""
     pc: int
-    """The address of the instruction."""
+    """Address of the instruction."""
     address: int
-    """The address of the first byte that was loaded."""
+    """Address of the first loaded byte."""
     bytes: int
-    """How many bytes were loaded."""
+    """Number of loaded bytes."""
 
 
 class LoadValues(Result):
-    """The values that the program loaded, against those of the simulated memory."""
+    """Comparison of the program's loaded values with the simulated memory."""
 
     compared: int
-    """Loads that were compared."""
+    """Number of compared loads."""
     different: int
-    """Of these, loads whose recorded value was another."""
+    """Loads, among these, with a different recorded value."""
     in_other_order: int
-    """Of these, loads of lines that another thread or process stored to in an order that the recording does not state,
-    or that the simulation changed."""
+    """Loads, among the different ones, of lines that another thread or process stored to in an order that the recording
+    does not state or that the simulation changed.
+    """
     threads: int
     """Threads of all programs."""
     processes: int
     """Processes of all programs."""
     first: tuple[WrongLoad, ...]
-    """The first differences that the order of threads and processes does not explain; if it explains all, the first."""
+    """First differences that the order of threads and processes does not explain; if it explains all, the first
+    differences.
+    """
     verdict: Literal["same", "other-order", "wrong"]
-    """`other-order`: the order of threads and processes explains every difference. `wrong`: it does not explain some,
-    which are errors."""
+    """`other-order`: the order of threads and processes explains every difference. `wrong`: some differences remain
+    unexplained and are errors.
+    """
 
 
 class CandidateCheck(Result):
-    """Candidates of a speculation against what a permutation says of them."""
+    """Comparison of two ways to find matching candidates: by encryption, and by decryption, as the cipher is a
+    permutation.
+    """
 
     lines: int
-    """Lines of which all were really encrypted."""
+    """Lines for which all candidates were really encrypted."""
     disagreeing: int
-    """Chunks of these of which that gave another outcome."""
+    """Chunks of these lines for which the two ways disagree."""
 
 
 class NotCompared(Result):
-    """A program of which no load value was compared, though that was asked for."""
+    """A program without compared load values, although the user requested the comparison."""
 
     program: str
     """The program on one line."""
     reason: Literal["drawn", "not-recorded", "nothing-loaded"]
-    """Why not: its trace has no values, and they are drawn from a seed; its trace was recorded without them; or it
-    loaded nothing in the part that was run."""
+    """Reason: the trace has no values, so that a seed generates them; the trace was recorded without load values; or
+    the program loaded no value.
+    """
 
 
 class Checks(Result):
-    """The built-in check of a run."""
+    """Results of the built-in check of a run."""
 
     lines: Lines
-    """The comparison of lines."""
+    """Comparison of all lines."""
     lines_lost: int
-    """Lines whose latest content was at the end neither in memory nor in a cache."""
+    """Lines with their latest content neither in memory nor in a cache at the end of the run."""
     lines_stranded: int
-    """Lines of which the chip had nothing but ciphertext, since the L2 that had decrypted them had lost its copy."""
+    """Lines that the chip held as ciphertext only, since the L2 that had decrypted them lost its copy."""
     false_alarm: dict[Literal["tag", "tree", "exhausted"], int] | None
-    """Tampering that was reported, though there was no attacker: the line or slot."""
+    """Reported tampering although no attacker was present: the line or slot."""
     pad_reused: bool | None
-    """Whether any pad hid two texts; nothing if the ledger was off."""
+    """True if any pad encrypted two texts; null if the ledger was off."""
     candidates: CandidateCheck | None = None
-    """Candidates of a speculation that were really encrypted; nothing without one."""
+    """Candidates of a speculation that were really encrypted; null without speculation."""
     load_values: LoadValues | None
-    """The values that the program loaded, if they were recorded."""
+    """Comparison of the values that the program loaded, if they were recorded."""
     not_compared: tuple[NotCompared, ...] = ()
-    """The programs of which no load value was compared, if `check_values` asked for that; then the check has not
-    passed."""
+    """Programs without compared load values, if `check_values` requested them. The check then has not passed."""
     passed: bool
-    """Whether everything above is as it must be, and something was compared at all."""
+    """True if all comparisons above are right, and at least one comparison took place."""
 
     @property
     def verdict(self) -> str:
-        """The outcome in a word: `passed`, `FAILED`, `FALSE ALARM`, or `not checked` where nothing is wrong, but no
-        line or no load value was compared that should have been.
+        """Returns the outcome in a word: `passed`, `FAILED`, `FALSE ALARM`, or `not checked`. The last means that no
+        error was found, but that no line, or no load value that should have been compared, was compared.
         """
         if self.false_alarm:
             return "FALSE ALARM"

@@ -1,20 +1,20 @@
-"""What `casemate cost` gives: what a design costs beside time."""
+"""Results of `casemate cost`: the cost of a design apart from time."""
 
 from typing import Literal
 
 from casemate.results.base import Result
 
 EarlyStep = Literal["counter", "pad", "root", "ciphertext", "tag"]
-"""A step of securing a store, in the order in which each needs those before it."""
+"""A step of securing a store, in the order in which each needs the earlier ones."""
 
 
 Counting = Literal["nothing", "buffers", "all"]
-"""Which drains are carried out, so that what they do is counted: none; those of full buffers; or those of full caches
-as well."""
+"""Drains that are carried out to count their operations: no drain; drains of full buffers; or of full caches as well.
+"""
 
 
 class Moved(Result):
-    """What goes to memory, by where it comes from."""
+    """Data that a drain moves to memory, by source."""
 
     from_secpb_bits: int
     """Bits from the secure persist buffer."""
@@ -29,123 +29,127 @@ class Moved(Result):
 
 
 class Operations(Result):
-    """What a drain does that takes energy."""
+    """Operations of a drain that take energy."""
 
     moved: Moved
-    """What goes to memory."""
+    """Data that moves to memory."""
     fetched_lines: int
-    """Lines of metadata that come from memory."""
+    """Lines of metadata fetched from memory."""
     hashed_lines: int
-    """Lines that are hashed, for a tag or a node of the tree."""
+    """Lines that are hashed, for a tag or a tree node."""
     pads: int
-    """Pads that are computed, each for a line."""
+    """Pads that are computed, one for each line."""
 
 
 class StorageSize(Result):
-    """How large a capacitor or battery must be to hold the energy of a drain."""
+    """Size of a capacitor or battery that holds the energy of a drain."""
 
     storage: str
-    """Which kind, by its name in the profile."""
+    """Kind of storage, by its name in the profile."""
     volume_mm3: float
-    """Its volume in cubic millimetres."""
+    """Volume in cubic millimetres."""
     footprint_mm2: float
-    """The area that it covers as a cube, in square millimetres."""
+    """Area that the storage covers as a cube, in square millimetres."""
     core_percent: float
     """That area in percent of the core's."""
     printed_mm3: float | None
-    """The volume that the SecPB paper prints; only where its parameters are asked for."""
+    """Volume that the SecPB paper prints; only if its parameters are used."""
     is_as_printed: bool | None
-    """Whether ours is printed so, rounded or cut off."""
+    """True if our volume, rounded or cut off, equals the printed one."""
     difference_percent: float | None
-    """By how much ours is larger, in percent of the printed one."""
+    """Excess of our volume over the printed one, in percent of the latter."""
     printed_core_percent: float | None
-    """The area in percent of the core's that the SecPB paper prints."""
+    """Area that the SecPB paper prints, in percent of the core's."""
 
 
 class DrainDifference(Result):
-    """By what a drain that was carried out differs from what it is compared with."""
+    """One difference between a drain that was carried out and the account that it is compared with."""
 
     name: str
-    """What it is called."""
+    """Name of the difference."""
     why: str
-    """Why it is there, in a sentence."""
+    """Reason for the difference, in a sentence."""
     is_less: bool
-    """Whether the drain does less by this, not more."""
+    """True if the drain does less because of this, not more."""
     operations: Operations
-    """What it is."""
+    """Operations of the difference."""
     energy_nj: float
-    """What that takes, in nanojoules; negative if it is less."""
+    """Energy of these operations, in nanojoules; negative if the drain does less."""
 
 
 class DrainAccount(Result):
-    """What drains did that were carried out."""
+    """Account of drains that were carried out."""
 
     operations: Operations
-    """What they did."""
+    """Operations of the drains."""
     energy_nj: float
-    """What that takes, in nanojoules."""
+    """Energy of these operations, in nanojoules."""
     sizes: tuple[StorageSize, ...]
-    """What holds that, in the profile's order; the paper prints nothing of it."""
+    """Storage that holds this energy, in the profile's order. The paper does not print these sizes."""
     differences: tuple[DrainDifference, ...]
-    """By what it differs from the account before it, all of it."""
+    """Differences from the preceding account, complete."""
 
 
 class CountedDrain(Result):
-    """The drain of a full buffer at the worst, and of the store in flight, or of caches all of whose lines are dirty:
-    carried out, and counted."""
+    """A worst-case drain that was carried out and counted: of a full buffer with the store in flight, or of caches with
+    only dirty lines.
+    """
 
     alone: DrainAccount
-    """Each entry or line alone, from cold caches of metadata. Its differences are from the closed form."""
+    """Each entry or line in a separate drain, from cold metadata caches. The differences are from the closed form."""
     together: DrainAccount
-    """All entries or lines, from caches that were cold once. Its differences are from each alone."""
+    """All entries or lines in one drain, from metadata caches that were cold at its start. The differences are from
+    `alone`.
+    """
     overflowing: DrainAccount | None
-    """The same where each counter overflows that the battery moves on. Its differences are from all together. Nothing
-    of caches."""
+    """The drain together, if each counter overflows that the battery increments. The differences are from `together`.
+    Null for caches.
+    """
 
 
 class BatteryRow(Result):
-    """What one system needs."""
+    """Battery of one system."""
 
     system: str
-    """A scheme of SecPB, or what it is compared with."""
+    """A scheme of SecPB, or a system that it is compared with."""
     formula: str
-    """From what its operations follow, in words."""
+    """Formula for the operations, in words."""
     early: tuple[EarlyStep, ...]
-    """The steps that are done before a loss of power, as each store enters the buffer."""
+    """Steps that are done before a loss of power, as each store enters the buffer."""
     entries: int | None
-    """Entries of its buffer; nothing if it drains caches."""
+    """Entries of the buffer; null for a system that drains caches."""
     operations: Operations
-    """What its drain does at the worst, by the closed form."""
+    """Operations of the worst-case drain, by the closed form."""
     energy_nj: float
-    """What that takes, in nanojoules."""
+    """Energy of these operations, in nanojoules."""
     sizes: tuple[StorageSize, ...]
-    """What holds that, in the profile's order."""
+    """Storage that holds this energy, in the profile's order."""
     remark: str | None
-    """Where the paper contradicts itself about it, if it prints anything."""
+    """Contradiction in the paper about this system, if it prints one."""
     counted: CountedDrain | None
-    """What its drain does where that is carried out; nothing if no design does it, or if that was not asked for."""
+    """Operations of a drain that was carried out; null if no design does it, or if the user did not request it."""
     not_counted: str | None
-    """Why its drain cannot be carried out, if it was asked for."""
+    """Reason that the requested drain cannot be carried out."""
 
 
 class BatteryCost(Result):
-    """The batteries of several systems."""
+    """Batteries of several systems."""
 
     profile: str
-    """The name of what they are estimated from."""
+    """Name of the profile that the estimates use."""
     summary: str
-    """What that is, in a sentence."""
+    """Description of the profile in a sentence."""
     core_mm2: float
-    """The area of the core that footprints are compared with, in square millimetres."""
+    """Area of the core that footprints are compared with, in square millimetres."""
     levels: int
     """Levels of the tree, from the lines of counters to the root, both included."""
     rows: tuple[BatteryRow, ...]
-    """For each number of entries the buffers, then what has no entries."""
+    """Buffers for each number of entries, then the systems without entries."""
 
     def of(self, system: str, entries: int | None = None) -> BatteryRow:
-        """The row of a system; of that with so many entries, if several are asked for.
+        """Returns the row of a system; the one with this number of entries, if the user requested several.
 
-        Raises `KeyError` if it is not there.
+        Raises `KeyError` if there is no row of it.
         """
         for row in self.rows:
             if row.system == system and entries in (None, row.entries):
@@ -153,7 +157,7 @@ class BatteryCost(Result):
         raise KeyError(system if entries is None else f"{system} with {entries} entries")
 
     def brief(self) -> str:
-        """The smallest and the largest volume."""
+        """Returns the smallest and the largest volume."""
         volumes = sorted((size.volume_mm3, row.system, size.storage) for row in self.rows for size in row.sizes)
         if not volumes:
             return "no systems"

@@ -1,107 +1,111 @@
-"""What the parts of a simulated machine count; plain sums over a run."""
+"""Counters of the parts of a simulated machine: plain sums over a run."""
 
 from casemate.results.base import Result
 
 
 class Feed(Result):
-    """What came from the program."""
+    """Events that the program sent."""
 
     instructions: int
-    """Executed instructions."""
+    """Number of executed instructions."""
     load_values_checked: int
-    """Loads whose recorded value was compared with the simulated memory."""
+    """Loads that were checked: their recorded value was compared with the simulated memory."""
     load_values_wrong: int
-    """Of these, loads whose recorded value was another."""
+    """Loads, among these, with a different recorded value."""
     foreign_writes: int
-    """Lines that changed without a store of the program's: the kernel wrote them."""
+    """Lines that changed without a store of the program: the kernel wrote them."""
     mapped_lines: int = 0
-    """Lines that were told of files which the program maps shared; zero in older records."""
+    """Lines announced as part of files that the program maps shared; zero in older records."""
     persistent_stores: int = 0
-    """Touches by stores of what goes through a persist buffer, where there is one."""
+    """Accesses by stores that use a persist buffer, in designs with one."""
     flushes: int = 0
     """Instructions that write a line back (`CLWB`, `CLFLUSHOPT`, `CLFLUSH`) or store past the caches (`MOVNTDQ` and its
-    kin); in a sampled run those in detail. System calls that flush are not among them."""
+    kin); in a sampled run only those simulated in detail. System calls that flush are not among them."""
     flushes_not_simulated: int = 0
-    """Of these, those that the recording says no line of: they are simulated as if they did not flush."""
+    """Flushes, among these, for which the recording does not contain the line: the simulation treats them as no
+    flushes.
+    """
     processes: int
-    """Processes seen."""
+    """Number of processes seen."""
 
 
 class Hits(Result):
-    """Accesses to a table that either has the thing or has not."""
+    """Look-ups in a table."""
 
     hits: int
-    """Found."""
+    """Look-ups that found the entry."""
     misses: int
-    """Not found."""
+    """Look-ups that did not find the entry."""
 
 
 class Prefetches(Result):
-    """What came of a cache's prefetches; the rest is under way or still waiting for a use."""
+    """Outcome of a cache's prefetches. Prefetches in no class are under way or still wait for a use."""
 
     issued: int
-    """Lines fetched ahead."""
+    """Lines that were prefetched."""
     useful: int
-    """Of these, used."""
+    """Prefetched lines that were used."""
     late: int
-    """Of those used, wanted before they had arrived."""
+    """Used lines that were requested before they arrived."""
     useless: int
-    """Of those issued, gone without a use."""
+    """Prefetched lines that were evicted without a use."""
 
 
 class Cache(Hits):
     """Accesses to a private cache."""
 
     merged: int
-    """Not found, and joined to an earlier miss of the same line."""
+    """Accesses that missed and joined an earlier miss of the same line."""
     writebacks: int
     """Dirty lines that left for the next level."""
     prefetches: Prefetches
-    """What its prefetcher did; none of that is in the other counts."""
+    """Outcome of the prefetcher's work; the other counts do not contain it."""
 
 
 class Misses(Result):
-    """The time that lines took to come into L2."""
+    """Latency of lines that an L2 fetched."""
 
     lines: int
-    """Lines that came."""
+    """Number of lines that arrived."""
     cycles: int
-    """The sum of the times from L2's miss to the line's arrival there, in core cycles."""
+    """Sum of the times from L2's miss to the line's arrival in it, in core cycles."""
 
 
 class MetadataCache(Hits):
-    """Look-ups in a metadata cache; a miss brings the line."""
+    """Look-ups in a metadata cache; a miss fetches the line."""
 
     merged: int
-    """Not found, and joined to an earlier look-up of the same line, which brought it."""
+    """Look-ups that missed and joined an earlier look-up, which fetches the line."""
     writebacks: int
     """Dirty lines written to memory."""
 
 
 class CountersFound(Result):
-    """Reads of data from memory, by where their counters were found: together all lines released, with counters."""
+    """Reads of data from memory, by the place of their counters. They add up to all released lines with counters."""
 
     in_l2: int
-    """In the L2 that asked for the line."""
+    """Counters found in the L2 that requested the line."""
     at_controller: int
-    """In the controller's cache, or on their way out of it."""
+    """Counters found in the controller's cache, or on their way out of it."""
     in_last_level: int
-    """In the last-level cache."""
+    """Counters found in the last-level cache."""
     in_memory: int
-    """In memory, or on their way from there for somebody else."""
+    """Counters found in memory, or on their way from memory for another request."""
     looked_up_in_last_level: int
-    """How often the last-level cache was looked up for counters of reads of data, by L2s or by the controller: by L2s
-    also for data that they then found on the chip."""
+    """Look-ups of counters in the last-level cache for reads of data, by L2s or by the controller. L2s look them up
+    also for data that they then find on the chip.
+    """
 
 
 class Renewals(Result):
-    """What followed overflows of counters. Each line or child is fetched once and stored once, which is in the traffic
-    as well; tags go through their cache, and are there alone."""
+    """Work after overflows of counters. Each line or child is fetched once and stored once, which the traffic counts as
+    well; tags use their cache, so that only the traffic counts them.
+    """
 
     groups: int
     """Overflows of counters of data."""
     lines: int
-    """Lines of data encrypted again after these."""
+    """Lines of data that were encrypted again after these."""
     nodes: int
     """Overflows of counters in tree nodes."""
     children: int
@@ -109,48 +113,51 @@ class Renewals(Result):
 
 
 class CounterCopies(Result):
-    """What the L2s of all cores have seen of copies of counters."""
+    """Copies of counters in the L2s of all cores."""
 
     hits: int
     """Reads that found a copy in their L2."""
     misses: int
-    """Reads that asked the last-level cache."""
+    """Reads for which the L2 sent a request for counters to the last-level cache."""
     last_level_hits: int
-    """Those of them that found the counters there."""
+    """Reads, among these, that found the counters in the last-level cache."""
     entered: int
-    """Copies that entered."""
+    """Copies that entered an L2."""
     invalidated: int
     """Copies dropped because the line of counters changed."""
     displaced: int
-    """Copies that lost their place in an L2, to data or to another copy of its set."""
+    """Copies evicted from an L2, by data or by another copy of its set."""
     useless: int
-    """Reads that asked the last-level cache and need not have: their data was on the chip, and what came for them was
-    used for no read from memory before it left the L2. Copies still there are not counted."""
+    """Unnecessary requests to the last-level cache: the data was on the chip, and no read from memory used the fetched
+    copy before it left the L2. Copies still in an L2 are not counted.
+    """
 
 
 class LostCycles(Result):
-    """Core cycles by which instructions entered the window late, charged to the first cause that reached so far."""
+    """Core cycles by which instructions entered the window late, charged to the first cause that delayed the entry so
+    far.
+    """
 
     fetch: int
-    """Instruction cache, instruction TLB."""
+    """Waits for the instruction cache or the instruction TLB."""
     branch: int
-    """Refill after branches gone wrong."""
+    """Refill of the pipeline after mispredicted branches."""
     window: int
-    """The window was full."""
+    """Cycles with a full window."""
     load_queue: int
-    """The load queue was full."""
+    """Cycles with a full load queue."""
     store_queue: int
-    """The store queue was full."""
+    """Cycles with a full store queue."""
     serial: int
-    """Serialising instructions."""
+    """Waits for serialising instructions."""
     idle: int
-    """There was nothing to execute, because other cores' part of the program had to come first."""
+    """Cycles of an idle core, because other cores' part of the program had to run first."""
     switch: int = 0
-    """The core was switched to another process."""
+    """Switches of the core to another process."""
 
 
 class Node(Result):
-    """A core and its private caches, or several together."""
+    """Counts of a core and its private caches, or of several together."""
 
     instructions: int
     """Instructions that entered the window."""
@@ -159,9 +166,9 @@ class Node(Result):
     branches: int
     """Instructions that may change the flow of control."""
     mispredicts: int
-    """Of these, predicted wrongly and found so at execution."""
+    """Branches, among these, that were mispredicted and corrected at execution."""
     misfetches: int
-    """Of these, with a direct target that was unknown until decoding."""
+    """Branches, among these, with a direct target that was unknown until decoding."""
     loads: int
     """Lines read by instructions, once per instruction and line."""
     stores: int
@@ -169,158 +176,158 @@ class Node(Result):
     forwarded: int
     """Loads that took their data from the store queue."""
     upgrades: int
-    """Stores that found their line held, but perhaps by other cores too."""
+    """Stores that found their line in the cache without write permission; other cores may have held it too."""
     l1i: Cache
-    """The first-level instruction cache; one access per change of line."""
+    """First-level instruction cache; one access per change of line."""
     l1d: Cache
-    """The first-level data cache."""
+    """First-level data cache of the core."""
     l2: Cache
-    """The second-level cache."""
+    """Second-level cache of the core."""
     l2_data_misses: Misses
-    """Its misses by loads, stores and page-table walks: neither by instruction fetch, nor prefetches, nor upgrades."""
+    """Misses of L2 by loads, stores and page-table walks, without instruction fetches, prefetches and upgrades."""
     itlb: Hits
-    """The first-level instruction TLB."""
+    """First-level instruction TLB of the core."""
     dtlb: Hits
-    """The first-level data TLB."""
+    """First-level data TLB of the core."""
     stlb: Hits
-    """The second-level TLB."""
+    """Second-level TLB of the core."""
     lost_cycles: LostCycles
-    """Where dispatch lost time."""
+    """Causes of the time that dispatch lost."""
 
 
 class Llc(Hits):
-    """The last-level cache."""
+    """Counts of the last-level cache."""
 
     hits_on_the_way_out: int
     """Lines found among those on their way out."""
     from_cores: int
     """Lines supplied by another core, which had them exclusively."""
     from_cores_unverified: int
-    """Of these, lines that the last-level cache had encrypted and unverified, and could not supply itself."""
+    """Lines, among these, that the last-level cache had encrypted and unverified, and could not supply."""
     clean_writebacks: int
-    """Clean lines that L2s sent back when they evicted them, because it had them encrypted and unverified."""
+    """Clean lines that L2s sent back on eviction, because the last-level cache had them encrypted and unverified."""
     predicted: int
-    """Lines that an L2 expected in memory, and notified the controller of."""
+    """Lines that an L2 expected in memory and announced to the controller."""
     predicted_wrongly: int
-    """Of these, lines that were on the chip: memory was asked in vain."""
+    """Lines, among these, that were on the chip, so that the memory access was useless."""
     upgrades: int
-    """Lines that the core had already, and asked to write."""
+    """Requests to write a line that the core already had."""
     probes: int
-    """Cores that were asked to give a line up or to share it."""
+    """Requests to cores to give a line up or to share it."""
     writebacks: int
     """Dirty lines written to memory."""
     past_caches: int
-    """Of these, lines that a program stored past the caches."""
+    """Lines, among these, that a program stored past the caches."""
     foreign_writes: int
     """Lines written to memory because the kernel changed them."""
     miss_latency_fs: int
-    """The sum over all misses of the time from the miss to the released line, in femtoseconds."""
+    """Sum over all misses of the time from the miss to the released line, in femtoseconds."""
 
 
 class Traffic(Result):
-    """Lines moved: of data as long as the machine's memory lines, of metadata 64 bytes each."""
+    """Moved lines. Lines of data have the length of the machine's memory lines, lines of metadata have 64 bytes."""
 
     data: int
-    """Of data."""
+    """Lines of program data."""
     counters: int
-    """Of counters."""
+    """Lines that hold counters."""
     tags: int
-    """Of tags. Where they lie behind their data, what is moved for data beyond a line."""
+    """Lines of tags. If tags are stored behind their data, the lines moved for data beyond one line."""
     nodes: int
-    """Of tree nodes."""
+    """Lines of tree nodes."""
     owners: int
-    """Of the table of owners."""
+    """Lines of the table of owners."""
     bitmaps: int
-    """Of bitmaps of re-ordered lines."""
+    """Lines of bitmaps of re-ordered lines."""
     records: int = 0
-    """Of records of chunks."""
+    """Lines of records of chunks."""
     contexts: int = 0
-    """Of encrypted contexts of processes."""
+    """Lines of encrypted contexts of processes."""
 
 
 class Ahead(Result):
     """Lines used before they were verified."""
 
     windows: int
-    """Lines released ahead of their verdicts, and since settled."""
+    """Lines released before their verdicts, for which the verdict has arrived."""
     open_fs: int
-    """The sum of the times from release to verdict, in femtoseconds."""
+    """Sum of the times from release to verdict, in femtoseconds."""
     writes_held: int
-    """Writes that had to wait for verdicts."""
+    """Writes that waited for verdicts."""
     held_fs: int
-    """The sum of these waits, in femtoseconds."""
+    """Sum of these waits, in femtoseconds."""
 
 
 class UnverifiedWindow(Result):
-    """The time from the release of lines to their verdicts."""
+    """Time from the release of lines to their verdicts."""
 
     lines: int
-    """Lines."""
+    """Number of lines released before their verdicts."""
     mean_ns: float
-    """In the mean, in nanoseconds."""
+    """Mean time, in nanoseconds."""
     longest_ns: float
-    """The longest of the whole run, in nanoseconds."""
+    """Longest time of the whole run, in nanoseconds."""
     writes_held: int
     """Writes that waited for verdicts."""
     mean_hold_ns: float
-    """How long these waited in the mean, in nanoseconds."""
+    """Mean wait of these writes, in nanoseconds."""
 
 
 class ProtectionWork(Result):
-    """What protection did."""
+    """Work of the protection scheme."""
 
     fetched: Traffic
     """Lines fetched from memory."""
     stored: Traffic
     """Lines stored to memory."""
     aes_blocks: int
-    """AES blocks, the masks of tags among them."""
+    """AES blocks, with those for the masks of tags."""
     aes_blocks_in_l2: int
-    """Those of them that went through the units of an L2."""
+    """AES blocks, among these, that the units of an L2 computed."""
     tdes_blocks: int = 0
-    """Blocks of Triple-DES; records of before such units had a key of their own have none."""
+    """Blocks of Triple-DES; zero in records from before these units had a separate key."""
     released_in_l2: int
-    """Lines released in the L2 that asked for them."""
+    """Lines released in the L2 that requested them."""
     macs: int
     """Tags of data lines computed."""
     hashes: int
-    """Lines of metadata that went through the engine for hashes."""
+    """Lines of metadata that the hash engine processed."""
     released_unverified: int
-    """Lines released without anything vouching for them."""
+    """Lines released without any verification."""
     tuples: int
     """Tuples of data, counters, tags and root that became durable."""
     root_updates: int = 0
-    """How often a root's register was set, of the tree or of a forest, of a design with persistence."""
+    """Updates of root registers, of the tree or of a forest, in a design with persistence."""
     ahead: Ahead
     """Lines used before they were verified."""
 
 
 class Queue(Result):
-    """How long requests of one kind waited in their queue, in a memory with commands."""
+    """Waits of requests of one kind in their queue, in a memory with commands."""
 
     requests: int
     """Requests that have had their first command."""
     clocks: int
-    """The sum of the memory clocks from their entry into the queue to that."""
+    """Sum of the memory clocks from their entry into the queue to that command."""
 
 
 class Dram(Result):
-    """The memory channel."""
+    """Counts of the memory channel."""
 
     reads: int
-    """Reads submitted."""
+    """Reads submitted to the channel."""
     writes: int
-    """Writes submitted."""
+    """Writes submitted to the channel."""
     forwarded: int
     """Reads answered from the write queue."""
     merged: int
     """Writes that replaced a waiting write of the same line."""
     activates: int
-    """Activate commands."""
+    """Activate commands issued to memory."""
     precharges: int
-    """Precharge commands; closing all banks of a rank is one."""
+    """Precharge commands; closing all banks of a rank counts as one."""
     refreshes: int
-    """Refresh commands."""
+    """Refresh commands issued to memory."""
     row_hits: int
     """Requests that found their row open."""
     row_closed: int
@@ -328,17 +335,17 @@ class Dram(Result):
     row_conflicts: int
     """Requests that found another row open."""
     read_latency: int
-    """The sum over all reads of the time from submission to the last data, in femtoseconds."""
+    """Sum over all reads of the time from submission to the last data, in femtoseconds."""
     data_bus_busy_clocks: int
     """Memory clocks in which the data bus moved data."""
     read_queue: Queue
-    """How long reads waited for their first commands."""
+    """Waits of reads for their first commands."""
     write_queue: Queue
-    """How long writes did."""
+    """Waits of writes for their first commands."""
 
 
 class Footprint(Result):
-    """What it takes in memory."""
+    """Sizes of the program and its metadata."""
 
     program_bytes: int
     """Physical memory in use by the program, in bytes."""

@@ -1,4 +1,4 @@
-"""What losses of power did to designs, and whether that is what the designs claim."""
+"""Results of losses of power under designs, and the comparison with the claims of these designs."""
 
 from pydantic import Field
 
@@ -7,104 +7,106 @@ from casemate.results.catalogue import End
 
 
 class CrashExample(Result):
-    """A case, with all that is needed to see it again."""
+    """A case, with all that is needed to repeat it."""
 
     workload: str
-    """The writes, by line number, and how they were made."""
+    """Writes of the workload, by line number, and their order."""
     point: int
-    """How many changes had been asked of memory when power failed."""
+    """Number of changes that had been requested of memory when power failed."""
     story: str
-    """What happened."""
+    """Description of the events."""
     replay: str
-    """The command that shows it again."""
+    """Command that repeats the case."""
 
 
 class CrashRow(Result):
-    """What losses of one kind came to."""
+    """Results of losses of one kind."""
 
     loss: str
-    """What was done."""
+    """Name of the kind of loss."""
     histogram: dict[End, int]
-    """How often it ended how."""
+    """Number of losses for each end."""
     worst: End
-    """The worst end, both of what came out and of what leaked; not-applicable where nothing survives by design."""
+    """Worst end, both in the returned data and in the leaked information; not-applicable if no data survives by design.
+    """
     claim: End | None
-    """What the design claims."""
+    """End that the design claims."""
     agrees: bool
-    """Whether the worst end is exactly what is claimed."""
+    """True if the worst end is exactly as claimed."""
     example: CrashExample | None
-    """The first case of the worst end."""
+    """First case of the worst end."""
 
 
 class CrashReport(Result):
-    """All losses of one design."""
+    """Results of all losses of one design."""
 
     design: str
-    """The design's name."""
+    """Name of the design."""
     summary: str
-    """What it is, in a sentence."""
+    """Description of the design in a sentence."""
     workloads: int
     """Workloads that were carried out."""
     points: int
     """Points at which power failed, over all workloads."""
     memories: int
-    """Different memories that were left behind, of each workload by itself."""
+    """Different memory states left by the losses, counted separately for each workload."""
     torn: int
-    """Those of them that are left only if something on its way arrives torn, out of order or not at all."""
+    """Memory states, among these, that occur only if a write on its way arrives torn, out of order or not at all."""
     tampered: int
-    """Memories that an attacker made of them, different ones of each."""
+    """States that an attacker made of these; different ones for each."""
     rows: tuple[CrashRow, ...]
-    """One for each kind of loss that was tried."""
+    """One row for each kind of loss that was tried."""
     agrees: bool
-    """Whether all agree with what is claimed."""
+    """True if all rows agree with the claims."""
 
     def brief(self) -> str:
-        """Which design, at how many points power failed, and whether all ended as claimed."""
+        """Returns the design, the number of points at which power failed, and whether all ended as claimed."""
         ended = "all as claimed" if self.agrees else "not all as claimed"
         return f"losses of power of {self.design} at {self.points:,} points: {ended}"
 
 
 class ProgramExample(Result):
-    """A life that ended badly, with all that is needed to see it again."""
+    """A run of a program that ended badly, with all that is needed to repeat it."""
 
     end: End
-    """How it ended."""
+    """End of the run."""
     story: str
-    """What happened."""
+    """Description of the events."""
     replay: str
-    """The command that shows it again."""
+    """Command that repeats the run."""
 
 
 class ProgramReport(Result):
-    """What losses of power did to a program with a recovery of its own."""
+    """Results of losses of power under a program that contains a recovery routine."""
 
     design: str
-    """The design's name."""
+    """Name of the design."""
     summary: str
-    """What it is, in a sentence."""
+    """Description of the design in a sentence."""
     program: str
-    """The program."""
+    """Name of the program."""
     losses: int
-    """How often power failed."""
+    """Number of losses of power."""
     crashes: int
-    """How often the program crashed besides, and its recovery read memory while the machine went on."""
+    """Number of additional crashes of the program, after which its recovery read memory while the machine kept running.
+    """
     lives: int
-    """Programs that were begun, each over a memory of its own."""
+    """Programs that were started, each over a separate memory."""
     operations: int
     """Operations that the programs found again, each counted once."""
     histogram: dict[End, int]
-    """How often a loss or a crash ended how."""
+    """Number of losses or crashes for each end."""
     worst: End
-    """The worst end."""
+    """Worst end of all."""
     claim: End | None
-    """What the design claims of losses of power."""
+    """Claim of the design for losses of power."""
     agrees: bool
-    """Whether the program outlived all if the design claims that it does, and not if it does not."""
+    """True if the program survived all losses and the design claims that it does, or if neither holds."""
     example: ProgramExample | None
-    """The first life that ended badly."""
+    """First run that ended badly."""
 
     def brief(self) -> str:
-        """Which program under which design, how often power failed, and how the worst loss ended."""
+        """Returns program and design, the number of losses, and the end of the worst loss."""
         return f"{self.losses:,} losses of power of {self.program} under {self.design}: {self.worst}"
 
 
@@ -112,12 +114,12 @@ class CrashResults(Result):
     """Losses of power under several designs."""
 
     reports: tuple[CrashReport, ...] = ()
-    """A report for each design, of short workloads."""
+    """A report on short workloads for each design."""
     programs: tuple[ProgramReport, ...] = ()
-    """A report for each design, of a program."""
+    """A report on a program for each design."""
     agrees: bool
-    """Whether everything that is complete ended as claimed; false if nothing is complete."""
+    """True if everything that is complete ended as claimed; false if no report is complete."""
     interrupted: bool = False
-    """Whether Ctrl-C or SIGTERM ended it; the reports are those that were complete."""
+    """True if Ctrl-C or SIGTERM ended it; the reports are those that were complete."""
     changes: dict[str, str] = Field(default_factory=dict)
-    """Keys of designs that had other values than in their files, as they were asked for."""
+    """Keys of designs that were changed from the values in their files, as given by the user."""

@@ -1,107 +1,107 @@
-"""What came of deriving a paper's figures from its own parameters."""
+"""Results of deriving a paper's figures from the paper's parameters."""
 
 from typing import Literal
 
 from casemate.results.base import Result
 
 Agreement = Literal["as-printed", "differs", "not-printed"]
-"""Whether a figure is what the paper prints, rounded or cut off to the printed digits."""
+"""Comparison of a figure with the printed one, rounded or cut off to the printed digits."""
 
 
 class DerivedRow(Result):
-    """One figure."""
+    """A figure that was derived."""
 
     of: str
-    """What it is of: an implementation, a number of engines, a buffer."""
+    """Subject of the figure: an implementation, a number of engines, a buffer."""
     quantity: str
-    """What it says."""
+    """Quantity that the figure states."""
     unit: str
-    """Its unit."""
+    """Unit of the figure."""
     formula: str
-    """From what it follows, with the numbers."""
+    """Formula of the figure, with the numbers."""
     computed: float
-    """What follows."""
+    """Value that the formula yields."""
     printed: str | None
-    """What the paper prints, to its digits; with a `~` where it says approximately."""
+    """Value that the paper prints, with its digits; with a `~` if the paper calls it approximate."""
     agreement: Agreement
-    """Whether the two are the same."""
+    """Result of comparing both."""
     difference_percent: float | None
-    """By how much ours is larger, in percent of the printed one."""
+    """Excess of our value over the printed one, in percent of the latter."""
     remark: str | None
-    """Why they differ, or what the paper says elsewhere that contradicts."""
+    """Reason for a difference, or a contradicting statement elsewhere in the paper."""
 
 
 class DerivedTable(Result):
     """Figures of one table, equation or section."""
 
     number: str
-    """The paper's number of it, as in `6.1`, or that of sections or equations, as in `section-6.1`."""
+    """Number in the paper: `6.1` for a table; `section-6.1` for sections, and likewise for equations."""
     title: str
-    """What it is about."""
+    """Subject of the table."""
     note: str
-    """Where its parameters come from."""
+    """Source of the parameters."""
     rows: tuple[DerivedRow, ...]
-    """Its figures."""
+    """Figures of the table."""
 
     @property
     def label(self) -> str:
-        """What the paper calls it."""
+        """Returns the paper's name of the table, equation or section."""
         kind, _, number = self.number.partition("-")
         return f"{kind.capitalize()} {number}" if number else f"Table {kind}"
 
 
 class EngineNeed(Result):
-    """So many engines or cores, what they carry and what they take."""
+    """A number of engines or cores, with their bandwidth, power and area."""
 
     implementation: str
-    """Which kind."""
+    """Kind of engine or core."""
     clock_mhz: float
-    """Their clock, in megahertz."""
+    """Clock of the engines, in megahertz."""
     asked: Literal["bandwidth", "lanes"]
-    """What was asked for: a bandwidth to carry, or a number of them."""
+    """Quantity that the user gave: a bandwidth to carry, or a number of engines."""
     bandwidth_gbs: float
-    """The bandwidth that was asked for, or what so many carry, in gigabytes (10^9) a second."""
+    """Bandwidth that the user gave, or that this number of engines carries, in gigabytes (10^9) a second."""
     lanes: int
-    """How many."""
+    """Number of engines or cores."""
     power_w: float
-    """What they take together, in watts."""
+    """Total power in watts."""
     area_mm2: float | None
-    """Their area in square millimetres; nothing where none is stated."""
+    """Total area in square millimetres; null if the paper states no area."""
     remark: str | None
-    """What is assumed beyond the paper, if anything."""
+    """Assumptions beyond the paper, if any."""
 
 
 class Dots(Result):
-    """Measured or estimated points with lines through them, as a picture has them."""
+    """Measured or estimated points with fitted lines, for a picture."""
 
     title: str
-    """What they are of."""
+    """Subject of the points."""
     unit: str
-    """The unit of their values."""
+    """Unit of the values."""
     points: tuple[tuple[float, float], ...]
     """Number of engines, and the value."""
     lines: tuple[tuple[str, float, float], ...]
-    """Each line's name, slope and intercept."""
+    """Name, slope and intercept of each line."""
 
 
 class Derivation(Result):
     """A paper's figures, derived from its parameters."""
 
     paper: str
-    """The paper."""
+    """Name of the paper."""
     conditions: tuple[str, ...]
-    """What has to be known to read the figures."""
+    """Conditions that readers of the figures must know."""
     tables: tuple[DerivedTable, ...]
-    """The figures that were asked for."""
+    """The requested figures, by table."""
     needs: tuple[EngineNeed, ...]
-    """What other bandwidths, numbers of engines or clocks take, by the same formulas."""
+    """Requirements for other bandwidths, numbers of engines or clocks, by the same formulas."""
     dots: tuple[Dots, ...]
-    """What is fitted."""
+    """Points with fitted lines."""
     holds: bool
-    """Whether every figure is as printed, or says why it is not."""
+    """True if every figure is as printed, or states why it is not."""
 
     def row(self, table: str, of: str, quantity: str) -> DerivedRow:
-        """One figure. Raises `KeyError` if it is not there."""
+        """Returns one figure. Raises `KeyError` if it does not exist."""
         for found in self.tables:
             for row in found.rows:
                 if (found.number, row.of, row.quantity) == (table, of, quantity):
@@ -109,7 +109,7 @@ class Derivation(Result):
         raise KeyError((table, of, quantity))
 
     def brief(self) -> str:
-        """How many figures are as printed."""
+        """Returns the number of figures that are as printed."""
         rows = [row for table in self.tables for row in table.rows if row.printed is not None]
         same = sum(row.agreement == "as-printed" for row in rows)
         rest = len(rows) - same

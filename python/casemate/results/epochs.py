@@ -1,14 +1,14 @@
-"""What programs of a run flushed and fenced."""
+"""Flushes and fences of a run's programs."""
 
 from casemate.results.base import Result
 
 
 class Epochs(Result):
-    """Flushes and persist fences of programs whose stores are durable at the memory controller."""
+    """Flushes and persist fences of programs, in designs that make stores durable at the memory controller."""
 
     flushes: int
     """Lines that were flushed, dirty or not."""
     fences: int
-    """Persist fences."""
+    """Number of persist fences."""
     fences_held: int
-    """Of these, fences that waited for flushes."""
+    """Fences, among these, that waited for flushes."""

@@ -1,4 +1,4 @@
-"""What every unit did in a window of a run."""
+"""Work of every unit in a window of a run."""
 
 from casemate.results.base import Result
 
@@ -6,56 +6,56 @@ FS_PER_NS = 1_000_000
 
 
 class ExcerptAbout(Result):
-    """What the file of a window is about."""
+    """Header of a window file."""
 
     casemate: str
-    """Casemate's version."""
+    """Version of the Casemate program."""
     design: str
-    """The design's name."""
+    """Name of the design."""
     machine: str
-    """The machine's name."""
+    """Name of the machine."""
     workload: tuple[str, ...]
-    """The program with its arguments; of several, the first."""
+    """The program with its arguments; the first one if several ran."""
     configuration_hash: str
-    """SHA-256 of all that decided the run; its budget is what was asked for, however the run ended."""
+    """SHA-256 of everything that decided the run. The budget is the requested one, however the run ended."""
     window_from_fs: int
-    """When the window begins, in femtoseconds from power-on."""
+    """Start of the window, in femtoseconds from power-on."""
     window_length_fs: int
-    """How long it is, in femtoseconds."""
+    """Length of the window, in femtoseconds."""
     ended_fs: int
-    """When the run ended, likewise: what is of the window after that is empty."""
+    """End of the run, in femtoseconds from power-on; the window contains no work after that time."""
 
 
 class UnitWork(Result):
-    """What one unit did in the window."""
+    """Work of one unit in the window."""
 
     part: str
-    """The part of the machine that it is in."""
+    """Part of the machine that contains the unit."""
     unit: str
-    """Its name. One that begins with `for` is what accesses wait for."""
+    """Name of the unit. A name that begins with `for` is a cause for which accesses wait."""
     spans: int
-    """Pieces of work that meet the window."""
+    """Pieces of work that overlap the window."""
     at_once: int
-    """The most of these at once."""
+    """Maximum number of concurrent pieces of work."""
     busy_fs: int
-    """How long, of the window, it had any work, in femtoseconds."""
+    """Time in the window during which the unit had any work, in femtoseconds."""
     mean_fs: int
-    """How long a piece took in the mean, in femtoseconds."""
+    """Mean duration of a piece, in femtoseconds."""
     longest_fs: int
-    """How long the longest took, in femtoseconds."""
+    """Longest duration of a piece, in femtoseconds."""
 
 
 class ExcerptInfo(Result):
-    """What is in the file of a window."""
+    """Content of a window file."""
 
     about: ExcerptAbout
-    """What it is about."""
+    """Header of the file."""
     accesses: int
-    """Accesses that did something in the window."""
+    """Accesses that caused work in the window."""
     units: tuple[UnitWork, ...]
-    """What each unit did."""
+    """Work of each unit."""
 
     def brief(self) -> str:
-        """Whose window it is, and how much is in it."""
+        """Returns the run of the window and its number of accesses."""
         about = self.about
         return f"a window of {' '.join(about.workload)} under {about.design}: {self.accesses} accesses"

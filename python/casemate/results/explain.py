@@ -1,4 +1,4 @@
-"""The timeline of one read or write."""
+"""Timeline of one read or write."""
 
 import json
 from typing import Annotated, Literal
@@ -10,121 +10,125 @@ from casemate.results.base import Result
 from casemate.results.catalogue import Layout
 
 Of = Literal["read", "write", "store", "page", "permutation"]
-"""Which access is explained: a read, from the request that comes in to the line that goes out; or a write, from the
-moment at which the memory controller takes the line until all its steps are done; or a store into a persist buffer,
-from the moment at which it comes there until the store queue goes on; or, where lines move, the walk to the record of
-a page that no TLB has, or the permutation of a page."""
+"""Explained access. `read`: from the request at the controller to the released line. `write`: from the moment at which
+the memory controller takes the line until all its steps are done. `store`: into a persist buffer. `page`: of a page
+that no TLB has. `permutation`: of a page.
+"""
 
 Until = Literal["released", "in-l2", "taken", "durable", "accepted", "on-chip", "permuted"]
-"""What a latency goes to: the line has left the checker, or is in the L2 that began the read; of a write, memory's
-controller has taken all that it stores, so that the write-back buffer is free, or its tuple is complete and survives a
-loss of power; of a store, the persist buffer has it and its early steps are done; a record is on the chip and checked;
-or a page is permuted, and memory's controller has taken all of it."""
+"""End of the latency. For a read, the line has left the checker, or is in the L2 that began the read. For a write, the
+memory controller has accepted everything that the write stores, so that the write-back buffer is free, or the tuple is
+complete and survives a loss of power. For a store, the persist buffer has it and its early steps are done. For a page,
+its record is on the chip and checked. For a permutation, the memory controller has accepted all of it.
+"""
 
 OnChip = Literal["nothing", "tree", "last-level", "counter", "all"]
-"""Which metadata of the line is on the chip: nothing, the tree, the counter as well in the last-level cache or in the
-controller's, or the tag as well."""
+"""Metadata of the line on the chip: `nothing`; the tree; also the counter, in the last-level or in the controller's
+cache; or also the tag.
+"""
 
 Start = Literal["controller", "l2"]
-"""Where the timeline begins and ends: at the memory controller, or at an L2, with its look-up."""
+"""Start and end of the timeline: at the memory controller, or at an L2, with its look-up."""
 
 Meets = Literal["new-entry", "entry", "full-buffer", "overflow"]
-"""What a store meets in the persist buffer: room for a new entry of its line; the entry of its line, which an earlier
-store has allocated; no room, until the entry that leaves first has drained; or room for a new entry of a line whose
-counter is at its end, so that the counters of its group are renewed."""
+"""State of the persist buffer at a store. `new-entry`: room for a new entry of its line. `entry`: an entry of its line,
+from an earlier store. `full-buffer`: no room until the entry that leaves first has drained. `overflow`: room for a new
+entry, but the counter of the line is at its end, so that the counters of its group are renewed.
+"""
 
 Row = Literal["hit", "closed", "conflict"]
-"""How the DRAM rows stand of the line and of the metadata fetched with it: open, closed as after a refresh, or with
-another row of the bank open."""
+"""State of the DRAM rows of the line and of the metadata fetched with it: open, closed as after a refresh, or another
+row of the bank open.
+"""
 
 Cause = Literal["queue", "bank", "refresh", "write-drain", "unit", "lock", "verdict"]
-"""What something waited for."""
+"""Cause of a wait."""
 
 FS_PER_NS = 1_000_000
 
 VERBS: list[JsonValue] = json.loads(_core.words())["Verb"]
-"""What a span can be of."""
+"""Verbs that spans can have."""
 
 
 class Scenario(Result):
-    """What is explained, and in which condition."""
+    """The explained access and its conditions."""
 
     of: Of
-    """Which access."""
+    """Kind of the explained access."""
     on_chip: OnChip
-    """Which metadata is on the chip."""
+    """Metadata that is on the chip."""
     row: Row
-    """How the DRAM row stands."""
+    """State of the DRAM rows."""
     start: Start
-    """Where the timeline begins."""
+    """Start of the timeline."""
     predicted: bool
-    """Whether the L2 notifies the controller, as its own look-up begins, that it expects the line in memory."""
+    """True if the L2, as its look-up begins, notifies the controller that it expects the line in memory."""
     decoded: bool
-    """Whether counters need no decoding."""
+    """True if counters need no decoding."""
     meets: Meets | None
-    """What a store meets in the persist buffer; nothing of reads and writes."""
+    """State of the persist buffer at a store; null for reads and writes."""
     value: str
-    """What the line holds, encrypted in memory; of a write, what is written: 64 bytes in hexadecimal digits."""
+    """Plaintext of the line in memory, or the written plaintext: 64 bytes in hexadecimal digits."""
 
 
 class AesBandwidth(Result):
-    """AES blocks a second at the peak; nothing where units take any number at once."""
+    """AES blocks a second at the peak; null if units take any number at once."""
 
     total: float | None
-    """Of all units."""
+    """Bandwidth of all units."""
     controller: float | None
-    """Of the controller's."""
+    """Bandwidth of the controller's units."""
     each_l2: float | None
-    """Of those in each L2, if there are any."""
+    """Bandwidth of the units in each L2, if there are any."""
 
 
 class Span(Result):
     """One piece of work."""
 
     verb: Annotated[str, Field(json_schema_extra={"enum": VERBS})]
-    """What was done; `casemate.api.verbs()` says what each means."""
+    """Verb of the work; `casemate.api.verbs()` explains each verb."""
     what: str
-    """What it was done to."""
+    """Object of the work."""
     start: int
-    """When it was asked for, in femtoseconds from the start of the access."""
+    """Time of the request for the work, in femtoseconds from the start of the access."""
     end: int
-    """When it was done, likewise."""
+    """End of the work, in femtoseconds from the start of the access."""
     waited_for: Cause | None
-    """What it waited for, if it did."""
+    """Cause of the wait, if the work waited."""
     outcome: str | None
-    """How it went, in a word: a row hit, a miss."""
+    """Outcome in a word: a row hit, a miss."""
 
     @property
     def start_ns(self) -> float:
-        """When it was asked for, in nanoseconds."""
+        """Time of the request, in nanoseconds."""
         return self.start / FS_PER_NS
 
     @property
     def end_ns(self) -> float:
-        """When it was done, in nanoseconds."""
+        """End of the work, in nanoseconds."""
         return self.end / FS_PER_NS
 
     @property
     def title(self) -> str:
-        """Verb and object."""
+        """Returns verb and object."""
         return f"{self.verb} {self.what}"
 
 
 class Spread(Result):
-    """The latencies of several lines, each read or written by itself."""
+    """Latencies of several lines, each read or written separately."""
 
     lines: int
-    """How many lines were tried, drawn from all of the memory."""
+    """Number of lines that were tried, drawn from all of the memory."""
     seed: int
-    """What they were drawn from."""
+    """Seed of the draw."""
     shortest_fs: int
-    """The shortest, in femtoseconds."""
+    """Shortest latency, in femtoseconds."""
     p5_fs: int
     """The 5th percentile, in femtoseconds: five in a hundred lines took no longer."""
     p95_fs: int
     """The 95th percentile, in femtoseconds."""
     longest_fs: int
-    """The longest, in femtoseconds."""
+    """Longest latency, in femtoseconds."""
 
     @property
     def p5_ns(self) -> float:
@@ -138,51 +142,52 @@ class Spread(Result):
 
 
 class Explanation(Result):
-    """The timeline of one read or write under one design."""
+    """Timeline of one read or write under one design."""
 
     design: str
-    """The design's name."""
+    """Name of the design."""
     machine: str
-    """The machine's name."""
+    """Name of the machine."""
     scenario: Scenario
-    """The condition."""
+    """Conditions of the access."""
     address: int
-    """The first byte of the line."""
+    """Address of the first byte of the line."""
     line_bytes: int
-    """How many bytes a line of this memory has."""
+    """Bytes in a line of this memory."""
     spread: Spread | None
-    """The latencies of the lines of which this one has the median; nothing if only this line was tried."""
+    """Latencies of the tried lines; this line has their median. Null if only this line was tried."""
     latency_fs: int
-    """From the start to the moment that `until` names, in femtoseconds. If the asked-for words of a read go to the core
-    before the rest, until those do."""
+    """Time from the start to the moment that `until` names, in femtoseconds. If the requested words of a read reach the
+    core before the other words, the time until those do.
+    """
     rest_fs: int | None
-    """Until all of the line is released, in femtoseconds, if some of it was before."""
+    """Time until the whole line is released, in femtoseconds, if part of it was released earlier."""
     until: Until
-    """What the latency goes to."""
+    """Event that ends the latency."""
     aes: AesBandwidth
-    """What the AES units can do, as the design has them."""
+    """Peak bandwidth of the design's AES units."""
     spans: tuple[Span, ...]
-    """What was done, in the order in which it was asked for."""
+    """Pieces of work, in the order of their requests."""
 
     def brief(self) -> str:
-        """Whose access it is, and how long it takes."""
+        """Returns kind, design and machine of the access, and its latency."""
         return f"a {self.scenario.of} under {self.design} on {self.machine}: {self.latency_ns:.1f} ns"
 
     @property
     def latency_ns(self) -> float:
-        """From the start to the moment that `until` names, in nanoseconds."""
+        """Time from the start to the moment that `until` names, in nanoseconds."""
         return self.latency_fs / FS_PER_NS
 
     def continues(self) -> bool:
-        """Whether work of the access goes on behind its latency."""
+        """Returns true if work of the access continues after its latency."""
         return any(span.end > self.latency_fs for span in self.spans)
 
     def critical_path(self) -> list[Span]:
-        """The chain of work that decided the latency, from first to last.
+        """Returns the chain of work that decided the latency, from first to last.
 
-        Followed from its end backwards: each step began when the one before it was done. Candidates are given up when
-        something else is done and decide nothing; where a piece had to wait for its own there is a `match`. Nor does
-        the tag of a line decide anything that is released ahead of its verdict.
+        The method follows the chain backwards from its end: each step began when the previous one was done. It skips
+        candidates: they are given up when other work is done, and a piece that had to wait for its candidate has a
+        `match`. It also skips the tag of a line that is released before its verdict, since this tag delays no release.
         """
         path: list[Span] = []
         until = self.latency_fs
@@ -196,16 +201,18 @@ class Explanation(Result):
 
 
 class Explanations(Result):
-    """One access under one design, and under another to compare it with."""
+    """One access under one design, and under another design for comparison."""
 
     explanations: tuple[Explanation, ...]
-    """The timelines, in the order asked for; none if layouts were asked for."""
+    """Timelines in the requested order; empty if layouts were requested."""
     layouts: tuple[Layout, ...] = ()
-    """Where each design puts its metadata, if that was asked for instead."""
+    """Placement of each design's metadata, if that was requested instead."""
 
     @property
     def difference_ns(self) -> float | None:
-        """How much longer the first design takes than the second, in nanoseconds: each its median line, or one line."""
+        """Excess of the first design's latency over the second's, in nanoseconds; each for its median line, or its one
+        line.
+        """
         match self.explanations:
             case (first, second):
                 return first.latency_ns - second.latency_ns

@@ -1,14 +1,14 @@
-"""Figures that follow from what was counted, of a record as of an interval: each formula stands here, once."""
+"""Figures derived from counts, for records and for intervals: this file is the only place of each formula."""
 
 from typing import Protocol
 
 from casemate.results.counters import Hits, Llc, MetadataCache, Node
 
 LEVELS = ("l1i", "l1d", "l2", "llc")
-"""The caches of instructions and data, from the core on."""
+"""Caches of instructions and data, from the core on."""
 
 METADATA = ("counters", "tags", "tree", "bitmaps")
-"""What the metadata caches of a record keep, in its order."""
+"""Content of a record's metadata caches, in the order of the record."""
 
 
 class Counted(Protocol):
@@ -16,7 +16,7 @@ class Counted(Protocol):
 
     @property
     def instructions(self) -> int:
-        """Simulated instructions."""
+        """Number of simulated instructions."""
 
     @property
     def time_fs(self) -> int:
@@ -32,7 +32,7 @@ class Counted(Protocol):
 
     @property
     def llc(self) -> Llc:
-        """The last-level cache."""
+        """Counts of the last-level cache."""
 
     @property
     def metadata_caches(self) -> tuple[MetadataCache, MetadataCache, MetadataCache, MetadataCache]:
@@ -40,23 +40,23 @@ class Counted(Protocol):
 
 
 def hit_rate(cache: Hits) -> float | None:
-    """The part of the look-ups that found their line, without those that joined another; nothing without a look-up."""
+    """Returns the share of look-ups that hit, without those that joined another one; `None` without a look-up."""
     looked_up = cache.hits + cache.misses
     return cache.hits / looked_up if looked_up else None
 
 
 def per_kilo(events: int, counted: Counted) -> float:
-    """So many events, in 1000 instructions. Of a sampled run, those of the units."""
+    """Returns the number of events in 1000 instructions. For a sampled run, the instructions are those of the units."""
     return 1000 * events / max(counted.node.instructions, 1)
 
 
 def mpki(counted: Counted) -> dict[str, float]:
-    """Misses in 1000 instructions of each level, without those that joined a miss under way."""
+    """Returns misses in 1000 instructions for each level, without those that joined a miss under way."""
     node = counted.node
     found = (node.l1i, node.l1d, node.l2, counted.llc)
     return {level: per_kilo(cache.misses, counted) for level, cache in zip(LEVELS, found, strict=True)}
 
 
 def bandwidth_gb_per_s(counted: Counted) -> float:
-    """What memory moved in a second of simulated time, in units of 10^9 bytes."""
+    """Returns memory traffic in a second of simulated time, in units of 10^9 bytes."""
     return counted.dram_bytes / max(counted.time_fs, 1) * 1e6

@@ -1,4 +1,6 @@
-"""What `casemate cost rtl` and `casemate cost engine` give: what cores take in a cell library and in an FPGA."""
+"""Results of `casemate cost rtl` and `casemate cost engine`: area, speed and energy of cores in a cell library and in
+an FPGA.
+"""
 
 from typing import Annotated
 
@@ -7,135 +9,137 @@ from pydantic import Field
 from casemate.results.base import Result
 
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-"""What can be measured: files of results are read again, and set beside others in tables and logarithmic pictures."""
+"""A measured value, finite and not negative: other commands read result files again and put them into tables and
+logarithmic pictures.
+"""
 Size = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-"""One that is more than nothing."""
+"""A measured value above zero."""
 
 
 class Area(Result):
-    """What a core takes of a cell library."""
+    """Area of a core in a cell library."""
 
     um2: Size
-    """The sum of the cells' areas, in square micrometres: no wires, no empty rows."""
+    """Sum of the cells' areas, in square micrometres, without wires and empty rows."""
     flops_um2: Amount
-    """Of these, flip-flops."""
+    """Area of the flip-flops, in square micrometres."""
     cells: int
-    """Cells, as synthesis and static timing count them alike."""
+    """Number of cells; synthesis and static timing agree on it."""
     flops: int
-    """Of these, flip-flops."""
+    """Number of flip-flops in the core."""
     fanout_buffers: int
-    """Of these, buffers that split nets with more than 16 sinks."""
+    """Number of buffers that split nets with more than 16 sinks."""
 
 
 class Speed(Result):
-    """How fast a core is."""
+    """Speed of a core."""
 
     fmax_mhz: Size
-    """The highest frequency, with ideal wires and registers right at the ports."""
+    """Highest frequency, with ideal wires and registers right at the ports."""
     path_begins: str
-    """The register or input where the longest path begins."""
+    """Register or input where the longest path begins."""
     path_ends: str
-    """The register or output where it ends."""
+    """Register or output where the longest path ends."""
     path_cells: int
-    """The cells on it, the flip-flops at its ends among them."""
+    """Cells on that path, with the flip-flops at its ends."""
     cycles_per_line: Size | None
-    """Cycles from one line (or whatever the stimulus counts) to the next, measured in simulation; nothing without
-    one.
-    """
+    """Cycles from one line (or another unit of the stimulus) to the next, measured in simulation; null without one."""
     latency_cycles: Amount | None
-    """Cycles from taking a line to its response, if the stimulus says when the core took it."""
+    """Cycles from accepting a line to its response, if the stimulus states when the core accepted it."""
     gbps: Size | None
-    """Text in Gbit/s at the highest frequency; nothing for what seals no lines."""
+    """Throughput of text in Gbit/s at the highest frequency; null for cores that seal no lines."""
     gbps_per_mm2: Size | None
-    """That for each square millimetre of cells."""
+    """Throughput for each square millimetre of cells."""
 
 
 class Fpga(Result):
-    """What a core takes of a Xilinx series 7 FPGA, as Yosys maps it."""
+    """Resources of a core in a Xilinx series 7 FPGA, as Yosys maps it."""
 
     lut: int
     """Look-up tables, inverters included."""
     flops: int
-    """Flip-flops."""
+    """Number of flip-flops in the FPGA."""
     muxes: int
     """Multiplexers between look-up tables."""
     carries: int
     """Carry chains of four bits."""
     block_rams: int
-    """Block RAMs."""
+    """Number of block RAMs."""
     others: int
     """Other cells, such as RAM in look-up tables."""
 
 
 class EnergyOfLine(Result):
-    """The energy of a line, net by net, from simulated activity."""
+    """Energy of a line, net by net, from simulated activity."""
 
     lines: int
-    """Lines over which it is the mean."""
+    """Number of lines over which the mean is taken."""
     switching_nj: Amount
-    """Charging the input pins at nets, but for the clock's."""
+    """Energy that charges the input pins of nets, without the clock's."""
     internal_nj: Amount
-    """Within cells, but for clock pins."""
+    """Energy within cells, without clock pins."""
     clock_nj: Amount
-    """The clock pins of flip-flops: their charge, and what is within."""
+    """Energy of the flip-flops' clock pins: their charge, and the energy within."""
     leakage_nj: Amount
-    """Leakage, for as long as a line takes at the highest frequency."""
+    """Leakage during the time of one line at the highest frequency."""
     total_nj: Size
-    """The sum."""
+    """Sum of the four parts."""
 
 
 class CoreCost(Result):
-    """What one core costs."""
+    """Cost of one core."""
 
     name: str
-    """The module with its parameters."""
+    """Name of the module with its parameters."""
     area: Area
-    """In the cell library."""
+    """Area in the cell library."""
     speed: Speed
-    """In the cell library."""
+    """Speed in the cell library."""
     fpga: Fpga | None
-    """In an FPGA; nothing if it was not asked for."""
+    """Resources in an FPGA; null if not requested."""
     energy: EnergyOfLine | None
-    """Nothing without a stimulus."""
+    """Energy of a line; null without a stimulus."""
     composed: str | None = None
-    """How the figures were put together, if the core was not synthesised as a whole."""
+    """Method by which the figures were combined, if the core was not synthesised as a whole."""
 
 
 class Scaling(Result):
-    """What routers take that differ in their lanes alone: straight lines by least squares, exact through two."""
+    """Cost of routers that differ only in their number of lanes: straight lines by least squares, exact through two
+    points.
+    """
 
     name: str
-    """The core with one lane."""
+    """Core with one lane."""
     lanes: list[int]
-    """The numbers of lanes that the lines go through."""
+    """Numbers of lanes that the lines were fitted to."""
     clock_mhz: float
-    """The clock of the power: the highest that all of them reach."""
+    """Clock of the power figures: the highest that all routers reach."""
     area_um2_a_lane: float
     """Square micrometres of each lane."""
     area_um2_besides: float
-    """Square micrometres where the line meets no lane."""
+    """Square micrometres at the line's intercept, without any lane."""
     power_mw_a_lane: float
-    """Milliwatts of each lane, with lines without a pause."""
+    """Milliwatts of each lane, with lines back to back."""
     power_mw_besides: float
-    """Milliwatts there."""
+    """Milliwatts at the line's intercept."""
 
 
 class HardwareCost(Result):
-    """What cores cost, all through the same flow."""
+    """Costs of cores, all through the same flow."""
 
     library: str
-    """The cell library."""
+    """Name of the cell library."""
     library_content: str
-    """A name for what is in its file."""
+    """Identifier of the library file's content."""
     voltage_v: Size
-    """Its voltage."""
+    """Supply voltage of the library, in volts."""
     target_ns: Size
-    """The delay that synthesis aimed at."""
+    """Delay that synthesis aimed at, in nanoseconds."""
     tools: dict[str, str]
-    """The versions of the programs."""
+    """Versions of the programs."""
     recipe: str
-    """A name for the text of the flow."""
+    """Identifier of the text of the flow."""
     rows: list[CoreCost]
     """A row for each core."""
     scaling: list[Scaling]
-    """What one more lane takes, where cores differ in their lanes alone."""
+    """Cost of one more lane, for cores that differ only in their lanes."""

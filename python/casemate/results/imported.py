@@ -1,4 +1,4 @@
-"""What `casemate machine import` gives: a machine file, and what became of each key that it was made of."""
+"""Results of `casemate machine import`: a machine file, and the treatment of each key of its source."""
 
 from typing import Literal
 
@@ -9,32 +9,33 @@ class ImportedKey(Result):
     """A key of another simulator's configuration."""
 
     key: str
-    """The key, by its path."""
+    """Path of the key."""
     value: str
-    """Its value in the file."""
+    """Value in the file."""
     fate: Literal["taken", "changed", "no counterpart"]
-    """Whether the machine has the same, something else, or nothing of this kind."""
+    """Treatment of the key: the machine has the same value, a different one, or no counterpart."""
     said: str
-    """What the machine has instead, or why it has nothing; empty if the key was taken."""
+    """The machine's value instead, or the reason that it has no counterpart; empty if the key was taken."""
 
 
 class ImportedMachine(Result):
-    """A machine made of another simulator's configuration."""
+    """A machine that was converted from another simulator's configuration."""
 
     name: str
-    """The machine's name."""
+    """Name of the machine."""
     of: Literal["DRAMsim3", "Ramulator 2"]
-    """The simulator."""
+    """Name of the simulator."""
     file: str
-    """The configuration."""
+    """Name of the configuration file."""
     memory_bytes: int
-    """Bytes of the memory that it describes. Programs get half of them (`memory.size`); the rest is for metadata."""
+    """Bytes of the memory that it describes. Programs get half of them (`memory.size`); the other half is for metadata.
+    """
     keys: tuple[ImportedKey, ...]
-    """Its keys, in its order."""
+    """Keys of the configuration, in its order."""
     toml: str
-    """The machine file."""
+    """Text of the machine file."""
 
     def brief(self) -> str:
-        """The machine, and how much of the configuration it has."""
+        """Returns the machine, and how many keys of the configuration it took over."""
         taken = sum(key.fate == "taken" for key in self.keys)
         return f"{self.name}: {taken} of {len(self.keys)} keys of {self.file} ({self.of})"

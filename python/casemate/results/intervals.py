@@ -1,4 +1,4 @@
-"""A run by interval: what was counted in each so many instructions."""
+"""A run by interval: counts for every N instructions."""
 
 from casemate.results.base import Result
 from casemate.results.counters import Dram, Llc, MetadataCache, Node, ProtectionWork, Renewals
@@ -9,44 +9,45 @@ from casemate.results.waits import CoreTime, ReadTimes
 
 
 class Interval(Result):
-    """A part of a run. The figures are the record's of the same name, of this part alone, so that what is a sum there
-    is the sum over all intervals."""
+    """A part of a run. The figures have the names of the record's figures and cover this part only. A figure that is a
+    sum in the record is the sum over all intervals.
+    """
 
     start: int
-    """After how many instructions it began, of all programs together, those of the warm-up included."""
+    """Instructions of all programs before the interval, with those of the warm-up."""
     start_fs: int
-    """When that was, from power-on, in femtoseconds: at the latest retirement that was known."""
+    """Start in femtoseconds from power-on: at the latest retirement known at that time."""
     instructions: int
-    """Simulated instructions."""
+    """Simulated instructions of the interval."""
     cycles: int
     """Core cycles from the latest retirement known at its beginning to that at its end."""
     time_fs: int
-    """The same in femtoseconds."""
+    """The same time in femtoseconds."""
     ipc: float
     """Instructions per cycle, of all cores together."""
     read_latency_ns: float
-    """Mean time from the last-level cache's miss to the released line; zero without a miss."""
+    """Mean time from the last-level cache's miss to the released line, in nanoseconds; zero without a miss."""
     reads: ReadTimes | None
-    """What reads took at the memory controller, and what for, without the histogram; nothing without a read."""
+    """Latency of reads at the memory controller and its parts, without the histogram; null without a read."""
     dram_bytes: int
     """All DRAM reads and writes, in bytes."""
     core_time: CoreTime
-    """What the cores' cycles were for."""
+    """Breakdown of the cores' cycles."""
     node: Node
     """All cores and their private caches together."""
     persist_buffer: PersistBuffer | None = None
-    """The cores' persist buffers; nothing if the design has none."""
+    """Persist buffers of the cores; null in a design without them."""
     llc: Llc
-    """The last-level cache."""
+    """Counts of the last-level cache."""
     protection: ProtectionWork
-    """What protection did."""
+    """Work of the protection scheme."""
     metadata_caches: tuple[MetadataCache, MetadataCache, MetadataCache, MetadataCache]
     """The counter, tag, node and bitmap caches."""
     renewals: Renewals
-    """What followed overflows of counters, of data and in the tree."""
+    """Work after overflows of counters, of data and in the tree."""
     speculation: Speculation | None = None
-    """How predictable lines were to the design's speculation and what came of it; nothing if it has none."""
+    """Predictability of lines for the design's speculation, and its outcome; null if the design does not speculate."""
     moving: Moving | None = None
-    """What permutations moved; nothing if lines stay where they are."""
+    """Work of permutations; null if lines do not move."""
     dram: Dram
-    """The memory channels."""
+    """Counts of the memory channels."""

@@ -1,4 +1,4 @@
-"""Lines that move: how a design permutes them, and what a run moved."""
+"""Movement of lines: how a design permutes them, and the lines that a run moved."""
 
 from typing import Literal
 
@@ -9,54 +9,55 @@ SLOTS = 256
 
 
 class MerkleCache(Result):
-    """The cache of verified nodes, where a walk to a record may stop."""
+    """Cache of verified nodes, at which a walk to a record may stop."""
 
     entries: int
-    """How many it has; none if there is no cache."""
+    """Number of entries; 0 if the design has no Merkle cache."""
     in_pairs: bool
-    """Whether an entry has a node and its sibling."""
+    """True if an entry holds a node and its sibling."""
 
 
 class ContextsDesign(Result):
     """Hardware contexts of secure processes."""
 
     buffers: int
-    """Hardware context buffers."""
+    """Number of hardware context buffers."""
     outside: int
     """Encrypted contexts that may be outside the chip at the same time."""
 
 
 class PermutationDesign(Result):
-    """How lines are permuted within their chunks, so that addresses on the bus say nothing."""
+    """Permutation of lines within their chunks, so that addresses on the bus reveal no information."""
 
     lines: Literal["sealed", "plain"]
-    """Whether memory has the lines encrypted and with tags, or as they are."""
+    """Form of lines in memory: encrypted and with tags, or plain."""
     time: Literal["charged", "free"]
-    """Whether permutations take time."""
+    """Cost of permutations: charged with their time, or free."""
     record_buffer: int
-    """How many records the chip holds besides those of the pages in its TLBs."""
+    """Records that the chip holds in addition to those of the pages in its TLBs."""
     slots_per_tag: int
-    """How many slots are under one tag; a line comes with all of them."""
+    """Slots under one tag; a fetch of a line reads all of them."""
     hash_charge: Literal["once", "by-blocks"]
-    """What a hash takes of the unit for hashes: one passage, or one for each block of 64 bytes."""
+    """Use of the hash unit by one hash: one passage, or one for each block of 64 bytes."""
     merkle_cache: MerkleCache
-    """Where a walk to a record may stop."""
+    """Cache at which a walk to a record may stop."""
     verification_buffer: int | None = None
-    """Lines of the verification buffer: with it the operating system walks, by LoadNode and HashCheck; nothing if the
-    memory controller does."""
+    """Lines of the verification buffer. With this buffer the operating system walks, by LoadNode and HashCheck; null if
+    the memory controller walks.
+    """
     contexts: ContextsDesign | None = None
-    """Hardware contexts of secure processes, between which a switch empties what the chip has of records and nodes."""
+    """Hardware contexts of secure processes. A switch between them empties the chip's records and nodes."""
 
 
 class Moving(Result):
-    """What permutations and fills of a run did."""
+    """Work of a run's permutations and fills."""
 
     fills: int
-    """Lines that were brought from memory for a reader."""
+    """Lines that were fetched from memory for a reader."""
     fetched: int
-    """Slots that were read for them: all that are under their tags."""
+    """Slots that were read for these lines: all under their tags."""
     records: int
-    """Records that were brought from memory, each by a walk."""
+    """Records that were fetched from memory, each by a walk."""
     permutations: int
     """Chunks that were permuted."""
     read: int
@@ -64,10 +65,12 @@ class Moving(Result):
     written: int
     """Slots that they wrote."""
     twice: int
-    """Slots that were read or written a second time between two permutations; none in a right run. Where several are
-    under one tag: lines brought twice, and groups that a permutation read twice or though it had all their lines."""
+    """Slots that were read or written a second time between two permutations; 0 in a correct run. With several slots
+    under a tag, these are lines fetched twice, and groups that a permutation read twice or although it had all their
+    lines.
+    """
     incomplete: int
-    """Permutations before which not every slot was read and written; none in a right run."""
+    """Permutations before which not every slot was read and written; 0 in a correct run."""
     switches: int = 0
     """Switches from one secure process to another, clock interrupts included."""
     contexts_out: int = 0
@@ -75,14 +78,16 @@ class Moving(Result):
     contexts_back: int = 0
     """Contexts that were loaded from memory again."""
     chunks_for_contexts: int = 0
-    """Permutations of chunks whose process had locked lines when its context left, among `permutations`."""
+    """Permutations, among `permutations`, of chunks with lines that a process had locked when its context left the
+    chip.
+    """
 
     @property
     def fills_per_permutation(self) -> float | None:
-        """Lines brought for readers, for each permutation; nothing without one."""
+        """Fills for each permutation; `None` without a permutation."""
         return self.fills / self.permutations if self.permutations else None
 
     @property
     def moved_per_fill(self) -> float | None:
-        """Lines that crossed the bus for each fill, that of the fill included; nothing without one."""
+        """Lines that crossed the bus for each fill, including the filled line; `None` without a fill."""
         return (self.fetched + self.read + self.written) / self.fills if self.fills else None

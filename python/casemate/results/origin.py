@@ -1,4 +1,4 @@
-"""What was executed, and what a trace of it holds."""
+"""Origin of the executed instructions, and the content of a trace."""
 
 import signal
 from typing import Literal
@@ -8,34 +8,34 @@ from casemate.results.base import Result
 
 
 class Seeded(Result):
-    """Values that were made up."""
+    """Values that were generated from a seed."""
 
     seeded: int
-    """From this seed."""
+    """Seed of the generated values."""
 
 
 class Exited(Result):
-    """The program has come to its end."""
+    """The program has exited."""
 
     exited: int
-    """With this exit status."""
+    """Exit status of the program."""
 
 
 class Killed(Result):
-    """The program was ended by a signal."""
+    """A signal ended the program."""
 
     killed: int
-    """The signal's number."""
+    """Number of the signal."""
 
     def __str__(self) -> str:
-        """Number and name, as in `signal 11 (SIGSEGV)`."""
+        """Returns number and name, as in `signal 11 (SIGSEGV)`."""
         known = {known.value: f" ({known.name})" for known in signal.Signals}
         return f"signal {self.killed}{known.get(self.killed, '')}"
 
     @property
     def likely_cause(self) -> str:
-        """Why a program dies so while it is recorded and not otherwise, in a sentence or two; empty where nothing is
-        likely.
+        """Returns the likely reason that a program dies only while it is recorded, in a sentence or two; empty if there
+        is no likely reason.
         """
         if self.killed != signal.SIGILL:
             return ""
@@ -46,13 +46,13 @@ class Killed(Result):
 
 
 class Unbacked(Result):
-    """The program was ended before a reservation of memory that QEMU could not have kept track of."""
+    """The program was ended before it reserved memory that QEMU could not have tracked."""
 
     unbacked: int
-    """Its bytes."""
+    """Size of the reservation in bytes."""
 
     def __str__(self) -> str:
-        """Why it was ended, in a sentence."""
+        """Returns the reason that the program was ended, in a sentence."""
         return (
             f"the program reserves {amounts.size(self.unbacked)} of addresses, for which QEMU would take more memory "
             "than this computer has left: expected a smaller reservation (see docs/concepts/qemu.md)"
@@ -63,51 +63,55 @@ SUSPECTS = {
     "masked-vector": "the program loads vectors under a mask, which faults under QEMU at the end of a mapping",
     "code-in-two-places": "the program maps code twice, to write and to execute, and QEMU may execute the old one",
 }
-"""What QEMU is known to run wrong, and how it ends a program."""
+"""Operations that QEMU is known to execute wrongly, and how each ends a program."""
 
 
 class Origin(Result):
-    """What was executed, and under which conditions: all that is needed to do it again."""
+    """The executed program and its conditions: everything that is needed to repeat the execution."""
 
     program: tuple[str, ...]
     """The program and its arguments, or the name of a built-in workload."""
     skip: int
-    """Instructions that were let pass first."""
+    """Instructions that were skipped at the start."""
     limit: int | None
-    """The most instructions to record; nothing for all."""
+    """Maximum number of instructions to record; null for all."""
     values: Literal["exact"] | Seeded
-    """Whose bytes the values are: the program's own, or made up."""
+    """Source of the values: the program's data, or a seed."""
     load_values: bool
-    """Whether the values of loads are there as well."""
+    """True if the values of loads are recorded as well."""
     medium: Literal["live", "stored", "built-in"]
-    """How it reached the machine: as it happened, from a file, or made here."""
+    """Source of the program's instructions: live execution, a stored file, or a built-in generator."""
     conditions: tuple[tuple[str, str], ...]
-    """Everything else that decides what the program does, as name and value."""
+    """All other conditions that influence the program, as name and value."""
     persistent: Literal["all", "mapped", "heap"] = "all"
-    """The part of its memory that has to outlive a loss of power: all, the files that it maps shared, or its heap."""
+    """Part of the program's memory that must survive a loss of power: all, the files that it maps shared, or its heap.
+    """
     requests: Literal["at-once", "at-clocks", "after-instructions"] | None = None
-    """When its requests come, if it is a trace of requests that lie behind the caches: one a clock of memory's, not
-    before the clock that the trace states, or after so many instructions. They go to the memory controller with no
-    cache before it. Nothing for programs."""
+    """Timing of the requests, for a trace of requests that were recorded behind the caches: `at-once` (one in each
+    memory clock), `at-clocks` (not before the clock that the trace states) or `after-instructions`. The requests reach
+    the memory controller without a cache in between. Null for programs.
+    """
     restarts: int = 0
-    """How often it started again at its end, since more was to run than it has."""
+    """Number of restarts at the end of the trace, because the run was longer than the trace."""
     finish: Literal["running", "limit-reached"] | Exited | Killed | Unbacked
-    """How it finished; `running` if the simulation had enough before the program had ended."""
+    """End of the program; `running` if the simulation finished before the program did."""
     suspects: tuple[Literal["masked-vector", "code-in-two-places"], ...] = ()
-    """What QEMU is known to run wrong and the program has done, if a fault ended it."""
+    """Operations of the program that QEMU is known to execute wrongly, if a fault ended the program."""
 
     @property
     def unbacked(self) -> "Unbacked | None":
-        """The reservation that it was ended for, if it was so now, and not when a trace of it was recorded."""
+        """The reservation for which the live program was ended; `None` if that happened earlier, when its trace was
+        recorded.
+        """
         return self.finish if isinstance(self.finish, Unbacked) and self.medium == "live" else None
 
     @property
     def is_marked_region(self) -> bool:
-        """Whether only what runs between the program's two markers exists."""
+        """True if only the instructions between the program's two markers were recorded."""
         return ("marked region only", "yes") in self.conditions
 
     def likely_causes(self) -> list[str]:
-        """Why a fault may have ended it here and not elsewhere, a sentence for each cause that is known and fits."""
+        """Returns the known causes of a fault that would not occur outside QEMU, a sentence each."""
         own = [self.finish.likely_cause] if isinstance(self.finish, Killed) and self.finish.likely_cause else []
         return own + [
             f"The fault may be QEMU's: {SUSPECTS[suspect]} (docs/concepts/qemu.md)." for suspect in self.suspects
@@ -120,38 +124,38 @@ class Origin(Result):
 
 
 class Totals(Result):
-    """What a trace holds."""
+    """Content of a trace."""
 
     chunks: int
-    """Pieces that it is stored in."""
+    """Pieces in which the trace is stored."""
     instructions: int
-    """Executed instructions."""
+    """Number of executed instructions."""
     loads: int
     """Loads of at most eight bytes; wider ones count once for each eight bytes."""
     stores: int
-    """Stores, counted likewise."""
+    """Stores, counted in the same way."""
     lines: int
-    """Lines of 64 bytes whose content is known."""
+    """Lines of 64 bytes with known content."""
     pages: int
-    """Pages of 4 KB touched, by every process for itself."""
+    """Pages of 4 KB touched, counted separately for each process."""
 
 
 class TraceInfo(Result):
-    """A trace file, read to its end and found right."""
+    """A trace file, read to its end and found valid."""
 
     path: str
-    """The file."""
+    """Path of the file."""
     file_bytes: int
-    """Its size in bytes."""
+    """Size in bytes of the file."""
     format: Literal["casemate", "champsim", "ramulator-memory", "ramulator-load-store", "ramulator-cpu", "dramsim3"]
-    """Its format, by its content."""
+    """Format of the file, detected from its content."""
     origin: Origin
-    """What was executed."""
+    """Program that was executed."""
     totals: Totals
-    """What it holds."""
+    """Content of the trace."""
 
     def brief(self) -> str:
-        """The file, and what it holds."""
+        """Returns the file and its number of instructions."""
         return f"{self.path}: {self.totals.instructions:,} instructions of {self.origin.title}"
 
 
@@ -159,14 +163,15 @@ class Recording(Result):
     """A program that was recorded."""
 
     path: str
-    """The trace."""
+    """Path of the trace."""
     totals: Totals
-    """What it holds."""
+    """Content of the trace."""
     interrupted: bool
-    """Whether the program was ended by Ctrl-C or SIGTERM; the trace holds what it had done so far."""
+    """True if Ctrl-C or SIGTERM ended the program; the trace contains its execution up to that point."""
     unbacked: int | None = None
-    """The bytes of a reservation that it was ended for, since this computer has no memory for it."""
+    """Bytes of the reservation for which the program was ended, since this computer does not have enough memory for it.
+    """
 
     def brief(self) -> str:
-        """The file, and what it holds."""
+        """Returns the file and its number of instructions."""
         return f"{self.path}: {self.totals.instructions:,} instructions"

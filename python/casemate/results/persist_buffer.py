@@ -1,23 +1,23 @@
-"""What persist buffers of a run counted."""
+"""Counts of a run's persist buffers."""
 
 from casemate.results.base import Result
 
 
 class PersistBuffer(Result):
-    """Stores into persist buffers, and what they waited for; under strict persistency at the memory controller, where
-    each goes by itself, into an entry of its own on the way.
+    """Stores into persist buffers, and their waits. Under strict persistency at the memory controller, each store
+    occupies a separate entry on its way.
     """
 
     stores: int
-    """Stores of the program that entered one."""
+    """Stores of the program that entered a buffer."""
     allocations: int
-    """Entries that they allocated."""
+    """Entries that these stores allocated."""
     drains: int
     """Entries that were chosen to be drained."""
     flushed: int
     """Entries that left because another core read the line."""
     given_up: int
-    """Entries that went over to the buffer of another core, which wrote the line."""
+    """Entries that moved to the buffer of another core, which wrote the line."""
     full_cycles: int
     """Cycles that stores waited because no entry was free."""
     leaving_cycles: int
@@ -27,5 +27,5 @@ class PersistBuffer(Result):
 
     @property
     def stores_per_entry(self) -> float:
-        """SecPB's NWPE; 0 without an entry."""
+        """Stores for each entry (NWPE in the SecPB paper); 0 without an entry."""
         return self.stores / self.allocations if self.allocations else 0.0

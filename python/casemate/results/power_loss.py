@@ -1,4 +1,4 @@
-"""What came back after power was cut on a whole machine, while programs ran."""
+"""State of memory after power was cut on a whole machine while programs ran."""
 
 from pydantic import Field
 
@@ -9,137 +9,141 @@ class MemoryRefused(Result):
     """Recovery refused all of memory."""
 
     memory_refused: str = Field(alias="memory-refused")
-    """What it reported."""
+    """Message of the recovery."""
 
 
 class FalseAlarm(Result):
-    """The machine took something for tampering, and nobody had tampered."""
+    """The machine reported tampering without an attack."""
 
     false_alarm: str = Field(alias="false-alarm")
-    """What it reported."""
+    """Message of the machine."""
 
 
 class WrongByte(Result):
-    """A byte of a line that is not what was stored."""
+    """A byte of a line that differs from the stored one."""
 
     offset: int
-    """Which byte of the line, from 0."""
+    """Position of the byte in the line, from 0."""
     expected: int
-    """What it should be."""
+    """Value that was stored."""
     found: int
-    """What it is."""
+    """Value that was found."""
 
 
 class ByteDiffers(Result):
-    """A line holds something else."""
+    """A line with other content than was stored."""
 
     byte: WrongByte
-    """Its first wrong byte."""
+    """First wrong byte of the line."""
 
 
 class Mismatch(Result):
-    """A line that is not as the programs' accepted stores have made it."""
+    """A line that differs from the state after the programs' accepted stores."""
 
     session: int
-    """How many losses of power there had been on this machine, this one included."""
+    """Number of losses of power on this machine, this one included."""
     line: int | None
-    """The line's number in memory, its address by 64; nothing if it is about no single line."""
+    """Number of the line in memory, its address by 64; null if the mismatch is not about a single line."""
     store: int | None
-    """The latest store that should be there: how many of its core's program came before it."""
+    """Latest store that should be in memory: the number of earlier stores of its core's program."""
     core: int | None
-    """The core that stored."""
+    """Core that executed the store."""
     pc: int | None
-    """The address of the instruction that stored."""
+    """Address of the storing instruction."""
     address: int | None
-    """The address that it stored to, as the program has it."""
+    """Address of the store, as the program sees it."""
     wrong: MemoryRefused | FalseAlarm | ByteDiffers | str
-    """What is wrong: a refused memory, a false alarm or a byte, or one of refused (the line), overtaken (a store is
-    there, and one before it is not), never-accepted and accepted-early."""
+    """Kind of mismatch: a refused memory, a false alarm or a byte; or one word. The words are `refused` (the line),
+    `overtaken` (memory has a store, but not an earlier one), `never-accepted` and `accepted-early`.
+    """
     words: str
-    """The same in words."""
+    """The mismatch in words."""
 
 
 class Moment(Result):
-    """When power failed."""
+    """Moment at which power failed."""
 
     time_fs: int
-    """On the simulated clock, in femtoseconds."""
+    """Simulated time, in femtoseconds."""
     instructions: int
-    """How many instructions the cores had been given."""
+    """Number of instructions that the cores had received."""
     events: int
-    """How many events of the simulation there had been."""
+    """Number of events of the simulation."""
     ended: bool
-    """Whether the programs had ended."""
+    """True if the programs had ended."""
 
 
 class Stores(Result):
-    """What the programs had stored when power failed."""
+    """Stores of the programs before power failed."""
 
     executed: int
-    """How many stores they had made; cores execute ahead of what memory has."""
+    """Number of executed stores; cores execute ahead of memory."""
     accepted: int
-    """How many of these had been accepted where the design makes stores durable, or were on their way to it."""
+    """Number of stores, among these, that had been accepted at the point where the design makes stores durable, or were
+    on their way to it.
+    """
 
 
 class OnBattery(Result):
-    """What the battery did."""
+    """Work of the battery."""
 
     lines: int
-    """Lines that were durable and that memory did not have."""
+    """Lines that were durable but not yet in memory."""
     needed_nj: float
-    """What its work takes, in nanojoules, at the SecPB paper's prices."""
+    """Energy of the battery's work, in nanojoules, by the costs in the SecPB paper."""
     died_after: int | None
-    """After how many operations it died, if it did (--battery)."""
+    """Number of operations after which the battery died, if it did (--battery)."""
 
 
 class PowerLoss(Result):
     """One loss of power, of one design on one machine."""
 
     design: str
-    """The design."""
+    """Name of the design."""
     machine: str
-    """The machine."""
+    """Name of the machine."""
     seed: int
-    """The seed of the run."""
+    """Seed of the run."""
     at: Moment
-    """When it was."""
+    """Moment of the loss."""
     stores: Stores
-    """What the programs had stored."""
+    """Stores of the programs."""
     battery: OnBattery | None
-    """What the battery did; nothing if there is none."""
+    """Work of the battery; null in a design without a battery."""
     lines_compared: int
-    """Lines that were read and compared: after this loss, and after one more of the machine that had recovered and
-    stored more."""
+    """Lines that were read and compared: after this loss, and after another loss of the machine that had recovered and
+    stored more.
+    """
     wrong: int
-    """How many things were wrong."""
+    """Total number of mismatches."""
     mismatches: tuple[Mismatch, ...]
-    """What was wrong; the first twenty."""
+    """Mismatches; the first twenty."""
     pad_used_twice: bool
-    """Whether a pad hid two texts, where the ledger was asked for."""
+    """True if a pad encrypted two texts, where the user requested the ledger."""
     host_ms: float
-    """What battery, recovery and comparison took of this computer, in milliseconds."""
+    """Time of battery, recovery and comparison on this computer, in milliseconds."""
     passed: bool
-    """Whether nothing was wrong."""
+    """True if the comparison found no error."""
 
 
 class PowerLosses(Result):
     """Losses of power, each with the next seed."""
 
     losses: tuple[PowerLoss, ...]
-    """All of them, design by design."""
+    """All losses, design by design."""
     interrupted: bool
-    """Whether it was stopped before the last."""
+    """True if the campaign was interrupted before the last loss."""
     passed: bool
-    """Whether nothing was wrong after any of them."""
+    """True if no loss had an error."""
 
     @property
     def idle(self) -> tuple[str, ...]:
-        """The designs of which no loss had anything to compare."""
+        """Designs for which no loss had any line to compare."""
         compared = {loss.design for loss in self.losses if loss.lines_compared}
         return tuple(dict.fromkeys(loss.design for loss in self.losses if loss.design not in compared))
 
     def brief(self) -> str:
-        """How many there were and how many lost something."""
+        """Returns the number of losses, and how many of them lost data."""
         losing = sum(not loss.passed for loss in self.losses)
         what = "loss" if len(self.losses) == 1 else "losses"
         return f"{len(self.losses)} {what} of power, {losing} of which lost something"

@@ -1,4 +1,4 @@
-"""What tables of frequent values predicted of the lines that came from memory, or would have."""
+"""Predictions by tables of frequent values for the lines that arrived from memory."""
 
 from typing import Literal
 
@@ -8,74 +8,76 @@ WORDS_PER_LINE = 8
 
 
 class SpeculationDesign(Result):
-    """The speculation of a design on what lines hold."""
+    """Speculation of a design on the content of lines."""
 
     values: int
-    """Frequent values in the table; none if there is no speculation."""
+    """Frequent values in the table; 0 without speculation."""
     of: tuple[Literal["ciphertext", "tag"], ...]
-    """What is speculated on."""
+    """Parts of a chunk that the design speculates on."""
     tracking: Literal["counted", "lru", "fixed"]
-    """How the table learns."""
+    """Update policy of the table."""
     reorder: bool = False
-    """Whether a line's frequent words are put before the others when it is written."""
+    """True if a write puts a line's frequent words before the other words."""
     bitmap: Literal["bound", "loose"] = "bound"
-    """What vouches for the bitmaps of re-ordered lines: the tags of their chunks, or nothing."""
+    """Protection of the bitmaps of re-ordered lines: the tags of their chunks (`bound`), or no protection (`loose`)."""
     list: tuple[int, ...] = ()
-    """What the table holds at power-on, the most frequent first; each as a signed number of 64 bits."""
+    """Content of the table at power-on, the most frequent value first; each as a signed number of 64 bits."""
 
 
 class Predictable(Result):
-    """How predictable lines were. A line is looked up before the table learns from it."""
+    """Predictability of lines. The table is looked up for a line before it learns from the line."""
 
     lines: int
-    """Lines that came from memory."""
+    """Lines that arrived from memory."""
     words: int
-    """Words of 64 bits, of theirs, that the table held."""
+    """Words of 64 bits in these lines that the table contained."""
     pairs: int
-    """Blocks of 128 bits of which it held both words."""
+    """Blocks of 128 bits with both words in the table."""
     reordered_pairs: int
-    """The same if each line's frequent words came first, in order."""
+    """Blocks with both words in the table if each line's frequent words were first, in order."""
     whole_lines: int
-    """Lines of which it held all words."""
+    """Lines with all words in the table."""
 
     @property
     def share(self) -> float | None:
-        """The part of all words that the table held (Shi and Lee, figure 5); nothing without a line."""
+        """Share of words that the table contained (Shi and Lee, figure 5); `None` without a line."""
         return self.words / (WORDS_PER_LINE * self.lines) if self.lines else None
 
     @property
     def covered(self) -> float | None:
-        """The part of these that lie in a block of 128 bits with another (figure 6); nothing without one."""
+        """Share of these words that form a block of 128 bits with another (figure 6); `None` without a word."""
         return 2 * self.pairs / self.words if self.words else None
 
     @property
     def covered_reordered(self) -> float | None:
-        """The same with each line's frequent words first."""
+        """Share of these words in blocks with two of them, if each line's frequent words were first; `None` without a
+        word.
+        """
         return 2 * self.reordered_pairs / self.words if self.words else None
 
 
 class Predicted(Predictable):
-    """What a table that watched would have predicted."""
+    """Predictions of a table that only observes."""
 
     values: int
-    """Values in the table."""
+    """Number of values in the table."""
 
 
 class Speculation(Predictable):
-    """What the speculation of a design predicted, and what came of it."""
+    """Predictions of a design's speculation, and their outcome."""
 
     hits: int
-    """Chunks whose candidate was out when they came."""
+    """Chunks with a finished candidate at their arrival."""
     late_hits: int
-    """Chunks whose candidate came out later, and before they were decrypted and verified."""
+    """Chunks with a candidate that finished later, but before they were decrypted and verified."""
     squashed: int
-    """Chunks that were decrypted and verified before their candidate was out."""
+    """Chunks that were decrypted and verified before their candidate was finished."""
     misses: int
-    """Chunks that were no candidate."""
+    """Chunks that matched no candidate."""
     offered: int
     """Blocks that were offered to the cipher's units as idle work."""
     given_up: int
-    """Those of them that were given up before they had gone in."""
+    """Blocks, among these, that were given up before a unit took them."""
 
     @property
     def gone_in(self) -> int:
@@ -84,5 +86,5 @@ class Speculation(Predictable):
 
     @property
     def chunks(self) -> int:
-        """All chunks."""
+        """Number of all chunks."""
         return self.hits + self.late_hits + self.squashed + self.misses

@@ -1,4 +1,4 @@
-"""What came of running a paper's evaluation again."""
+"""Results of running a paper's evaluation again."""
 
 from typing import Literal
 
@@ -9,51 +9,51 @@ class SeriesFound(Result):
     """One series of a figure: its mean over the cases."""
 
     name: str
-    """What is measured."""
+    """Name of the measured quantity."""
     paper: float | None
-    """The paper's mean, where its text says one."""
+    """Mean in the paper, if its text states one."""
     ours: float
-    """Ours: the mean over the seeds."""
+    """Our mean over the seeds."""
     half_width: float | None
-    """Half of its 95 % interval, by Student's distribution over the seeds; nothing with one seed."""
+    """Half of its 95 % interval, by Student's distribution over the seeds; null with one seed."""
 
 
 class CaseFigures(Result):
-    """The numbers of one workload."""
+    """Numbers of one workload."""
 
     case: str
-    """The workload."""
+    """Name of the workload."""
     values: tuple[float, ...]
-    """One for each series: means over the seeds."""
+    """One number for each series: means over the seeds."""
     half_widths: tuple[float | None, ...]
-    """Half of the 95 % interval of each; nothing with one seed."""
+    """Half of the 95 % interval of each; null with one seed."""
 
 
 class FigureFound(Result):
     """One of the paper's figures."""
 
     number: str
-    """Its number."""
+    """Number of the figure."""
     title: str
-    """What it shows."""
+    """Content of the figure."""
     unit: str
-    """The unit of its numbers."""
+    """Unit of its numbers."""
     mean: Literal["arithmetic", "geometric"]
-    """Which mean over the cases."""
+    """Kind of mean over the cases."""
     series: tuple[SeriesFound, ...]
-    """Its series."""
+    """Series of the figure."""
     cases: tuple[CaseFigures, ...]
-    """Its cases."""
+    """Cases of the figure."""
     seeds: tuple[int, ...]
-    """The seeds whose runs are in it: those that have all of its cases."""
+    """Seeds with runs of all cases, which the figure uses."""
     note: str
-    """What is other than in the paper."""
+    """Differences from the paper."""
     one_unit: bool = True
-    """Whether its series have one unit, so that bars of it can be compared."""
+    """True if the series have one unit, so that their bars can be compared."""
 
     @property
     def label(self) -> str:
-        """What the paper calls it: tables have Roman numbers."""
+        """Returns the paper's name of the figure: tables have Roman numbers."""
         return f"{'Table' if self.number[0] in 'IVX' else 'Figure'} {self.number}"
 
 
@@ -61,36 +61,37 @@ class TrendFound(Result):
     """A statement of the paper about its figures."""
 
     claim: str
-    """The statement."""
+    """Text of the statement."""
     holds: bool
-    """Whether it holds for our numbers."""
+    """True if the statement is true of our numbers."""
     measured: str
-    """The numbers."""
+    """Numbers that support or refute it."""
     clear: bool | None
-    """Whether its margins, the differences that it stands or falls with, are larger than half of their 95 % intervals;
-    nothing with one seed."""
+    """True if its margins are larger than half of their 95 % intervals; null with one seed. A margin is a difference
+    that decides about the statement.
+    """
 
 
 class Reproduction(Result):
-    """A paper's evaluation, run again."""
+    """Results of running a paper's evaluation again."""
 
     paper: str
-    """The paper."""
+    """Name of the paper."""
     machine: str
-    """The machine it ran on."""
+    """Machine on which the evaluation ran."""
     conditions: tuple[str, ...]
-    """What is other than in the paper."""
+    """Differences from the paper."""
     seeds: int
-    """How many seeds every run was to be done with, from one on."""
+    """Requested number of seeds for every run, from one on."""
     figures: tuple[FigureFound, ...]
-    """The figures that were asked for, as far as their runs were done."""
+    """Requested figures, as far as their runs were done."""
     trends: tuple[TrendFound, ...]
-    """The statements about these figures."""
+    """Statements about these figures."""
     left_out: tuple[str, ...]
-    """Workloads whose program is not on this computer, with the package that has it: no figure is of them."""
+    """Workloads that no figure contains because their program is not on this computer, with the package that has it."""
     failures: tuple[str, ...]
-    """Runs that could not be done."""
+    """Errors of runs that failed."""
     interrupted: bool
-    """Whether Ctrl-C or SIGTERM ended it; what was done is kept for the next time."""
+    """True if Ctrl-C or SIGTERM ended it; the runs that were done are kept for the next time."""
     holds: bool
-    """Whether all statements hold, and all runs were done."""
+    """True if all statements hold, and all runs were done."""

@@ -1,4 +1,4 @@
-"""The record of a run: everything that decided it, and everything that was counted."""
+"""Record of a run: everything that decided it, and everything that was counted."""
 
 from typing import Literal
 
@@ -33,33 +33,33 @@ from casemate.results.sampling import Detail, Estimate, Sampling, ratio
 from casemate.results.waits import CoreTime, ReadTimes
 
 Age = Literal["new", "steady"]
-"""How old counters of data are when a machine begins."""
+"""Age of the data counters when a machine begins."""
 
 
 class Configuration(Result):
     """Everything that decides a run."""
 
     version: str
-    """Casemate's version."""
+    """Version of the Casemate program."""
     machine: Machine
-    """The machine, with every value."""
+    """Machine, with every value."""
     design: Design
-    """The design, with every value."""
+    """Design, with every value."""
     seed: int
     """Seeds keys, page placement and the counters of an aged machine."""
     age: Age
-    """How old the counters of data were when the machine began: `new`, never written, or `steady`, at a moment of a
-    long life."""
+    """Age of the data counters when the machine began: `new`, never written, or `steady`, at a moment of a long life.
+    """
     budget: int
-    """The most instructions of each program to run."""
+    """Maximum number of instructions of each program to run."""
     warm_up: int
-    """How many of these, of each program, went before counting began."""
+    """Number of these instructions, of each program, before counting began."""
     detail: Detail
-    """How much of it is in detail."""
+    """Part of the run that is simulated in detail."""
     workload: Origin
-    """The program."""
+    """The program and its origin."""
     beside: tuple[Origin, ...] = ()
-    """The programs that ran with it, each on cores of its own."""
+    """Programs that ran at the same time, each on separate cores."""
 
     @property
     def title(self) -> str:
@@ -70,23 +70,23 @@ class Configuration(Result):
 
 
 class Computed(Result):
-    """Cryptography that was really computed: what was still known from a moment before is not in it."""
+    """Cryptography that was really computed, without results that were reused from a moment before."""
 
     lines: int
     """Lines encrypted or decrypted."""
     tags: int
-    """Tags of lines; one over several lines counts as theirs."""
+    """Tags of lines; a tag over several lines counts as theirs."""
     tags_in_pairs: int
-    """How many of these were computed two at once."""
+    """Number of these tags that were computed two at once."""
     hashes: int
     """Hashes or MACs of lines of metadata."""
 
 
 class Host(Result):
-    """What depends on the computer that simulated, and so is not part of the result."""
+    """Properties of the computer that simulated; they are not part of the result."""
 
     seconds: float
-    """Wall-clock seconds."""
+    """Wall-clock time of the simulation, in seconds."""
     instructions_per_second: float
     """Simulated instructions per wall-clock second."""
     simulated_memory_bytes: int
@@ -99,87 +99,92 @@ class Record(Result):
     """One run of one program on one machine under one design."""
 
     schema_version: Literal[1] = Field(alias="schema")
-    """The version of this record's form."""
+    """Version of this record's form."""
     configuration: Configuration
     """Everything that decided the run."""
     configuration_hash: str
     """SHA-256 of the configuration: equal configurations, equal hash."""
     instructions: int
-    """Simulated instructions, after the warm-up: cycles, time and all counts but those of the feed and the check are
-    of these."""
+    """Simulated instructions, after the warm-up. Cycles, time and all counts, except those of the feed and the check,
+    refer to these.
+    """
     cycles: int
-    """Core cycles until the last core had retired everything, from when counting began; of a sampled run, as
-    the sample says."""
+    """Core cycles from the start of counting until the last core had retired all instructions; in a sampled run, the
+    estimate of the sample.
+    """
     time_fs: int
-    """Simulated time in femtoseconds; of a sampled run, as the sample says."""
+    """Simulated time in femtoseconds; in a sampled run, the estimate of the sample."""
     ipc: float
     """Instructions per cycle, of all cores together."""
     core_time: CoreTime
-    """What the cores' cycles were for."""
+    """Breakdown of the cores' cycles."""
     read_latency_ns: float
     """Mean time from the last-level cache's miss to the released line, in nanoseconds."""
     reads: ReadTimes | None
-    """What reads took at the memory controller, and what for; nothing without a read."""
+    """Latency of reads at the memory controller and its parts; null without a read."""
     dram_bytes: int
     """All DRAM reads and writes, in bytes."""
     feed: Feed
-    """The program's events, those of the warm-up included."""
+    """Events of the program, those of the warm-up included."""
     node: Node
-    """All cores and their private caches together. Of a sampled run, this and all counts up to the memory's are about
-    the measured units alone."""
+    """All cores and their private caches together. In a sampled run, this and all counts up to the memory's are only
+    about the measured units.
+    """
     cores: tuple[Node, ...]
     """Each core and its private caches."""
     llc: Llc
-    """The last-level cache."""
+    """Counts of the last-level cache."""
     protection: ProtectionWork
-    """What protection did."""
+    """Work of the protection scheme."""
     metadata_caches: tuple[MetadataCache, MetadataCache, MetadataCache, MetadataCache]
     """The caches of counters, tags, tree nodes and bitmaps."""
     counters_found: CountersFound | None
-    """Where the counters of data that came from memory were found, where there are counters."""
+    """Reads of data from memory by the place of their counters; null in a design without counters."""
     renewals: Renewals
-    """What followed overflows of counters, of data and in the tree."""
+    """Work after overflows of counters, of data and in the tree."""
     counters_in_llc: MetadataCache | None
-    """Lines of counters looked for in the last-level cache, where the design keeps them there too."""
+    """Look-ups of lines of counters in the last-level cache, if the design also keeps them in it."""
     nodes_in_llc: MetadataCache | None
-    """Nodes of the tree looked for there, where they go on as well."""
+    """Look-ups of tree nodes in the last-level cache, if evicted nodes move to it."""
     counters_in_l2: CounterCopies | None
-    """Copies of counters in L2s, where those begin reads."""
+    """Copies of counters in L2s, if L2s begin reads."""
     unverified_window: UnverifiedWindow | None
-    """How long lines were used before their verdicts, where the design lets them be."""
+    """Time for which lines were used before their verdicts, if the design permits that."""
     persist_buffer: PersistBuffer | None = None
-    """Stores into the cores' persist buffers; nothing if the design has none."""
+    """Stores into the cores' persist buffers; null in a design without them."""
     epochs: Epochs | None = None
-    """What programs flushed and fenced; nothing if they did not, or that does nothing under the design."""
+    """Flushes and fences of programs; null without any, or if they have no effect under the design."""
     speculation: Speculation | None = None
-    """How predictable lines were to the design's speculation and what came of it; nothing if it has none. Of a sampled
-    run, also of those that came while it was warmed."""
+    """Predictability of lines for the design's speculation, and its outcome; null without speculation. In a sampled
+    run, it includes lines that arrived during warming.
+    """
     moving: Moving | None = None
-    """What permutations moved; nothing if lines stay where they are."""
+    """Work of permutations; null if lines do not move."""
     dram: Dram
-    """The memory channel."""
+    """Counts of the memory channel."""
     footprint: Footprint
-    """What it takes in memory."""
+    """Sizes of the program and its metadata."""
     checks: Checks
-    """The built-in check."""
+    """Result of the built-in check."""
     sampling: Sampling | None
-    """The sample that the figures come from; nothing if everything was in detail."""
+    """Sample that the figures are derived from; null if the whole run was in detail."""
     intervals: tuple[Interval, ...] = ()
-    """The run by interval, in order; empty if that was not asked for."""
+    """Parts of the run by interval, in order; empty if not requested."""
     predicted: tuple[Predicted, ...] = ()
-    """What each table of frequent values would have predicted; empty if none watched. Of a sampled run, also of lines
-    that came while it was warmed."""
+    """Predictions of each table of frequent values; empty if no table observed the run. In a sampled run, it includes
+    lines that arrived during warming.
+    """
     events: int
     """Events on the simulated clock."""
     event_hash: str
-    """Condenses all events: two runs are the same if it is the same."""
+    """Hash of all events: two runs are the same if it is the same."""
     weaknesses: tuple[str, ...]
     """Weak choices of the design."""
     host: Host
-    """How long the simulation itself took."""
+    """Time and memory of the simulation itself."""
 
     def brief(self) -> str:
-        """Where it ran, its speed and traffic, and whether its check passed."""
+        """Returns programs, machine and design, speed and traffic, and the verdict of the check."""
         speed = f"{self.time_fs / 1e9:.2f} us" if self.configuration.workload.requests else f"IPC {self.ipc:.3f}"
         figures = f"{speed}, {size(self.dram_bytes)} of memory traffic"
         where = f"{self.configuration.title} on {self.machine} under {self.design}"
@@ -187,12 +192,12 @@ class Record(Result):
 
     @property
     def design(self) -> str:
-        """The design's name."""
+        """Name of the design."""
         return self.configuration.design.name
 
     @property
     def machine(self) -> str:
-        """The machine's name."""
+        """Name of the machine."""
         return self.configuration.machine.name
 
 
@@ -200,35 +205,35 @@ class Failure(Result):
     """A design that has no record."""
 
     design: str
-    """Its name."""
+    """Name of the design."""
     machine: str
-    """The machine's name."""
+    """Name of the machine."""
     error: str
-    """Why."""
+    """Reason that the design has no record."""
 
 
 class RunResults(Result):
-    """One program under several designs."""
+    """Records of one program under several designs."""
 
     records: tuple[Record, ...]
-    """A record for each design that finished, in the order asked for."""
+    """A record for each design that finished, in the requested order."""
     failures: tuple[Failure, ...]
-    """The others."""
+    """Designs that have no record."""
     interrupted: bool
-    """Whether the program was ended by Ctrl-C or SIGTERM; the records are then about what it had done so far."""
+    """True if Ctrl-C or SIGTERM ended the program; the records then cover its execution up to that point."""
     passed: bool
-    """Whether every design has a record, and every check of every record passed."""
+    """True if every design has a record, and every check of every record passed."""
     protection: tuple[Protection, ...]
-    """What each design stops, from a short campaign of attacks; empty if none was asked for."""
+    """Attacks that each design stops, from a short campaign; empty if not requested."""
     bus: tuple[str, ...] = ()
-    """The files of what crossed the pins of memory, one for each record; empty if none was asked for."""
+    """Files with the lines that crossed the pins of memory, one for each record; empty if not requested."""
     excerpts: tuple[str, ...] = ()
-    """The files of what every unit did in a window of time, likewise."""
+    """Files with the work of every unit in a window of time, one for each record; empty if not requested."""
     changes: dict[str, str] = Field(default_factory=dict)
-    """Keys of machines and designs that had other values than in their files, as they were asked for."""
+    """Keys of machines and designs that were changed from the values in their files, as given by the user."""
 
     def brief(self) -> str:
-        """What ran, how much slower each design is, and whether all is well."""
+        """Returns the programs, the slowdown of each design, and the verdict."""
         if not self.records:
             return "no records"
         several = len({record.machine for record in self.records}) > 1
@@ -242,18 +247,18 @@ class RunResults(Result):
 
     @property
     def verdict(self) -> str:
-        """The worst of the records' verdicts; `FAILED` if a design has none."""
+        """Returns the worst of the records' verdicts; `FAILED` if a design has no record."""
         verdicts = {record.checks.verdict for record in self.records} | ({"FAILED"} if self.failures else set())
         return next((word for word in ("FALSE ALARM", "FAILED", "not checked") if word in verdicts), "passed")
 
     @property
     def baseline(self) -> Record | None:
-        """What the first record is compared with; nothing if there is none."""
+        """Returns the record that the first record is compared with; `None` without a record."""
         return self.baseline_of(self.records[0]) if self.records else None
 
     def baseline_of(self, record: Record) -> Record:
-        """What a record is compared with: the design `none` on the same machine, else the first design there. One
-        design on several machines is compared with itself on the first.
+        """Returns the record to compare with: the design `none` on the same machine, else the first design on it. A
+        single design on several machines is compared with its record on the first machine.
         """
         if len({other.design for other in self.records}) == 1:
             return self.records[0]
@@ -262,14 +267,18 @@ class RunResults(Result):
         return next((other for other in here if other.design == "none"), here[0])
 
     def record(self, design: str, machine: str | None = None) -> Record:
-        """The record of a design, on the first machine if none is named. Raises `KeyError` if it has none."""
+        """Returns the record of a design, on the first machine if the caller does not name one. Raises `KeyError` if
+        there is no record.
+        """
         for record in self.records:
             if record.design == design and machine in (None, record.machine):
                 return record
         raise KeyError(design if machine is None else (design, machine))
 
     def is_comparable(self, record: Record) -> bool:
-        """Whether it did the same work as its baseline. It did not where a run ended early, as in a false alarm."""
+        """Returns true if the record did the same work as its baseline. It did not if a run ended early, as after a
+        false alarm.
+        """
         baseline = self.baseline_of(record)
         if record.sampling and baseline.sampling:
             # Compared unit by unit.
@@ -277,14 +286,14 @@ class RunResults(Result):
         return record.feed.instructions == baseline.feed.instructions
 
     def slowdown(self, design: str, machine: str | None = None) -> float:
-        """Its simulated time over the baseline's. Raises `KeyError` if the design has no record, `CasemateError` if the
-        two did not do the same work.
+        """Returns its simulated time over the baseline's. Raises `KeyError` if the design has no record,
+        `CasemateError` if the two did not do the same work.
         """
         return self.ratio(self.record(design, machine), "time_fs")
 
     def ratio(self, record: Record, figure: Literal["time_fs", "dram_bytes"]) -> float:
-        """How many times the baseline's time or traffic is a record's. Raises `CasemateError` if the two did not do the
-        same work.
+        """Returns the record's time or traffic as a multiple of the baseline's. Raises `CasemateError` if the two did
+        not do the same work.
         """
         baseline = self.baseline_of(record)
         if not self.is_comparable(record):
@@ -297,11 +306,11 @@ class RunResults(Result):
         return matched.value if matched else float(getattr(record, figure) / max(below, 1))
 
     def by_cause(self, record: Record) -> dict[str, float]:
-        """What the cores' cycles were for, each cause as a part of the baseline's cycles for as many instructions.
+        """Returns the cores' cycles by cause, each as a part of the baseline's cycles for as many instructions.
 
-        The baseline's parts add up to 1, a design's to its slowdown; what a cause has more than in the baseline is its
-        part of that. (Of several cores, to the slowdown of all cores' cycles together.) Empty for a trace of requests,
-        which no core executes.
+        The baseline's parts add up to 1 and a design's to its slowdown, so that a cause's excess over the baseline is
+        its share of the slowdown. (With several cores, they add up to the slowdown of all cores' cycles together.)
+        Empty for a trace of requests, which no core executes.
         """
         if record.configuration.workload.requests:
             return {}
@@ -314,8 +323,8 @@ class RunResults(Result):
     def interval(
         self, design: str, figure: Literal["time_fs", "dram_bytes"], machine: str | None = None
     ) -> Estimate | None:
-        """How many times the baseline's time or traffic is the design's, with the 95 % interval from the units that
-        both measured. `None` if the run was not sampled. Raises `KeyError` if the design has no record.
+        """Returns the design's time or traffic as a multiple of the baseline's, with the 95 % interval from the units
+        that both measured. `None` if the run was not sampled. Raises `KeyError` if the design has no record.
         """
         return self._matched(self.record(design, machine), figure)
 

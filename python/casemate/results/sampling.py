@@ -1,4 +1,4 @@
-"""What a sampled run says about its sample."""
+"""Sample of a sampled run."""
 
 import json
 from collections.abc import Sequence
@@ -9,43 +9,45 @@ from casemate.results.base import Result
 
 
 class SamplingOptions(Result):
-    """How a run is sampled. All lengths are numbers of instructions."""
+    """Options of a sampled run. All lengths are numbers of instructions."""
 
     unit: int
-    """Measured in each window."""
+    """Instructions that are measured in each window."""
     lead_in: int
-    """In detail before each unit, not measured."""
+    """Instructions in detail before each unit, not measured."""
     period: int
-    """From one unit to the next to begin with; it doubles as long as the sample stays accurate."""
+    """Instructions from one unit to the next at the beginning; the period doubles as long as the sample stays accurate.
+    """
     aim: Literal["ipc", "traffic", "latency"]
-    """The figure whose accuracy is aimed at: instructions per cycle, bytes read and written per instruction, or the
-    mean time from the last-level cache's miss to the released line."""
+    """Figure that must be accurate: instructions per cycle, bytes read and written per instruction, or the mean time
+    from the last-level cache's miss to the released line.
+    """
     error: float
-    """The accuracy aimed at: half of the 95 % interval of that figure, as a part of its value."""
+    """Required accuracy: half of the 95 % interval of that figure, as a part of its value."""
     start: int | None
-    """Seeds where units start, if not the run's own seed does."""
+    """Seed of the units' start positions; null for the run's seed."""
 
 
 class Sampled(Result):
-    """Some units are in detail."""
+    """Only some units are in detail."""
 
     sampled: SamplingOptions
-    """Which."""
+    """Options of the sample."""
 
 
 Detail = Literal["all"] | Sampled
-"""How much of a run is in detail."""
+"""Part of a run that is in detail."""
 
 
 class Estimate(Result):
     """A figure and the ends of its 95 % confidence interval."""
 
     value: float
-    """The most likely value."""
+    """Most likely value of the figure."""
     low: float
-    """The lower end."""
+    """Lower end of the interval."""
     high: float
-    """The upper end."""
+    """Upper end of the interval."""
 
     @property
     def relative_error(self) -> float:
@@ -57,34 +59,34 @@ class Series(Result):
     """One value for each measured unit, in order."""
 
     start: tuple[int, ...]
-    """After how many instructions it started."""
+    """Instructions before the start of each unit."""
     time_fs: tuple[int, ...]
-    """How long it took, in femtoseconds."""
+    """Duration of each unit, in femtoseconds."""
     dram_bytes: tuple[int, ...]
     """Reads and writes of memory, in bytes."""
 
 
 class Sampling(Result):
-    """The sample that a run's figures come from. Intervals are 95 % confidence intervals."""
+    """Sample that a run's figures are derived from. Intervals are 95 % confidence intervals."""
 
     units: int
-    """Units that the figures come from."""
+    """Units that the figures are derived from."""
     distance: int
-    """From one unit to the next, in instructions."""
+    """Instructions from one unit to the next."""
     detailed: int
-    """Instructions in detail, with lead-ins and with units that were given up later."""
+    """Instructions in detail, including lead-ins and units that were given up later."""
     warmed: int
     """Instructions that were only warmed."""
     ipc: Estimate
-    """Instructions per cycle."""
+    """Instructions per cycle of all cores."""
     accurate: bool
-    """Whether the interval of the figure that was aimed at is as narrow as was asked for."""
+    """True if the interval of the required figure is as narrow as requested."""
     dram_bytes: Estimate
-    """All reads and writes of memory of the whole run, in bytes."""
+    """All reads and writes of memory in the whole run, in bytes."""
     read_latency_ns: Estimate | None
-    """Mean time from the last-level cache's miss to the released line; nothing if there was no miss."""
+    """Mean time from the last-level cache's miss to the released line, in nanoseconds; null without a miss."""
     l1d_mpki: Estimate
-    """Misses of the first-level data cache in 1000 instructions, without those merged into others."""
+    """Misses of the first-level data cache in 1000 instructions, without those that joined earlier misses."""
     l2_mpki: Estimate
     """Misses of the second-level cache in 1000 instructions."""
     llc_mpki: Estimate
@@ -92,13 +94,15 @@ class Sampling(Result):
     mispredicts_mpki: Estimate
     """Mispredicted branches in 1000 instructions."""
     series: Series
-    """The units themselves, to compare two designs unit by unit."""
+    """Values of each unit, to compare two designs unit by unit."""
 
 
 def ratio(above: Sampling, below: Sampling, figure: Literal["time_fs", "dram_bytes"]) -> Estimate | None:
-    """How many times `below`'s figure is `above`'s, by the units that both measured; `None` if those are too few.
+    """Returns `above`'s figure as a multiple of `below`'s, from the units that both measured; `None` if those are too
+    few.
 
-    Units are matched: both ran the same instructions, so what these have of their own does not widen the interval.
+    Units are matched: both runs executed the same instructions, so that differences between units do not widen the
+    interval.
     """
     common = set(above.series.start) & set(below.series.start)
 

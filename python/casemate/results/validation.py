@@ -1,45 +1,46 @@
-"""What `casemate validate` gives: our figures next to those of public simulators."""
+"""Results of `casemate validate`: our figures next to those of public simulators."""
 
 from casemate.results.base import Result
 
 
 class ValidationRow(Result):
-    """One figure."""
+    """One figure, ours and the reference's."""
 
     reference: str
-    """The simulator of the reference."""
+    """Simulator of the reference."""
     subject: str
-    """What was simulated: a machine and a trace, or a stream of requests."""
+    """Simulated system: a machine and a trace, or a stream of requests."""
     quantity: str
-    """What was measured, with its unit."""
+    """Measured quantity, with its unit."""
     ours: float
-    """Our figure; where pages were placed several times, the mean."""
+    """Our figure; the mean if pages were placed several times."""
     interval: tuple[float, float] | None
-    """Its 95 % interval over the placements of pages, if there were several."""
+    """The 95 % interval of our figure over the placements of pages, if there were several."""
     theirs: float
-    """The reference's."""
+    """Figure of the reference."""
     in_points: bool
-    """Whether both are percentages, of which the difference and the tolerance are percentage points."""
+    """True if both are percentages. The difference and the tolerance then are percentage points."""
     difference_percent: float
-    """By how much ours is higher, in percent of theirs; of two percentages, in percentage points."""
+    """Excess of our figure, in percent of theirs; for two percentages, in percentage points."""
     tolerance_percent: float | None
-    """How far it may be off, in percent or points as the difference; nothing if it is only reported."""
+    """Permitted difference, in percent or points like the difference; null if the figure is only reported."""
     placement_percent: float
-    """How far it may be off beyond that, in percent of theirs, because theirs is of one placement of pages: 95 % of
-    single placements are no further from the mean of ours."""
+    """Additional permitted difference, in percent of theirs, because theirs is from one placement of pages. It contains
+    95 % of single placements, measured from our mean.
+    """
     ok: bool
-    """Whether it is within both together."""
+    """True if the difference is within both tolerances together."""
 
 
 class Validation(Result):
-    """All figures."""
+    """All figures of the validation."""
 
     rows: tuple[ValidationRow, ...]
-    """In the order in which they were measured."""
+    """Figures in the order in which they were measured."""
     ok: bool
-    """Whether all are within their tolerances."""
+    """True if all figures are within their tolerances."""
 
     def brief(self) -> str:
-        """How many figures are within their tolerances."""
+        """Returns the number of figures that are within their tolerances."""
         held = [row for row in self.rows if row.tolerance_percent is not None]
         return f"{sum(row.ok for row in held)} of {len(held)} figures are within their tolerances"

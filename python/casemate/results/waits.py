@@ -1,77 +1,79 @@
-"""What reads and cores waited for."""
+"""Waits of reads and cores, by cause."""
 
 from casemate.results.base import Result
 
 
 class ReadParts(Result):
-    """What the time of reads was for.
+    """Time of reads by cause.
 
-    While the line itself is not there, time counts for it, though metadata may be under way too; then for what is
-    awaited, in the order in which it ends. So the parts add up to the whole.
+    Until the line itself arrives, the time counts for the line, even if metadata is under way too. Later time counts
+    for the awaited pieces, in the order in which they arrive. So the parts add up to the whole.
     """
 
     write_back: float
-    """On the way to the controller: a fill waited until a victim's write had left its buffer."""
+    """Time on the way to the controller: a fill waited until a victim's write had left its buffer."""
     admission: float
-    """Before the fetch: others had the line, or its owner was looked up."""
+    """Time before the fetch: another access held the line, or the controller looked up its owner."""
     reencryption: float
-    """Before the fetch as well: its group was being re-encrypted, or as many groups as may be."""
+    """Time before the fetch: the line's group was being re-encrypted, or the maximum number of groups."""
     memory_queue: float
-    """The line's fetch, in so far as other requests, refreshes and writes made it longer than a lone one."""
+    """Queueing of the line's fetch: the time that other requests, refreshes and writes added."""
     data: float
-    """The rest of the fetch."""
+    """Time of the line's fetch without queueing."""
     counter: float
-    """Its counter."""
+    """Time for the counter."""
     tree: float
-    """Nodes of the tree and their hashes."""
+    """Time for tree nodes and their hashes."""
     tag: float
-    """Its tag."""
+    """Time for the tag."""
     bitmap: float
-    """The bitmap that its words lie by, with its decryption."""
+    """Time for the bitmap of a re-ordered line, with its decryption."""
     engine_queue: float
-    """Units for cryptography that were busy."""
+    """Waits for busy cryptographic units."""
     engine: float
-    """Units for cryptography at work."""
+    """Time of cryptographic units at work."""
     on_chip: float
-    """Ways and look-ups on the chip, before the controller and after it."""
+    """Transfers and look-ups on the chip, before the controller and after it."""
     persist_buffer: float = 0.0
-    """No read: a core's stores waited for its persist buffer."""
+    """Waits of a core's stores for its persist buffer; not part of any read."""
     fence: float = 0.0
-    """No read: a core's persist fences waited for what it had flushed."""
+    """Waits of a core's persist fences for flushed lines; not part of any read."""
 
 
 class CoreTime(Result):
-    """What the cores' cycles were for, all cores together: the parts add up to them."""
+    """Breakdown of the cores' cycles, over all cores; the parts add up to the total."""
 
     cycles: int
-    """All of them."""
+    """Total number of cycles."""
     at_work_cycles: float
-    """Those in which instructions retired, or would have with whatever speed of memory."""
+    """Cycles in which instructions retired, or would have retired with memory of any speed."""
     idle_cycles: float
-    """Those without anything to execute, because other cores' part of the program had to come first."""
+    """Cycles of idle cores, because other cores' part of the program had to run first."""
     switching_cycles: float = 0.0
-    """Those in which a core was switched from one process to another."""
+    """Cycles in which a core was switched from one process to another."""
     waiting_cycles: ReadParts
-    """Those in which nothing retired because a line was awaited, by what its trip to the core was taken up with."""
+    """Cycles in which no instruction retired because of an awaited line, by the cause of the line's latency."""
 
     def by_cause(self) -> dict[str, float]:
-        """Each cause, and its cycles."""
+        """Returns each cause with its cycles."""
         own = {"at_work": self.at_work_cycles, "idle": self.idle_cycles, "switching": self.switching_cycles}
         return own | self.waiting_cycles.model_dump()
 
 
 class ReadTimes(Result):
-    """What reads took from the memory controller's door to the release of the line, or of the words asked for."""
+    """Latency of reads from their arrival at the memory controller to the release of the line, or of the requested
+    words.
+    """
 
     lines: int
-    """Lines."""
+    """Total number of lines."""
     mean_ns: float
-    """In the mean, in nanoseconds."""
+    """Mean latency in nanoseconds."""
     median_ns: float
-    """What half of them did not exceed, to within a thirty-second part, in nanoseconds."""
+    """Latency that half of the lines did not exceed, to within a thirty-second part, in nanoseconds."""
     p99_ns: float
-    """What 99 in 100 did not exceed, likewise."""
+    """Latency that 99 in 100 lines did not exceed, to within a thirty-second part, in nanoseconds."""
     parts_ns: ReadParts
-    """What the mean is made of, in nanoseconds. What is before the controller's door has no part in it."""
+    """Parts of the mean, in nanoseconds; they do not include the time before the controller."""
     histogram: tuple[tuple[int, int], ...] = ()
-    """How many ended in each bucket, by its end in femtoseconds; an interval has none."""
+    """Number of latencies in each bucket, by the bucket's end in femtoseconds; empty for an interval."""

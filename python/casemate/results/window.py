@@ -1,4 +1,4 @@
-"""What `casemate champsim` gives: one part of a trace, in ChampSim's terms."""
+"""Results of `casemate champsim`: one part of a trace, in ChampSim's terms."""
 
 from casemate.results.base import Result
 
@@ -7,24 +7,24 @@ class Accesses(Result):
     """Accesses to a cache or a TLB."""
 
     accesses: int
-    """All of them, but what a level above wrote back."""
+    """All accesses, without write-backs from a higher level."""
     misses: int
-    """Those that found nothing, with those that joined a miss under way."""
+    """Accesses that missed, including those that joined a miss under way."""
 
 
 class Window(Result):
-    """The figures of a part of a trace: those at its end less those at its beginning."""
+    """Figures of a part of a trace: those at its end less those at its beginning."""
 
     warmup_instructions: int
-    """Instructions before it."""
+    """Number of instructions before the window."""
     instructions: int
-    """Its instructions."""
+    """Number of instructions in the window."""
     restarts: int
-    """How often the trace started again at its end, up to the window's end: it is shorter than warm-up and window."""
+    """Number of times that the trace started again before the end of the window, because it was too short."""
     cycles: int
-    """Its core cycles."""
+    """Core cycles of the window."""
     ipc: float
-    """Instructions per cycle."""
+    """Instructions per cycle in the window."""
     branch_mpki: float
     """Branches predicted wrongly, per thousand instructions."""
     l1i: Accesses
@@ -32,14 +32,15 @@ class Window(Result):
     l1d: Accesses
     """The first-level data cache."""
     l2: Accesses
-    """The second-level cache."""
+    """Second-level cache of the core."""
     llc: Accesses
-    """The last-level cache."""
+    """Last-level cache of the machine."""
     dtlb: Accesses
-    """First-level translations of data."""
+    """First-level TLB for data."""
     stlb: Accesses
-    """Second-level translations."""
+    """Second-level TLB for data."""
     llc_miss_latency_cycles: float | None
-    """From a miss of the last-level cache to the line's arrival there, in core cycles; nothing without a miss."""
+    """Mean time from a miss of the last-level cache to the line's arrival in it, in core cycles; null without a miss.
+    """
     row_hit_rate: float | None
     """The share of DRAM accesses, reads and writes, that found their row open."""

@@ -1,4 +1,4 @@
-//! Where things lie in a memory, which is public; where lines move, with the table of those that are known.
+//! Public map of a memory: the slot of each structure; where lines move, with a table of the known ones.
 
 use super::Recording;
 use protection::counter::Organisation;
@@ -11,22 +11,22 @@ use std::fmt;
 use std::ops::Range;
 use units::{LINE_BYTES, LINES_PER_PAGE, Line, LineAddr};
 
-/// One kind of thing that lies in memory.
+/// Kind of a structure in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Structure {
     /// Lines of the program's data.
     Data,
     /// Tags of data lines.
     Tag,
-    /// Lines of counters; where lines move, the records of their chunks, which say under which numbers they are.
+    /// Lines of counters; where lines move, the records of their chunks, which contain the numbers of their pads and tags.
     Counter,
-    /// Nodes of the tree at a level; level 0 stands directly above the counters.
+    /// Nodes of the tree at a level; level 0 is directly above the counters.
     Node(usize),
-    /// Owners of pages.
+    /// Owners of the pages.
     Owner,
     /// Lines of bitmaps of re-ordered lines.
     Bitmap,
-    /// Encrypted contexts of processes, on which no data line depends.
+    /// Encrypted contexts of processes. No data line depends on them.
     Context,
 }
 
@@ -44,20 +44,20 @@ impl fmt::Display for Structure {
     }
 }
 
-/// Where things lie, which is public.
+/// Public map of the structures in a memory.
 ///
-/// All memories here have a power of two of lines, so that every slot of a region serves the same number of data lines;
-/// the map follows from the sizes of the regions and shares no arithmetic with the schemes.
-/// Where lines move, the attacker is given the table of those that it knows.
+/// All memories here have a power of two of lines, so that every slot of a region serves the same number of data lines. The map
+/// follows from the sizes of the regions and shares no arithmetic with the schemes. If lines move, the attacker gets the table of
+/// the lines that it knows.
 #[derive(Clone, Copy, Debug)]
 pub struct Map<'a>(&'a Layout, Option<Table<'a>>);
 
-/// Where lines that move lie.
+/// Slots of the lines that move.
 #[derive(Clone, Copy, Debug)]
 enum Table<'a> {
-    /// Now, and after whatever happens next.
+    /// Current slots, also after later permutations.
     Now(&'a RefCell<Moved>),
-    /// When memory was recorded.
+    /// Slots at the time of a recording.
     Then(&'a Moved),
 }
 
@@ -70,12 +70,12 @@ impl Table<'_> {
     }
 }
 
-/// The slots of the known lines that move, as they lie now.
+/// Current slots of the known lines that move.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Moved(BTreeMap<LineAddr, Slot>);
 
 impl Moved {
-    /// A line lies there from now on.
+    /// Notes the slot of a line from now on.
     pub fn note(&mut self, line: LineAddr, slot: Slot) {
         self.0.insert(line, slot);
     }
@@ -86,17 +86,17 @@ impl Moved {
 }
 
 impl<'a> Map<'a> {
-    /// The map of a memory.
+    /// Creates the map of a memory.
     pub fn new(layout: &'a Layout) -> Map<'a> {
         Map(layout, None)
     }
 
-    /// The map of a memory whose lines move, with the table of those that are known.
+    /// Creates the map of a memory with moving lines, with the table of the known ones.
     pub fn with_moved(layout: &'a Layout, moved: &'a RefCell<Moved>) -> Map<'a> {
         Map(layout, Some(Table::Now(moved)))
     }
 
-    /// Where things lay when this was recorded.
+    /// Returns the map at the time of a recording.
     pub fn then<'r>(&self, recording: &'r Recording) -> Map<'r>
     where
         'a: 'r,
@@ -104,29 +104,29 @@ impl<'a> Map<'a> {
         Map(self.0, recording.1.as_ref().map(Table::Then))
     }
 
-    /// The table of lines that move, as it is.
+    /// Returns the current table of lines that move.
     pub(super) fn table(&self) -> Option<Moved> {
         self.1.map(|table| table.look_up(Moved::clone))
     }
 
-    /// The slot of a line of data.
+    /// Returns the slot of a line of data.
     pub fn data_slot(&self, line: LineAddr) -> Slot {
         let moved = self.1.and_then(|table| table.look_up(|moved| moved.0.get(&line).copied()));
         moved.unwrap_or_else(|| self.0.data_slot(line).slot())
     }
 
-    /// The slot of data that has a line's tag with it: the last of those that lie side by side under that tag.
+    /// Returns the data slot that stores a line's tag: the last of the neighbouring slots under that tag.
     fn tag_slot(&self, line: LineAddr) -> Slot {
         let slots_per_tag = self.0.lines_per_tag();
         Slot(self.data_slot(line).0 / slots_per_tag * slots_per_tag + slots_per_tag - 1)
     }
 
-    /// Lines of data, whose slots are the first.
+    /// Lines of data, which have the first slots.
     pub fn data_lines(&self) -> u64 {
         self.0.data_lines()
     }
 
-    /// A content of a line of data, as far as lines here reach.
+    /// Cuts the content of a line of data to the length of lines here.
     pub fn cut(&self, content: Line) -> Line {
         self.0.shape().length.cut(content)
     }
@@ -136,26 +136,26 @@ impl<'a> Map<'a> {
         self.0.shape().length.bytes()
     }
 
-    /// How many levels of tree lie in memory.
+    /// Number of tree levels in memory.
     pub fn levels(&self) -> usize {
         self.0.levels().len()
     }
 
-    /// What vouches for a line in memory, from the bottom up: the line itself, its tag, its counters, and the nodes above these.
+    /// Structures that verify a line in memory, from the bottom up: the line, its tag, its counters, and the nodes above these.
     pub fn path(&self) -> impl Iterator<Item = Structure> + Clone + use<> {
         let nodes = (0..self.levels()).map(Structure::Node);
         [Structure::Data, Structure::Tag, Structure::Counter].into_iter().chain(nodes)
     }
 
-    /// The slot that serves a line, and the bytes of it that serve no other line where the attacker can distinguish
-    /// them: the whole line of data, the line's own tag, its page's own entry, all of a line of counters, of bitmaps or of a node.
+    /// Returns the slot that serves a line, and the bytes of it that serve no other line where the attacker can distinguish them.
+    /// These are the line's data, its tag or its page's owner entry; for counters, bitmaps and nodes, the whole line.
     pub fn place(&self, structure: Structure, line: LineAddr) -> Option<(Slot, Range<usize>)> {
         if structure == Structure::Tag && self.0.tags_with_data() {
             return Some((self.tag_slot(line), LINE_BYTES..LINE_BYTES + self.0.tag_bytes()));
         }
         let region = self.region(structure)?;
         if region.role == Role::Record {
-            // A line of it, one of other lines.
+            // Different lines select different lines of the record.
             let lines = self.record_slots(region, line);
             return lines.clone().nth(line.0 as usize % lines.count()).map(|slot| (slot, 0..LINE_BYTES));
         }
@@ -185,7 +185,7 @@ impl<'a> Map<'a> {
         Some((slot, bytes))
     }
 
-    /// As [`Map::place`], of what is not moved without more: data takes the tag along that lies with it, and a record has several
+    /// Like [`Map::place`], for all slots that move together: data moves with the tag stored with it, and a record has several
     /// lines.
     pub fn moved(&self, structure: Structure, line: LineAddr) -> Vec<(Slot, Range<usize>)> {
         let region = self.region(structure).filter(|region| region.role == Role::Record);
@@ -200,37 +200,37 @@ impl<'a> Map<'a> {
             .collect()
     }
 
-    /// The slots of the record of a line's chunk.
+    /// Returns the slots of the record of a line's chunk.
     fn record_slots(&self, records: Region, line: LineAddr) -> impl Iterator<Item = Slot> + Clone + use<> {
         let lines = records.lines / self.chunks(records);
         let first = records.base + line.0 / records.serves * lines;
         (first..first + lines).map(Slot)
     }
 
-    /// Chunks that records have room for: a power of two, at least two.
+    /// Number of chunks that fit in the records: a power of two, at least two.
     fn chunks(&self, records: Region) -> u64 {
         self.0.data_lines().div_ceil(records.serves).next_power_of_two().max(2)
     }
 
-    /// How counters are organised.
+    /// Organisation of the counters.
     pub fn counters(&self) -> Organisation {
         self.0.counters()
     }
 
-    /// Whether a tree vouches for lines of counters.
+    /// Returns true if a tree verifies lines of counters.
     pub fn counters_are_fresh(&self) -> bool {
         self.0.leaves().is_some_and(|leaves| matches!(leaves.role, Role::Counter | Role::Record))
     }
 
-    /// The position of a line among those that share its line of counters.
+    /// Returns the position of a line among those that share its line of counters.
     pub fn position(&self, line: LineAddr) -> u64 {
         self.region(Structure::Counter).map_or(0, |region| line.0 % self.served_by_each(region))
     }
 
-    /// The kind of thing in a slot.
+    /// Returns the kind of structure in a slot.
     ///
     /// # Panics
-    /// If the slot lies outside the memory.
+    /// If the slot is outside the memory.
     pub fn structure(&self, slot: Slot) -> Structure {
         let nodes = (0..self.levels()).map(Structure::Node);
         [Structure::Data, Structure::Tag, Structure::Counter, Structure::Owner, Structure::Bitmap, Structure::Context]
@@ -240,17 +240,17 @@ impl<'a> Map<'a> {
             .unwrap_or_else(|| panic!("slot {slot} lies outside the memory"))
     }
 
-    /// Whether a slot lies inside the memory.
+    /// Returns true if a slot is inside the memory.
     pub fn holds(&self, slot: Slot) -> bool {
         slot.0 < self.0.total_lines()
     }
 
-    /// How many data lines depend on each slot of a kind; zero if the design has none.
+    /// Number of data lines that depend on each slot of a structure; zero if the design has no slot of it.
     pub fn lines_each(&self, structure: Structure) -> u64 {
         self.region(structure).map_or(0, |region| self.served_by_each(region))
     }
 
-    /// Whether the reading of a data line depends on a slot.
+    /// Returns true if the reading of a data line depends on a slot.
     pub fn is_served(&self, slot: Slot, line: LineAddr) -> bool {
         if self.1.is_some() && self.structure(slot) == Structure::Data {
             return self.tag_slot(line).0 / self.0.lines_per_tag() == slot.0 / self.0.lines_per_tag();
@@ -258,7 +258,7 @@ impl<'a> Map<'a> {
         self.lines_served(slot).contains(&line.0)
     }
 
-    /// The data lines whose reading depends on a slot; of one that holds a line that moves, that line alone.
+    /// Returns the data lines that need this slot when they are read; for a slot of a moving line, only that line.
     pub fn lines_served(&self, slot: Slot) -> Range<u64> {
         let structure = self.structure(slot);
         let Some(region) = self.region(structure).filter(|region| region.role != Role::Context) else { return 0..0 };
@@ -288,7 +288,7 @@ impl<'a> Map<'a> {
         }
     }
 
-    /// The data lines that each slot of a region serves: of a tree's levels, whatever they serve below.
+    /// Number of data lines that each slot of a region serves; for levels of a tree, the lines below the node.
     fn served_by_each(&self, region: Region) -> u64 {
         match region.role {
             Role::Bitmap | Role::Record => region.serves,

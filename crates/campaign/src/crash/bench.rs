@@ -1,4 +1,4 @@
-//! The machine on which workloads are carried out: phase-change memory behind a write-pending queue, as the SecPB paper has it.
+//! The machine that runs workloads: phase-change memory behind a write-pending queue, as in the SecPB paper.
 
 use super::states::DeadMemory;
 use super::workload::{BYSTANDER, DATA_LINES, LINES, Workload};
@@ -21,31 +21,32 @@ use std::rc::Rc;
 use units::random::Random;
 use units::{Duration, Line, LineAddr, ZERO_LINE};
 
-/// How many times the metadata caches are emptied behind a write.
+/// Number of flushes of the metadata caches behind a write.
 const CROWDS: usize = 4;
-/// The longest that passes before they are emptied again: the first changes of a tuple are asked of memory by then.
+/// Longest pause between two flushes: a tuple issues its first changes to memory within this time.
 const PAUSE_MAX_NS: u64 = 200;
 
 /// One write of a workload.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Write {
-    /// Where.
+    /// Line that the write changes.
     pub line: LineAddr,
-    /// What.
+    /// Content of the line afterwards.
     pub content: Line,
-    /// How many changes had been asked of memory when it began.
+    /// Number of changes issued to memory before the write began.
     pub issued: usize,
-    /// How many had when it returned.
+    /// Number of changes issued to memory before the write returned.
     pub returned: usize,
 }
 
-/// What is on the other side, behind a pointer: so the text is compiled once for this and for all tests.
+/// Receiver of released lines and faults, behind a pointer: the scheme is compiled once for this receiver and for those of all
+/// tests.
 pub(super) type OtherSide = Rc<dyn Receiver>;
 
-/// How the text runs on it.
+/// Interface through which schemes run on the bench.
 pub(super) type BenchVerbs = Explained<Timed>;
 
-/// Only writes: nothing is released, and nothing alarms but on a machine that is attacked.
+/// Receiver for machines that only write. A fault is an error, except on a machine under attack.
 struct Unread {
     attacked: bool,
 }
@@ -62,7 +63,7 @@ impl Receiver for Unread {
     }
 }
 
-/// Other programs that need the metadata caches.
+/// Other programs that evict lines from the metadata caches.
 #[derive(Default)]
 pub(super) struct Crowds {
     begun: Cell<usize>,
@@ -71,21 +72,21 @@ pub(super) struct Crowds {
 }
 
 impl Crowds {
-    /// Whether all that began have had them.
+    /// Returns true if all flushes that began have ended.
     pub fn are_over(&self) -> bool {
         self.ended.get() == self.begun.get()
     }
 
-    /// Power fails: what is leaving the caches still leaves, and nothing more.
+    /// Cuts the power: lines that are leaving the caches still leave, and no more follow.
     pub fn lose_power(&self) {
         self.power_failed.set(true);
     }
 }
 
-/// What happens to memory at an event while something runs.
+/// Manipulation of memory at an event while the machine runs.
 pub(super) type Meddling = Box<dyn FnMut(&TimedMemory)>;
 
-/// What switches a machine on, of these parts, with this seed of keys, and with a deliberate weakness or none.
+/// Constructor of a machine from its parts, the seed of its keys, and a deliberate weakness if any.
 pub(super) type Power = fn(&Parts, u64, Planted) -> Bench;
 
 /// A timed machine with one kind of request.
@@ -94,12 +95,12 @@ pub(super) struct Bench {
     pub scheme: Rc<Scheme>,
     pub memory: Rc<TimedMemory>,
     pub verbs: Rc<BenchVerbs>,
-    /// Called before each event.
+    /// Manipulation that is called before each event.
     pub meddling: Option<Meddling>,
 }
 
 impl Bench {
-    /// One whose memory may be tampered with: what is reported then is no error.
+    /// Creates a bench with memory that may be tampered with: its faults are no errors.
     pub fn under_attack(parts: &Parts, seed: u64, planted: Planted) -> Bench {
         Bench::facing(Rc::new(Unread { attacked: true }), parts, (DATA_LINES, false), seed, planted)
     }
@@ -108,7 +109,7 @@ impl Bench {
         Bench::facing(Rc::new(Unread { attacked: false }), parts, (DATA_LINES, false), seed, planted)
     }
 
-    /// With so many lines of data, this on the other side, and a ledger of keystream or none.
+    /// Creates a bench with this many lines of data and this receiver, with or without a ledger of keystream.
     pub fn facing(other: OtherSide, parts: &Parts, (lines, ledger): (u64, bool), seed: u64, planted: Planted) -> Bench {
         let scheme = parts
             .build_with(memory_of(parts, lines), seed, planted)
@@ -121,13 +122,13 @@ impl Bench {
         Bench { executor, scheme: Rc::new(scheme), memory, verbs, meddling: None }
     }
 
-    /// Gives every line a content, and the first group the age that the workload wants.
+    /// Gives every line a content, and the first group the age that the workload needs.
     pub fn prepare(&mut self, workload: &Workload, random: &mut Random) -> BTreeMap<LineAddr, Line> {
         let mut contents: Vec<(LineAddr, Line)> = Vec::new();
         if workload.old {
             let (scheme, verbs) = (self.scheme.clone(), self.verbs.clone());
             self.run(async move { scheme.age(&*verbs, LINES[0], Age::BeforeRenewal).await });
-            // The last of these takes the last version that is left before the overflow.
+            // The last of these writes uses the last version before the overflow.
             contents.extend((1..WRITES_LEFT).map(|_| (LINES[0], random.line())));
         }
         contents.extend(LINES.into_iter().chain([BYSTANDER]).map(|line| (line, random.line())));
@@ -135,7 +136,8 @@ impl Bench {
         contents.into_iter().collect()
     }
 
-    /// A fresh chip goes on with what a loss of power has left; the keystream that memory has shown when it has recovered.
+    /// Recovers on this fresh chip from the state that a loss of power left. Returns the keystream that memory has shown by
+    /// then.
     pub fn recover(&self, left: &DeadMemory) -> Ledger {
         let slots = self.scheme.layout().total_lines();
         let memory = Functional::new(slots);
@@ -148,8 +150,8 @@ impl Bench {
         memory.ledger().clone()
     }
 
-    /// Carries writes out. If crowded, all metadata has to leave the chip as soon as each of them has begun, or the last
-    /// if they come at once, and again after pauses that are drawn.
+    /// Carries out writes. If crowded, the metadata caches are flushed as soon as each write has begun (or only the last, if
+    /// all run at once), and again after random pauses.
     pub fn write(
         &mut self,
         contents: &[(LineAddr, Line)],
@@ -181,7 +183,7 @@ impl Bench {
         writes.into_iter().map(|(write, returned)| Write { returned: returned.get(), ..write }).collect()
     }
 
-    /// Begins to let all metadata leave the chip several times.
+    /// Starts a series of flushes that evict all metadata from the chip.
     pub fn crowd(&self, crowds: &Rc<Crowds>, random: &mut Random) {
         let (scheme, verbs, crowds) = (self.scheme.clone(), self.verbs.clone(), crowds.clone());
         let clock = self.executor.clock().clone();
@@ -223,12 +225,12 @@ impl Bench {
     }
 }
 
-/// Units of the SecPB paper's latencies (Table I): 40 cycles at 4 GHz for a tag or a hash, and for AES as for these.
+/// Latencies of the SecPB paper (Table I): 40 cycles at 4 GHz for a tag or a hash, and the same for AES.
 fn engines() -> Engines {
     let engine = |latency_ns| Engine { units: 1, latency_ns, interval_ns: 1.0 };
     Engines {
         aes: engine(10.0).into(),
-        // Of which the paper says nothing; what a loss leaves follows from the order.
+        // The paper gives no latency for triple DES; the memory that a loss leaves depends on the order only.
         tdes: Some(engine(10.0).into()),
         mac: engine(10.0),
         hash: engine(10.0),

@@ -1,8 +1,9 @@
-//! Stores of a workload through a persist buffer, and what the battery makes of the chip when power fails.
+//! Stores of a workload through a persist buffer, and the work of its battery when power fails.
 //!
-//! A core stores in order, one store after the other is accepted, and its buffer drains as its watermarks say. Where two cores
-//! store, a line has an entry in one buffer at most. When power fails the cores stop. The battery lets the controller end what it has begun, the store that is entering among it (SecPB,
-//! HPCA 2023, section V-B), then drains every entry. Nothing that was sent to memory is lost then: the queue is inside.
+//! A core issues stores in order, its buffer accepts one after the other, and its watermarks control the drains. If two cores store, at
+//! most one buffer has an entry for a line. When power fails the cores stop. The battery lets the controller complete the work in progress,
+//! including a store that is entering (SecPB, HPCA 2023, section V-B), then drains every entry. Memory loses no line that was sent, because
+//! the queue is inside the persistence domain.
 
 use super::bench::{Bench, BenchVerbs};
 use super::holder::Holder;
@@ -16,17 +17,17 @@ use std::rc::Rc;
 use units::random::Random;
 use units::{Duration, Line, LineAddr};
 
-/// From one store to the next, so that stores meet drains under way.
+/// Time from one store to the next, so that stores meet drains in progress.
 const BETWEEN_STORES: Duration = Duration::from_ns(40);
-/// The core looks again after so long whether a full buffer has room.
+/// Interval at which the core checks whether a full buffer has room.
 const A_MOMENT: Duration = Duration::from_ns(1);
 
-/// Two entries are full, and drain down to one.
+/// Two entries fill the buffer, which then drains down to one.
 const SMALL: PersistBufferConfig = PersistBufferConfig { entries: 2, drain_from: 2, drain_to: 1 };
-/// Each entry drains before the next store comes.
+/// Each entry drains before the next store arrives.
 const SMALLEST: PersistBufferConfig = PersistBufferConfig { entries: 1, drain_from: 1, drain_to: 0 };
 
-/// A store of the workload, by its number.
+/// A store of the workload, with its number.
 #[derive(Clone, Copy)]
 pub(super) struct Store {
     pub number: usize,
@@ -35,25 +36,25 @@ pub(super) struct Store {
     pub content: Line,
 }
 
-/// Cores that store, and their buffers.
+/// Cores that store, with their buffers.
 pub(super) struct Feeding {
     clock: Clock,
     scheme: Rc<Scheme>,
     verbs: Rc<BenchVerbs>,
-    /// By core.
+    /// Buffer of each core, by index.
     buffers: Vec<RefCell<machine::persist::PersistBuffer>>,
-    /// Stores that are entering.
+    /// Number of stores that are entering.
     entering: Cell<usize>,
-    /// Entries on their way out.
+    /// Number of entries that are draining.
     draining: Cell<usize>,
     stopped: Cell<bool>,
-    /// How many stores caches have had, where they come in one order under a lock: each when all before it have come.
+    /// Stores that caches have received, if a lock orders them: each arrives after all earlier ones.
     seen: Option<Cell<usize>>,
-    /// How many stores entries had been given before these.
+    /// Number of stores that entries had received before these.
     before: u64,
-    /// Numbers of the stores that entries have, in the order in which they got them.
+    /// Numbers of the stores in entries, in the order of their arrival.
     taken: RefCell<Vec<usize>>,
-    /// Stores that went on: their numbers, how much had been done before each entered, and when it went on.
+    /// Completed stores: number, operations issued before the store entered, and operations issued when its core continued.
     stored: RefCell<Vec<(usize, usize, usize)>>,
 }
 
@@ -62,7 +63,7 @@ impl Feeding {
         Rc::new(Feeding::with(bench, config))
     }
 
-    /// Carries out stores of several cores of which the order is known, through buffers like this.
+    /// Carries out stores of several cores in a known order, through buffers of this configuration.
     pub fn of_locked(bench: &Bench, config: PersistBufferConfig, stores: &[Store]) -> Rc<Feeding> {
         let feeding = Rc::new(Feeding { seen: Some(Cell::new(0)), ..Feeding::with(bench, config) });
         for core in 0..CORES {
@@ -89,7 +90,7 @@ impl Feeding {
         }
     }
 
-    /// A core's stores, until they stop. Stores in turn wait until everything has drained.
+    /// Issues a core's stores until the cores stop. With `at_once` unset, each store waits until all entries have drained.
     async fn feed(self: Rc<Self>, stores: Vec<Store>, at_once: bool) {
         for store in stores {
             self.read_before(store);
@@ -107,7 +108,7 @@ impl Feeding {
         }
     }
 
-    /// A store has come to its core's cache, where others see it. The core goes on when its buffer has it.
+    /// Puts a store into its core's cache, visible to the other core. The core continues when its buffer has accepted the store.
     async fn comes(self: &Rc<Self>, store: Store) {
         self.seen.iter().for_each(|seen| seen.set(store.number + 1));
         let this = self.clone();
@@ -122,12 +123,12 @@ impl Feeding {
         }
     }
 
-    /// Whether a store has to wait for one before it, of whichever core.
+    /// Returns true if a store must wait for an earlier one of any core.
     fn is_held_back(&self, store: Store) -> bool {
         self.seen.as_ref().is_some_and(|seen| seen.get() < store.number)
     }
 
-    /// The second core reads what it stores to: what another core's buffer has of it is flushed.
+    /// Models the read of the second core before its store: the other core's buffer flushes its entry for the line.
     fn read_before(self: &Rc<Self>, store: Store) {
         if store.core == 0 || self.stopped.get() {
             return;
@@ -139,8 +140,8 @@ impl Feeding {
         }
     }
 
-    /// Brings a store to its core's buffer; whether it may enter, and has not to come again. If it has an entry now, no other
-    /// core's buffer has one. An entry of its line that is just leaving does not keep it: the text keeps the two apart.
+    /// Offers a store to its core's buffer; returns false if the buffer is full and the core must retry. If the buffer allocates an entry,
+    /// the other buffers drop theirs. An entry of the line that is draining does not stop the store: the scheme keeps the two apart.
     fn brings(&self, store: Store) -> bool {
         let found = self.buffers[store.core].borrow_mut().store(store.line);
         if found == Finds::Allocated {
@@ -163,7 +164,7 @@ impl Feeding {
         buffer.write_back(&*self.verbs).await;
         self.stored.borrow_mut().push((store.number, before, self.verbs.operations()));
         self.entering.set(self.entering.get() - 1);
-        // Where the line was leaving, it has an entry of its own now, unless that went on to another core.
+        // If the old entry was draining, the line has a new entry now, unless another core's buffer has taken it over.
         let went_over = self.others(store.core).any(|other| self.has(other, store.line));
         if !went_over {
             self.buffers[store.core].borrow_mut().store(store.line);
@@ -229,7 +230,7 @@ impl Holder for Feeding {
         bench.run_until(|| self.entering.get() == 0 && self.draining.get() == 0);
     }
 
-    /// The battery ends what is begun and drains what is there.
+    /// The battery completes the work in progress and drains all entries.
     fn die(&self, bench: &mut Bench) {
         self.stop(bench);
         let (scheme, verbs) = (self.scheme.clone(), self.verbs.clone());
@@ -237,7 +238,7 @@ impl Holder for Feeding {
     }
 }
 
-/// Begins to carry stores out.
+/// Starts the stores of a workload.
 pub(super) fn begin(
     bench: &Bench,
     workload: &Workload,
@@ -258,7 +259,7 @@ pub(super) fn begin(
     feeding
 }
 
-/// Begins to carry the stores of one core's program out, through a buffer like this.
+/// Starts the stores of one core's program, through a buffer of this configuration.
 pub(super) fn feed_into(bench: &Bench, config: PersistBufferConfig, contents: Vec<(LineAddr, Line)>) -> Rc<Feeding> {
     let feeding = Feeding::new(bench, config);
     let store = |(number, (line, content))| Store { number, core: 0, line, content };
@@ -273,8 +274,8 @@ mod tests {
     use protection::planted::Planted;
     use protection::scheme::{Observers, Sight};
 
-    /// Two cores store to a line, the second when the first has gone on. Where its entry is then, by core, and how many entries had
-    /// begun to drain until then.
+    /// Two cores store to a line, the second after the first has continued. Returns which core's buffer then has the entry, and the
+    /// greatest number of entries that drained at once.
     fn met(first: usize) -> ([bool; CORES], usize) {
         let mut bench = Bench::new(&catalogue::design("secpb-cobcm").unwrap().parts, 1, Planted::NONE);
         let (feeding, most) = (Feeding::new(&bench, SMALL), Cell::new(0));

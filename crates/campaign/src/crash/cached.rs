@@ -1,9 +1,9 @@
-//! Stores of a workload into caches that are durable, and what their battery makes of the chip when power fails.
+//! Stores of a workload into durable caches, and the work of their battery when power fails.
 //!
-//! Of the caches only the lines matter that memory does not have: a store makes its line dirty, and is durable in that
-//! instant. As many of them stay as there is room for; then the one that was stored to longest ago makes room, and is written as any.
-//! When power fails the core stops, the controller ends what it has begun, and the battery takes every dirty line to memory,
-//! then all metadata. Several cores are not told apart: their caches are coherent, so their stores are one order.
+//! The model keeps only the lines of the caches that memory does not have: a store makes its line dirty, and is durable in that
+//! instant. A fixed number of dirty lines fits. Beyond it the least recently stored line leaves, and is written like any line. When
+//! power fails the core stops, the controller completes the work in progress, and the battery writes every dirty line to memory, then
+//! all metadata. The model does not distinguish several cores: their caches are coherent, so their stores form one order.
 
 use super::bench::{Bench, BenchVerbs, Crowds};
 use super::holder::Holder;
@@ -16,24 +16,24 @@ use std::rc::Rc;
 use units::random::Random;
 use units::{Duration, Line, LineAddr};
 
-/// From one store to the next, so that stores meet lines that are leaving.
+/// Time from one store to the next, so that stores meet lines that are leaving.
 const BETWEEN_STORES: Duration = Duration::from_ns(40);
-/// The core looks again after so long whether all lines have left.
+/// Interval at which the core checks whether all lines have left.
 const A_MOMENT: Duration = Duration::from_ns(1);
 
-/// A core that stores, and its caches.
+/// A core that stores, with its caches.
 pub(super) struct CachedCore {
     clock: Clock,
     scheme: Rc<Scheme>,
     verbs: Rc<BenchVerbs>,
-    /// Lines that may be dirty.
+    /// Maximum number of dirty lines.
     room: usize,
-    /// Those that are; first the one that was stored to longest ago.
+    /// Dirty lines, the least recently stored one first.
     dirty: RefCell<Vec<(LineAddr, Line)>>,
-    /// Lines on their way to memory.
+    /// Number of lines on their way to memory.
     leaving: Cell<usize>,
     stopped: Cell<bool>,
-    /// How much had been done when each store was there.
+    /// Operations issued to memory before each store was durable.
     stored: RefCell<Vec<usize>>,
     crowds: Rc<Crowds>,
 }
@@ -53,7 +53,7 @@ impl CachedCore {
         })
     }
 
-    /// The core's stores, until power fails. Stores in turn wait until the line that made room has left.
+    /// Issues the core's stores until power fails. With `at_once` unset, each store waits until the evicted line has left.
     async fn feed(self: Rc<Self>, stores: Vec<(LineAddr, Line)>, at_once: bool) {
         for (line, content) in stores {
             if self.stopped.get() {
@@ -97,7 +97,7 @@ impl Holder for CachedCore {
         (0..self.went_on()).collect()
     }
 
-    /// A store is there at once.
+    /// A store is durable at once.
     fn span(&self, number: usize) -> (usize, usize) {
         let done = self.stored.borrow()[number];
         (done, done)
@@ -117,7 +117,7 @@ impl Holder for CachedCore {
         bench.run_until(|| self.leaving.get() == 0 && self.crowds.are_over());
     }
 
-    /// The battery ends what is begun, of lines and of metadata on their way out, and takes what is there to memory.
+    /// The battery completes the writes of lines and metadata in progress, then writes the dirty lines to memory.
     fn die(&self, bench: &mut Bench) {
         self.stop(bench);
         let (scheme, verbs, dirty) = (self.scheme.clone(), self.verbs.clone(), self.dirty.borrow().clone());
@@ -125,8 +125,8 @@ impl Holder for CachedCore {
     }
 }
 
-/// Begins to carry stores out. In turn, one line may be dirty, and has left when the second store after it comes; at once, all but
-/// one may be, so that one leaves while others stay.
+/// Starts the stores of a workload. In turn, one line may be dirty, and has left before the second store after it. At once, all lines
+/// but one may be dirty, so that one leaves while other lines stay.
 pub(super) fn begin(
     bench: &Bench,
     workload: &Workload,
@@ -142,7 +142,7 @@ pub(super) fn begin(
     caches
 }
 
-/// Begins to carry the stores of one core's program out, into caches of which so many lines may be dirty.
+/// Starts the stores of one core's program, into caches with at most `room` dirty lines.
 pub(super) fn feed_into(bench: &Bench, room: usize, contents: Vec<(LineAddr, Line)>) -> Rc<CachedCore> {
     let caches = CachedCore::new(bench, room);
     bench.executor.clock().spawn(caches.clone().feed(contents, true));

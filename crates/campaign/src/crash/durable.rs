@@ -1,9 +1,9 @@
-//! Which of a program's writes a dead memory has to hold: what the program and the bus say of that, whatever recovery makes of it.
+//! Writes of a program that a dead memory must hold, according to the program and the bus and not to recovery.
 //!
-//! A buffer or caches with a battery have all that they accepted. Behind the controller a write is durable with its tuple: the chip
-//! sends the line of data and completes the tuple, and by a new root, since the line's version is a new one. What a renewal encrypts
-//! again has its versions already, and changes no root. So the lines of data in tuples that have set a root are writes, in the
-//! order of the program, as many as that. No fewer than had returned can be durable, and no more than had begun.
+//! A buffer or caches with a battery have all stores that they accepted. Behind the controller a write is durable with its tuple.
+//! The chip sends the line of data and completes the tuple with a new root, since the line has a new version. Lines that a renewal
+//! re-encrypts have their versions already and change no root. So each line of data in a tuple that set a root is a write, in
+//! program order. The number of durable writes is at least that of the returned ones and at most that of the begun ones.
 
 use super::history::History;
 use super::revival::Contents;
@@ -12,8 +12,8 @@ use protection::execution::Operation;
 use protection::verbs::Role;
 use std::collections::BTreeSet;
 
-/// What the lines of a history hold when power has failed, if nobody tampers. Also a write that is durable and has not returned is
-/// not an attacker's to undo.
+/// Returns the content of a history's lines after a loss of power without tampering. An attacker must not undo even a durable write
+/// that has not returned.
 pub fn contents(history: &History, dead: &DeadMemory) -> Contents {
     if let Some(accepted) = &dead.accepted {
         return history.content_with(accepted.iter().copied());
@@ -23,7 +23,7 @@ pub fn contents(history: &History, dead: &DeadMemory) -> Contents {
     history.content_with(history.writes[..durable].iter().map(|write| (write.line, write.content)))
 }
 
-/// How many lines of data were in tuples that have set a root.
+/// Counts the lines of data in tuples that have set a root.
 fn in_tuples(operations: &[Operation]) -> usize {
     let (mut durable, mut open) = (0, BTreeSet::new());
     for operation in operations {
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
     use protection::planted::Planted;
 
-    /// Recovery knows nothing of what was asked of memory before the loss, and this nothing of what recovery reads.
+    /// Recovery does not use the operations before the loss, and `contents` does not use the lines that recovery reads.
     #[test]
     fn what_recovery_finds_in_a_memory_that_nobody_touched_is_what_the_bus_says_was_durable() {
         let (mut lost, mut ahead) = (0, 0);

@@ -1,9 +1,9 @@
-//! What a loss of power leaves of a machine with persist buffers or durable caches, whose battery goes on from what the chip is
-//! then.
+//! Memories that a loss of power leaves on a machine with persist buffers or durable caches. The battery continues from the
+//! state of the chip.
 //!
-//! That depends on what the dying chip holds, which no list of changes says. So the workload is carried out again for each
-//! point, up to an event, and from there on battery. The program's stores that memory must hold then are known to one: all
-//! that the buffers have accepted or the caches have had, and no other.
+//! The result depends on the content of the dying chip, and a list of changes does not record it. So the workload runs again
+//! for each point, up to an event, and from this event on battery. Memory must then hold an exact set of stores: all that the
+//! buffers have accepted or the caches have received, and no other.
 
 use super::bench::{Bench, Meddling, Power};
 use super::history::History;
@@ -19,7 +19,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use units::{Line, LineAddr};
 
-/// What losses of power leave of a history, at so many of its events at most.
+/// Returns the memories that losses of power leave of a history, at no more than `events` of its events.
 pub fn left(history: &History, events: usize) -> Vec<DeadMemory> {
     let all = Rerun::to(history, u64::MAX, None).events;
     let step = all.div_ceil(events as u64).max(1);
@@ -27,21 +27,22 @@ pub fn left(history: &History, events: usize) -> Vec<DeadMemory> {
     events.map(|event| Rerun::to(history, event, None).left(history, event as usize)).collect()
 }
 
-/// A history carried out once more, until power failed and its battery had done its work.
+/// A second run of a history, until power failed and its battery had done its work.
 pub(super) struct Rerun {
     bench: Bench,
-    /// How many things had been asked of memory when power failed.
+    /// Operations issued to memory before power failed.
     asked: usize,
     /// Events before power failed.
     events: u64,
-    /// Stores that are durable, in order.
+    /// Durable stores, in order.
     accepted: Vec<(LineAddr, Line)>,
-    /// The lines that memory did not have when power failed.
+    /// Lines that memory did not have when power failed.
     resident: Vec<LineAddr>,
 }
 
 impl Rerun {
-    /// Up to so many events, or to the end; then on battery, on a machine of that kind, beside which that happens.
+    /// Runs a history for this many events, or to its end, and then on battery. `on_battery` replaces the machine and meddles
+    /// with memory during the drain.
     pub fn to(history: &History, events: u64, on_battery: Option<(Power, Meddling)>) -> Rerun {
         let (power_on, meddling) =
             on_battery.map_or((Bench::new as Power, None), |(on, meddling)| (on, Some(meddling)));
@@ -52,7 +53,7 @@ impl Rerun {
         let holder = storing::begin(&bench, point, &history.workload, &contents, crowding);
         let (happened, done) = (Cell::new(0), contents.len());
         let is_idle = || holder.is_idle_after(done);
-        // Asked before the first event and after each.
+        // Called before the first event and after each.
         let is_over = || {
             let over = happened.get() == events || is_idle();
             happened.set(happened.get() + u64::from(!over));
@@ -68,24 +69,24 @@ impl Rerun {
         bench.meddling = None;
         let taken = holder.taken();
         let accepted = taken.len();
-        // A store that its core has gone on from is durable, and one more of each core may be entering.
+        // A store is durable if its core has continued, and each core may have one more store that is entering.
         assert!((went_on..=went_on + CORES).contains(&accepted), "{accepted} stores are accepted, {went_on} went on");
         assert!(keeps_order(&history.workload, &taken), "{taken:?}: of each core the first, in order");
         let accepted = taken.into_iter().map(|number| contents[number]).collect();
         Rerun { bench, asked, events, accepted, resident }
     }
 
-    /// Events before power failed.
+    /// Number of events before power failed.
     pub fn events(&self) -> u64 {
         self.events
     }
 
-    /// The memory as it is now.
+    /// Returns the current memory of the machine.
     pub fn media(&self) -> &RefCell<Media> {
         self.bench.memory.media()
     }
 
-    /// The memory that it leaves, and how many changes had been asked of it when power failed.
+    /// Returns the memory that is left, and the number of changes issued to it before power failed.
     pub fn left_with_drain(self, history: &History, point: usize) -> (DeadMemory, usize) {
         let asked = self.bench.verbs.take_operations();
         let before = asked[..self.asked].iter().filter(|operation| changes_memory(operation)).count();
@@ -108,13 +109,13 @@ impl Rerun {
         (dead, before)
     }
 
-    /// The memory that it leaves.
+    /// Returns the memory that is left.
     pub fn left(self, history: &History, point: usize) -> DeadMemory {
         self.left_with_drain(history, point).0
     }
 }
 
-/// Whether of each core's stores the first are there, in its order.
+/// Returns true if the durable stores of each core are its first ones, in its order.
 fn keeps_order(workload: &Workload, taken: &[usize]) -> bool {
     (0..CORES).all(|core| {
         let of_core = (0..workload.writes.len()).filter(|write| workload.core(*write) == core);

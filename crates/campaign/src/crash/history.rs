@@ -1,9 +1,9 @@
-//! A workload carried out, with everything that it asked of memory, in order.
+//! A workload that has run, with all its requests to memory in order.
 //!
-//! It runs on the timed machine, so that writes overlap as they do there: phase-change memory behind a write-pending queue,
-//! as the SecPB paper has it. In every second history metadata caches are tiny and another program needs them again and
-//! again, so that lines of counters, of tags and nodes leave the chip while tuples are under way, at times that the seed draws:
-//! stores that belong to no tuple and that nothing waits for.
+//! The workload runs on the timed machine, so that writes overlap: phase-change memory behind a write-pending queue, as in the SecPB paper.
+//! In every second history metadata caches are tiny, and another program evicts their lines again and again. Lines of counters, tags and
+//! nodes then leave the chip while tuples are in progress, at times that the seed draws. These stores belong to no tuple, and no write
+//! waits for them.
 
 pub use super::bench::Write;
 use super::bench::{Bench, Power};
@@ -25,45 +25,45 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use units::{Line, LineAddr};
 
-/// What a workload did.
+/// Record of a workload that has run.
 pub struct History {
-    /// The design's parts, with the caches that were used.
+    /// Parts of the design, with the caches that were used.
     pub parts: Parts,
-    /// Where things lie.
+    /// Layout of the memory.
     pub layout: Layout,
-    /// Of keys and contents.
+    /// Seed of keys and contents.
     pub seed: u64,
-    /// A deliberate weakness, or none.
+    /// A deliberate weakness, if any.
     pub planted: Planted,
-    /// What was to be carried out.
+    /// The workload that was run.
     pub workload: Workload,
-    /// What the lines held before.
+    /// Content of the lines before the workload.
     pub before: BTreeMap<LineAddr, Line>,
-    /// The memory before.
+    /// Content of memory before the workload.
     pub memory: Recording,
-    /// The registers before.
+    /// Registers before the workload.
     pub registers: Registers,
-    /// The keystream that the memory had shown before.
+    /// Keystream that the memory had shown before the workload.
     pub shown: Rc<Ledger>,
-    /// What was asked of memory and changes it, in order.
+    /// Operations that change memory, in order.
     pub changes: Changes,
     /// The writes, in the order in which they were accepted.
     pub writes: Vec<Write>,
-    /// The sessions before.
+    /// Sessions before this one.
     pub earlier: Vec<Rc<Session>>,
 }
 
 impl History {
-    /// Carries a workload out, on a new machine.
+    /// Runs a workload on a new machine.
     ///
     /// # Panics
-    /// If the design's parts make no sense together; if a write alarms or never returns.
+    /// If the design's parts do not fit together, or if a write alarms or never returns.
     pub fn of(design: &Design, workload: &Workload, seed: u64, planted: Planted) -> History {
         let parts = if workload.is_crowded() { with_tiny_caches(&design.parts) } else { design.parts.clone() };
         History::after(Vec::new(), restless(parts), workload, seed, planted)
     }
 
-    /// Carries a workload out after these sessions.
+    /// Runs a workload after these sessions.
     pub(super) fn after(
         earlier: Vec<Rc<Session>>,
         parts: Parts,
@@ -88,46 +88,45 @@ impl History {
         History { parts, layout, seed, planted, workload, before, memory, registers, shown, changes, writes, earlier }
     }
 
-    /// The machine with which it began, switched on so.
+    /// Returns the machine at the beginning of the history, switched on by `power_on`.
     pub(super) fn begin(&self, power_on: Power) -> Beginning {
         let power_on = || power_on(&self.parts, self.seed, self.planted);
         Beginning::after(&self.earlier, power_on, &self.workload, self.seed)
     }
 
-    /// The memory before.
+    /// Returns the memory before the workload.
     pub fn start(&self) -> Start {
         let (image, registers, shown) = (self.memory.clone(), self.registers.clone(), self.shown.clone());
         Start { image, registers, shown, slots: self.layout.total_lines() }
     }
 
-    /// What a dead memory goes on from.
+    /// Returns a dead memory as the start of further changes.
     pub fn start_from(&self, dead: &DeadMemory) -> Start {
         let (image, registers, shown) = (dead.image.clone(), dead.registers.clone(), dead.shown.clone());
         Start { image, registers, shown, slots: self.layout.total_lines() }
     }
 
-    /// Every different state that a loss of power leaves, point by point: before the first change that is asked of memory and
-    /// after each.
+    /// Returns every different state that a loss of power leaves, point by point: before the first change to memory and after each.
     pub fn left(&self, arrivals: Arrivals) -> Vec<DeadMemory> {
         let progress = |point| self.progress(point);
         states::states_of(&self.changes, &self.start(), Queue::Inside, (arrivals, self.seed), &progress)
     }
 
-    /// As [`History::left`], on a machine that has no stored energy: nothing drains, and the queue is lost.
+    /// Like [`History::left`], on a machine without stored energy: the queue does not drain and is lost.
     pub fn left_without_energy(&self, arrivals: Arrivals) -> Vec<DeadMemory> {
         let progress = |point| self.progress(point);
         states::states_of(&self.changes, &self.start(), Queue::Outside, (arrivals, self.seed), &progress)
     }
 
-    /// How many writes had returned, and how many had begun, when so many changes had been asked of memory.
+    /// Returns how many writes had returned and how many had begun after `point` changes to memory.
     fn progress(&self, point: usize) -> (usize, usize) {
         let returned = self.writes.iter().rposition(|write| write.returned <= point).map_or(0, |last| last + 1);
         let begun = self.writes.iter().filter(|write| write.issued <= point).count();
         (returned, begun.max(returned))
     }
 
-    /// What memory may hold after a loss of power: the state after all that were durable in a buffer or in caches; else after any number of
-    /// whole writes, of those that had returned all.
+    /// Returns the contents that memory may hold after a loss of power. With a buffer or durable caches this is the state after all
+    /// accepted stores. Otherwise it is the state after any number of whole writes that includes all that had returned.
     pub fn allowed(&self, dead: &DeadMemory) -> Vec<BTreeMap<LineAddr, Line>> {
         if let Some(accepted) = &dead.accepted {
             return vec![self.content_with(accepted.iter().copied())];
@@ -137,14 +136,14 @@ impl History {
         (returned..=begun).map(|writes| self.content_with(so_many(writes))).collect()
     }
 
-    /// Whether a line ever held this, in this session or in an earlier one.
+    /// Returns true if a line ever had this content, in this session or in an earlier one.
     pub fn had(&self, line: LineAddr, bytes: &Line) -> bool {
         let written = self.writes.iter().any(|write| write.line == line && write.content == *bytes);
         let before = self.before.get(&line) == Some(bytes);
         written || before || self.earlier.iter().any(|session| session.had(line, bytes))
     }
 
-    /// What the lines hold after these writes.
+    /// Returns the content of the lines after these writes.
     pub fn content_with(&self, writes: impl IntoIterator<Item = (LineAddr, Line)>) -> BTreeMap<LineAddr, Line> {
         let mut content = self.before.clone();
         content.extend(writes);
@@ -152,8 +151,8 @@ impl History {
     }
 }
 
-/// The same, but a dynamic forest has room for two roots and may change after every second write: so that even in the shortest workload a
-/// node becomes a root, and another stops being one.
+/// Limits a dynamic forest to two roots and lets it change after every second write. Even in the shortest workload, a node then becomes a
+/// root and another stops being one.
 fn restless(mut parts: Parts) -> Parts {
     if let Some(ForestDesign::Dynamic { entries, period, threshold }) = &mut parts.tree.forest {
         (*entries, *period, *threshold) = (2, 2, 0);

@@ -1,34 +1,34 @@
-//! What holds stores that memory does not have yet, and has a battery: persist buffers, or the caches.
+//! Holders of stores that memory does not have yet, with a battery: persist buffers or caches.
 //!
-//! What a store meets there differs ([`buffered`](super::buffered), [`cached`](super::cached)). What is asked of either is one:
-//! which stores are durable, and that the battery brings them to memory.
+//! The two treat stores differently ([`buffered`](super::buffered), [`cached`](super::cached)). The interface is the same: the
+//! holder lists the durable stores, and its battery writes them to memory.
 
 use super::bench::Bench;
 use units::LineAddr;
 
-/// It, while stores are carried out.
+/// A holder while stores are carried out.
 pub(super) trait Holder {
-    /// How many stores went on.
+    /// Number of stores after which their core continued.
     fn went_on(&self) -> usize;
 
-    /// The numbers of the stores that it has had, in the order in which it got them.
+    /// Returns the numbers of the stores that the holder has received, in the order of receipt.
     ///
     /// # Panics
-    /// If the scheme has accepted more than has entered, or less.
+    /// If the scheme has accepted more or fewer stores than have entered.
     fn taken(&self) -> Vec<usize>;
 
-    /// How much had been done before a store entered, and when it went on.
+    /// Returns the operations issued before a store entered, and when its core continued.
     fn span(&self, number: usize) -> (usize, usize);
 
-    /// Whether so many stores went on, and nothing is on its way out.
+    /// Returns true if this many stores are complete and no line is on its way out.
     fn is_idle_after(&self, stores: usize) -> bool;
 
-    /// The lines that it has and memory has not, the oldest first.
+    /// Returns the lines that only the holder has, the oldest first.
     fn resident(&self) -> Vec<LineAddr>;
 
-    /// The cores stop, and what they and the controller have begun ends.
+    /// Stops the cores; the work that they and the controller have begun completes.
     fn stop(&self, bench: &mut Bench);
 
-    /// Power fails: the cores stop, and the battery does its work.
+    /// Cuts the power: the cores stop, and the battery does its work.
     fn die(&self, bench: &mut Bench);
 }

@@ -1,13 +1,13 @@
-//! Two cores append to one log under a lock, and power fails: which store comes before which is known, also of different cores.
+//! Two cores append to one log under a lock, and power fails. The order of all stores is known, also between the cores.
 //!
 //! ```text
 //! take the lock ─ store the record's lines ─ store the word that commits it ─ let the lock go ─┐ another core sees that
 //!                                                             take the lock ─ store ... ◄──────┘
 //! ```
-//! Taking the lock and letting it go are stores to its line. A core sees that the lock is free when the cache of the other one has
-//! that store, be it accepted by the persist buffer or not. So the first store of a core may meet the last one of the other in
-//! front of the buffers, and nothing but their line's order keeps them apart. What is durable must be the first stores of all: no
-//! store of a core that has read the other one's may outlive a loss of power without it.
+//! Taking and releasing the lock are stores to its line. A core sees that the lock is free when the other core's cache has that
+//! store, whether or not the persist buffer has accepted it. So the first store of a core may meet the last store of the other
+//! core in front of the buffers, and only the order of their line separates them. The durable stores must be a prefix of all
+//! stores. If a core has read a store of the other core, its later stores must not survive a loss of power without that store.
 
 use super::bench::Bench;
 use super::buffered::{Feeding, Store};
@@ -24,15 +24,15 @@ use std::rc::Rc;
 use units::random::Random;
 use units::{Line, LineAddr};
 
-/// Lines of a record at most.
+/// Maximum number of lines of a record.
 const RECORD_MAX: u64 = 4;
 const LOCK: LineAddr = BYSTANDER;
-/// In the lock's page, so that both drain through one line of counters.
+/// This line is in the lock's page, so that both drain through one line of counters.
 const COMMIT: LineAddr = LineAddr(41);
-/// Lines of the log besides the three of every workload.
+/// Lines of the log in addition to the three of every workload.
 const LOG: std::ops::Range<u64> = 64..80;
 
-/// A log of a few records, and the machine that keeps it.
+/// A log of a few records, with the machine that keeps it.
 pub struct LockedLog {
     parts: Parts,
     seed: u64,
@@ -41,19 +41,19 @@ pub struct LockedLog {
     buffer: PersistBufferConfig,
 }
 
-/// What a loss of power left of a log.
+/// State of a log after a loss of power.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cut {
-    /// How many stores of both cores were accepted.
+    /// Number of accepted stores of both cores.
     pub accepted: usize,
-    /// Whether they are the first of all.
+    /// True if the accepted stores are a prefix of all stores.
     pub in_order: bool,
-    /// Whether a fresh chip recovers to exactly what these have made of every line.
+    /// True if a fresh chip recovers exactly the content that these stores have given every line.
     pub recovered: bool,
 }
 
 impl LockedLog {
-    /// So many records, by cores that are drawn, through buffers of two to eight entries.
+    /// Creates a log of this many records, by cores that are drawn, through buffers of two to eight entries.
     pub fn new(parts: &Parts, records: usize, seed: u64, planted: Planted) -> LockedLog {
         let mut random = Random::new(seed);
         let mut stores = Vec::new();
@@ -70,18 +70,18 @@ impl LockedLog {
         LockedLog { parts: parts.clone(), seed, planted, stores, buffer }
     }
 
-    /// How many events it takes until all is accepted and has drained.
+    /// Number of events until all stores are accepted and have drained.
     ///
     /// # Panics
-    /// If it does not end.
+    /// If the log never completes.
     pub fn events(&self) -> u64 {
         self.run(u64::MAX).1
     }
 
-    /// Power fails after so many events.
+    /// Cuts the power after this many events.
     ///
     /// # Panics
-    /// If a store is accepted twice, or never ends.
+    /// If a store is accepted twice, or never completes.
     pub fn cut(&self, events: u64) -> Cut {
         let (mut bench, _, feeding) = self.run(events);
         feeding.die(&mut bench);

@@ -1,30 +1,30 @@
 //! Losses of power: at every point of every short workload, what does the memory hold, and does the machine get it back?
 //!
-//! * [`workload`]: all sequences of up to three writes over three lines, one after the other and all at once.
-//! * [`history`]: a workload carried out on a timed machine, with everything that it sent to memory, in order.
-//! * [`shown`]: the keystream that an attacker on the bus has seen in use until then.
-//! * [`storing`]: how its stores become durable: at the controller, or in what has a battery ([`holder`]), [`buffered`] or
-//!   [`cached`].
-//! * [`dying`]: what that battery makes of the chip when power fails.
-//! * [`on_battery`]: what an attacker does while it works, and what is left if it dies.
-//! * [`states`]: what a loss of power at some point can leave behind: every legal subset of what was on its way.
-//! * [`durable`]: which writes memory has to hold then, as the program and the bus say it.
-//! * [`strikes`]: what an attacker makes of that before power is back.
-//! * [`revival`]: a fresh chip recovers from what was left and goes on; what do the lines read as, and is a pad used twice?
-//! * [`sessions`]: what a session begins with after others, under the same keys; `resuming` carries the next one out.
-//! * [`trials`]: how a machine ends that is switched on over a memory that was left.
-//! * [`rows`]: the rows of the table, each a text over these.
+//! * [`workload`]: all sequences of up to three writes over three lines, in turn and at once.
+//! * [`history`]: a workload that ran on a timed machine, with all its requests to memory in order.
+//! * [`shown`]: the keystream in use on the bus until the loss, which an attacker knows.
+//! * [`storing`]: the point at which stores become durable: the controller, or a component with a battery ([`holder`]),
+//!   [`buffered`] or [`cached`].
+//! * [`dying`]: the state of the chip after the battery has done its work.
+//! * [`on_battery`]: attacks while the battery works, and memories that a dying battery leaves.
+//! * [`states`]: all memories that a loss at some point can leave: every legal subset of the writes in flight.
+//! * [`durable`]: the writes that memory must hold then, by the program and by the bus.
+//! * [`strikes`]: tampering before power returns.
+//! * [`revival`]: a fresh chip recovers from the memory and continues. It yields the content of the lines and any reuse of a pad.
+//! * [`sessions`]: the state in which a session begins after earlier ones under the same keys; `resuming` runs the next session.
+//! * [`trials`]: the verdict on a machine that is switched on over a memory that a loss left.
+//! * [`rows`]: the rows of the table, each computed from these parts.
 //! * [`locked`]: a log that two cores append to under a lock, where the order of all stores is known.
-//! * [`programs`]: programs with a recovery of their own, whose power fails again and again.
+//! * [`programs`]: programs with their recovery code, under repeated losses of power.
 //!
 //! # Fairness
-//! What was fenced has arrived. Everything else that was sent may have arrived, or not, or in part: eight bytes are written as
-//! one. Registers outlive power, and change in one instant. Of designs with persistence, so do keys; others draw new ones.
-//! Memory may hold the state after any number of whole writes from the first on, as long as it holds all that had
-//! returned: a tuple counts as one write here, and order is strict.
+//! Fenced writes have arrived. Every other write that was sent may have arrived in full, in part or not at all; memory writes
+//! eight bytes at once. Registers outlive power and change in one instant. So do the keys of designs with persistence; other
+//! designs draw new keys. Memory may hold the state after any number of whole writes from the first on, if these include all that
+//! had returned. A tuple counts as one write here, and order is strict.
 //!
-//! An attacker that tampers remembers what went over the bus. What it has seen of keystream goes on after the loss, for the
-//! keys do. Each history is judged for content, freshness and keystream, and every evil is a case of its own.
+//! An attacker that tampers remembers all traffic on the bus. The keys survive the loss, so its knowledge of keystream survives
+//! too. Each history is judged for content, freshness and keystream, and each kind of harm is a separate case.
 
 mod bench;
 mod buffered;
@@ -59,49 +59,49 @@ use strikes::Strikes;
 use trials::Case;
 use workload::Workload;
 
-/// Events of a longer history at which power fails, of a design with a battery.
+/// Events of a longer history at which power fails, for a design with a battery.
 const EVENTS: usize = 40;
 
-/// How losses are tried.
+/// Options of a crash campaign.
 #[derive(Clone, Debug)]
 pub struct CrashOptions {
-    /// Rows to run.
+    /// Rows of the table to run.
     pub rows: Vec<Loss>,
     /// The one workload to run, or all.
     pub workload: Option<usize>,
-    /// Of the contents, and of subsets where there are too many.
+    /// Seed of the contents, and of the drawn subsets where there are too many to try all.
     pub seed: u64,
-    /// Whether all workloads are attacked with every strike as the short ones are, with more subsets.
+    /// True if the campaign tries every strike and more subsets on all workloads, as it does on short ones.
     pub thorough: bool,
-    /// Whether what is on its way always arrives, whole and in order: what then is found needs no torn memory.
+    /// True if all writes in flight arrive whole and in order. Failures found so do not depend on torn memory.
     pub in_order: bool,
-    /// A deliberate weakness, or none.
+    /// A deliberate weakness, if any.
     pub planted: Planted,
 }
 
-/// How much is tried of one history.
+/// Number of cases that the campaign tries on one history.
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
-    /// Of what is on its way.
+    /// Arrivals that are tried for the writes in flight.
     arrivals: Arrivals,
-    /// Events at which power fails, of a design with a battery.
+    /// Events at which power fails, for a design with a battery.
     events: usize,
-    /// States at a point that go on to tampering and to losses in recovery, beyond the one in which everything arrives.
+    /// Torn states at a point that are tampered with or lose power in recovery, in addition to those where all writes arrive.
     torn_at_a_point: usize,
-    /// How they are attacked.
+    /// Strikes that are tried on each state.
     strikes: Strikes,
-    /// Losses during the recovery from an attack that are tried of each.
+    /// Losses during the recovery from an attack, for each attack.
     between_strikes: usize,
-    /// While the battery works.
+    /// Attempts while the battery works.
     on_battery: Tries,
 }
 
 impl CrashOptions {
-    /// How much is tried of a history: of short ones everything, of longer ones a part, drawn with the seed.
+    /// Returns the number of cases for a history: all for short ones; for longer ones a part, drawn with the seed.
     fn extent(&self, history: &History) -> Extent {
         let writes = history.writes.len();
         let subsets = match writes {
-            // Nothing survives anyway.
+            // No write survives in these designs, so a small number of subsets suffices.
             _ if !history.parts.persistence.exists() => 1 << 3,
             1 => 1 << 10,
             _ if self.thorough => 1 << 8,
@@ -131,62 +131,62 @@ impl Default for CrashOptions {
     }
 }
 
-/// One row: what losses of one kind came to.
+/// One row: the ends of all losses of one kind.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct CrashRow {
-    /// What was done.
+    /// Kind of loss of the row.
     pub loss: Loss,
-    /// How often it ended how.
+    /// Number of cases by end.
     pub histogram: Histogram,
-    /// The worst end, both of what came out and of what leaked; not-applicable if nothing survives by design.
+    /// Worst end, over content and leakage; not-applicable if the design keeps no data by intent.
     pub worst: End,
-    /// What the design claims; nothing if it says nothing.
+    /// Claim of the design; `None` if it makes no claim.
     pub claim: Option<End>,
-    /// Whether the worst end is exactly what is claimed.
+    /// True if the worst end is exactly the claim, or, for a single workload, no worse.
     pub agrees: bool,
     /// The first case of the worst end.
     pub example: Option<CrashExample>,
 }
 
-/// A case, with all that is needed to see it again.
+/// A case, with all data needed to reproduce it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct CrashExample {
-    /// The workload, in words.
+    /// Description of the workload.
     pub workload: String,
-    /// How many things had been asked of memory when power failed.
+    /// Point at which power failed: changes issued to memory until then, or events of a machine with a battery.
     pub point: usize,
-    /// What happened, in words.
+    /// Description of the events.
     pub story: String,
-    /// The command that shows it again.
+    /// Command that reproduces the case.
     pub replay: String,
 }
 
 /// All losses of one design.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct CrashReport {
-    /// The design's name.
+    /// Name of the design.
     pub design: String,
-    /// What it is, in a sentence.
+    /// Summary of the design in one sentence.
     pub summary: String,
     /// Workloads that were carried out.
     pub workloads: usize,
     /// Points at which power failed, over all workloads.
     pub points: usize,
-    /// Different memories that were left behind, of each workload by itself; those that batteries left which died, if a row needed
-    /// any.
+    /// Different memories that losses left, counted per workload, including those of dying batteries if a row
+    /// needed any.
     pub memories: usize,
-    /// Those of them that are left only if something on its way arrives torn, out of order or not at all.
+    /// Memories among these that need a write to arrive torn, out of order or not at all.
     pub torn: usize,
-    /// Memories that an attacker made of them, different ones of each.
+    /// Different memories that an attacker made from each of these.
     pub tampered: usize,
     /// Rows that were run.
     pub rows: Vec<CrashRow>,
-    /// Whether all rows agree with their claims.
+    /// True if all rows agree with their claims.
     pub agrees: bool,
 }
 
 impl CrashReport {
-    /// What is wrong, a line for each row that does not agree with its claim.
+    /// Returns one complaint for each row that does not agree with its claim.
     pub fn complaints(&self) -> Vec<String> {
         let complaint = |row: &CrashRow| {
             let claim = row.claim.map_or("nothing", End::name);
@@ -197,10 +197,10 @@ impl CrashReport {
     }
 }
 
-/// Tries losses of power under a design. `progress` gets how many workloads are done, and of how many.
+/// Tries losses of power under a design. `progress` receives the number of finished workloads and their total.
 ///
 /// # Panics
-/// If the design's parts make no sense together, which [`Design::parse`] rules out.
+/// If the design's parts do not fit together, which [`Design::parse`] rules out.
 pub fn crash(design: &Design, options: &CrashOptions, progress: &mut dyn FnMut(usize, usize)) -> CrashReport {
     let all = workload::all_for(design.parts.persistence.has_buffer());
     let chosen: Vec<(usize, &Workload)> =
@@ -225,7 +225,7 @@ pub fn crash(design: &Design, options: &CrashOptions, progress: &mut dyn FnMut(u
     for row in &mut rows {
         row.worst = End::worst_of(row.histogram.keys().copied()).unwrap_or(End::NONE);
         let claim = row.claim.unwrap_or(End::NONE);
-        // The claim is of all workloads: one of them alone need not come to the worst.
+        // The claim covers all workloads, so a single one may end better.
         row.agrees = if options.workload.is_some() { !row.worst.is_worse_than(claim) } else { row.worst == claim };
     }
     CrashReport {
@@ -266,7 +266,7 @@ fn note(row: &mut CrashRow, design: &Design, index: usize, workload: &Workload, 
     *row.histogram.entry(end).or_default() += 1;
 }
 
-/// The command that shows a case again.
+/// Returns the command that reproduces a case.
 fn replay(design: &Design, loss: Loss, index: usize, options: &CrashOptions) -> String {
     let thorough = if options.thorough { " --thorough" } else { "" };
     format!("casemate crash {} --row {loss} --workload {index} --seed {}{thorough}", design.called(), options.seed)

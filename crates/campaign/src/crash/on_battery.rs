@@ -1,11 +1,11 @@
-//! What an attacker does while the battery works, and what is left if the battery dies.
+//! Attacks while the battery works, and memories that a dying battery leaves.
 //!
-//! A bit of a stored line is flipped at some event of the drain and flipped back when it has ended, unless the chip has written
-//! the line meanwhile: so recovery finds no trace of it in memory. Each kind of line is tampered with, of lines of the workload
-//! that are drawn. The keys go on, and the ledger with them: what the machine writes after recovery is its second session.
+//! The attacker flips a bit of a stored line at some event of the drain. It flips the bit back when the drain has ended, unless the chip
+//! has written the line meanwhile, so that recovery finds no trace in memory. For lines of the workload that are drawn, it tampers with
+//! each kind of line. The keys and the ledger survive: the writes after recovery belong to the machine's second session.
 //!
-//! A battery that dies leaves what its work has brought to memory until then; what was on its way arrives torn, or not at all. The attacker
-//! may as well put back any memory that there was in this session or in an earlier one ([`sessions`](super::sessions)).
+//! A dying battery leaves the lines that it has written to memory until then; lines in flight arrive torn, or not at all. The attacker may
+//! also put back any memory of this session or of an earlier one ([`sessions`](super::sessions)).
 
 use super::bench::{Bench, Meddling};
 use super::dying::Rerun;
@@ -26,27 +26,27 @@ use units::random::Random;
 
 const LINE_BITS: usize = 8 * LINE_BYTES;
 
-/// What a campaign tries of one history.
+/// Number of attempts of each kind on one history.
 #[derive(Clone, Copy, Debug)]
 pub struct Tries {
     /// Points at which power fails.
     pub points: usize,
-    /// Events of a drain at which a bit is flipped, besides its beginning.
+    /// Events of a drain at which a bit is flipped, in addition to its first event.
     pub events: u64,
-    /// Lines of the workload whose lines in memory are tampered with.
+    /// Lines of the workload that are tampered with in memory, together with their metadata.
     pub lines: usize,
     /// Operations of a drain at which the battery dies.
     pub deaths: usize,
-    /// What it can leave then: the memory in which all has arrived, and others.
+    /// Number of memories that are tried for each death, first those in which all lines have arrived.
     pub torn: usize,
-    /// Memories between those with which sessions begin and end that are put back.
+    /// Memories that are put back, in addition to those with which sessions begin and end.
     pub memories: usize,
     /// Sessions that follow the first.
     pub sessions: usize,
 }
 
 impl Tries {
-    /// A few of each, or more of a campaign that takes its time.
+    /// Returns a few attempts of each kind, or more for a thorough campaign.
     pub fn of(thorough: bool) -> Tries {
         if thorough {
             let (deaths, torn, memories, sessions) = (4, 2, 3, 2);
@@ -71,7 +71,7 @@ impl Flip {
         Untrusted::with(line, content.beside())
     }
 
-    /// Flips the bit when its event comes; what was there before is kept.
+    /// Flips the bit at its event and keeps the earlier content in `honest`.
     fn meddling(self, honest: Rc<Cell<Option<Untrusted>>>) -> Meddling {
         let mut events = 0;
         Box::new(move |memory| {
@@ -86,7 +86,7 @@ impl Flip {
     }
 }
 
-/// What drains under attack leave of a history, each with what the attacker did, in words.
+/// Returns the memories that drains under attack leave of a history, each with a description of the attack.
 pub fn attacked(history: &History, tries: Tries, random: &mut Random) -> Vec<(DeadMemory, String)> {
     let mut left = Vec::new();
     for event in points(history, tries, random) {
@@ -96,7 +96,7 @@ pub fn attacked(history: &History, tries: Tries, random: &mut Random) -> Vec<(De
             for _ in 0..tries.lines {
                 let Some(line) = random.pick(lines) else { continue };
                 let Some((slot, bytes)) = map.place(structure, line) else { continue };
-                // Of a tag that lies beside its line, a bit of the line in its place.
+                // For a tag in the spare bits of its line, a bit of the line instead.
                 let bit = (8 * bytes.start + random.below(8 * bytes.len() as u64) as usize) % LINE_BITS;
                 let drawn = (0..tries.events).map(|_| random.below(drained.max(1))).collect::<Vec<_>>();
                 for at in std::iter::once(0).chain(drawn) {
@@ -112,18 +112,18 @@ pub fn attacked(history: &History, tries: Tries, random: &mut Random) -> Vec<(De
     left
 }
 
-/// What comes of batteries that die.
+/// Results of batteries that die.
 #[derive(Default)]
 pub struct Died {
-    /// What they left.
+    /// Memories that the dead batteries left.
     pub left: Vec<DeadMemory>,
-    /// How many memories of earlier were put back in place of it.
+    /// Number of earlier memories that the attacker put back instead.
     pub put_back: usize,
-    /// What machines made of the ones and the others.
+    /// Trials of machines that start over either kind of memory.
     pub trials: Vec<Trial>,
 }
 
-/// Batteries die in a history and in the sessions after it, and memories of earlier are put back.
+/// Lets batteries die in a history and in the sessions after it, and puts earlier memories back.
 pub fn died(history: &History, (tries, arrivals): (Tries, Arrivals), random: &mut Random) -> Died {
     let mut died = Died::default();
     died.in_session(history, (tries, arrivals), random);
@@ -140,7 +140,7 @@ pub fn died(history: &History, (tries, arrivals): (Tries, Arrivals), random: &mu
 }
 
 impl Died {
-    /// Batteries that die at the end of this session.
+    /// Lets batteries die at the end of this session.
     fn in_session(&mut self, history: &History, (tries, arrivals): (Tries, Arrivals), random: &mut Random) {
         for event in points(history, tries, random) {
             let (dead, before) = Rerun::to(history, event, None).left_with_drain(history, event as usize);
@@ -163,7 +163,7 @@ impl Died {
         }
     }
 
-    /// A battery died after so many operations and left this, and each of these memories is put back in its place.
+    /// Tries the memory that a battery left when it died after `operations` operations, and each of these memories put back in its place.
     fn tries(
         &mut self,
         history: &History,
@@ -177,7 +177,7 @@ impl Died {
         let story =
             format!("in session {session} power failed, and the battery died after {operations} operations{torn}");
         let exact = history.allowed(&left);
-        // What a battery that dies leaves by itself is no attacker's doing.
+        // The content that a dead battery leaves without an attacker is not the attacker's doing.
         let found = Revival::of(history, &left).contents(history);
         let allowed: Vec<Contents> = exact.iter().cloned().chain(found).collect();
         self.trials.push(after_tampering(history, &left, &exact, story.clone(), random));
@@ -191,8 +191,8 @@ impl Died {
     }
 }
 
-/// What an attacker remembers: the memory with which each session began and ended, and some of those between, also of those since
-/// this session began, in which memory was asked for these operations.
+/// Returns the memories that an attacker remembers: those with which each session began and ended, and some between, including those that
+/// these operations of the current session produced.
 fn earlier_memories(history: &History, asked: &[Operation], tries: Tries, random: &mut Random) -> Vec<Recording> {
     let mut between: Vec<&Recording> = history.earlier.iter().flat_map(|session| &session.memories).collect();
     let since = states::memories_between(asked, &history.start());
@@ -204,7 +204,7 @@ fn earlier_memories(history: &History, asked: &[Operation], tries: Tries, random
     all.collect::<BTreeSet<_>>().into_iter().cloned().collect()
 }
 
-/// Points of a history at which power fails, drawn.
+/// Draws points of a history at which power fails.
 fn points(history: &History, tries: Tries, random: &mut Random) -> Vec<u64> {
     let all = Rerun::to(history, u64::MAX, None).events();
     (0..tries.points).map(|_| random.below(all + 1)).collect()

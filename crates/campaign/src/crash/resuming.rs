@@ -1,4 +1,4 @@
-//! The session that follows a loss of power: a history goes on after what another has left.
+//! The session that follows a loss of power: a history continues from the memory that an earlier one left.
 
 use super::history::History;
 use super::revival::Revival;
@@ -7,14 +7,14 @@ use super::states::{self, DeadMemory};
 use std::rc::Rc;
 
 impl History {
-    /// Carries the same workload out once more, with other contents, after a loss of power that left this; nothing if recovery refuses
-    /// that, or if memory may hold one of several contents then.
+    /// Runs the same workload once more, with other contents, after a loss of power that left this memory. Returns `None` if recovery
+    /// refuses the memory, or if memory may then hold one of several contents.
     pub fn goes_on_after(&self, left: &DeadMemory) -> Option<History> {
         let earlier = self.earlier.iter().cloned().chain([Rc::new(self.ended(left)?)]).collect();
         Some(History::after(earlier, self.parts.clone(), &self.workload, self.seed, self.planted))
     }
 
-    /// This session, up to that loss of power.
+    /// Returns this session, up to that loss of power.
     fn ended(&self, left: &DeadMemory) -> Option<Session> {
         let contents = self.allowed(left).pop().filter(|_| left.accepted.is_some())?;
         if Revival::of(self, left).alarmed() {

@@ -1,5 +1,5 @@
-//! A revival: a fresh chip over a memory that a loss of power left behind, what its lines then read as, and what happens when
-//! the program goes on. The ledger of pads goes on as well: from what memory had shown, through recovery, to the last write.
+//! A revival: a fresh chip over a memory that a loss of power left, the content of its lines, and the result when the program
+//! continues. The ledger of pads continues as well: from the keystream that memory had shown, through recovery, to the last write.
 
 use super::history::History;
 use super::shown::Changes;
@@ -19,13 +19,13 @@ use std::rc::Rc;
 use units::random::Random;
 use units::{Line, LineAddr, Words};
 
-/// Sets the keys of a volatile machine after a loss of power apart from those before.
+/// Separates the keys of a volatile machine after a loss of power from those before.
 pub(super) const OTHER_KEYS: u64 = 0x0ff0_ff0f;
 
-/// Sets what a machine starts with apart from everything else.
+/// Separates the start-up content of a machine from all other random numbers.
 const START_UP: u64 = 0x57a7_7ab0;
 
-/// What lines hold.
+/// Content of the lines.
 pub type Contents = BTreeMap<LineAddr, Line>;
 
 /// A machine after a loss of power.
@@ -36,10 +36,10 @@ pub struct Revival {
 }
 
 impl Revival {
-    /// The machine of a history recovers from what was left.
+    /// Recovers the machine of a history from the memory that was left.
     ///
     /// # Panics
-    /// If the design's parts make no sense together.
+    /// If the design's parts do not fit together.
     pub fn of(history: &History, left: &DeadMemory) -> Revival {
         let (scheme, memory) = switched_on(history, left);
         run_now(scheme.recover(&memory, &left.registers));
@@ -47,8 +47,8 @@ impl Revival {
         Revival { scheme, memory, alarmed }
     }
 
-    /// Power fails again before recovery has begun, or right after it has ended, whatever it said: what is left when the battery, if
-    /// there is one, has done its work. Else what was there.
+    /// Cuts the power again before recovery has begun, or right after it has ended, whatever its result. Returns the state after the
+    /// battery has done its work; without a battery, the state at the loss.
     pub fn fails_again(history: &History, left: &DeadMemory, recovered: bool) -> DeadMemory {
         let (scheme, memory) = switched_on(history, left);
         if recovered {
@@ -64,22 +64,22 @@ impl Revival {
         DeadMemory { image, registers: memory.registers(), shown, ..left.clone() }
     }
 
-    /// Whether recovery reported that it cannot trust the memory.
+    /// Returns true if recovery reported that it cannot trust the memory.
     pub fn alarmed(&self) -> bool {
         self.alarmed
     }
 
-    /// The memory as it is now.
+    /// Records the current content of the memory.
     pub fn image(&self) -> Recording {
         Recording::of(&self.memory.media.borrow())
     }
 
-    /// The registers as they are now.
+    /// Returns the current content of the registers.
     pub fn registers(&self) -> Registers {
         self.memory.registers()
     }
 
-    /// Reads a line.
+    /// Reads a line and returns the answer.
     pub fn read(&self, line: LineAddr) -> Answer {
         run_now(self.scheme.read(&self.memory, line));
         let reported = self.memory.take_fault().is_some();
@@ -87,19 +87,19 @@ impl Revival {
         Answer { released, words: Words::ALL, reported }
     }
 
-    /// Writes a line; says whether anything was reported.
+    /// Writes a line; returns true if the chip reported a fault.
     fn write(&self, line: LineAddr, content: &Line) -> bool {
         run_now(self.scheme.write(&self.memory, line, content));
         self.memory.take_fault().is_some()
     }
 
-    /// The keystream that memory has shown, since the machine was new.
+    /// Returns the keystream that memory has shown since the machine was new.
     pub fn shown(&self) -> Rc<Ledger> {
         Rc::new(self.memory.ledger().clone())
     }
 
-    /// The program goes on, whatever was reported: it writes every line once more and reads all. The worst that a line then
-    /// reads as, and whether a pad has hidden two texts since the machine was new.
+    /// Continues the program, whatever was reported: it writes every line once more and reads all lines. Returns the worst verdict
+    /// on a line, and whether a pad has hidden two texts since the machine was new.
     pub fn goes_on(&self, history: &History, random: &mut Random) -> (Verdict, bool) {
         let mut written = Vec::new();
         for line in history.before.keys() {
@@ -111,7 +111,7 @@ impl Revival {
             Answer { released: None, reported: true, .. } => Verdict::Detected,
             Answer { released: None, .. } => Verdict::Garbled,
             Answer { released: Some(bytes), .. } if bytes == text => Verdict::Harmless,
-            // What was refused did not happen.
+            // A refused write did not happen.
             Answer { released, .. } if released == before => Verdict::Detected,
             Answer { released: Some(bytes), .. } if history.had(line, &bytes) => Verdict::Stale,
             Answer { .. } => Verdict::Garbled,
@@ -119,12 +119,12 @@ impl Revival {
         (ended.max().unwrap_or(Verdict::Harmless), self.memory.ledger().reuse().is_some())
     }
 
-    /// What all lines read as; nothing if one of them is refused.
+    /// Returns the content of all lines; `None` if one of them is refused.
     pub fn contents(&self, history: &History) -> Option<Contents> {
         history.before.keys().map(|line| Some((*line, self.read(*line).released?))).collect()
     }
 
-    /// Judges what all lines read as, if memory may hold any of these. Without an attacker a refusal is a loss.
+    /// Judges the content of all lines, if memory may hold any of these. Without an attacker a refusal is a loss.
     pub fn judge(&self, history: &History, allowed: &[Contents], tampered: bool) -> Verdict {
         let answers: BTreeMap<LineAddr, Answer> = history.before.keys().map(|line| (*line, self.read(*line))).collect();
         let is_whole = |content: &Contents| {
@@ -142,17 +142,17 @@ impl Revival {
             Some(_) => Verdict::Garbled,
         });
         match worst.max() {
-            // Every line by itself is right, and yet they never were so together.
+            // Every line is right, but no allowed content has this combination.
             None | Some(Verdict::Harmless) => Verdict::Stale,
             Some(worst) => worst,
         }
     }
 }
 
-/// What recovery changes in memory, in order.
+/// Returns the changes of recovery to memory, in order.
 ///
 /// # Panics
-/// If the design's parts make no sense together.
+/// If the design's parts do not fit together.
 pub fn changes_of_recovery(history: &History, left: &DeadMemory) -> Changes {
     let (scheme, memory) = switched_on(history, left);
     let memory = Explained::new(memory);
@@ -160,7 +160,7 @@ pub fn changes_of_recovery(history: &History, left: &DeadMemory) -> Changes {
     Changes::among(memory.take_operations())
 }
 
-/// A fresh chip, with what outlives power.
+/// Creates a fresh chip over the state that outlives power.
 fn switched_on(history: &History, left: &DeadMemory) -> (Scheme, Functional) {
     let durable = history.parts.persistence.exists();
     let keys = if durable { history.seed } else { history.seed ^ OTHER_KEYS };

@@ -1,4 +1,4 @@
-//! The rows of the table: what a loss of power is combined with.
+//! Rows of the table: the events with which a loss of power is combined.
 
 use super::durable;
 use super::dying;
@@ -17,13 +17,13 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use units::random::Random;
 
-/// Losses of power during recovery, one inside the other.
+/// Maximum number of nested losses of power during recovery.
 const DEPTH_MAX: usize = 3;
-/// Memories that a loss during recovery left, of which each level goes on with so many.
+/// Number of memories left by a loss during recovery with which each level continues.
 const GOES_ON_WITH: usize = 4;
-/// Combinations of what is on its way at a point of a recovery.
+/// Combinations of the lines in flight that are tried at a point of a recovery.
 const ARRIVALS_IN_RECOVERY: Arrivals = Arrivals::Any(16);
-/// What one history leaves behind, and what came of it; each kind of trial is carried out when a row first needs it.
+/// Memories that one history leaves, with their trials. Each kind of trial runs when a row first needs it.
 pub struct Aftermath<'a> {
     history: &'a History,
     extent: Extent,
@@ -34,7 +34,7 @@ pub struct Aftermath<'a> {
 }
 
 impl<'a> Aftermath<'a> {
-    /// What a history leaves behind.
+    /// Collects the memories that a history leaves.
     pub fn of(history: &'a History, options: &CrashOptions) -> Aftermath<'a> {
         let extent = options.extent(history);
         let left = match history.parts.persistence.has_battery() {
@@ -44,27 +44,27 @@ impl<'a> Aftermath<'a> {
         Aftermath { history, extent, left, plain: OnceCell::new(), tampered: OnceCell::new(), died: OnceCell::new() }
     }
 
-    /// Every state that a loss of power leaves, point by point.
+    /// Returns every state that a loss of power leaves, point by point.
     pub fn left(&self) -> &[DeadMemory] {
         &self.left
     }
 
-    /// At how many points power failed.
+    /// Number of points at which power failed.
     pub fn points(&self) -> usize {
         self.left.chunk_by(|one, next| one.point == next.point).count()
     }
 
-    /// What batteries left that died, if a row needed any.
+    /// Returns the memories that dead batteries left, if a row needed any.
     pub fn left_by_dead_batteries(&self) -> &[DeadMemory] {
         self.died.get().map_or(&[], |died| &died.left)
     }
 
-    /// How many memories the attacker tampered with, if a row needed any.
+    /// Number of memories that the attacker tampered with, if a row needed any.
     pub fn tampered_with(&self) -> usize {
         self.tampered.get().map_or(0, Vec::len) + self.died.get().map_or(0, |died| died.put_back)
     }
 
-    /// All cases of a row.
+    /// Returns all cases of a row.
     pub fn cases(&self, loss: Loss) -> Vec<Case> {
         let survives = self.history.parts.persistence.exists();
         match loss {
@@ -82,7 +82,7 @@ impl<'a> Aftermath<'a> {
         }
     }
 
-    /// What an attacker comes to who is there while the battery works.
+    /// Cases of an attacker who is present while the battery works.
     fn on_battery(&self) -> Vec<Case> {
         let history = self.history;
         let mut random = Random::new(history.seed ^ SALT);
@@ -101,8 +101,8 @@ impl<'a> Aftermath<'a> {
         self.plain.get_or_init(|| self.left.iter().map(|dead| plain_loss(self.history, dead)).collect())
     }
 
-    /// Of the states at each point the one in which everything has arrived, and as many others as there is time for. A memory
-    /// that several points leave is taken at the last of them, when most has returned.
+    /// Selects, at each point, the states in which all lines have arrived, and a limited number of other states. A memory that
+    /// several points leave is taken at the last of them, when most writes have returned.
     fn chosen(&self) -> Vec<&DeadMemory> {
         let few = self.extent.torn_at_a_point;
         let of_each_point = self.left.chunk_by(|one, next| one.point == next.point).flat_map(|at_point| {
@@ -116,7 +116,7 @@ impl<'a> Aftermath<'a> {
         chosen
     }
 
-    /// Without an attacker, on a machine that has no stored energy for its queue.
+    /// Cases without an attacker, on a machine without stored energy for its queue.
     fn queue_lost(&self) -> Vec<Case> {
         let history = self.history;
         let left = history.left_without_energy(self.extent.arrivals);
@@ -127,7 +127,7 @@ impl<'a> Aftermath<'a> {
         self.tampered.get_or_init(|| self.chosen().into_iter().flat_map(|dead| self.tampering(dead)).collect())
     }
 
-    /// Attacks a dead memory; of durable caches, lets their battery do its work after that recovery; and if lines are being
+    /// Attacks a dead memory. With durable caches, also lets the battery work after that recovery. If lines are being
     /// re-encrypted, attacks again after a second loss while the machine recovers.
     fn tampering(&self, dead: &DeadMemory) -> Vec<Trial> {
         let history = self.history;
@@ -141,7 +141,7 @@ impl<'a> Aftermath<'a> {
             let struck = DeadMemory { image, ..dead.clone() };
             let story = format!("power failed, and then: {how}");
             trials.push(after_tampering(history, &struck, &allowed, story.clone(), &mut random));
-            // What a battery does that finds the caches of a chip that has just been switched on.
+            // The battery may drain the caches of a chip that has just been switched on.
             if history.parts.persistence.point == Point::Caches {
                 let again = Revival::fails_again(history, &struck, true);
                 if (&again.image, &again.registers) != (&struck.image, &struck.registers) {
@@ -156,8 +156,8 @@ impl<'a> Aftermath<'a> {
         trials
     }
 
-    /// The memories that an attacker has seen on the bus until then: those that a dead memory went through, which are the earlier
-    /// ones of the history unless it is said otherwise.
+    /// Returns the memories that an attacker has seen on the bus until then: `went_through` if given, else the earlier states of
+    /// the history.
     fn seen<'d>(&'d self, dead: &DeadMemory, went_through: Option<&'d [Recording]>) -> Vec<&'d Recording> {
         let earlier = self.left.iter().filter(|earlier| earlier.in_order && earlier.point < dead.point);
         let mut seen = vec![&self.history.memory];
@@ -169,7 +169,7 @@ impl<'a> Aftermath<'a> {
         seen
     }
 
-    /// Power fails again while the machine recovers from a memory that was tampered with, which is tampered with once more.
+    /// Cuts the power again while the machine recovers from a memory under attack, and tampers with the result once more.
     fn struck_again(
         &self,
         struck: &DeadMemory,
@@ -194,7 +194,7 @@ impl<'a> Aftermath<'a> {
     }
 }
 
-/// Recovers, with losses on the way; then once more, which must change nothing.
+/// Recovers with losses in between, then once more. The last recovery must not change the memory.
 fn loss_in_recovery(history: &History, dead: &DeadMemory) -> Vec<Case> {
     let mut cases = Vec::new();
     let mut now = vec![dead.clone()];
@@ -214,7 +214,8 @@ fn loss_in_recovery(history: &History, dead: &DeadMemory) -> Vec<Case> {
     cases
 }
 
-/// What a loss during recovery can leave. A battery does its work then, on a chip whose recovery has not begun, or has ended.
+/// Returns the states that a loss during recovery can leave. A battery works on a chip before its recovery begins, or after it
+/// ends.
 fn left_by_recovery(history: &History, before: &DeadMemory, arrivals: Arrivals) -> Vec<DeadMemory> {
     let changes = changes_of_recovery(history, before);
     let start = history.start_from(before);
@@ -227,7 +228,7 @@ fn left_by_recovery(history: &History, before: &DeadMemory, arrivals: Arrivals) 
     left.chain(on_battery.into_iter().flatten()).collect()
 }
 
-/// Recovers; when power has failed once more, recovery changes nothing.
+/// Recovers, loses power and recovers again. The second recovery must not change the memory.
 fn recovers_twice(history: &History, left: &DeadMemory) -> Verdict {
     let settled = Revival::fails_again(history, left, true);
     let again = Revival::fails_again(history, &settled, true);
@@ -265,7 +266,7 @@ mod tests {
         assert_eq!(aftermath.points(), points.len());
     }
 
-    /// Of one write all memories are attacked; of three those that arrive in order, and one other at each point.
+    /// After one write all memories are attacked; after three, those that arrive in order and one other at each point.
     #[test]
     fn memories_that_are_left_torn_are_attacked_as_those_that_arrive_in_order_are() {
         let of_one = history("plp-sp", &LINES[..1], true);
@@ -283,7 +284,7 @@ mod tests {
         assert_eq!(aftermath.chosen().into_iter().filter(torn_at_last).count(), 1);
     }
 
-    /// Each of the lines drains in a tuple of its own.
+    /// Each of the lines drains in a separate tuple.
     #[test]
     fn who_attacks_what_a_battery_left_remembers_the_memory_after_each_tuple() {
         let history = history("secpb-cobcm", &[LINES[0], LINES[1], LINES[2], BYSTANDER], false);

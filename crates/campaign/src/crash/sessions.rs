@@ -1,8 +1,8 @@
-//! Sessions, one after the other: what a machine begins with, and what those before have left.
+//! Sequences of sessions: the state in which a session begins, and the memories of earlier sessions.
 //!
-//! The first session begins with a new machine, whose lines are written once. Each later one begins when a fresh chip has recovered from
-//! what a loss of power left of the one before. Keys and the ledger of keystream go on through all of them, and whoever sits on the bus
-//! remembers every memory that there was.
+//! The first session begins with a new machine after one write to each line. Each later session begins when a fresh chip has recovered
+//! from the memory that a loss of power left of the session before. Keys and the ledger of keystream survive all sessions, and an
+//! attacker on the bus remembers every earlier memory.
 
 use super::bench::Bench;
 use super::shown::Changes;
@@ -16,30 +16,30 @@ use std::rc::Rc;
 use units::random::Random;
 use units::{Line, LineAddr};
 
-/// A session that ended with a loss of power, after which memory came back.
+/// A session that ended with a loss of power from which memory recovered.
 pub struct Session {
-    /// What lines held before.
+    /// Content of the lines before the session.
     pub before: BTreeMap<LineAddr, Line>,
-    /// What power left.
+    /// State that the loss of power left.
     pub left: DeadMemory,
-    /// What lines hold then.
+    /// Content of the lines after recovery.
     pub contents: BTreeMap<LineAddr, Line>,
-    /// The memories that there were, in order, the one that was left at last.
+    /// All memories of the session, in order, ending with the one that was left.
     pub memories: Vec<Recording>,
 }
 
 impl Session {
-    /// The memory with which it began.
+    /// Returns the memory with which the session began.
     pub fn first(&self) -> &Recording {
         &self.memories[0]
     }
 
-    /// The memory that it left.
+    /// Returns the memory that the session left.
     pub fn last(&self) -> &Recording {
         &self.left.image
     }
 
-    /// Whether a line ever held this.
+    /// Returns true if a line had this content in the session.
     pub fn had(&self, line: LineAddr, bytes: &Line) -> bool {
         let stored = self.left.accepted.iter().flatten().any(|stored| *stored == (line, *bytes));
         stored || self.before.get(&line) == Some(bytes)
@@ -49,16 +49,16 @@ impl Session {
 /// A machine at the beginning of a session.
 pub(super) struct Beginning {
     pub bench: Bench,
-    /// Of what is stored, and when.
+    /// Random numbers for contents and times of stores.
     pub random: Random,
-    /// What lines hold.
+    /// Content of the lines at the beginning.
     pub before: BTreeMap<LineAddr, Line>,
-    /// The keystream that memory has shown.
+    /// Keystream that memory has shown.
     pub shown: Rc<Ledger>,
 }
 
 impl Beginning {
-    /// The first session, or the one after these, on a bench that is switched on so.
+    /// Creates the machine for the first session, or for the one after `earlier`, on a bench from `power_on`.
     pub fn after(
         earlier: &[Rc<Session>],
         power_on: impl FnOnce() -> Bench,

@@ -1,9 +1,9 @@
-//! What was asked of memory, and what memory has shown of it: the keystream that an attacker has seen in use.
+//! Operations issued to memory, and the keystream that memory has shown: an attacker has seen it in use.
 //!
-//! A pad is used up when its ciphertext leaves the chip, not before, and a mask with the tag of that line: the lines of an open
-//! tuple are in the queue, and if it is thrown away no attacker has seen them. So the ledger goes over a loss of power with
-//! what had left the chip by then: complete tuples, and all that belonged to none. Whether a line on its way did arrive does
-//! not matter, for it was on the bus.
+//! A pad counts as used when its ciphertext leaves the chip, and a mask when the tag of its line does. The lines of an open
+//! tuple are in the queue. If the queue is discarded, no attacker has seen them. So the ledger keeps, over a loss of power, the
+//! keystream of complete tuples and of lines outside tuples. A line in flight counts whether or not it arrived, because it was
+//! on the bus.
 
 use protection::domain::Queue;
 use protection::execution::Operation;
@@ -12,16 +12,16 @@ use protection::verbs::{Keystream, Role, Slot};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// What was asked of memory and changes it, in order, and the encryptions between.
+/// Operations that change memory, in order, and the encryptions between them.
 pub struct Changes {
-    /// The changes.
+    /// The changes, in order.
     pub operations: Vec<Operation>,
-    /// The keystream that was used for lines in these slots, with how many changes had been asked for before.
+    /// Keystream that was used for lines in these slots, each with the number of changes before it.
     spent: Vec<(usize, Slot, Keystream)>,
 }
 
 impl Changes {
-    /// What changes memory among these operations.
+    /// Selects the operations that change memory.
     pub fn among(asked: Vec<Operation>) -> Changes {
         let mut changes = Changes { operations: Vec::new(), spent: Vec::new() };
         for operation in asked {
@@ -37,7 +37,7 @@ impl Changes {
         changes
     }
 
-    /// The ledger of what memory has shown, before the first change and after each.
+    /// Returns the ledger of the keystream shown, before the first change and after each.
     pub fn shown(&self, before: &Rc<Ledger>, queue: Queue) -> Vec<Rc<Ledger>> {
         let mut ledgers = vec![before.clone()];
         for (index, leaves) in self.leaving(queue).into_iter().enumerate() {
@@ -47,12 +47,12 @@ impl Changes {
         ledgers
     }
 
-    /// The ledger of what memory has shown after the last change.
+    /// Returns the ledger of the keystream shown after the last change.
     pub fn shown_at_last(&self, before: &Ledger, queue: Queue) -> Ledger {
         with(before, &self.leaving(queue).concat())
     }
 
-    /// The keystream that leaves the chip with each change.
+    /// Returns the keystream that leaves the chip with each change.
     fn leaving(&self, queue: Queue) -> Vec<Vec<&Keystream>> {
         let mut all = Vec::new();
         let (mut spent, mut ready, mut open) = (self.spent.iter().peekable(), BTreeMap::new(), Vec::new());
@@ -83,7 +83,7 @@ fn with(ledger: &Ledger, spent: &[&Keystream]) -> Ledger {
     ledger
 }
 
-/// Whether an operation changes what a loss of power leaves behind.
+/// Returns true if an operation changes the state that a loss of power leaves.
 pub fn changes_memory(operation: &Operation) -> bool {
     match operation {
         Operation::Store(_, _, content) => !content.is_blank(),

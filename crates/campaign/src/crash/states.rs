@@ -1,9 +1,9 @@
-//! What a loss of power can leave behind: for every point of a history, every legal subset of what was on its way.
+//! Memories that a loss of power can leave: for every point of a history, every legal subset of the writes in flight.
 //!
-//! Whatever was sent and not fenced may have arrived, or not, or in part: eight bytes are written as one, so a line can
-//! be torn between any two words. Of each line four cases are tried (not, whole, its first half, every other word), in all
-//! combinations as long as there are few enough at a point, and in so many drawn at random beyond. Attempts that leave the
-//! same memory and registers are one state, and only states are counted.
+//! A line that was sent and not fenced may have arrived in full, in part or not at all. Memory writes eight bytes at once, so
+//! a line can be torn between any two words. Four cases are tried for each line: not, whole, its first half, every other
+//! word. All combinations are tried if they are few enough at a point, else a fixed number of random ones. Attempts that
+//! leave the same memory and registers are one state, and only states are counted.
 
 use super::shown::Changes;
 use crate::bus::Recording;
@@ -17,57 +17,57 @@ use std::rc::Rc;
 use units::random::Random;
 use units::{Line, LineAddr};
 
-/// What can become of a line on its way.
+/// Number of possible arrivals of a line in flight.
 const CASES: u64 = 4;
-/// The case in which it arrives as it was sent.
+/// Case in which a line arrives as it was sent.
 const WHOLE: u64 = 1;
 
-/// How what is on its way may fare.
+/// Possible arrivals of the lines in flight.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Arrivals {
-    /// In order and whole, all of it.
+    /// All lines arrive, in order and whole.
     InOrder,
-    /// Any part of it, torn or not: so many combinations at a point at most.
+    /// Any part arrives, torn or not: at most this many combinations at a point.
     Any(u64),
 }
 
 /// A memory that a loss of power left behind.
 #[derive(Clone)]
 pub struct DeadMemory {
-    /// How many things had been asked of memory, or had happened.
+    /// Number of operations issued to memory until the loss, or of events.
     pub point: usize,
-    /// How many writes of the program are there at least, and how many at most.
+    /// Least and greatest number of writes of the program that memory contains.
     pub progress: (usize, usize),
-    /// Whether everything that was sent had arrived, whole.
+    /// True if all lines that were sent had arrived, whole.
     pub in_order: bool,
-    /// What it holds.
+    /// Content of the memory.
     pub image: Recording,
-    /// The registers.
+    /// Content of the registers.
     pub registers: Registers,
-    /// The keystream that it has ever shown.
+    /// Keystream that the memory has ever shown.
     pub shown: Rc<Ledger>,
-    /// What it went through, if that is no beginning of the history's changes.
+    /// Changes that the memory went through, if these are not a prefix of the history's changes.
     pub changes: Option<Rc<Changes>>,
-    /// Where stores are durable before memory has them, those that were, in order.
+    /// Accepted stores in order, where stores are durable before memory has them.
     pub accepted: Option<Vec<(LineAddr, Line)>>,
-    /// The lines that were durable in a buffer or in caches and nowhere else when power failed, the oldest first.
+    /// Lines that were durable only in a buffer or in caches when power failed, the oldest first.
     pub resident: Vec<LineAddr>,
 }
 
-/// A memory that changes begin with.
+/// The state before a sequence of changes.
 pub struct Start {
-    /// What it holds.
+    /// Content of the memory.
     pub image: Recording,
-    /// The registers.
+    /// Content of the registers.
     pub registers: Registers,
-    /// The keystream that it has shown.
+    /// Keystream that the memory has shown.
     pub shown: Rc<Ledger>,
-    /// How many slots it has.
+    /// Number of slots of the memory.
     pub slots: u64,
 }
 
-/// Every different state that these changes can leave of a memory, point by point, at each of which so many writes are there.
-/// What is not tried in full is drawn with the seed.
+/// Returns every different state that these changes can leave, point by point; `progress` gives the writes that memory
+/// contains at a point. Cases that are not tried in full are drawn with the seed.
 pub fn states_of(
     changes: &Changes,
     start: &Start,
@@ -83,7 +83,7 @@ pub fn states_of(
     changes.shown(&start.shown, queue).into_iter().enumerate().flat_map(at).collect()
 }
 
-/// Every different state that the first so many of these changes can leave, when the keystream that these have shown is this.
+/// Returns every different state that the first `point` of these changes can leave, given the keystream shown until then.
 pub fn states_at(
     (changes, point): (&Changes, usize),
     start: &Start,
@@ -96,7 +96,7 @@ pub fn states_at(
     left.into_iter().map(|left| dead_memory(point, progress, left, shown)).collect()
 }
 
-/// The different memories and registers that these operations can leave, and whether all that was sent has arrived then.
+/// Returns the different memories and registers that these operations can leave, and whether all lines sent have arrived.
 fn left_at(
     operations: &[Operation],
     start: &Start,
@@ -124,7 +124,7 @@ fn dead_memory(
     DeadMemory { point, progress, in_order, image, registers, shown, changes, accepted, resident }
 }
 
-/// The different memories that these changes go through, if everything arrives in order.
+/// Returns the different memories that these changes go through, if all lines arrive in order.
 pub fn memories_between(operations: &[Operation], start: &Start) -> Vec<Recording> {
     let mut domain = Domain::new(Queue::Inside, start.image.media(start.slots), start.registers.clone());
     let mut memories = vec![start.image.clone()];
@@ -139,8 +139,7 @@ pub fn memories_between(operations: &[Operation], start: &Start) -> Vec<Recordin
     memories
 }
 
-/// How many different memories there are among these states, and how many of them are left only if something arrives torn,
-/// out of order or not at all.
+/// Counts the different memories among these states, and those that need a line to arrive torn, out of order or not at all.
 pub fn distinct<'a>(states: impl IntoIterator<Item = &'a DeadMemory>) -> (usize, usize) {
     let mut in_order = BTreeMap::new();
     for dead in states {
@@ -149,7 +148,7 @@ pub fn distinct<'a>(states: impl IntoIterator<Item = &'a DeadMemory>) -> (usize,
     (in_order.len(), in_order.values().filter(|in_order| !**in_order).count())
 }
 
-/// What becomes of so many lines, attempt by attempt.
+/// Returns the cases of `lines` lines, attempt by attempt.
 fn fates(lines: usize, arrivals: Arrivals, random: &mut Random) -> Vec<Vec<u64>> {
     let in_order = vec![WHOLE; lines];
     let Arrivals::Any(most) = arrivals else { return vec![in_order] };
@@ -165,8 +164,8 @@ fn fates(lines: usize, arrivals: Arrivals, random: &mut Random) -> Vec<Vec<u64>>
     }
 }
 
-/// Which operations sent a line that need not have arrived, and about which that makes a difference: what never belonged
-/// to a tuple, and what does since the last fence, unless its tuple is open and thrown away.
+/// Returns the operations that sent a line that need not have arrived, if the case makes a difference. These are stores
+/// outside tuples, and lines of tuples since the last fence, unless the tuple is open and will be discarded.
 fn on_its_way(operations: &[Operation], queue: Queue) -> Vec<usize> {
     let last = |is: fn(&Operation) -> bool| operations.iter().rposition(is).unwrap_or(0);
     let fence = last(|operation| matches!(operation, Operation::Fence));
@@ -179,7 +178,7 @@ fn on_its_way(operations: &[Operation], queue: Queue) -> Vec<usize> {
     operations.iter().enumerate().filter(open).map(|(index, _)| index).collect()
 }
 
-/// What is left after these operations, of which those on their way fared so.
+/// Returns the memory and registers after these operations, with these cases for those in flight.
 fn replay(
     operations: &[Operation],
     on_its_way: &[usize],
@@ -192,14 +191,14 @@ fn replay(
     (Recording::of(&media), registers)
 }
 
-/// One of the states that a loss of power can leave after all these changes, drawn.
+/// Draws one of the states that a loss of power can leave after all these changes.
 pub fn left_behind(changes: &Changes, media: Media, registers: Registers, random: &mut Random) -> (Media, Registers) {
     let on_its_way = on_its_way(&changes.operations, Queue::Inside);
     let fates: Vec<u64> = on_its_way.iter().map(|_| random.below(CASES)).collect();
     lose(Domain::new(Queue::Inside, media, registers), &changes.operations, &on_its_way, &fates)
 }
 
-/// Carries operations out, of which those on their way fare so, and then power fails.
+/// Carries out operations, with these cases for those in flight, and then cuts the power.
 fn lose(mut domain: Domain, operations: &[Operation], on_its_way: &[usize], fates: &[u64]) -> (Media, Registers) {
     for (index, operation) in operations.iter().enumerate() {
         let fate = on_its_way.binary_search(&index).map_or(WHOLE, |place| fates[place]);
@@ -208,8 +207,7 @@ fn lose(mut domain: Domain, operations: &[Operation], on_its_way: &[usize], fate
     domain.lose_power()
 }
 
-/// Carries an operation out. Of a line that it sends, `arrives` says what comes of what was there and what was sent, if
-/// anything does.
+/// Carries out an operation. `arrives` maps the old content and the content sent to the content that arrives, if any.
 fn carry_out(
     domain: &mut Domain,
     operation: &Operation,
@@ -231,8 +229,8 @@ fn carry_out(
     }
 }
 
-/// What a slot holds after a line was sent to it that fared so; nothing if it did not arrive. The spare bits are its
-/// last words.
+/// Returns the content of a slot after this case of a line; `None` if the line did not arrive. The spare bits are its last
+/// words.
 fn arrived(fate: u64, old: Untrusted, new: Untrusted) -> Option<Untrusted> {
     let is_new: fn(usize) -> bool = match fate {
         0 => return None,

@@ -1,4 +1,4 @@
-//! Stores carried out where a design makes them durable: at the controller, in persist buffers or in caches.
+//! Runs stores where a design makes them durable: at the controller, in persist buffers or in caches.
 
 use super::bench::{Bench, Write};
 use super::holder::Holder;
@@ -10,11 +10,11 @@ use std::rc::Rc;
 use units::random::Random;
 use units::{Line, LineAddr};
 
-/// Entries that a buffer may have besides those of the design, and lines that may be dirty in caches: the fewer, the more of them
-/// a short life sees on their way out.
+/// Entries of a buffer as an alternative to those of the design, and dirty lines that caches may hold. With smaller numbers, a
+/// short life has more lines on their way out.
 const FEW: [u32; 3] = [2, 4, 8];
 
-/// Carries stores out to the end, however they become durable. They come back in the order in which they did.
+/// Runs all stores to the end and returns them in the order in which they became durable.
 pub(super) fn store(
     bench: &mut Bench,
     point: Point,
@@ -35,7 +35,7 @@ pub(super) fn store(
     holder.taken().into_iter().map(write).collect()
 }
 
-/// Begins to carry stores out, into the caches or into buffers.
+/// Starts stores into the caches or into buffers.
 pub(super) fn begin(
     bench: &Bench,
     point: Point,
@@ -49,7 +49,7 @@ pub(super) fn begin(
     buffered::begin(bench, workload, contents, crowding)
 }
 
-/// Begins to carry the stores of one core's program out, into the caches or into a buffer.
+/// Starts the stores of one core's program, into the caches or into a buffer.
 pub(super) fn feed(
     bench: &Bench,
     persistence: &Persistence,
@@ -63,7 +63,7 @@ pub(super) fn feed(
     buffered::feed_into(bench, buffer(persistence, random), contents)
 }
 
-/// The design's buffer, or one with fewer entries.
+/// Returns the design's buffer, or one with fewer entries.
 fn buffer(persistence: &Persistence, random: &mut Random) -> PersistBufferConfig {
     let entries = random.pick(&FEW).filter(|_| random.below(4) > 0).unwrap_or(persistence.entries);
     PersistBufferConfig::of_fractions(entries, persistence.drain_from.into(), persistence.drain_to.into())

@@ -1,7 +1,7 @@
-//! What an attacker makes of a memory while it is off: every strike of [`crate::attacker`], and old images.
+//! Tampering with a memory while it is off: every strike of [`crate::attacker`], and old images.
 //!
-//! It remembers all that it has seen on the bus. Strikes that bring something back are carried out at every line, with every
-//! memory that it remembers; others at every line once. Those that end in the same memory are one.
+//! The attacker remembers all content that it has seen on the bus. Replays run at every line, with every memory that the
+//! attacker remembers; other strikes run at every line once. Strikes with the same resulting memory count as one.
 
 use super::history::History;
 use super::workload::{BYSTANDER, LINES};
@@ -14,18 +14,18 @@ use std::collections::BTreeMap;
 use units::LineAddr;
 use units::random::Random;
 
-/// Which strikes are carried out.
+/// Selection of the strikes to carry out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Strikes {
-    /// All of them.
+    /// All of the strikes.
     All,
     /// Each kind once, at a line and with a memory drawn at random; and each old image.
     EachKind,
-    /// So many of [`Strikes::All`], drawn at random.
+    /// This many of [`Strikes::All`], drawn at random.
     Few(usize),
 }
 
-/// Every other memory that an attacker can make of this one, with how, in words.
+/// Returns every other memory that an attacker can make of this one, with a description of each.
 pub fn tampered(
     history: &History,
     image: &Recording,
@@ -56,7 +56,7 @@ pub fn tampered(
     made
 }
 
-/// A line of each kind comes back blank, as from a module that was exchanged.
+/// Replaces a line of each kind by a blank one, as in a module that was exchanged.
 fn blank_slots(
     history: &History,
     image: &Recording,
@@ -110,13 +110,13 @@ fn drawn<T: Copy>(from: &[T], random: &mut Random) -> Vec<T> {
     random.pick(from).into_iter().collect()
 }
 
-/// Whether a strike depends on what the attacker remembers.
+/// Returns true if a strike depends on the attacker's recordings.
 fn brings_back(attack: Attack) -> bool {
     use Attack::{ReplayBelowLevel, ReplayData, ReplayDataTag, ReplayDataTagCounter};
     matches!(attack, ReplayData | ReplayDataTag | ReplayDataTagCounter | ReplayBelowLevel)
 }
 
-/// This memory with the data and the tags of an old one, under the counters that it has.
+/// Returns this memory with the data and the tags of an old one, under its current counters.
 fn old_data(history: &History, image: &Recording, old: &Recording) -> Media {
     let (mut media, map) = (image.media(history.layout.total_lines()), Map::new(&history.layout));
     let concerned = old.slots().filter(|(slot, _)| matches!(map.structure(*slot), Structure::Data | Structure::Tag));

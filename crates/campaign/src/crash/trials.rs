@@ -1,4 +1,5 @@
-//! A trial: a machine is switched on over a memory that was left, reads all lines, goes on, and is judged.
+//! A trial: a machine is switched on over a memory that a loss left, reads all lines and continues, and the results are
+//! judged.
 
 use super::history::History;
 use super::revival::{Contents, Revival};
@@ -7,31 +8,31 @@ use catalogue::Verdict;
 use units::LineAddr;
 use units::random::Random;
 
-/// Sets the texts and strikes of a campaign apart from the contents of its history.
+/// Separates the texts and strikes of a campaign from the contents of its history.
 pub(super) const SALT: u64 = 0x5eed_0ff0;
 
-/// How one case ended.
+/// Result of one case.
 pub struct Case {
-    /// What came of it.
+    /// Verdict of the case.
     pub verdict: Verdict,
-    /// How many things had been asked of memory when power failed.
+    /// Point at which power failed: changes issued to memory until then, or events of a machine with a battery.
     pub point: usize,
-    /// What happened, in words.
+    /// Description of the events.
     pub story: String,
 }
 
-/// A machine that was switched on again and went on.
+/// A machine that was switched on again and continued.
 pub(super) struct Trial {
     point: usize,
     story: String,
-    /// What its lines read as, after recovery and after each was written again: the worst.
+    /// Worst verdict on its lines, after recovery and after each was written again.
     content: Verdict,
-    /// Whether a pad has hidden two texts, before or after.
+    /// True if a pad has hidden two texts, before or after the loss.
     leaked: bool,
 }
 
 impl Trial {
-    /// What came out, whatever leaked.
+    /// Returns the verdict on content, whether or not keystream leaked.
     pub fn content(&self) -> Case {
         self.case(self.content)
     }
@@ -40,18 +41,18 @@ impl Trial {
         Case { verdict, point: self.point, story: self.story.clone() }
     }
 
-    /// What leaked, whatever came out.
+    /// Returns the verdict on leakage, whatever the content.
     pub fn keystream(&self) -> Case {
         self.case(if self.leaked { Verdict::Leaked } else { Verdict::Hidden })
     }
 
-    /// Each evil by itself: that something was learned does not hide that something wrong came out, nor the other way round.
+    /// Returns one case for each kind of harm: a leak does not hide a wrong content, nor the reverse.
     pub fn evils(&self) -> impl Iterator<Item = Case> {
         std::iter::once(self.content()).chain(self.leaked.then(|| self.case(Verdict::Leaked)))
     }
 }
 
-/// Power failed, and nobody tampered.
+/// Runs a trial after a loss of power without tampering.
 pub(super) fn plain_loss(history: &History, dead: &DeadMemory) -> Trial {
     let revival = Revival::of(history, dead);
     let content = revival.judge(history, &history.allowed(dead), false);
@@ -64,7 +65,7 @@ pub(super) fn plain_loss(history: &History, dead: &DeadMemory) -> Trial {
     Trial { point: dead.point, story, content: content.max(later), leaked }
 }
 
-/// What was persistent where when power failed, what recovery said, and what then was refused.
+/// Describes the accepted and resident stores when power failed, the result of recovery, and the lines refused afterwards.
 fn story(history: &History, dead: &DeadMemory, revival: &Revival) -> String {
     let list = |lines: &[LineAddr]| lines.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let mut story = "power failed".to_owned();
@@ -88,7 +89,7 @@ fn story(history: &History, dead: &DeadMemory, revival: &Revival) -> String {
     }
 }
 
-/// Somebody tampered; memory may hold any of these contents.
+/// Runs a trial after tampering; memory may hold any of these contents.
 pub(super) fn after_tampering(
     history: &History,
     dead: &DeadMemory,

@@ -1,61 +1,61 @@
 //! Workloads: every sequence of up to three writes over three lines.
 //!
-//! Most bugs of crash consistency show in the shortest workloads, so all of them are tried (as ACE does for file systems).
-//! Two of the lines share their lines of counters and of tags, the third has its own. Each sequence is carried out one
-//! write after the other, and all writes at once, and once more where the first write of a line makes its counters overflow.
+//! Most bugs of crash consistency appear in the shortest workloads, so all of them are tried (as ACE does for file systems).
+//! Two of the lines share their lines of counters and of tags; the third has separate ones. Each sequence runs with its writes
+//! in turn and at once, and again with counters that overflow at the first write of a line.
 //!
-//! Where stores pass through persist buffers, two cores share them out as well, in turn: each stores as soon as its own buffer
-//! lets it. The second core reads a line before it stores to it, the first does not: so entries are flushed by remote reads
-//! and go over by remote writes, in both directions.
+//! If stores pass through persist buffers, two cores also share the sequences, in turn: each core stores as soon as its buffer
+//! allows. The second core reads a line before it stores to it, the first does not. So remote reads flush entries and remote
+//! writes take entries over, in both directions.
 
 use std::fmt;
 use units::random::Random;
 use units::{Line, LineAddr};
 
-/// Lines of data: enough for two stored levels of an 8-ary tree over pages below a root that is full, few enough to recover a
+/// Lines of data: enough for two stored levels of an 8-ary tree over pages below a full root, and small enough to recover a
 /// hundred thousand times.
 pub const DATA_LINES: u64 = 1 << 15;
 /// Lines of data of a program's memory: 512 KB.
 pub const PROGRAM_LINES: u64 = 1 << 13;
-/// The lines: two neighbours, and one in another page below the other half of the root.
+/// Lines that are written: two neighbours, and one in another page below the other half of the root.
 pub const LINES: [LineAddr; 3] = [LineAddr(2), LineAddr(3), LineAddr(64 * (64 * 6 + 9) + 5)];
-/// A line that is never written by a workload, but is re-encrypted with the first two. Its tag lies elsewhere.
+/// A line that no workload writes. It is re-encrypted with the first two, and its tag is in another line.
 pub const BYSTANDER: LineAddr = LineAddr(40);
 
 const WRITES_MAX: usize = 3;
-/// Cores at most.
+/// Maximum number of cores.
 pub const CORES: usize = 2;
 
-/// A few writes.
+/// A short sequence of writes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Workload {
-    /// The lines, in the order in which they are written.
+    /// Lines in the order in which they are written.
     pub writes: Vec<LineAddr>,
-    /// Whether a write begins before the one before it has returned.
+    /// True if a write begins before its predecessor has returned.
     pub at_once: bool,
-    /// Whether the next write of the first line makes its counters overflow.
+    /// True if the next write of the first line makes its counters overflow.
     pub old: bool,
-    /// The core that begins, if two take turns.
+    /// Core that begins, if two cores take turns.
     pub turns_from: Option<usize>,
 }
 
 impl Workload {
-    /// Writes of one core.
+    /// Creates a workload of one core.
     pub fn of_one_core(writes: Vec<LineAddr>, at_once: bool, old: bool) -> Workload {
         Workload { writes, at_once, old, turns_from: None }
     }
 
-    /// Which core a write is of.
+    /// Returns the core of a write, by its index.
     pub fn core(&self, write: usize) -> usize {
         self.turns_from.map_or(0, |first| (first + write) % CORES)
     }
 
-    /// What is written where, in order.
+    /// Draws the content of each write, in order.
     pub fn contents(&self, random: &mut Random) -> Vec<(LineAddr, Line)> {
         self.writes.iter().map(|line| (*line, random.line())).collect()
     }
 
-    /// Whether another program needs the metadata caches again and again, which are tiny then.
+    /// Returns true if the metadata caches are tiny and another program evicts their lines again and again.
     pub fn is_crowded(&self) -> bool {
         self.writes.len() % 2 == 1
     }
@@ -72,11 +72,11 @@ impl fmt::Display for Workload {
     }
 }
 
-/// All for a design whose stores pass through persist buffers, or do not: those of one core first.
+/// Returns all workloads for a design with or without persist buffers, those of one core first.
 pub fn all_for(has_buffers: bool) -> Vec<Workload> {
     let mut workloads = all();
     if has_buffers {
-        // Longer ones that overflow as well would double the time, and overflow as these do.
+        // Three writes with an overflow would double the time, and overflow like shorter ones.
         let shared: Vec<Workload> = workloads
             .iter()
             .filter(|work| work.at_once && (!work.old || work.writes.len() < WRITES_MAX))
@@ -87,7 +87,7 @@ pub fn all_for(has_buffers: bool) -> Vec<Workload> {
     workloads
 }
 
-/// All of one core, the shortest first.
+/// Returns all workloads of one core, the shortest first.
 pub fn all() -> Vec<Workload> {
     let mut sequences: Vec<Vec<LineAddr>> = vec![Vec::new()];
     let mut all = Vec::new();
@@ -98,7 +98,7 @@ pub fn all() -> Vec<Workload> {
             .collect();
         for writes in &sequences {
             for (at_once, old) in [(false, false), (true, false), (false, true), (true, true)] {
-                // One write alone is both, and only a write of the first group can overflow.
+                // One write is both in turn and at once, and only a write of the first group can overflow.
                 if (writes.len() > 1 || !at_once) && (!old || writes.contains(&LINES[0])) {
                     all.push(Workload::of_one_core(writes.clone(), at_once, old));
                 }

@@ -1,11 +1,11 @@
-//! What the addresses on the bus show: which of two programs ran, though both were known beforehand.
+//! Leakage by the addresses on the bus: an observer decides which of two known programs ran.
 //!
-//! A game: two sequences of accesses to known chunks, equal in kinds, chunks and sets of the cache, so that lines are brought and chunks
-//! are permuted at the same positions of both. A secret coin chooses one, which the victim runs. The observer knows both, sees which
-//! slots cross in which order, and whether they are read or written, and guesses. It has several strategies, each for another mistake
-//! of those who hide addresses; a row that is about data as well knows the texts of both, and sees what crosses.
+//! A game has two sequences of accesses to known chunks. They are equal in kinds, chunks and cache sets, so that fills and permutations
+//! occur at the same positions in both. A secret coin chooses one, and the victim runs it. The observer knows both. It sees the order in
+//! which slots cross the bus, with reads and writes, and guesses. It has several strategies, each for another mistake of schemes that
+//! hide addresses. In a row about data the observer also knows the texts of both sequences and sees the content on the bus.
 //!
-//! A trial is so many games that chance hardly ever guesses all but one. There is an order here, and no time.
+//! A trial has enough games that chance hardly ever guesses all but one. The scene models an order, not a time.
 
 use super::{Ended, Scenes, Stage, chunk_of};
 use crate::tap::Crossed;
@@ -21,24 +21,24 @@ use std::collections::BTreeMap;
 use units::random::Random;
 use units::{Line, LineAddr};
 
-/// The attacks of this file.
+/// Scenes of this file.
 pub(super) const SCENES: Scenes =
     &[(Attack::AddressPattern, address_pattern), (Attack::AddressAndData, address_and_data)];
 
-/// Games of a trial.
+/// Number of games in a trial.
 const GAMES: usize = 24;
-/// Guesses that chance gets right in fewer than two of a million trials.
+/// Right guesses that chance reaches in fewer than two of a million trials.
 const SURE: usize = 23;
-/// Chunks that the sequences go to.
+/// Number of chunks that the sequences access.
 const CHUNKS: u64 = 3;
-/// The cache of a victim whose lines move.
+/// Cache of a victim with moving lines.
 const SETS: usize = SmallCache::USUAL.0;
 const WAYS: usize = SmallCache::USUAL.1;
-/// Lines of a chunk and a set that are accessed: few, so that lines come again.
+/// Lines of a chunk and a set that are accessed: few, so that lines repeat.
 const LINES: u64 = 8;
-/// Accesses of a sequence: enough for eight permutations and more.
+/// Accesses of a sequence: enough for at least eight permutations.
 const ACCESSES: usize = 160;
-/// A line is not accessed again before so many others of its set: fewer than [`LINES`].
+/// Other lines of its set that are accessed before a line repeats: fewer than [`LINES`].
 const APART: usize = 6;
 
 fn address_pattern(stage: Stage<'_>) -> Option<Ended> {
@@ -49,34 +49,34 @@ fn address_and_data(stage: Stage<'_>) -> Option<Ended> {
     play(stage, true)
 }
 
-/// An access of a sequence.
+/// One access of a sequence.
 #[derive(Clone, Copy)]
 struct AccessStep {
     line: LineAddr,
-    /// What it stores, if it does.
+    /// Content to store; `None` for a read.
     text: Option<Line>,
 }
 
-/// A line that was brought: when, of which access, and from which slot of its chunk.
+/// A fill: the index of its access, the epoch and the slot in its chunk.
 #[derive(Clone, Copy)]
 struct Fill {
     step: usize,
-    /// Permutations of its chunk before.
+    /// Number of earlier permutations of its chunk.
     epoch: usize,
     slot: u64,
-    /// The position of the slot in the last sweep of writes over its chunk.
+    /// Position of the slot in the last sweep of writes over its chunk.
     swept: Option<u64>,
 }
 
-/// What an observer has.
+/// Data that an observer has collected.
 #[derive(Default)]
 struct Observed {
     fills: Vec<Fill>,
-    /// The first blocks of all that crossed.
+    /// First blocks of all lines that crossed.
     blocks: FxHashSet<Block>,
 }
 
-/// A block of a line.
+/// A block of a line, in bytes.
 type Block = [u8; BLOCK_BYTES];
 
 fn first_block(line: &Line) -> Block {
@@ -90,7 +90,7 @@ fn in_chunk(line: LineAddr) -> u64 {
 fn play(mut stage: Stage<'_>, with_data: bool) -> Option<Ended> {
     let parts = stage.victim.parts().clone();
     let mut victim = Victim::blank(&parts, stage.seed, stage.planted).ok()?;
-    // Where memory ends there are fewer.
+    // The chunks of the sequences must be within memory.
     let last = (victim.map().data_lines() / LINES_PER_CHUNK).checked_sub(CHUNKS)?;
     let first = (stage.any_line().0 / LINES_PER_CHUNK / CHUNKS * CHUNKS).min(last);
     for line in first * LINES_PER_CHUNK..(first + CHUNKS) * LINES_PER_CHUNK {
@@ -120,7 +120,7 @@ fn play(mut stage: Stage<'_>, with_data: bool) -> Option<Ended> {
     Some(ended.counting("lines brought", fills).counting("games with eight permutations", with_eight))
 }
 
-/// Two sequences of which the chip brings lines and permutes chunks at the same positions, if it begins with an empty cache.
+/// Draws two sequences with fills and permutations at the same positions, for a chip that begins with an empty cache.
 fn two_sequences(first: u64, random: &mut Random) -> [Vec<AccessStep>; 2] {
     loop {
         let plan: Vec<(u64, u64, bool)> = (0..ACCESSES)
@@ -134,7 +134,7 @@ fn two_sequences(first: u64, random: &mut Random) -> [Vec<AccessStep>; 2] {
     }
 }
 
-/// A sequence by a plan of chunks, sets and stores.
+/// Draws a sequence from a plan of chunks, sets and stores.
 fn sequence(plan: &[(u64, u64, bool)], random: &mut Random) -> Vec<AccessStep> {
     let mut recent: BTreeMap<u64, Vec<u64>> = BTreeMap::default();
     let mut draw = |&(chunk, set, stores): &(u64, u64, bool)| {
@@ -151,7 +151,7 @@ fn sequence(plan: &[(u64, u64, bool)], random: &mut Random) -> Vec<AccessStep> {
     plan.iter().map(&mut draw).collect()
 }
 
-/// For each access whether it is a hit, and the chunks that are permuted for it and after it, by the locks of a cache alone.
+/// Returns, for each access, whether it hits and the chunks that are permuted for it and after it, according to the locks of the cache.
 fn hits_and_permutations(steps: &[AccessStep]) -> Vec<(bool, Vec<u64>)> {
     let mut cache = Llc::new(SETS, WAYS, Replacement::Lru, Inclusion::Inclusive).locking(LINES_PER_CHUNK);
     let access = |step: &AccessStep| {
@@ -176,7 +176,7 @@ fn hits_and_permutations(steps: &[AccessStep]) -> Vec<(bool, Vec<u64>)> {
 }
 
 impl Victim {
-    /// Carries out an access, whatever is reported.
+    /// Carries out an access and ignores all reports.
     fn carry_out(&mut self, step: &AccessStep) {
         match &step.text {
             Some(text) => drop(self.write(step.line, text)),
@@ -185,7 +185,7 @@ impl Victim {
     }
 }
 
-/// Lets the victim run a sequence, and writes down what crosses.
+/// Lets the victim run a sequence, and records the crossings.
 fn watch(victim: &mut Victim, steps: &[AccessStep]) -> Observed {
     let (mut observed, mut epochs, mut sweeps) = (Observed::default(), BTreeMap::default(), BTreeMap::default());
     let data_lines = victim.map().data_lines();
@@ -196,7 +196,8 @@ fn watch(victim: &mut Victim, steps: &[AccessStep]) -> Observed {
         victim.carry_out(access);
         let crossed: Vec<Crossed> = victim.tap().take_followed().into_iter().filter(is_data).collect();
         observed.blocks.extend(crossed.iter().map(|crossed| first_block(&crossed.content)));
-        // A fill is the first read of an access, or the last: so many slots as are under one tag, of which it is known by the first.
+        // A fill is the first read of an access, or the last. It reads as many slots as are under one tag; the first of them identifies
+        // it.
         let fill = crossed.len().saturating_sub(slots_per_tag);
         let is_fill =
             |index: usize| index == if crossed.last().is_some_and(|last| last.kind == Kind::Read) { fill } else { 0 };
@@ -218,10 +219,10 @@ fn watch(victim: &mut Victim, steps: &[AccessStep]) -> Observed {
     observed
 }
 
-/// How well a sequence fits what was observed.
+/// Score of a sequence against the observations.
 type Score = fn(&Observed, &[AccessStep]) -> i64;
 
-/// The strategies; the last looks at data.
+/// Strategies of the observer; the last compares data.
 const STRATEGIES: [(&str, Score); 6] = [
     ("right by place", in_its_place),
     ("right by differences", by_differences),
@@ -231,12 +232,12 @@ const STRATEGIES: [(&str, Score); 6] = [
     ("right by content", by_content),
 ];
 
-/// Lines whose place is their own number.
+/// Counts the lines in the slot with the same number.
 fn in_its_place(observed: &Observed, steps: &[AccessStep]) -> i64 {
     observed.fills.iter().filter(|fill| fill.slot == in_chunk(steps[fill.step].line)).count() as i64
 }
 
-/// Two lines of a chunk that are as far apart as their slots: a rotation keeps that.
+/// Counts pairs of lines of a chunk that are as far apart as their slots: a rotation keeps the distance.
 fn by_differences(observed: &Observed, steps: &[AccessStep]) -> i64 {
     let apart = |one: u64, other: u64| one.wrapping_sub(other) % LINES_PER_CHUNK;
     let fits = |one: &Fill, other: &Fill| {
@@ -247,30 +248,30 @@ fn by_differences(observed: &Observed, steps: &[AccessStep]) -> i64 {
     of_one_epoch.filter(|(one, other)| fits(one, other)).count() as i64
 }
 
-/// Slots that come again when lines do, and only then: in one epoch, or in the next if a permutation serves again.
+/// Scores slots that repeat exactly when lines do: in one epoch, or in later ones if a permutation is used again.
 fn by_repetitions(observed: &Observed, steps: &[AccessStep]) -> i64 {
     let same_slot = pairs(&observed.fills, steps).filter(|(one, other)| one.slot == other.slot);
     same_slot.map(|(one, other)| if steps[one.step].line == steps[other.step].line { 1 } else { -1 }).sum()
 }
 
-/// Lines that lie near their own number.
+/// Scores lines that are near the slot with the same number.
 fn by_nearness(observed: &Observed, steps: &[AccessStep]) -> i64 {
     let apart = |fill: &Fill| fill.slot.abs_diff(in_chunk(steps[fill.step].line));
     -observed.fills.iter().map(|fill| apart(fill) as i64).sum::<i64>()
 }
 
-/// Lines that were written in their order by the last permutation.
+/// Counts the lines that the last permutation wrote in their order.
 fn by_sweep(observed: &Observed, steps: &[AccessStep]) -> i64 {
     observed.fills.iter().filter(|fill| fill.swept == Some(in_chunk(steps[fill.step].line))).count() as i64
 }
 
-/// Texts that cross as they are.
+/// Counts texts that cross the bus in plaintext.
 fn by_content(observed: &Observed, steps: &[AccessStep]) -> i64 {
     let texts = steps.iter().filter_map(|step| step.text.as_ref());
     texts.filter(|text| observed.blocks.contains(&first_block(text))).count() as i64
 }
 
-/// All pairs of lines of one chunk that were brought.
+/// Returns all pairs of fills in one chunk.
 fn pairs<'a>(fills: &'a [Fill], steps: &'a [AccessStep]) -> impl Iterator<Item = (&'a Fill, &'a Fill)> {
     let chunk = |fill: &Fill| chunk_of(steps[fill.step].line);
     let of_one_chunk = move |one: &&'a Fill, other: &&'a Fill| chunk(one) == chunk(other);

@@ -1,9 +1,9 @@
-//! Two addresses, one cell: modules that lie about their size, and interposers that switch address lines.
+//! Two addresses, one cell: modules that report a false size, and interposers that switch address lines.
 //!
-//! Neither needs any bus of its own for what follows: ordinary reads and writes, by software that the design does not
-//! protect, carry ciphertext away and bring it back. A check at power-on writes to each address and looks whether another
-//! one changes. It finds the static alias; the dynamic one is not there yet. Both facts are counted;
-//! where a design's firmware makes the check (`alias_check`), memory with an alias that it finds is never used.
+//! Neither attack needs further access to the bus: ordinary reads and writes, by software that the design does not
+//! protect, copy ciphertext away and back. A check at power-on writes to each address and compares another one. It finds
+//! the static alias; the dynamic one does not exist yet. The scene counts both facts. If a design's firmware makes the
+//! check (`alias_check`), the machine never uses memory with an alias that the check finds.
 
 use super::{Ended, Scenes, Stage};
 use crate::bus::Recording;
@@ -13,12 +13,12 @@ use catalogue::{Attack, Verdict};
 use protection::verbs::{Slot, Untrusted};
 use units::LineAddr;
 
-/// The attacks of this file.
+/// Scenes of this file.
 pub(super) const SCENES: Scenes = &[(Attack::Badram, badram), (Attack::BatteringRam, battering_ram)];
 
 const FOUND: &str = "found by a check at power-on";
 
-/// The module says that it is twice as large as it is: the upper half are ghosts of the lower.
+/// The module reports twice its size: the upper half are ghosts of the lower.
 fn badram(mut stage: Stage<'_>) -> Option<Ended> {
     let target = line_in_memory(&mut stage);
     stage.victim.tap().connect(Alias::Ghost);
@@ -37,7 +37,7 @@ fn badram(mut stage: Stage<'_>) -> Option<Ended> {
     Some(judged(&stage, target, quiet, found))
 }
 
-/// The interposer diverts every address to other cells while the victim writes, and then no longer.
+/// The interposer diverts every address to other cells while the victim writes, and stops afterwards.
 fn battering_ram(mut stage: Stage<'_>) -> Option<Ended> {
     let target = line_in_memory(&mut stage);
     let found = check_at_power_on(&stage, target);
@@ -45,7 +45,7 @@ fn battering_ram(mut stage: Stage<'_>) -> Option<Ended> {
         return Some(Ended::new(Verdict::Detected, target).counting(FOUND, 1));
     }
     let recorded: Recording = stage.victim.attacked(|bus| bus.record());
-    // The other cells begin as copies, so that the victim notices nothing when it is diverted.
+    // The other cells begin as copies, so that the victim observes no change when it is diverted.
     recorded.slots().for_each(|(slot, content)| {
         stage.victim.unprotected_write(stage.victim.tap().ghost(slot), content);
     });
@@ -55,15 +55,15 @@ fn battering_ram(mut stage: Stage<'_>) -> Option<Ended> {
     Some(judged(&stage, target, quiet, found))
 }
 
-/// A line that the machine has put into memory.
+/// Picks a line and lets the machine put it into memory.
 fn line_in_memory(stage: &mut Stage<'_>) -> LineAddr {
     let line = stage.any_line();
     stage.victim.read(line);
     line
 }
 
-/// Whether a write to an address shows at its ghost, as firmware would try it before anything is in use. What was there is
-/// put back.
+/// Returns true if a write to an address appears at its ghost. Firmware would try this before memory is in use. The old
+/// content is restored.
 fn check_at_power_on(stage: &Stage<'_>, line: LineAddr) -> bool {
     let slot = stage.victim.data_slot(line);
     let ghost = stage.victim.tap().ghost(slot);

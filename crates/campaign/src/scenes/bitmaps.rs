@@ -1,9 +1,9 @@
-//! Bitmaps: what says in which order the words of a re-ordered line are put back.
+//! Bitmaps: they record the order of the words of a re-ordered line.
 //!
-//! The victim writes a line twice, with frequent words in other places each time, so that its bitmap changes. The attacker changes
-//! the line of bitmaps. What is verified then lies in another order, unless the tags of chunks vouch for that too. Half of the
-//! time the victim first writes a neighbour, whose bitmap shares the line: what the attacker left there is read, changed and
-//! encrypted anew by the chip itself.
+//! The victim writes a line twice, with frequent words in other positions each time, so that its bitmap changes. The attacker
+//! changes the line of bitmaps. The verified words are then released in another order, unless the tags of chunks cover the order
+//! too. Half of the time the victim first writes a neighbour with its bitmap in the same line: the chip then reads, changes and
+//! re-encrypts the attacker's content.
 
 use super::{Ended, Scenes, Stage};
 use crate::bus::{Bus, Structure};
@@ -13,7 +13,7 @@ use protection::verbs::Slot;
 use units::random::Random;
 use units::{LINE_BYTES, Line, LineAddr, WORD_BYTES};
 
-/// The attacks of this file.
+/// Scenes of this file.
 pub(super) const SCENES: Scenes = &[
     (Attack::SpoofBitmap, |stage| strike(stage, |bus, slot, random, _| bus.write(slot, &random.line()))),
     (Attack::FlipBitmap, |stage| {
@@ -22,12 +22,13 @@ pub(super) const SCENES: Scenes = &[
     (Attack::ReplayBitmap, |stage| strike(stage, |bus, slot, _, before| bus.write(slot, &before))),
 ];
 
-/// What of a line of bitmaps is encrypted, or is the value that it is encrypted under.
+/// Bytes of a line of bitmaps that are encrypted, or that contain the value under which they are encrypted.
 const ENCRYPTED_BYTES: u64 = 56;
 /// Writes after which a word is certainly among the frequent ones.
 const REPEATS: usize = 4;
 
-/// The victim writes; the attacker strikes at its bitmaps, of which there is a recording; the victim goes on.
+/// Runs a bitmap attack: the victim writes, the attacker strikes at the line of bitmaps with an earlier recording of it, and the
+/// victim continues.
 fn strike(mut stage: Stage<'_>, strike: impl Fn(&mut Bus<'_>, Slot, &mut Random, Line)) -> Option<Ended> {
     let target = stage.any_line();
     let (slot, _) = stage.victim.map().place(Structure::Bitmap, target)?;
@@ -50,7 +51,7 @@ fn strike(mut stage: Stage<'_>, strike: impl Fn(&mut Bus<'_>, Slot, &mut Random,
     Some(Ended::new(stage.worst_read(target, Wish::None), target))
 }
 
-/// Writes another line whose bitmap shares the line, if one is in use. Whether that went without a report.
+/// Writes another line with its bitmap in the same line, if one is in use; returns true if the chip reported no fault.
 fn write_neighbour(stage: &mut Stage<'_>, target: LineAddr) -> bool {
     let slot = |line| stage.victim.map().place(Structure::Bitmap, line);
     let lines = stage.victim.oracle().lines();
@@ -58,7 +59,7 @@ fn write_neighbour(stage: &mut Stage<'_>, target: LineAddr) -> bool {
     neighbour.is_none_or(|neighbour| stage.writes_through(neighbour))
 }
 
-/// A line of two words, one after the other.
+/// Returns a line of two alternating words.
 fn alternating(even: u64, odd: u64) -> Line {
     let words = [even, odd].map(u64::to_le_bytes);
     let mut line = [0; LINE_BYTES];

@@ -1,11 +1,10 @@
-//! Chunks of frequent values, brought from elsewhere. Where a controller guesses what lines hold, a chunk that is one of its
-//! candidates is neither decrypted nor verified: it must be a candidate for this position of this line at this time.
+//! Chunks of frequent values, copied from elsewhere. A controller that guesses the content of lines neither decrypts nor verifies a
+//! chunk that equals one of its candidates. The chunk must be a candidate for this position of this line at this time.
 //!
-//! The victim's lines hold a few values again and again, which a table of them learns. The attacker brings one chunk, a block of the
-//! cipher, with the tag that vouches for it: the chunk's own where chunks have tags, the line's where lines do. It comes from
-//! another position of its line, from another line, or from an earlier time, there once without and once with the
-//! counters of then. The victim reads; the attacker puts the counters right again, the victim writes the line once more, and the
-//! attacker brings the same chunk once more.
+//! The victim's lines contain a few values again and again, and a table learns them. The attacker copies one chunk, a block of the
+//! cipher, with the tag that covers it: the chunk's tag where chunks have tags, else the line's. The source is another position of
+//! the line, another line, or an earlier time, once without and once with the counters of that time. The victim reads. The attacker
+//! restores the counters, the victim writes the line once more, and the attacker copies the same chunk once more.
 
 use super::{Ended, Scenes, Stage};
 use crate::attacker::bring_back;
@@ -17,15 +16,15 @@ use protection::design::{MacChoice, Parts};
 use std::ops::Range;
 use units::{Line, LineAddr, WORD_BYTES, Words};
 
-/// The attacks of this file.
+/// Scenes of this file.
 pub(super) const SCENES: Scenes = &[(Attack::CandidateSplice, candidate_splice)];
 
-/// Different words that lines hold.
+/// Number of different words that lines contain.
 const VALUES: usize = 4;
 /// Writes of each line before the attack.
 const ROUNDS: usize = 2;
 
-/// Where a chunk comes from.
+/// Source of a chunk.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Origin {
     Position,
@@ -39,7 +38,7 @@ use Origin::{Position, Time, TimeWithCounters};
 const ORIGINS: [Origin; 4] = [Position, Origin::Line, Time, TimeWithCounters];
 
 impl Origin {
-    /// What is counted of chunks that come from there.
+    /// Name of the counter of released chunks from this source.
     fn came_out(self) -> &'static str {
         match self {
             Position => "chunks of another position that came out",
@@ -50,18 +49,18 @@ impl Origin {
     }
 }
 
-/// A chunk of a line, by its number.
+/// A line and the index of a chunk in it.
 type Chunk = (LineAddr, usize);
 
-/// A chunk that is brought, and to where.
+/// A chunk that is copied, with its source and destination.
 struct Splice<'a> {
     parts: &'a Parts,
     origin: Origin,
-    /// The memory that it comes from.
+    /// Recorded memory that contains the chunk.
     source: &'a Recording,
     from: Chunk,
     to: Chunk,
-    /// What it holds.
+    /// Plaintext of the chunk.
     plaintext: Vec<u8>,
 }
 
@@ -85,7 +84,7 @@ fn candidate_splice(mut stage: Stage<'_>) -> Option<Ended> {
     for origin in ORIGINS {
         let bytes = chunk_bytes(stage.parts);
         let chunks = (stage.victim.map().line_bytes() / bytes) as u64;
-        // The core asks for the first word: its chunk is the one that comes out before the others.
+        // The core requests the first word, and the controller releases its chunk first.
         let to = if stage.random.below(2) == 0 { 0 } else { stage.random.below(chunks) as usize };
         let other = (to + 1 + stage.random.below(chunks - 1) as usize) % chunks as usize;
         let (source, from, content) = match origin {
@@ -104,7 +103,7 @@ fn candidate_splice(mut stage: Stage<'_>) -> Option<Ended> {
 }
 
 impl Stage<'_> {
-    /// How many chunks of a line are matched by candidates as it is.
+    /// Counts the chunks of a line that match candidates now.
     fn hits_of(&self, line: LineAddr) -> u64 {
         let hits = || self.victim.speculated().map_or(0, |counted| counted.chunks.hits);
         let before = hits();
@@ -115,7 +114,7 @@ impl Stage<'_> {
 }
 
 impl Splice<'_> {
-    /// The attack, before and after the victim writes the line with `new`. The worst that comes of it.
+    /// Runs the attack before and after the victim writes the line with `new`; returns the worst end.
     fn history(&self, mut victim: Victim, new: &Line) -> End {
         let target = self.to.0;
         let counters = victim.attacked(|bus| bus.read_place(Structure::Counter, target));
@@ -128,16 +127,16 @@ impl Splice<'_> {
         End::from(worst).leaking(victim.keystream_reuse().is_some())
     }
 
-    /// Brings the chunk and lets the victim read, unless the line is then one that it was before: that is a replay.
+    /// Copies the chunk and lets the victim read, unless the line would then equal an earlier version: that is a replay.
     fn strike(&self, victim: &Victim, with_counters: bool) -> Verdict {
         let target = self.to.0;
         let Some(wished) = self.wished(victim) else { return Verdict::Harmless };
         self.bring(victim, with_counters);
-        // An old chunk that comes out alone, under its own counters, is old and no more.
+        // An old chunk that is released under the counters of its time is stale and not worse.
         self.judge(victim, target, Some(wished).filter(|_| !with_counters))
     }
 
-    /// Brings the chunk and its tag; with the counters of their time, if asked to.
+    /// Copies the chunk and its tag; with `with_counters`, also the counters of their time.
     fn bring(&self, victim: &Victim, with_counters: bool) {
         let (bytes, target) = (chunk_bytes(self.parts), self.to.0);
         victim.attacked(|bus| {
@@ -152,7 +151,7 @@ impl Splice<'_> {
         });
     }
 
-    /// Copies bits of what belongs to the line that the chunk comes from to what belongs to the target.
+    /// Copies bits from a structure of the source line to the same structure of the target line.
     fn copy(&self, bus: &mut Bus<'_>, structure: Structure, source: Range<usize>, bits: Range<usize>) {
         let map = bus.map();
         let (Some((from, of)), Some((to, bytes))) =
@@ -169,7 +168,7 @@ impl Splice<'_> {
         bus.write_bytes(to, bytes, &content);
     }
 
-    /// The line as it is but for the chunk, unless it was ever that.
+    /// Returns the current line with the chunk replaced, unless the line ever had this content.
     fn wished(&self, victim: &Victim) -> Option<Line> {
         let (target, number) = self.to;
         let mut wished = *victim.oracle().current(target)?;
@@ -182,7 +181,7 @@ impl Splice<'_> {
     }
 }
 
-/// Bytes of what is brought: a block of the cipher, or as much without one.
+/// Bytes of a chunk that is copied: a block of the cipher, or of AES without one.
 fn chunk_bytes(parts: &Parts) -> usize {
     if parts.cipher.is_tdes() { WORD_BYTES } else { crypto::BLOCK_BYTES }
 }
@@ -191,8 +190,8 @@ fn bits(bytes: Range<usize>) -> Range<usize> {
     8 * bytes.start..8 * bytes.end
 }
 
-/// The bits that vouch for a chunk in the room of a line's tag, counted from the lowest: its own, of which the first chunk's are at
-/// the top, or all of them.
+/// Bits of the tag that cover a chunk within the room of a line's tag, counted from the lowest. These are the chunk's bits, with the
+/// first chunk's at the top, or all bits.
 fn tag_bits(parts: &Parts, number: usize, room: usize) -> Range<usize> {
     let mac = &parts.mac;
     if mac.code != MacChoice::OcbChunks {
@@ -203,7 +202,7 @@ fn tag_bits(parts: &Parts, number: usize, room: usize) -> Range<usize> {
     all - above(number + 1)..all - above(number)
 }
 
-/// The counters of a line are what they were, if it has any.
+/// Restores the counters of a line, if it has any.
 fn put_back(bus: &mut Bus<'_>, line: LineAddr, counters: Option<&Line>) {
     if let Some(((slot, _), counters)) = bus.map().place(Structure::Counter, line).zip(counters) {
         bus.write(slot, counters);
@@ -219,7 +218,7 @@ mod tests {
         let mut parts = catalogue::design("fvs-tdes").unwrap().parts;
         let ranges = |parts: &Parts| [0, 1, 7].map(|number| tag_bits(parts, number, 32));
         assert_eq!(ranges(&parts), [224..256, 192..224, 0..32]);
-        // The first chunks have the bits that are left over.
+        // The first chunks have the remaining bits.
         parts.mac = parts.mac.clone().with_line_bits(57);
         assert_eq!(ranges(&parts), [49..57, 42..49, 0..7]);
         assert_eq!(tag_bits(&catalogue::design("sc64-bmt").unwrap().parts, 2, 8), 0..64);

@@ -1,9 +1,10 @@
-//! A stolen module: all that memory holds at one moment, some of it decayed.
+//! A stolen module: the whole content of memory at one moment, partly decayed.
 //!
-//! Cells lose their charge after the power is off, so bits go to zero. The attacker looks for what survives it: lines that it
-//! knows the plaintext of, lines that share a pad, and key schedules of AES, whose words obey linear rules that no other
-//! content does (Halderman et al., USENIX Security 2008). A key that is not expanded, or not one of AES, obeys no rule, but an
-//! attacker that tries every address in memory for one finds it: so the judge, which knows the keys, looks whether they are there.
+//! Cells lose their charge after the power is off, so bits become zero. The attacker searches for data that survives this: lines
+//! with known plaintext, lines that share a pad, and key schedules of AES. The words of a schedule obey linear rules that no other
+//! content obeys (Halderman et al., USENIX Security 2008). A key that is not expanded, or a key of another cipher, obeys no rule,
+//! but an attacker that tries every address in memory as a key finds it. So the judge, which knows the keys, checks whether memory
+//! contains them.
 
 use super::{Ended, Scenes, Stage};
 use crate::bus::Recording;
@@ -12,15 +13,15 @@ use protection::design::Parts;
 use units::random::Random;
 use units::{LINE_BYTES, Line};
 
-/// The attacks of this file.
+/// Scenes of this file.
 pub(super) const SCENES: Scenes = &[(Attack::ColdBoot, cold_boot)];
 
-/// At most so many of a hundred bits decay.
+/// Upper bound of the bits that decay, in percent.
 const DECAY_PERCENT_MAX: u64 = 10;
 /// The sizes of AES: words of a key, and words of its expansion (FIPS 197, 5.2).
 const SIZES: [(usize, usize); 3] = [(4, 44), (6, 52), (8, 60)];
-/// A line that differs from what is looked for in fewer of a thousand bits than this is taken for it: 10 % of decay of each of two
-/// lines changes about 100, and chance leaves 500 and is never below 350.
+/// A line matches if it differs in fewer of a thousand bits than this. A decay of 10 % in each of two lines changes about 100, and
+/// chance leaves 500 and is never below 350.
 const THOUSANDTHS_APART_MAX: u32 = 235;
 
 fn cold_boot(mut stage: Stage<'_>) -> Option<Ended> {
@@ -54,7 +55,7 @@ fn cold_boot(mut stage: Stage<'_>) -> Option<Ended> {
     Some(ended.counting("key schedules found", schedules).counting("keys found", keys))
 }
 
-/// What is left of an image, slot by slot.
+/// Decays an image, slot by slot.
 fn decayed(image: &Recording, percent: u64, random: &mut Random) -> Vec<(u64, Line)> {
     let mut decay = |byte: &u8| {
         let lost = (0..8).filter(|_| random.below(100) < percent).fold(0, |lost, bit| lost | 1 << bit);
@@ -80,14 +81,14 @@ fn apart(a: &Line, b: &Line) -> u32 {
     a.iter().zip(b).map(|(a, b)| (a ^ b).count_ones()).sum()
 }
 
-/// The bytes of slots that lie side by side, run by run.
+/// Returns the bytes of adjacent slots, run by run.
 fn runs(image: &[(u64, Line)]) -> impl Iterator<Item = Vec<u8>> {
     let runs = image.chunk_by(|(slot, _), (next, _)| *next == slot + 1);
     runs.map(|run| run.iter().flat_map(|(_, line)| *line).collect())
 }
 
-/// How many of the keys that begin like this lie in an image, at any byte. Decay only clears bits, so nothing but the key
-/// itself has none beyond the key's and still half of them; what is otherwise in memory has some with certainty.
+/// Counts the keys with these first bytes in an image, at any byte. Decay only clears bits, so a decayed key has no bit that the
+/// key lacks, and still at least half of its bits. Any other content certainly has bits that the key lacks.
 fn keys_as_they_are(image: &[(u64, Line)], beginnings: &[[u8; 16]]) -> usize {
     let left_of = |window: &[u8], key: &[u8; 16]| {
         let key = u128::from_le_bytes(*key);
@@ -100,7 +101,8 @@ fn keys_as_they_are(image: &[(u64, Line)], beginnings: &[[u8; 16]]) -> usize {
     beginnings.iter().filter(lies_there).count()
 }
 
-/// How many expanded AES keys an image seems to hold. Next to one, a part of it still looks like one.
+/// Counts the places in an image that look like expanded AES keys. Next to a schedule, a part of it still looks like one and is
+/// not counted again.
 fn key_schedules(image: &[(u64, Line)]) -> usize {
     let of_size = |bytes: &[u8], (words_of_key, words): (usize, usize)| {
         let windows = bytes.windows(4 * words).enumerate().step_by(4);
@@ -111,15 +113,15 @@ fn key_schedules(image: &[(u64, Line)]) -> usize {
     runs(image).map(|bytes| SIZES.iter().map(|size| of_size(&bytes, *size)).sum::<usize>()).sum()
 }
 
-/// Whether words obey the linear part of the key expansion (FIPS 197, 5.2): but for those that went through the S-box, each is
-/// the sum of the one before and the one a key's length before. 960 bits or more in all: 10 % of decay breaks about a
-/// seventh, chance half of them.
+/// Returns true if words obey the linear part of the key expansion (FIPS 197, 5.2). Each word, except those through the S-box, is
+/// the sum of its predecessor and of the word a key's length before. This checks 960 bits or more. A decay of 10 % breaks about a
+/// seventh of them, chance half.
 fn is_key_schedule(bytes: &[u8], words_of_key: usize) -> bool {
     let word = |index: usize| {
         let bytes = &bytes[4 * index..4 * index + 4];
         bytes.iter().fold(0_u32, |word, byte| word << 8 | u32::from(*byte))
     };
-    // Blank and nearly blank memory obeys too, and so do nodes with few children; neither is a key.
+    // Blank and nearly blank memory also obeys the rules, and so do nodes with few children; neither is a key.
     const BLANK_WORDS_MAX: usize = 4;
     let words = bytes.len() / 4;
     let blank_words = (0..words).filter(|index| word(*index) == 0).count();
@@ -152,7 +154,7 @@ mod tests {
         0xac7766f3, 0x19fadc21, 0x28d12941, 0x575c006e, 0xd014f9a8, 0xc9ee2589, 0xe13f0cc8, 0xb6630ca6,
     ];
 
-    /// Appendix A.2.
+    /// The expansion of FIPS 197, appendix A.2.
     const AES192: [u32; 52] = [
         0x8e73b0f7, 0xda0e6452, 0xc810f32b, 0x809079e5, 0x62f8ead2, 0x522c6b7b, 0xfe0c91f7, 0x2402f5a5, 0xec12068e,
         0x6c827f6b, 0x0e7a95b9, 0x5c56fec2, 0x4db7b4bd, 0x69b54118, 0x85a74796, 0xe92538fd, 0xe75fad44, 0xbb095386,
@@ -162,7 +164,7 @@ mod tests {
         0x8fcc5006, 0x282d166a, 0xbc3ce7b5, 0xe98ba06f, 0x448c773c, 0x8ecc7204, 0x01002202,
     ];
 
-    /// Appendix A.3.
+    /// The expansion of FIPS 197, appendix A.3.
     const AES256: [u32; 60] = [
         0x603deb10, 0x15ca71be, 0x2b73aef0, 0x857d7781, 0x1f352c07, 0x3b6108d7, 0x2d9810a3, 0x0914dff4, 0x9ba35411,
         0x8e6925af, 0xa51a8b5f, 0x2067fcde, 0xa8b09c1a, 0x93d194cd, 0xbe49846e, 0xb75d5b9a, 0xd59aecb8, 0x5bf3c917,
@@ -205,7 +207,7 @@ mod tests {
         let mut key = [0; 16];
         key.copy_from_slice(&random.line()[..16]);
         assert_eq!(keys_as_they_are(&decayed(&Recording::of(&media), 10, &mut random), &[key]), 0);
-        // Over the end of a line.
+        // The key crosses the end of a line.
         let (mut first, mut second) = (random.line(), random.line());
         first[LINE_BYTES - 7..].copy_from_slice(&key[..7]);
         second[..9].copy_from_slice(&key[7..]);

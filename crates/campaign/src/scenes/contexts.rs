@@ -1,6 +1,6 @@
-//! An operating system that has contexts of processes in its hands: it looks at them, changes them, and brings back old ones.
+//! A malicious operating system that holds contexts of processes: it reads them, changes them, and replays old ones.
 //!
-//! An old context with the memory that fits it is the whole process rolled back: the chip's table of numbers alone stands against that.
+//! An old context with the matching memory rolls the whole process back. Only the chip's table of numbers prevents that.
 
 use super::system::{Image, image, judged, put, whole_page};
 use super::{Ended, Scenes, Stage};
@@ -11,7 +11,7 @@ use context::planted::Planted;
 use context::{Register, RegisterFile, RegisterSet};
 use units::LineAddr;
 
-/// The attacks of this file, each on a processor as designed.
+/// Scenes of this file, each on a processor as designed.
 pub(super) const SCENES: Scenes = &[
     (Attack::ContextSpy, |stage| played(stage, Planted::NONE, spy)),
     (Attack::ContextForge, |stage| played(stage, Planted::NONE, forge)),
@@ -19,10 +19,10 @@ pub(super) const SCENES: Scenes = &[
     (Attack::ContextSwap, |stage| played(stage, Planted::NONE, swap)),
 ];
 
-/// An attack on a process that uses a line. It gives nothing if the processor refuses something that nobody has tampered with.
+/// An attack on a process that uses a line. It returns `None` if the processor refuses state without tampering.
 type Act = fn(&mut Stage<'_>, &mut Processor, LineAddr) -> Option<End>;
 
-/// Lets an attack act on a processor, if the design has an operating system to be attacked by, and lets contexts leave the chip.
+/// Runs an attack on a processor, if the design has an operating system that could attack and lets contexts leave the chip.
 fn played(mut stage: Stage<'_>, planted: Planted, act: Act) -> Option<Ended> {
     let target = stage.any_line();
     Handler::of(&stage.victim, target)?;
@@ -32,24 +32,24 @@ fn played(mut stage: Stage<'_>, planted: Planted, act: Act) -> Option<Ended> {
     Some(Ended::new(end.unwrap_or(Verdict::Unrecoverable.into()), target))
 }
 
-/// Starts the process. Gives its registers.
+/// Starts the process and returns its registers.
 fn start(stage: &mut Stage<'_>, processor: &mut Processor, target: LineAddr) -> Option<RegisterFile> {
     processor.start(&Handler::of(&stage.victim, target)?, &mut stage.random).ok()
 }
 
-/// Interrupts the process, and lets its context out. Gives its bytes.
+/// Interrupts the process, exports its context and returns the bytes.
 fn let_out(stage: &Stage<'_>, processor: &mut Processor, target: LineAddr) -> Option<Vec<u8>> {
     let handler = Handler::of(&stage.victim, target)?;
     let frame = processor.interrupt(&handler, RegisterSet::NONE).ok()?;
     processor.let_out(&stage.victim, target, frame.buffer).ok()
 }
 
-/// Brings a context back. Whether the processor takes it.
+/// Imports a context; returns true if the processor accepts it.
 fn comes_back(stage: &Stage<'_>, processor: &mut Processor, target: LineAddr, exported: &[u8]) -> bool {
     Handler::of(&stage.victim, target).is_some_and(|handler| processor.bring_back(&handler, exported).is_ok())
 }
 
-/// How the process goes on, under an operating system that serves it.
+/// Continues the process under an honest operating system; returns the end.
 fn goes_on(stage: &Stage<'_>, target: LineAddr, honest: &Image) -> Option<End> {
     Some(judged(stage, target, honest, |handler| handler.serve())?.end)
 }
@@ -82,14 +82,14 @@ fn forge(stage: &mut Stage<'_>, processor: &mut Processor, target: LineAddr) -> 
 
 fn replay(stage: &mut Stage<'_>, processor: &mut Processor, target: LineAddr) -> Option<End> {
     start(stage, processor, target)?;
-    // The context goes out and comes back; the process writes, and its context goes out again.
+    // The context is exported and imported; the process writes, and its context is exported again.
     let old = let_out(stage, processor, target)?;
     let memory_then = whole_page(&stage.victim, target)?;
     comes_back(stage, processor, target, &old).then_some(())?;
     stage.fill_chunk(target);
     let new = let_out(stage, processor, target)?;
     let memory_now = whole_page(&stage.victim, target)?;
-    // The old one alone, or with the memory that fits it; or the new one twice.
+    // The attacker replays the old context, with or without the matching memory, or the new context twice.
     let way = stage.random.below(3);
     let twice = way == 2;
     if way == 1 {
@@ -101,7 +101,7 @@ fn replay(stage: &mut Stage<'_>, processor: &mut Processor, target: LineAddr) ->
     let is_taken =
         if twice { processor.unit().import(&new).is_ok() } else { comes_back(stage, processor, target, &old) };
     if is_taken {
-        // The process is there twice, or goes on from where it was once.
+        // The process then exists twice, or continues from an old state.
         return if twice { Some(Verdict::Stale.into()) } else { goes_on(stage, target, &memory_now) };
     }
     put(&stage.victim, &memory_now);
@@ -112,7 +112,7 @@ fn replay(stage: &mut Stage<'_>, processor: &mut Processor, target: LineAddr) ->
 fn swap(stage: &mut Stage<'_>, processor: &mut Processor, target: LineAddr) -> Option<End> {
     start(stage, processor, target)?;
     let exported = let_out(stage, processor, target)?;
-    // Another process has written the same page under keys of its own.
+    // Another process has written the same page under other keys.
     let mut other = stage.blank(stage.seed ^ 1);
     other.write(target, &stage.random.line());
     other.flush();
@@ -132,7 +132,7 @@ mod tests {
     use protection::planted::Planted as OfMemory;
     use units::random::Random;
 
-    /// The worst end of a row in twelve trials on a processor with a weakness.
+    /// Returns the worst end of a row in twelve trials on a processor with a weakness.
     fn worst(act: Act, planted: Planted) -> End {
         let parts = &design("cryptopage-os").unwrap().parts;
         let ended = (1..=12).map(|seed| {

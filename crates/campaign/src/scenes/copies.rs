@@ -1,7 +1,7 @@
-//! L2s that go by what they have: copies of counters, which are not verified again, and what they asked for.
+//! L2s that rely on their state: copies of counters, which are not verified again, and their requests.
 //!
-//! The attacker cannot reach a copy. It waits until one is old and makes memory fit it. Nor can it reach a request on the
-//! chip; but it can give memory's answers to two of them in the wrong order.
+//! The attacker cannot reach a copy. It waits until a copy is old and changes memory to match it. Nor can it reach a
+//! request on the chip, but it can exchange the replies of memory to two requests.
 
 use super::{Ended, Scenes, Stage};
 use crate::bus::Structure;
@@ -9,13 +9,13 @@ use crate::oracle::Wish;
 use crate::tap::Alias;
 use catalogue::{Attack, Verdict};
 
-/// The attacks of this file.
+/// Scenes of this file.
 pub(super) const SCENES: Scenes = &[(Attack::StaleCopy, stale_copy), (Attack::CrossedReplies, crossed_replies)];
 
-/// Cores whose L2s have a copy.
+/// Cores with a copy in their L2.
 const CORES: [usize; 2] = [0, 1];
 
-/// Lets L2s have copies of a line's counters, lets the line be written, and brings back its data and tag of before.
+/// Lets L2s get copies of a line's counters, lets the victim write the line, and replays its earlier data and tag.
 fn stale_copy(mut stage: Stage<'_>) -> Option<Ended> {
     stage.parts.caches.counters_in_l2?;
     let target = stage.any_line();
@@ -34,8 +34,8 @@ fn stale_copy(mut stage: Stage<'_>) -> Option<Ended> {
     Some(Ended::new(worst, target))
 }
 
-/// Lets two cores read a line each, with copies of the counters in their L2s if those keep any, and gives each the other's
-/// answer: the data, with its spare bits.
+/// Lets two cores read a line each, with copies of the counters in their L2s if those keep any. Each read gets the other
+/// line's reply: the data, with its spare bits.
 fn crossed_replies(mut stage: Stage<'_>) -> Option<Ended> {
     let target = stage.any_line();
     let others: Vec<_> = stage.victim.oracle().lines().into_iter().filter(|line| *line != target).collect();

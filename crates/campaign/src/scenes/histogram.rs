@@ -1,14 +1,13 @@
-//! What a single look at memory shows: whether the ciphertext of many lines passes for random bytes.
+//! Leakage by one image of memory: the ciphertext of many lines may not look random.
 //!
-//! An attacker that watches one line over time is in `leaks.rs`: equal content gives equal ciphertext there, or not. This one
-//! has one image of the module and knows what all of it holds, zeros or eight values again and again, and looks for a
-//! pattern across addresses. Two statistics say that there is one, each with a bound that random bytes are beyond less
-//! than once in 10^12 images:
+//! The scenes in `leaks.rs` watch one line over time for equal ciphertext. The attacker here has one image of the module and
+//! knows its whole content: zeros, or eight values again and again. It searches for a pattern across addresses. Two statistics
+//! detect a pattern, each with a bound that random bytes exceed less than once in 10^12 images:
 //!
-//! * Pearson's X² of how often each byte occurs, which has 255 degrees of freedom, is beyond
-//!   255 + 2 √(255 · 30) + 60 with a probability below e^-30 (Laurent and Massart, Annals of Statistics 28(5), 2000, lemma 1).
-//! * A word of eight bytes occurs twice: among 1,024 random ones with a probability of 3 · 10^-14. Equal blocks of
-//!   16 bytes, or of eight, are found so.
+//! * Pearson's X² of the frequency of each byte, with 255 degrees of freedom. Its bound 255 + 2 √(255 · 30) + 60 is exceeded
+//!   with a probability below e^-30 (Laurent and Massart, Annals of Statistics 28(5), 2000, lemma 1).
+//! * The number of repeated words of eight bytes. Among 1,024 random ones a word occurs twice with a probability of
+//!   3 · 10^-14. This detects equal blocks of 16 bytes or of eight.
 
 use super::{Ended, Scenes, Stage};
 use crate::bus::Structure;
@@ -18,14 +17,14 @@ use catalogue::{Attack, Verdict};
 use std::collections::BTreeMap;
 use units::{LINES_PER_PAGE, Line, LineAddr, WORD_BYTES, ZERO_LINE};
 
-/// The attacks of this file.
+/// Scenes of this file.
 pub(super) const SCENES: Scenes = &[(Attack::CiphertextHistogram, ciphertext_histogram)];
 
-/// Pages that are looked at.
+/// Number of pages in the image.
 const PAGES: u64 = 2;
-/// Minus the logarithm of how likely random bytes are beyond the bound of X².
+/// Negative logarithm of the probability that random bytes exceed the bound of X².
 const RARE: f64 = 30.0;
-/// Values of a byte, less one.
+/// Degrees of freedom: values of a byte, less one.
 const FREEDOM: f64 = 255.0;
 
 fn ciphertext_histogram(mut stage: Stage<'_>) -> Option<Ended> {
@@ -45,7 +44,7 @@ fn ciphertext_histogram(mut stage: Stage<'_>) -> Option<Ended> {
     Some(ended.counting("words seen before in their image", repeated))
 }
 
-/// What memory has of lines, 64 bytes by 64 bytes.
+/// Returns the content of lines in memory, 64 bytes by 64 bytes.
 fn image_of(victim: &Victim, lines: &[LineAddr]) -> Vec<Line> {
     let bytes: Vec<u8> = victim.attacked(|bus| {
         let shown = lines.iter().filter_map(|line| bus.read_place(Structure::Data, *line));
@@ -54,12 +53,12 @@ fn image_of(victim: &Victim, lines: &[LineAddr]) -> Vec<Line> {
     bytes.as_chunks().0.to_vec()
 }
 
-/// Whether lines pass for random bytes: these occur evenly, and no word occurs twice.
+/// Returns true if lines look random: their bytes occur evenly, and no word occurs twice.
 pub fn passes_for_random(image: &[Line]) -> bool {
     !is_uneven(image) && repeated_words(image) == 0
 }
 
-/// Whether bytes occur more unevenly than random ones do.
+/// Returns true if bytes occur more unevenly than random ones do.
 fn is_uneven(image: &[Line]) -> bool {
     let mut occurred = [0_u32; 256];
     image.iter().flatten().for_each(|byte| occurred[usize::from(*byte)] += 1);
@@ -68,7 +67,7 @@ fn is_uneven(image: &[Line]) -> bool {
     x_squared > FREEDOM + 2.0 * (FREEDOM * RARE).sqrt() + 2.0 * RARE
 }
 
-/// Words that occurred before.
+/// Counts the words that occurred before.
 fn repeated_words(image: &[Line]) -> u64 {
     let mut occurred: BTreeMap<&[u8], u64> = BTreeMap::new();
     image

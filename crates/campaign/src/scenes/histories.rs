@@ -1,8 +1,9 @@
-//! Histories: the attack is not the end. The victim writes, reads for the first time, overflows and comes back after a reset.
+//! Histories: the victim continues after the attack. It writes, reads for the first time, overflows and restarts after a
+//! reset.
 //!
-//! What is brought back does its harm later: a counter of yesterday is harmless until a write takes its pad again, and a
-//! forged one until a line gets into memory under it. So every read is judged when it is made, and at the end the ledger
-//! is asked whether keystream served twice.
+//! Replayed metadata does its harm later: an old counter is harmless until a write uses its pad again, and a forged one until
+//! a line gets into memory under it. So every read is judged when it is made, and at the end the ledger is checked for
+//! keystream that was used twice.
 
 use super::{Ended, Scenes, Stage};
 use crate::attacker;
@@ -14,7 +15,7 @@ use protection::verbs::Slot;
 use units::LineAddr;
 use units::random::Random;
 
-/// The attacks of this file.
+/// Scenes of this file.
 pub(super) const SCENES: Scenes = &[
     (Attack::RollbackThenWrite, rollback_then_write),
     (Attack::RollbackThenOverflow, rollback_then_overflow),
@@ -25,17 +26,17 @@ pub(super) const SCENES: Scenes = &[
 
 /// Steps of a long history.
 const STEPS: usize = 24;
-/// Sets the keys of the next boot apart from those of the last.
+/// Separates the keys of the next boot from those of the last.
 const NEXT_BOOT: u64 = 0x4e87_b007;
 
-/// Brings back old counters, alone or with what lies below and above them; then the victim writes on.
+/// Replays old counters, with or without the structures below and above them; then the victim continues to write.
 fn rollback_then_write(mut stage: Stage<'_>) -> Option<Ended> {
     let target = stage.any_line();
     bring_back_part(&mut stage, target)?;
     Some(goes_on(stage, target, 2))
 }
 
-/// As [`rollback_then_write`], in a group just before its overflow: what was brought back meets the renewal.
+/// Like [`rollback_then_write`], in a group just before its overflow: the renewal meets the replayed counters.
 fn rollback_then_overflow(mut stage: Stage<'_>) -> Option<Ended> {
     let group = stage.any_line().0 / GROUP_LINES * GROUP_LINES;
     let lines: Vec<LineAddr> = [0, 1, 2, 9, 40].map(|line| LineAddr(group + line)).into();
@@ -45,7 +46,7 @@ fn rollback_then_overflow(mut stage: Stage<'_>) -> Option<Ended> {
     let (target, hot) = (stage.random.pick(&lines)?, lines[stage.random.below(2) as usize]);
     let mut recordings = Vec::new();
     for _ in 0..2 {
-        // The last line is left to get into memory during or after the renewal.
+        // The last line gets into memory during or after the renewal.
         for line in &lines[..4] {
             stage.writes_or_reads(*line);
         }
@@ -59,10 +60,10 @@ fn rollback_then_overflow(mut stage: Stage<'_>) -> Option<Ended> {
     Some(goes_on(stage, hot, 2 * WRITES_LEFT))
 }
 
-/// Switches the machine off, brings back old bytes, switches it on again; then the victim writes on.
+/// Switches the machine off, replays old bytes and switches it on again; then the victim continues to write.
 fn rollback_then_reboot(mut stage: Stage<'_>) -> Option<Ended> {
     let target = stage.any_line();
-    // What is not in memory by then is lost with the power.
+    // Content that is not in memory by then is lost with the power.
     for line in stage.victim.oracle().lines() {
         stage.victim.read(line);
     }
@@ -75,12 +76,12 @@ fn rollback_then_reboot(mut stage: Stage<'_>) -> Option<Ended> {
     Some(goes_on(stage, target, 2))
 }
 
-/// Changes the counters of a line that is not in memory yet, lets it be read for the first time, puts them back, lets it be
-/// written, and brings back what the first read had left.
+/// Changes the counters of a line that is not in memory yet, lets the victim read the line for the first time, and restores
+/// the counters. The victim then writes the line, and the attacker replays the state after the first read.
 fn forged_boot(mut stage: Stage<'_>) -> Option<Ended> {
     let neighbour = stage.any_line();
     let target = LineAddr(neighbour.0 ^ (2 + stage.random.below(4)));
-    // At the same place in another group: what its counter is, the target's will be.
+    // This line has the target's position in another group, so that its counter now equals a later counter of the target.
     let ahead = LineAddr(target.0 ^ stage.victim.map().lines_each(Structure::Counter));
     let victim = Victim::booting(stage.victim.parts(), &[target, neighbour, ahead], stage.seed, stage.planted).ok()?;
     stage.victim = victim;
@@ -107,13 +108,13 @@ fn forged_boot(mut stage: Stage<'_>) -> Option<Ended> {
     Some(ended(&mut stage, worst, target))
 }
 
-/// Strikes now and then and takes some of it back, while the victim writes, reads and lets its metadata go.
+/// Strikes at random steps and replays old bytes, while the victim writes, reads and evicts its metadata.
 fn tampered_history(mut stage: Stage<'_>) -> Option<Ended> {
     let lines = stage.victim.oracle().lines();
     let mut recordings = vec![stage.victim.attacked(|bus| bus.record())];
     let (mut worst, target) = (Verdict::Harmless, stage.any_line());
     for _ in 0..STEPS {
-        // The target and what shares counters with it are where the history is.
+        // The history concentrates on the target; its group shares counters with it.
         let line = if stage.random.below(2) == 0 { target } else { stage.random.pick(&lines)? };
         match stage.random.below(8) {
             0 => {
@@ -140,7 +141,7 @@ fn tampered_history(mut stage: Stage<'_>) -> Option<Ended> {
     Some(ended(&mut stage, worst, target))
 }
 
-/// Strikes whose effect is judged without a wish: what comes out of them is wrong, whatever was meant.
+/// Strikes that are judged without a wish: any other content is wrong, whatever the attacker meant.
 const STRIKES: [Attack; 8] = [
     Attack::FlipData,
     Attack::FlipTag,
@@ -152,16 +153,16 @@ const STRIKES: [Attack; 8] = [
     Attack::SwapSiblings,
 ];
 
-/// Lines of which the first have counters in one line under every organisation.
+/// Lines of a group; the first of them share a line of counters under every organisation.
 const GROUP_LINES: u64 = 64;
 
 impl Stage<'_> {
-    /// Reads a line and judges what came out.
+    /// Reads a line and judges the released content.
     fn judged_read(&self, line: LineAddr) -> Verdict {
         self.victim.oracle().judge(line, &self.victim.read(line).0, None)
     }
 
-    /// Writes a line or reads it: either puts it into memory.
+    /// Writes or reads a line; either puts it into memory.
     fn writes_or_reads(&mut self, line: LineAddr) {
         let content = self.random.line();
         if self.random.below(4) == 0 {
@@ -172,7 +173,7 @@ impl Stage<'_> {
     }
 }
 
-/// The victim reads or writes the target, and writes it again and again; then it reads all.
+/// The victim reads or writes the target, and writes it again and again; then it reads all lines.
 fn goes_on(mut stage: Stage<'_>, target: LineAddr, writes: u64) -> Ended {
     let reads_first = stage.random.below(2) == 0;
     let mut worst = if reads_first { stage.judged_read(target) } else { Verdict::Harmless };
@@ -184,14 +185,14 @@ fn goes_on(mut stage: Stage<'_>, target: LineAddr, writes: u64) -> Ended {
     ended(&mut stage, worst, target)
 }
 
-/// How a history ends: the victim reads all that it ever wrote.
+/// Ends a history: the victim reads all lines that it ever wrote.
 fn ended(stage: &mut Stage<'_>, worst: Verdict, target: LineAddr) -> Ended {
     stage.victim.flush();
     let last = stage.worst_read(target, crate::oracle::Wish::None);
     Ended::new(last.worst(worst.into()), target)
 }
 
-/// Brings back a part of one of the victim's recordings, chosen at random.
+/// Replays a part of one of the victim's recordings, chosen at random.
 fn bring_back_part(stage: &mut Stage<'_>, target: LineAddr) -> Option<()> {
     let recordings = stage.victim.attacked(|bus| bus.recordings().to_vec());
     let recording = one_of(&mut stage.random, &recordings)?;
@@ -204,7 +205,8 @@ fn one_of<'a>(random: &mut Random, recordings: &'a [Recording]) -> Option<&'a Re
     random.pick(&all)
 }
 
-/// Brings back the counters of a line, alone, with its data and tag, or with all below some level of the tree.
+/// Replays a random part of a line: its counters, its data and tag, all three, or all structures below some level of the
+/// tree.
 fn bring_back(stage: &mut Stage<'_>, recording: &Recording, target: LineAddr) {
     let parts: &[Structure] = match stage.random.below(4) {
         0 => &[Structure::Counter],
@@ -218,21 +220,21 @@ fn bring_back(stage: &mut Stage<'_>, recording: &Recording, target: LineAddr) {
     put_back(stage, recording, parts, target);
 }
 
-/// Puts back what a recording has of these parts of a line.
+/// Puts back these parts of a line from a recording.
 fn put_back(stage: &Stage<'_>, recording: &Recording, parts: &[Structure], target: LineAddr) {
     for part in parts {
         stage.victim.attacked(|bus| attacker::bring_back(bus, recording, *part, target));
     }
 }
 
-/// Puts back everything but the nodes from some level on.
+/// Puts back all slots except the nodes from `level` upwards.
 fn put_back_below(stage: &Stage<'_>, recording: &Recording, level: usize) {
     let is_above = |slot: Slot| matches!(stage.victim.map().structure(slot), Structure::Node(at) if at >= level);
     let below = recording.slots().filter(|(slot, _)| !is_above(*slot));
     stage.victim.attacked(|bus| below.for_each(|(slot, content)| bus.put(slot, content)));
 }
 
-/// Changes the counters of a line: one bit, all of them, or into those of a line that is ahead of it.
+/// Changes the counters of a line: one bit, all bits, or to those of the line `ahead` with its higher counter.
 fn tamper_with_counter(stage: &mut Stage<'_>, target: LineAddr, ahead: LineAddr) -> Option<()> {
     let (slot, bytes) = stage.victim.map().place(Structure::Counter, target)?;
     let bit = stage.random.below(bytes.len() as u64 * 8) as usize;

@@ -1,11 +1,11 @@
-//! What ciphertext shows an attacker that only reads it.
+//! Leakage by ciphertext to an attacker that only reads it.
 //!
-//! A deterministic mode gives equal ciphertext for equal plaintext in the same place. That is enough to follow a secret that
-//! changes, and to look up one of few values. How much was learned is counted in bits.
+//! A deterministic mode gives equal ciphertext for equal plaintext at the same address. That is enough to follow a secret
+//! that changes, and to look up one of few values. The scenes count the leak in bits.
 //!
-//! It makes a difference where the attacker looks. On the bus everything is seen, the line's tag as well. Software sees
-//! what the controller gives it: under SEV-SNP the hypervisor reads ciphertext (CipherLeaks), where ciphertext is hidden
-//! it is refused, and a design without owners knows no other software.
+//! The observation point makes a difference. On the bus the attacker sees all bytes, including the line's tag. Software sees
+//! only the output of the controller. Under SEV-SNP the hypervisor reads ciphertext (CipherLeaks); where ciphertext is
+//! hidden the controller refuses it, and a design without owners has no other software.
 
 use super::{Ended, Scenes, Stage};
 use crate::bus::Structure;
@@ -16,7 +16,7 @@ use protection::verbs::Fault;
 use std::collections::BTreeMap;
 use units::{Line, LineAddr};
 
-/// The attacks of this file.
+/// Scenes of this file.
 pub(super) const SCENES: Scenes = &[
     (Attack::BusRepeat, bus_repeat),
     (Attack::BusDictionary, bus_dictionary),
@@ -25,17 +25,17 @@ pub(super) const SCENES: Scenes = &[
 ];
 
 const LEARNED: &str = "bits learned";
-/// Secret decisions in one trial.
+/// Number of secret decisions in one trial.
 const COINS: usize = 8;
 
-/// All that memory shows of a line: its ciphertext and its tag, as far as they are seen.
+/// Visible state of a line in memory: its ciphertext and its tag, if they are visible.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Sight {
     data: Option<Line>,
     tag: Option<Vec<u8>>,
 }
 
-/// How the attacker looks at a line.
+/// Function by which the attacker observes a line.
 type Look = fn(&Victim, LineAddr) -> Sight;
 
 fn bus_repeat(stage: Stage<'_>) -> Option<Ended> {
@@ -54,7 +54,7 @@ fn software_dictionary(stage: Stage<'_>) -> Option<Ended> {
     by_software(stage, dictionary)
 }
 
-/// The same by the hypervisor, if the design knows one and lets it read at all.
+/// Runs the scene as the hypervisor, if the design has one and allows it to read.
 fn by_software(mut stage: Stage<'_>, scene: fn(Stage<'_>, Look) -> Ended) -> Option<Ended> {
     if stage.parts.ownership == Ownership::None {
         return None;
@@ -81,13 +81,13 @@ fn on_the_bus(victim: &Victim, line: LineAddr) -> Sight {
 }
 
 impl Sight {
-    /// Whether either part is as in another sight.
+    /// Returns true if either part equals that of another sight.
     fn resembles(&self, other: &Sight) -> bool {
         (self.data.is_some() && self.data == other.data) || (self.tag.is_some() && self.tag == other.tag)
     }
 }
 
-/// The victim writes a line with what it held at first, or with something else, as secret coins fall.
+/// The victim writes a line with its first content, or with another, as secret coins decide.
 fn repeat(mut stage: Stage<'_>, look: Look) -> Ended {
     let target = stage.any_line();
     let held = stage.random.line();
@@ -102,12 +102,12 @@ fn repeat(mut stage: Stage<'_>, look: Look) -> Ended {
         repeats += u64::from(guess);
         right += u64::from(guess == same);
     }
-    // A guess that never says "the same" knows nothing, however the coins fell.
+    // A guess that never answers "the same" contains no information, even if all coins match.
     let learned = if repeats > 0 && right == COINS as u64 { COINS as u64 } else { 0 };
     judged(target, learned)
 }
 
-/// One byte of a line that is otherwise known has 256 values. The attacker has each written once.
+/// One byte of an otherwise known line has 256 values. The attacker makes the victim write each once.
 fn dictionary(mut stage: Stage<'_>, look: Look) -> Ended {
     let target = stage.any_line();
     let known = stage.random.line();

@@ -1,8 +1,8 @@
-//! Scenes: the attacks in which the victim acts too, while it is attacked or between two strokes.
+//! Scenes: the attacks in which the victim also acts, during the attack or between two strikes.
 //!
-//! Each is a short text over a [`Stage`]. What the attacker does goes through [`crate::bus`] (bytes at rest) and
-//! [`crate::tap`] (writes and addresses on their way), as an attacker with the same access could do it; what the victim
-//! does is an ordinary read or write.
+//! Each scene is a short function over a [`Stage`]. The attacker acts through [`crate::bus`] (bytes at rest) and
+//! [`crate::tap`] (writes and addresses in flight), as an attacker with the same access could. The victim uses ordinary
+//! reads and writes.
 
 mod addresses;
 mod alias;
@@ -37,30 +37,30 @@ pub use histogram::passes_for_random;
 pub use nonce_repeat::change_of_tag;
 pub use tags::{TAG_LENGTHS, tags_in_bound};
 
-/// What a scene is given.
+/// Input of a scene.
 pub struct Stage<'a> {
     /// The design under attack.
     pub parts: &'a Parts,
-    /// Whether firmware looks for aliases of addresses before memory is used.
+    /// True if firmware searches for aliases of addresses before memory is used.
     pub alias_check: bool,
-    /// A memory with a past under it.
+    /// A memory with a past under the design.
     pub victim: Victim,
-    /// The attacker's choices.
+    /// Random numbers for the attacker's choices.
     pub random: Random,
-    /// The seed of the trial.
+    /// Seed of the trial.
     pub seed: u64,
-    /// A deliberate weakness, or none.
+    /// A deliberate weakness, if any.
     pub planted: Planted,
 }
 
-/// How a scene ended.
+/// Result of a scene.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ended {
-    /// The worst that came of it, both of what came out and of what leaked.
+    /// Worst end, over content and leakage.
     pub end: End,
-    /// The line that it was about.
+    /// Line that was under attack.
     pub line: LineAddr,
-    /// What was counted, by what it is.
+    /// Counts of the scene, by name.
     pub counts: Vec<(String, u64)>,
 }
 
@@ -69,7 +69,7 @@ impl Ended {
         Ended { end: end.into(), line, counts: Vec::new() }
     }
 
-    /// The same, if `leaks` with something learned of the plaintext as well.
+    /// Adds a leak of plaintext to the end if `leaks` is set.
     fn leaking(self, leaks: bool) -> Ended {
         Ended { end: self.end.leaking(leaks), ..self }
     }
@@ -80,13 +80,13 @@ impl Ended {
     }
 }
 
-/// A scene's text; it gives nothing if the design has nothing of the kind to attack.
+/// Function of a scene; it returns `None` if the design has no structure to attack.
 pub type Scene = fn(Stage<'_>) -> Option<Ended>;
 
 /// Attacks with their scenes.
 type Scenes = &'static [(Attack, Scene)];
 
-/// All scenes, by what they are about.
+/// All scenes, by subject.
 const SCENES: &[Scenes] = &[
     addresses::SCENES,
     alias::SCENES,
@@ -108,40 +108,40 @@ const SCENES: &[Scenes] = &[
     writes::SCENES,
 ];
 
-/// The scene of an attack; nothing if it is a strike at memory at rest.
+/// Returns the scene of an attack; `None` if it is a strike at memory at rest.
 pub fn scene(attack: Attack) -> Option<Scene> {
     SCENES.iter().copied().flatten().find(|(row, _)| *row == attack).map(|(_, scene)| *scene)
 }
 
-/// The chunk of a line that moves.
+/// Returns the index of a moving line's chunk.
 fn chunk_of(line: LineAddr) -> u64 {
     line.0 / LINES_PER_CHUNK
 }
 
-/// The numbers of all lines of its chunk, and of all slots.
+/// Returns the numbers of all lines of its chunk, which are also those of its slots.
 fn numbers_in_chunk(line: LineAddr) -> Range<u64> {
     let first = chunk_of(line) * LINES_PER_CHUNK;
     first..first + LINES_PER_CHUNK
 }
 
 impl Stage<'_> {
-    /// One of the lines in use.
+    /// Picks one of the lines in use.
     fn any_line(&mut self) -> LineAddr {
         self.random.pick(&self.victim.oracle().lines()).unwrap_or(LineAddr(0))
     }
 
-    /// A blank memory under the same design, with keys drawn from another seed.
+    /// Creates a blank memory under the same design, with keys drawn from another seed.
     fn blank(&self, seed: u64) -> Victim {
         Victim::checked_blank(self.parts, seed, self.planted)
     }
 
-    /// Writes a line and lets its metadata leave the chip. Whether all went without a report.
+    /// Writes a line and evicts its metadata from the chip; returns true if neither was reported.
     fn writes_through(&mut self, line: LineAddr) -> bool {
         let content = self.random.line();
         self.victim.write(line, &content).is_none() & self.victim.flush().is_none()
     }
 
-    /// The victim writes all lines of a chunk that moves.
+    /// Writes all lines of a chunk that moves.
     fn fill_chunk(&mut self, line: LineAddr) {
         for line in numbers_in_chunk(line).map(LineAddr) {
             let content = self.random.line();
@@ -150,17 +150,17 @@ impl Stage<'_> {
         self.victim.flush();
     }
 
-    /// Whether keystream has served twice by now: the difference of what it hid is as good as known.
+    /// Returns true if keystream was used twice: the difference of the two texts is then as good as known.
     fn reuses_keystream(&self) -> bool {
         self.victim.keystream_reuse().is_some()
     }
 
-    /// How it ended if the victim got a report and stopped: what has leaked until then has leaked.
+    /// Returns the end for a victim that stops at a report. A leak before the report remains a leak.
     fn reported(&self) -> End {
         End::from(Verdict::Detected).leaking(self.reuses_keystream())
     }
 
-    /// The victim reads all its lines, `target` first: the worst that comes of it, and whether keystream has served twice.
+    /// Reads all lines of the victim, `target` first. Returns the worst end, including a reuse of keystream.
     fn worst_read(&self, target: LineAddr, wish: Wish) -> End {
         let oracle = self.victim.oracle();
         let wished = oracle.wished_bytes(target, wish);

@@ -1,13 +1,13 @@
-//! The forbidden attack: what a nonce that repeats costs a Carter-Wegman code.
+//! The forbidden attack: the damage of a repeated nonce to a Carter-Wegman code.
 //!
-//! Two lines under one nonce have the same mask, so the difference of their tags is the difference of their hashes, without
-//! any secret but the hash key H: a polynomial in H (Joux, "Authentication failures in NIST version of GCM", 2006). Tags here
-//! are cut to `t` bits, so one pair gives `t` equations, not 128. They are made linear: if lines differ in their last block
-//! alone, by D, the hashes differ by D * H^2. Enough pairs give 128 independent equations for H^2; its square root is H.
-//! With H any change of a line can be made good in its tag.
+//! Two lines under one nonce have the same mask, so the difference of their tags is the difference of their hashes. The only
+//! secret in it is the hash key H: it is a polynomial in H (Joux, "Authentication failures in NIST version of GCM", 2006).
+//! Tags here are cut to `t` bits, so one pair gives `t` equations, not 128. The attack makes them linear: if lines differ
+//! only in their last block, by D, the hashes differ by D * H^2. Enough pairs give 128 independent equations for H^2; its
+//! square root is H. With H the attacker can correct the tag for any change of a line.
 //!
-//! The scene assumes the fault that no design here has: a machine that keeps its key when it is switched off and on but
-//! loses its counters. A code that uses no nonce, or no polynomial, gives equations that mean nothing, and the forgery fails.
+//! The scene assumes a fault that no design here has: a machine that keeps its key when it is switched off and on but loses
+//! its counters. A code without a nonce or a polynomial gives meaningless equations, and the forgery fails.
 
 use super::{Ended, Scenes, Stage};
 use crate::bus::Structure;
@@ -16,7 +16,7 @@ use catalogue::Attack;
 use protection::design::{CounterChoice, MacChoice};
 use units::{LINE_BYTES, Line, LineAddr};
 
-/// The attacks of this file.
+/// Scenes of this file.
 pub(super) const SCENES: Scenes = &[(Attack::ForbiddenAttack, forbidden_attack)];
 
 const BLOCK: usize = 16;
@@ -27,10 +27,10 @@ fn forbidden_attack(mut stage: Stage<'_>) -> Option<Ended> {
         return None;
     }
     let target = stage.any_line();
-    // Of a longer tag, as much as GHASH has.
+    // GHASH has 128 bits; a longer tag contributes only this number.
     let bits = stage.parts.mac.line_bits(stage.parts.cipher).min(u128::BITS);
     let known = stage.random.line();
-    // With the same keys, and no memory of its counters.
+    // A machine with the same keys and with lost counters.
     let boot = stage.blank(stage.seed);
     let first = sealed_after_boot(&boot, target, &known)?;
     let pairs = 128_usize.div_ceil(bits as usize) + 1;
@@ -51,7 +51,7 @@ fn forbidden_attack(mut stage: Stage<'_>) -> Option<Ended> {
     Some(ended.counting("hash keys solved for", u64::from(solved.is_some())))
 }
 
-/// A machine that was just switched on, after its first write.
+/// Returns a machine that was just switched on, after its first write.
 fn after_boot(boot: &Victim, target: LineAddr, content: &Line) -> Victim {
     let mut victim = boot.twin();
     victim.write(target, content);
@@ -59,7 +59,7 @@ fn after_boot(boot: &Victim, target: LineAddr, content: &Line) -> Victim {
     victim
 }
 
-/// The ciphertext and the tag that its first write leaves.
+/// Returns the ciphertext and the tag after the first write.
 fn sealed_after_boot(boot: &Victim, target: LineAddr, content: &Line) -> Option<(Line, u128)> {
     let victim = after_boot(boot, target, content);
     let data = victim.attacked(|bus| bus.read_place(Structure::Data, target))?;
@@ -72,7 +72,7 @@ fn stored_tag(victim: &Victim, target: LineAddr) -> Option<u128> {
     Some(cell[bytes].iter().rev().fold(0, |tag, byte| tag << 8 | u128::from(*byte)))
 }
 
-/// Changes the ciphertext by what the plaintext is to change by, and the tag by what that does to the hash.
+/// Changes the ciphertext by the wanted change of the plaintext, and the tag by the resulting change of the hash.
 fn forge(victim: &Victim, target: LineAddr, known: &Line, wanted: &Line, key: u128, bits: u32) -> Option<()> {
     let mut change: Line = *known;
     change.iter_mut().zip(wanted).for_each(|(byte, wanted)| *byte ^= wanted);
@@ -88,9 +88,9 @@ fn forge(victim: &Victim, target: LineAddr, known: &Line, wanted: &Line, key: u1
     })
 }
 
-/// By what a GMAC tag of so many bits changes with a change of its line, under this hash key.
+/// Returns the change of a GMAC tag of `bits` bits for a change of its line, under this hash key.
 pub fn change_of_tag(change: &Line, key: u128, bits: u32) -> u128 {
-    // The hash is the line's blocks and the block of lengths, each times one more power of the key than the next.
+    // The hash sums the line's blocks and the block of lengths, each times one more power of the key than the next.
     let hash = (0..BLOCKS).fold(0, |sum, index| times(sum ^ block(change, index), key));
     first_bits(times(hash, key), bits)
 }
@@ -99,12 +99,12 @@ fn block(line: &Line, index: usize) -> u128 {
     line[index * BLOCK..(index + 1) * BLOCK].iter().fold(0, |block, byte| block << 8 | u128::from(*byte))
 }
 
-/// The first bits of a hash, as tags hold them.
+/// Returns the first bits of a hash, as tags contain them.
 fn first_bits(hash: u128, bits: u32) -> u128 {
     hash >> (u128::BITS - bits)
 }
 
-/// The product in the field of GHASH: the first bit is the coefficient of 1 (NIST SP 800-38D, 6.3).
+/// Multiplies in the field of GHASH: the first bit is the coefficient of 1 (NIST SP 800-38D, 6.3).
 fn times(a: u128, b: u128) -> u128 {
     let mut product = 0;
     let mut shifted = b;
@@ -117,12 +117,12 @@ fn times(a: u128, b: u128) -> u128 {
     product
 }
 
-/// The product with the element of which all others are polynomials.
+/// Multiplies by the element x of the field; all elements are polynomials in x.
 fn next_power(a: u128) -> u128 {
     a >> 1 ^ if a & 1 == 1 { 0xe1 << 120 } else { 0 }
 }
 
-/// The element whose square this is: squaring 127 times is the inverse of squaring.
+/// Returns the square root of an element: squaring 127 times is the inverse of squaring.
 fn square_root(element: u128) -> u128 {
     (0..127).fold(element, |root, _| times(root, root))
 }
@@ -140,9 +140,9 @@ impl Default for Equations {
 }
 
 impl Equations {
-    /// The first bits of `factor` times the unknown are those of `tags`.
+    /// Adds the equations that the first bits of `factor` times the unknown equal `tags`.
     fn add_pair(&mut self, factor: u128, tags: u128, bits: u32) {
-        // By the bit of the unknown, from the first, which is the coefficient of 1.
+        // One column for each bit of the unknown, from the first, which is the coefficient of 1.
         let columns: Vec<u128> =
             std::iter::successors(Some(factor), |column| Some(next_power(*column))).take(128).collect();
         for bit in 0..bits {
@@ -166,7 +166,7 @@ impl Equations {
         self.contradictory |= value;
     }
 
-    /// The unknown, if the equations say what it is and do not contradict each other.
+    /// Returns the unknown, if the equations determine it and do not contradict each other.
     fn solve(&self) -> Option<u128> {
         let mut solution = 0_u128;
         for (bit, row) in self.rows.iter().enumerate() {

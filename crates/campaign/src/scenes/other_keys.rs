@@ -1,7 +1,8 @@
 //! Other keys: a second memory on the same bus, and the same machine after its power was off.
 //!
-//! A volatile design draws its keys when it is switched on and forgets them with the rest of the chip. So an old image is
-//! as foreign to it as a neighbour's memory, whatever else it lacks: old bytes do not come back, garbage does.
+//! A volatile design draws its keys when it is switched on and loses them with the state of the chip. So an old image is
+//! as foreign to it as a neighbour's memory, even if the design has no other protection: it releases garbage instead of
+//! old bytes.
 
 use super::{Ended, Scenes, Stage};
 use crate::bus::Structure;
@@ -10,11 +11,11 @@ use crate::victim::Victim;
 use catalogue::Attack;
 use units::LineAddr;
 
-/// The attacks of this file.
+/// Scenes of this file.
 pub(super) const SCENES: Scenes =
     &[(Attack::CrossKeySplice, cross_key_splice), (Attack::PowerOffRollback, power_off_rollback)];
 
-/// Sets the neighbour's and the next boot's keys apart from the victim's.
+/// Separates the keys of the neighbour and of the next boot from the victim's.
 const OTHER_KEYS: u64 = 0x0b00_7ed0;
 
 fn cross_key_splice(mut stage: Stage<'_>) -> Option<Ended> {
@@ -33,7 +34,7 @@ fn cross_key_splice(mut stage: Stage<'_>) -> Option<Ended> {
     Some(Ended::new(stage.worst_read(target, wish), target))
 }
 
-/// Copies what belongs to a line from the neighbour's memory into the victim's.
+/// Copies the structures of a line from the neighbour's memory into the victim's.
 fn copy_place(from: &Victim, to: &Victim, structure: Structure, line: LineAddr) {
     for (slot, bytes) in to.map().moved(structure, line) {
         let foreign = from.attacked(|bus| bus.read_cell(slot));
@@ -41,8 +42,9 @@ fn copy_place(from: &Victim, to: &Victim, structure: Structure, line: LineAddr) 
     }
 }
 
-/// The attacker picks the image: an older one as it was; or without any metadata, since a chip that has just been switched
-/// on takes a blank tree for a new one; or, of the older one, only what the target depends on.
+/// The attacker picks one of three images. The first is an older one without changes. The second has no metadata, since
+/// a chip that was just switched on accepts a blank tree as new. The third is the present one with only the target's
+/// structures from the older one.
 fn power_off_rollback(mut stage: Stage<'_>) -> Option<Ended> {
     let target = stage.any_line();
     stage.victim.loses_power();

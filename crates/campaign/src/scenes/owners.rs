@@ -1,10 +1,10 @@
-//! Software that goes through the controller: another tenant, or the hypervisor.
+//! Software that accesses memory through the controller: another tenant, or the hypervisor.
 //!
-//! A design without a table of owners models one tenant with its machine to itself: what else runs there, and what keeps it
-//! off, is access control that the design does not describe. So these rows do not apply to it. Where there is a table,
-//! other software is all that does not have the tenant's keys: it reads ciphertext, if it is let.
+//! A design without a table of owners models one tenant with its machine. Other software on the machine, and the access
+//! control against it, are outside the design's description, so these rows do not apply to it. With a table, all software
+//! without the tenant's keys counts as other software: it reads ciphertext, if it is allowed to read.
 //!
-//! Nothing here touches the bus but the last, which writes itself into the table there.
+//! Only the last scene touches the bus: it writes an entry into the table in memory.
 
 use super::{Ended, Scenes, Stage};
 use crate::bus::Structure;
@@ -14,7 +14,7 @@ use protection::ownership::{Asker, Owner, Ownership};
 use protection::verbs::Fault;
 use units::{LINES_PER_PAGE, Line, LineAddr};
 
-/// The attacks of this file.
+/// Scenes of this file.
 pub(super) const SCENES: Scenes = &[
     (Attack::ForeignRead, foreign_read),
     (Attack::ForeignWrite, foreign_write),
@@ -22,7 +22,7 @@ pub(super) const SCENES: Scenes = &[
     (Attack::SpoofOwner, spoof_owner),
 ];
 
-/// Reads as other software; now and then after the hypervisor has given the page away.
+/// Reads as other software, sometimes after the hypervisor has given the page away.
 fn foreign_read(mut stage: Stage<'_>) -> Option<Ended> {
     let (target, asker) = somebody_else(&mut stage)?;
     if stage.random.below(2) == 1 {
@@ -41,7 +41,7 @@ fn foreign_write(mut stage: Stage<'_>) -> Option<Ended> {
     Some(Ended::new(refused.map_or(read, |refused| End::from(refused).worst(read)), target))
 }
 
-/// Maps one of the victim's pages where another of them should be; now and then after telling the table so.
+/// Maps one of the victim's pages to the frame of another, sometimes after an update of the table to match.
 fn remap_page(mut stage: Stage<'_>) -> Option<Ended> {
     let (target, _) = somebody_else(&mut stage)?;
     let frame = page_elsewhere(&mut stage, target)?;
@@ -51,8 +51,8 @@ fn remap_page(mut stage: Stage<'_>) -> Option<Ended> {
     Some(Ended::new(remapped_read(&stage, target, frame), target))
 }
 
-/// Writes into the table, on the bus, what lets an attack on owners through. No tree and no tag covers the table, so it
-/// serves over those as well.
+/// Changes the table on the bus so that an attack on owners passes. No tree and no tag covers the table, so this also works
+/// in designs with both.
 fn spoof_owner(mut stage: Stage<'_>) -> Option<Ended> {
     let (target, asker) = somebody_else(&mut stage)?;
     stage.victim.flush();
@@ -64,7 +64,7 @@ fn spoof_owner(mut stage: Stage<'_>) -> Option<Ended> {
     Some(Ended::new(end, target))
 }
 
-/// One of the victim's lines at the same place of another page.
+/// Picks one of the victim's lines at the same position of another page.
 fn page_elsewhere(stage: &mut Stage<'_>, target: LineAddr) -> Option<LineAddr> {
     let (page, position) = split(target);
     let lines = stage.victim.oracle().lines().into_iter();
@@ -72,7 +72,7 @@ fn page_elsewhere(stage: &mut Stage<'_>, target: LineAddr) -> Option<LineAddr> {
     stage.random.pick(&elsewhere)
 }
 
-/// What the victim reads whose page of the target is mapped to that of the frame.
+/// Reads as the victim, with the target's page mapped to the frame's page; returns the verdict.
 fn remapped_read(stage: &Stage<'_>, target: LineAddr, frame: LineAddr) -> Verdict {
     let (answer, fault) = stage.victim.read_as(frame, Asker::of(Owner::TENANT, target));
     let oracle = stage.victim.oracle();
@@ -80,8 +80,9 @@ fn remapped_read(stage: &Stage<'_>, target: LineAddr, frame: LineAddr) -> Verdic
     fault.map_or(oracle.judge(target, &answer, wished), judge_fault)
 }
 
-/// The attacker is the page's owner for a moment and reads it; once the victim has written it anew, it is once more and puts
-/// back what it read. Each time the table then says again what it said, so that the victim notices nothing.
+/// The attacker becomes the page's owner for a moment and reads it. Once the victim has written the page again, the attacker
+/// becomes the owner again and puts back the old bytes. It restores the table each time, so that the victim observes no
+/// change.
 fn replayed_as_owner(mut stage: Stage<'_>, target: LineAddr, asker: Asker) -> Option<Ended> {
     let (read, old) = with_entry(&stage, target, asker, || read_by(&stage, target, asker))?;
     let quiet = stage.writes_through(target);
@@ -94,7 +95,7 @@ fn replayed_as_owner(mut stage: Stage<'_>, target: LineAddr, asker: Asker) -> Op
     Some(Ended::new(End::worst_of(ends.into_iter().flatten())?, target))
 }
 
-/// Does something while the table in memory says that the page of a line is the asker's.
+/// Runs `act` while the table in memory contains the asker as owner of a line's page.
 fn with_entry<R>(stage: &Stage<'_>, line: LineAddr, asker: Asker, act: impl FnOnce() -> R) -> Option<R> {
     let (slot, bytes) = stage.victim.map().place(Structure::Owner, line)?;
     let before = stage.victim.attacked(|bus| bus.read_cell(slot));
@@ -107,7 +108,7 @@ fn with_entry<R>(stage: &Stage<'_>, line: LineAddr, asker: Asker, act: impl FnOn
     Some(done)
 }
 
-/// One of the lines in use, and other software that asks for it; nothing if the design knows none.
+/// Picks a line in use and other software that requests it; `None` if the design has no owners.
 fn somebody_else(stage: &mut Stage<'_>) -> Option<(LineAddr, Asker)> {
     if stage.parts.ownership == Ownership::None {
         return None;
@@ -121,7 +122,7 @@ fn split(line: LineAddr) -> (u64, u64) {
     (line.0 / LINES_PER_PAGE as u64, line.0 % LINES_PER_PAGE as u64)
 }
 
-/// What software learns that may not read a line, and the bytes that came out, if any did.
+/// Reads a line as software without the right to; returns the verdict, and the released bytes if any.
 fn read_by(stage: &Stage<'_>, target: LineAddr, asker: Asker) -> (Verdict, Option<Line>) {
     let (Answer { released, .. }, fault) = stage.victim.read_as(target, asker);
     let verdict = match (released, fault) {

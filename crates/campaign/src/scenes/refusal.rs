@@ -1,4 +1,4 @@
-//! Whether and when a design refuses: before anything gets out, for as long as the tampering lasts, and never without.
+//! Refusals of a design: before any release, for as long as the tampering lasts, and never without tampering.
 
 use super::{Ended, Scenes, Stage};
 use crate::bus::Structure;
@@ -9,7 +9,7 @@ use catalogue::{Attack, Verdict};
 use protection::verbs::Slot;
 use units::{LINE_BYTES, LineAddr};
 
-/// The attacks of this file.
+/// Scenes of this file.
 pub(super) const SCENES: Scenes = &[
     (Attack::UseBeforeVerify, use_before_verify),
     (Attack::BlindedCorruption, blinded_corruption),
@@ -19,11 +19,11 @@ pub(super) const SCENES: Scenes = &[
 
 /// Accesses of one trial without an attacker: 10^5 trials make 10^8.
 const HONEST_ACCESSES: u64 = 1_000;
-/// Reads of a line that is left tampered with.
+/// Reads of a line that stays tampered with.
 const INSISTENCE: u64 = 4;
 
-/// A flip in whatever the design vouches for; the first word that gets out becomes the address of another read, which no
-/// design here holds back. What the core used and the verdict then refused has got that far and no farther.
+/// Flips a bit of a structure that the design verifies. The first released word becomes the address of another read, and no
+/// design here delays that read. Data that the core used before the verdict refused it has reached the address bus only.
 fn use_before_verify(mut stage: Stage<'_>) -> Option<Ended> {
     if !stage.parts.has_tags() {
         return None;
@@ -49,7 +49,7 @@ fn use_before_verify(mut stage: Stage<'_>) -> Option<Ended> {
     Some(ended.counting("reached the address bus", u64::from(followed.is_some())))
 }
 
-/// A bit of the line's own data or tag; where nodes vouch for counters, also of these.
+/// Picks a bit of the line's data or tag; if nodes verify counters, also of the counters and nodes.
 fn any_bit(stage: &mut Stage<'_>, line: LineAddr) -> Option<(Slot, usize)> {
     let map = stage.victim.map();
     let nodes = (0..map.levels()).map(Structure::Node);
@@ -60,7 +60,7 @@ fn any_bit(stage: &mut Stage<'_>, line: LineAddr) -> Option<(Slot, usize)> {
     Some((*slot, bytes.start * 8 + stage.random.below(bytes.len() as u64 * 8) as usize))
 }
 
-/// The first word of a line is a privilege that the victim has denied: zero. Anything else grants it.
+/// The first word of a line is a privilege that the victim has denied, stored as zero. Any other value grants it.
 fn blinded_corruption(mut stage: Stage<'_>) -> Option<Ended> {
     const WORD: std::ops::Range<usize> = 0..8;
     let target = stage.any_line();
@@ -76,7 +76,7 @@ fn blinded_corruption(mut stage: Stage<'_>) -> Option<Ended> {
     Some(Ended::new(verdict, target).counting("control words that were not zero", u64::from(granted)))
 }
 
-/// Ordinary work with caches so small that metadata comes and goes all the time.
+/// Runs ordinary work with caches so small that they load and evict metadata all the time.
 fn false_alarm(stage: Stage<'_>) -> Option<Ended> {
     let report = honest(stage.parts, HONEST_ACCESSES, stage.seed, stage.planted).ok()?;
     let verdict = match report.finding {
@@ -88,8 +88,8 @@ fn false_alarm(stage: Stage<'_>) -> Option<Ended> {
     Some(Ended::new(verdict, LineAddr(0)).counting("honest accesses", report.accesses))
 }
 
-/// The policy of all designs here is to refuse each access that meets tampering and to serve the others; it is counted. What
-/// must hold is that nothing wrong comes out of the line however often it is asked for.
+/// All designs here refuse each access that meets tampering and serve the other lines; the scene counts both. The line must
+/// release no wrong content, however often the victim reads it.
 fn denial(mut stage: Stage<'_>) -> Option<Ended> {
     let target = stage.any_line();
     let place = stage.victim.map().place(Structure::Data, target)?;

@@ -1,8 +1,9 @@
-//! An operating system that lies to the processor, where it brings the records of pages.
+//! A malicious operating system that loads records of pages for the processor.
 //!
-//! The victim's process has run; its records and nodes have left the chip. It reads a line, and the processor raises the exception for the
-//! line's page. Each lie is a way to handle it. What the process then reads must be what it wrote last, or nothing: the security exception
-//! aborts it, or it waits for ever. After a refusal an honest operating system must be able to serve it.
+//! The victim's process has run; its records and nodes have left the chip. The process reads a line, and the processor raises the
+//! exception for the line's page. Each attack is a way to handle this exception. The process must then read the content that it wrote
+//! last, or no content: the security exception aborts it, or it waits for ever. After a refusal an honest operating system must be able to
+//! serve the process.
 
 use super::{Ended, Scenes, Stage, chunk_of, numbers_in_chunk};
 use crate::system::{Handler, Service};
@@ -14,7 +15,7 @@ use protection::verbs::{Fault, Slot, Untrusted};
 use units::random::Random;
 use units::{Line, LineAddr};
 
-/// The attacks of this file.
+/// Scenes of this file.
 pub(super) const SCENES: Scenes = &[
     (Attack::OsWrongNode, wrong_node),
     (Attack::OsWrongPlace, wrong_place),
@@ -28,22 +29,23 @@ pub(super) const SCENES: Scenes = &[
     (Attack::OsSwappedPages, swapped_pages),
 ];
 
-/// Lines of memory with what they hold.
+/// Slots of memory with their content.
 pub(super) type Image = Vec<(Slot, Untrusted)>;
 
-/// Loads the path of the record that is missing, all of it.
+/// Loads the whole path of the missing record.
 fn load_path(handler: &Handler<'_>) {
     for name in handler.record().path() {
         handler.load_node(handler.address_of(name), name);
     }
 }
 
-/// Checks what was loaded, from a depth down to the record.
+/// Checks the loaded nodes, from a depth down to the record.
 fn check_from(handler: &Handler<'_>, depth: usize) -> Result<(), Fault> {
     (depth..=handler.record().depth).try_for_each(|depth| handler.hash_check(depth).map(|_| ()))
 }
 
-/// Loads a path from the record up as the honest one does, but for what `lie` says of a node; then checks it downwards.
+/// Loads a path from the record upwards as an honest system does, except where `lie` replaces the address or name of a node; then checks
+/// the path downwards.
 fn walk(
     handler: &Handler<'_>,
     record: NodeName,
@@ -60,7 +62,7 @@ fn walk(
     check_from(handler, first)
 }
 
-/// The slots of a node with its sibling.
+/// Returns the slots of a node and of its sibling.
 fn slots_of(handler: &Handler<'_>, name: NodeName) -> Vec<Slot> {
     let lines = if name == handler.record() { 2 * LEAF_LINES as u64 } else { 1 };
     let first = handler.address_of(name).0;
@@ -75,8 +77,8 @@ pub(super) fn put(victim: &Victim, image: &Image) {
     image.iter().for_each(|(slot, content)| victim.unprotected_write(*slot, *content));
 }
 
-/// The process reads a line of a page whose record is not on the chip, under a lying operating system. `honest` is the memory as it was
-/// before the lie.
+/// The process reads a line of a page without its record on the chip, under a malicious operating system. `honest` is the memory before
+/// the attack.
 pub(super) fn judged(
     stage: &Stage<'_>,
     target: LineAddr,
@@ -89,7 +91,7 @@ pub(super) fn judged(
         Service::Done(answer) => victim.oracle().judge(target, &answer, None),
         Service::Aborted => Verdict::Detected,
         Service::Denied => {
-            // It can refuse service, and no more: an honest system serves the process.
+            // The system can refuse service, and no more: an honest system then serves the process.
             put(victim, honest);
             match handler.access(|handler| handler.serve(), || victim.read(target).0) {
                 Service::Done(answer) if victim.oracle().judge(target, &answer, None) == Verdict::Harmless => {
@@ -102,7 +104,7 @@ pub(super) fn judged(
     Some(Ended::new(verdict, target).leaking(stage.reuses_keystream()))
 }
 
-/// The process has stopped, and its records are in memory alone.
+/// Stops the process, so that its records are only in memory.
 fn stopped(stage: &mut Stage<'_>) -> Option<LineAddr> {
     let target = stage.any_line();
     stage.victim.flush();
@@ -110,7 +112,7 @@ fn stopped(stage: &mut Stage<'_>) -> Option<LineAddr> {
     Some(target)
 }
 
-/// A node of the path, any of them.
+/// Picks any node of the missing record's path.
 fn any_name(handler: &Handler<'_>, random: &mut Random) -> NodeName {
     random.pick(&handler.record().path().collect::<Vec<_>>()).unwrap_or(handler.record())
 }
@@ -166,7 +168,7 @@ fn swapped_siblings(mut stage: Stage<'_>) -> Option<Ended> {
     judged(&stage, target, &honest, |handler| walk(handler, handler.record(), |_| None))
 }
 
-/// An old page with the path of its time, of which the record is checked while its parents are in the buffer alone.
+/// Replays an old page with the path of its time. The record is checked while its parents are only in the verification buffer.
 fn parent_in_buffer(mut stage: Stage<'_>) -> Option<Ended> {
     let target = stopped(&mut stage)?;
     let before = whole_page(&stage.victim, target)?;
@@ -181,14 +183,14 @@ fn parent_in_buffer(mut stage: Stage<'_>) -> Option<Ended> {
     })
 }
 
-/// The page is permuted once more, and some of its path is as it was before.
+/// Replays a part of the page's path from before its last permutation.
 fn stale_path(mut stage: Stage<'_>) -> Option<Ended> {
     let target = stopped(&mut stage)?;
     let (before, whole) = (whole_path(&stage.victim, target)?, whole_page(&stage.victim, target)?);
     stage.fill_chunk(target);
     Handler::of(&stage.victim, target)?.switch_process();
     let honest = whole_page(&stage.victim, target)?;
-    // One line, those up to some depth with the record, or all with the data.
+    // One line, the lines up to some depth with the record, or all lines with the data.
     let all = before.len();
     let stale: Image = match stage.random.below(3) {
         0 => vec![*stage.random.pick(&before).as_ref()?],
@@ -199,17 +201,17 @@ fn stale_path(mut stage: Stage<'_>) -> Option<Ended> {
     judged(&stage, target, &honest, |handler| walk(handler, handler.record(), |_| None))
 }
 
-/// The slots of a line's page.
+/// Returns the slots of a line's page.
 fn frame(line: LineAddr) -> Vec<Slot> {
     numbers_in_chunk(line).map(Slot).collect()
 }
 
-/// A page with its path.
+/// Returns the content of a page and of its path.
 pub(super) fn whole_page(victim: &Victim, target: LineAddr) -> Option<Image> {
     Some([whole_path(victim, target)?, image(victim, &frame(target))].concat())
 }
 
-/// All that is stored of the path of a page, from the record up.
+/// Returns the stored content of the path of a page, from the record upwards.
 fn whole_path(victim: &Victim, target: LineAddr) -> Option<Image> {
     let handler = Handler::of(victim, target)?;
     Some(handler.record().path().flat_map(|name| image(victim, &slots_of(&handler, name))).collect())
@@ -220,7 +222,7 @@ fn wrong_address(mut stage: Stage<'_>) -> Option<Ended> {
     let handler = Handler::of(&stage.victim, target)?;
     let name = any_name(&handler, &mut stage.random);
     let data = stage.victim.data_slot(target);
-    // The same node of a process with other keys, copied to a place that nobody uses.
+    // The same node of a process with other keys, copied to an unused slot.
     let other = stage.blank(stage.seed ^ 1);
     let free = LineAddr(stage.victim.map().data_lines() - LINES_PER_CHUNK);
     let copied = Slot(free.0);
@@ -259,7 +261,7 @@ fn replay_over_switch(mut stage: Stage<'_>) -> Option<Ended> {
     let target = stopped(&mut stage)?;
     let before = whole_page(&stage.victim, target)?;
     let handler = Handler::of(&stage.victim, target)?;
-    // The path is loaded, and perhaps checked, while it is right.
+    // The system loads the path, and perhaps checks it, while it is right.
     load_path(&handler);
     if stage.random.below(2) == 0 && (1..handler.record().depth).any(|depth| handler.hash_check(depth).is_err()) {
         return Some(Ended::new(Verdict::Unrecoverable, target));
@@ -277,7 +279,7 @@ fn replay_over_switch(mut stage: Stage<'_>) -> Option<Ended> {
         if replays {
             return walk(handler, handler.record(), |_| None);
         }
-        // It goes on with what it loaded before the switch.
+        // The system continues with the nodes that it loaded before the switch.
         check_from(handler, 1)
     })
 }
@@ -288,14 +290,14 @@ fn other_page(mut stage: Stage<'_>) -> Option<Ended> {
     judged(&stage, target, &Vec::new(), |handler| walk(handler, handler.record_of(other), |_| None))
 }
 
-/// A line in use of another page.
+/// Picks a line in use of another page.
 fn another_page(stage: &mut Stage<'_>, target: LineAddr) -> Option<LineAddr> {
     let lines = stage.victim.oracle().lines();
     let others: Vec<LineAddr> = lines.into_iter().filter(|line| chunk_of(*line) != chunk_of(target)).collect();
     stage.random.pick(&others)
 }
 
-/// Each page has the other's frame: its lines, and the record that lies with them.
+/// Exchanges the frames of two pages: their lines, and the record stored with them.
 fn swapped_pages(mut stage: Stage<'_>) -> Option<Ended> {
     let target = stopped(&mut stage)?;
     let other = another_page(&mut stage, target)?;
@@ -309,7 +311,7 @@ fn swapped_pages(mut stage: Stage<'_>) -> Option<Ended> {
     let brings_others = stage.random.below(2) == 0;
     judged(&stage, target, &honest, |handler| {
         if brings_others {
-            // The record of the frame, said to be that of the page; then under its own name.
+            // The record of the other frame, under the name of the page's record.
             let of_frame = handler.record_of(other);
             walk(handler, handler.record(), |met| {
                 (met == handler.record()).then(|| (handler.address_of(of_frame), met))

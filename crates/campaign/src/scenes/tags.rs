@@ -1,10 +1,10 @@
-//! Short tags: how often a guess passes.
+//! Short tags: the rate at which guesses pass.
 //!
-//! The design's own tags are far too long to be guessed, so the same code is cut to lengths at which guessing shows. A code
-//! that is as good as a random function lets one guess in 2^t pass; so does a polynomial hash under a random mask, as long as
-//! the attacker's line and tag do not depend on the key. The number that passed must lie within three standard deviations of
-//! that, either way: fewer would mean that the guesses were not tried. Where few are expected, "within three standard
-//! deviations" means as likely as that; so it is once in 370 that chance alone is out of bound.
+//! The tags of the designs are far too long to guess, so the same code is cut to lengths at which guesses pass. A code as
+//! good as a random function lets one guess in 2^t pass. So does a polynomial hash under a random mask, if the attacker's
+//! line and tag do not depend on the key. The number that passed must be within three standard deviations of that, either
+//! way: fewer would mean that the guesses were not tried. For small expectations, "within three standard deviations" means an
+//! equal probability; so chance is out of bound once in 370 cases.
 
 use super::{Ended, Scenes, Stage};
 use crate::victim::{Victim, with_tiny_caches};
@@ -14,17 +14,17 @@ use protection::scheme::Release;
 use std::collections::BTreeMap;
 use units::LineAddr;
 
-/// The attacks of this file.
+/// Scenes of this file.
 pub(super) const SCENES: Scenes = &[(Attack::ShortTags, short_tags)];
 
-/// The lengths, in bits.
+/// Lengths of the tags, in bits.
 pub const TAG_LENGTHS: [u32; 4] = [8, 10, 12, 16];
 /// Guesses at each length in one trial: 10^5 trials give 64 * 2^16 and more.
 const GUESSES: u64 = 64;
-/// Standard deviations within which chance may play, and how likely it is beyond, on one side.
+/// Standard deviations within which chance may vary, and the probability beyond them, on one side.
 const SIGMAS: f64 = 3.0;
 const TAIL: f64 = 0.001_35;
-/// From so many expected guesses on, the normal distribution is near enough.
+/// Expected guesses from which the normal distribution is a good approximation.
 const MANY: f64 = 100.0;
 
 fn tried(bits: u32) -> String {
@@ -47,10 +47,10 @@ fn short_tags(mut stage: Stage<'_>) -> Option<Ended> {
     Some(ended)
 }
 
-/// How many random lines are released under the tag that is stored: a tree may cover the tags themselves.
+/// Counts the random lines that are released under the stored tag: the tag itself stays, since a tree may cover it.
 fn guess(stage: &mut Stage<'_>, target: LineAddr, tag_bits: u32) -> u64 {
     let mac = stage.parts.mac.clone();
-    // The chunk that the core asks for comes out under its own tag, unless the line is judged as a whole.
+    // The requested chunk is released under its tag, unless the line is verified as a whole.
     let mac = match (mac.code, stage.parts.release) {
         (MacChoice::OcbChunks, Release::Verified) => {
             MacDesign { place: Place::Region, ..mac.with_chunk_bits(tag_bits) }
@@ -72,7 +72,7 @@ fn guess(stage: &mut Stage<'_>, target: LineAddr, tag_bits: u32) -> u64 {
     passed
 }
 
-/// Whether the guesses counted at every length passed as seldom, and as often, as chance has it.
+/// Returns true if the number of passed guesses at every length is as chance predicts.
 pub fn tags_in_bound(counts: &BTreeMap<String, u64>) -> bool {
     TAG_LENGTHS.into_iter().all(|bits| {
         let count = |what: String| counts.get(&what).copied().unwrap_or(0);
@@ -80,7 +80,7 @@ pub fn tags_in_bound(counts: &BTreeMap<String, u64>) -> bool {
     })
 }
 
-/// Whether a rare event that is expected so often may well have happened so often (Poisson's distribution).
+/// Returns true if a rare event with this expectation is likely to happen this number of times (Poisson's distribution).
 fn is_likely(happened: u64, expected: f64) -> bool {
     if expected >= MANY {
         return (happened as f64 - expected).abs() <= SIGMAS * expected.sqrt();
@@ -101,14 +101,14 @@ mod tests {
             counts.extend([(tried(8), 25_600), (passed(8), passed_at_8)]);
             counts
         };
-        // A hundred are expected, with a standard deviation of ten.
+        // The expectation is a hundred, with a standard deviation of ten.
         assert!(tags_in_bound(&counts(100)) && tags_in_bound(&counts(71)) && tags_in_bound(&counts(129)));
         assert!(!tags_in_bound(&counts(69)) && !tags_in_bound(&counts(131)));
     }
 
     #[test]
     fn two_of_a_tenth_may_be_chance_but_not_three_and_none_of_seven_is_not() {
-        // By hand: two or more of 0.1 happen in 0.47 %, three or more in 0.015 %; none of 6 in 0.25 %, none of 7 in 0.09 %.
+        // By hand: two or more of 0.1 happen in 0.47 %, three or more in 0.015 %; zero of 6 in 0.25 %, zero of 7 in 0.09 %.
         assert!(is_likely(2, 0.1) && !is_likely(3, 0.1));
         assert!(is_likely(0, 6.0) && !is_likely(0, 7.0));
     }

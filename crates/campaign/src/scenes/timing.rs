@@ -1,12 +1,12 @@
-//! What time shows on the bus: whether a line that is read is released sooner or later because of what it holds.
+//! Leakage by time on the bus: the content of a line may change how soon the line is released.
 //!
-//! The victim reads a line and then the one whose address that holds, as a program does that follows a pointer. A probe at the pins
-//! sees when either crosses. The line holds words of the table of frequent values, or random ones, each as likely; the attacker
-//! has a machine of its own under the same design, and has timed both there. Where their times differ it learns which it is,
-//! one bit for each read, and nothing where they do not: the mutual information of the time and the two contents.
+//! The victim reads a line and then the line at the address in it, like a program that follows a pointer. A probe at the pins sees
+//! the time of each crossing. The line contains words of the table of frequent values, or random ones, each as likely. The attacker
+//! has another machine under the same design, and has timed both contents on it. If the times differ, the attacker learns one bit
+//! for each read, otherwise zero: the mutual information of the time and the two contents.
 //!
-//! It is the design's own text, timed, on a machine of its time with units for either block cipher
-//! (`runner/src/explain/dependent.rs`). Without encryption nothing is left for time to show.
+//! The scene times the code of the design, on a machine of its time with units for either block cipher
+//! (`runner/src/explain/dependent.rs`). Without encryption the content is visible, so time adds no leak.
 
 use super::{Ended, Scenes, Stage};
 use crate::frequent;
@@ -16,12 +16,12 @@ use runner::explain::{Dependent, between_fetches, frequent_values, memory_lines}
 use std::sync::LazyLock;
 use units::LineAddr;
 
-/// The attacks of this file.
+/// Scenes of this file.
 pub(super) const SCENES: Scenes = &[(Attack::ValueTiming, value_timing)];
 
-/// The machine whose pins are looked at: the one that speculation on values was published for.
+/// Machine with the observed pins: the one for which speculation on values was published.
 const MACHINE: &str = "simplescalar-2005";
-/// Frequent values where no table says how many there are.
+/// Number of frequent values for designs without a table.
 const VALUES: usize = 8;
 
 static AT_THE_PINS: LazyLock<Option<Machine>> = LazyLock::new(|| catalogue::machine(MACHINE).ok());

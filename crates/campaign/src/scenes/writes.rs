@@ -1,9 +1,10 @@
-//! Writes that an interposer drops, holds back, repeats or exchanges.
+//! Writes that an interposer drops, delays, repeats or exchanges.
 //!
-//! The victim writes one line twice, and its metadata leaves the chip after each write. The interposer meddles with what
-//! the first write sends (for a drop, with the second alone), either with all of it or with one slot. Then the victim reads
-//! on. A report while it writes ends the scene: the victim stops then. A counter that comes late is the worst of it:
-//! the second write finds the old one, and what nothing makes fresh goes out under a pad that was used.
+//! The victim writes one line twice, and its metadata leaves the chip after each write. The interposer meddles with the
+//! lines sent by the first write (for a drop, only by the second), either with all of them or with one slot. Then the
+//! victim reads all lines. If the chip reports a fault during the writes, the victim stops and the scene ends. A late
+//! counter is the worst case: the second write finds the old counter, and if no tree makes it fresh, the line is sent under
+//! a used pad.
 
 use super::{Ended, Scenes, Stage};
 use crate::oracle::Wish;
@@ -12,7 +13,7 @@ use catalogue::Attack;
 use protection::verbs::Slot;
 use units::LineAddr;
 
-/// The attacks of this file.
+/// Scenes of this file.
 pub(super) const SCENES: Scenes = &[
     (Attack::DropWrite, drop_write),
     (Attack::DelayWrite, delay_write),
@@ -56,10 +57,10 @@ fn meddled_once(mut stage: Stage<'_>, meddling: Meddling) -> Option<Ended> {
     Some(judged(&stage, target, quiet))
 }
 
-/// A slot that the write of a line concerns, or nothing, which means all.
+/// Picks a slot that the write of a line changes, or `None` for all slots.
 fn any_slot(stage: &mut Stage<'_>, line: LineAddr) -> Option<Slot> {
     if stage.parts.permutation.is_some() && stage.random.below(2) == 0 {
-        // Whichever line comes to lie in its slot, the victim knows it.
+        // After this the oracle knows every line that can move to the slot.
         stage.fill_chunk(line);
         return Some(stage.victim.data_slot(line));
     }

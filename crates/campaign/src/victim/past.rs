@@ -1,4 +1,4 @@
-//! The past of a victim: what was written and read before an attacker comes.
+//! The past of a victim: its reads and writes before an attack.
 
 use super::{Victim, data_lines, with_tiny_caches};
 use protection::counter::Age;
@@ -9,25 +9,25 @@ use units::{LINES_PER_PAGE, LineAddr};
 
 /// Rounds of writing before the attack. The memory is recorded after each but the last.
 const ROUNDS: usize = 3;
-/// Distances between pages in use: neighbours below one node, pages whose paths part at a higher node, and pages in the halves of
-/// the memory, whose numbers differ in their highest bit alone and whose paths part at the root.
+/// Distances between pages in use: neighbours below one node, and pages with paths that part at a higher node. `with_past` adds pages
+/// in the other half of the memory: only the highest bit of their numbers differs, and their paths part at the root.
 const PAGE_DISTANCES: [u64; 3] = [0, 1, 1 << 3];
 /// Distances between lines in use of a page: itself, one that shares the line of tags, one that does not.
 const LINE_DISTANCES: [u64; 3] = [0, 1, 1 << 3];
 
-/// What became of a line before the attack.
+/// State of a line before the attack.
 #[derive(Clone, Copy)]
 enum Past {
-    /// It is not in memory yet.
+    /// The line is not in memory yet.
     Untouched,
-    /// It was read, and has what the machine started with.
+    /// The line was read, and contains its start-up content.
     Read,
-    /// It was written in every round.
+    /// The line was written in every round.
     Written,
 }
 
 impl Past {
-    /// Where a machine boots, every fourth line is untouched and every fourth was read.
+    /// Draws a past. On a machine that boots, about a quarter of the lines are untouched and a quarter were read.
     fn drawn(boots: bool, random: &mut Random) -> Past {
         match if boots { random.below(4) } else { u64::MAX } {
             0 => Past::Untouched,
@@ -38,7 +38,7 @@ impl Past {
 }
 
 impl Victim {
-    /// A memory with a past. Odd seeds run with tiny caches, even ones with those of the design; every second pair boots.
+    /// Creates a memory with a past. Odd seeds run with tiny caches, even ones with those of the design; every second pair boots.
     ///
     /// # Errors
     /// The rule that the composition breaks.
@@ -73,14 +73,14 @@ impl Victim {
         Ok(Victim { recordings: recordings.into(), ..victim })
     }
 
-    /// One round of a line's past.
+    /// Carries out one round of a line's past.
     fn live(&mut self, line: LineAddr, past: Past, random: &mut Random) {
         match past {
             Past::Untouched => {}
             Past::Read => {
                 self.read(line);
             }
-            // Once or twice, so that some lines share a counter and others do not.
+            // Once or twice, so that some lines share a counter value and some do not.
             Past::Written => {
                 for _ in 0..1 + random.below(2) {
                     self.write(line, &random.line());

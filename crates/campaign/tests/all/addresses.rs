@@ -1,24 +1,25 @@
-//! What addresses on the bus show of which of two programs ran, over many games: as much as a coin where lines move, all elsewhere.
+//! Leakage by addresses on the bus about which of two programs ran, over many games: no more than a coin where lines move, all in
+//! other designs.
 
 use crate::common::swept::every_one;
 use casemate_campaign::{Options, Outcome, attack};
 use catalogue::{Attack, design};
 
-/// Standard deviations that a share of right guesses may be from one half.
+/// Standard deviations by which a share of right guesses may differ from one half.
 const DEVIATIONS: f64 = 4.5;
 
 fn played(name: &str, row: Attack, trials: u64) -> Outcome {
     attack(&design(name).unwrap(), row, &Options { trials, ..Options::default() })
 }
 
-/// Of each strategy the guesses that were right, and all.
+/// Returns the right guesses of each strategy, with the number of games.
 fn guesses(outcome: &Outcome) -> Vec<(String, u64, u64)> {
     let games = outcome.counts["games"];
     let right = outcome.counts.iter().filter(|(what, _)| what.starts_with("right by "));
     right.map(|(what, right)| (what.clone(), *right, games)).collect()
 }
 
-/// The strategies whose guesses are not those of a coin.
+/// Returns the strategies with guesses that are not those of a coin.
 fn better_than_chance(outcome: &Outcome) -> Vec<(String, u64, u64)> {
     let is_chance = |right: u64, games: u64| {
         let (right, games) = (right as f64, games as f64);
@@ -34,7 +35,7 @@ fn no_strategy_guesses_better_than_a_coin(name: &str, row: Attack) {
     assert_eq!(outcome.counts["games with eight permutations"], outcome.counts["games"], "{name}, {row}");
 }
 
-// A test for each, so that long games are played side by side.
+// One test for each design, so that long games run in parallel.
 #[test]
 fn slots_of_cryptopage_show_no_program() {
     no_strategy_guesses_better_than_a_coin("cryptopage", Attack::AddressPattern);

@@ -1,4 +1,4 @@
-//! Does a strike reach what it is aimed at?
+//! Does a strike reach its target?
 
 use casemate_campaign::attacker::strike;
 use casemate_campaign::victim::Victim;
@@ -7,10 +7,10 @@ use protection::design::{CounterChoice, TreeKind};
 use protection::planted::Planted;
 use units::random::Random;
 
-/// Trials of each design: as many as show how often a strike misses.
+/// Trials of each design: enough to show how often a strike misses.
 const TRIALS: u64 = 40;
 
-/// In how many trials the line that a flipped counter was aimed at does not read as if nothing had happened.
+/// Counts the trials in which the target of a flipped counter no longer reads as harmless.
 fn hits(design: &Design) -> u64 {
     let hit = |seed: &u64| {
         let victim = Victim::with_past(&design.parts, *seed, Planted::NONE).unwrap();
@@ -21,7 +21,8 @@ fn hits(design: &Design) -> u64 {
     (0..TRIALS).filter(hit).count() as u64
 }
 
-/// Designs with counters that no tree vouches for: the built-in ones, and counter mode alone with every organisation.
+/// Designs with counters that no tree verifies: the built-in ones, and counter mode without tags with every
+/// organisation.
 fn without_a_tree() -> Vec<Design> {
     use CounterChoice::{Mono56, Morphable, PageRecord, Rv64, Sc64, Sc64Mac, Sc128, Vault16, Vault32};
     let built_in =
@@ -44,7 +45,7 @@ fn where_no_tree_vouches_for_counters_a_flip_changes_what_its_own_target_reads_a
     }
 }
 
-/// There any bit of the line of counters has to be refused.
+/// In these designs, the chip must refuse any changed bit of the line of counters.
 #[test]
 fn where_a_tree_vouches_for_counters_a_flip_anywhere_is_refused() {
     for name in ["sc64-bmt", "sgx-mee", "morphable"] {

@@ -1,25 +1,25 @@
-//! What class C5 states of an attacker at the moment of a loss of power holds of every design of the class.
+//! The statements of class C5 about an attacker at the moment of a loss of power hold for every design of the class.
 
 use crate::common::swept::{every_one, share_of_tests, side_by_side};
 use casemate_campaign::{CrashOptions, CrashRow, crash};
 use catalogue::{Design, End, Loss, Verdict, class, designs};
 
-/// What an attacker takes part in, or what one may learn from.
+/// Rows in which an attacker takes part, or from which one may learn.
 const ROWS: [Loss; 4] = [Loss::PadReuseAfterLoss, Loss::TamperingWhileOff, Loss::TamperingOnBattery, Loss::BatteryLost];
-/// One store, several at once, and stores before an overflow, one after the other and at once.
+/// One store, several at once, and stores before an overflow, in turn and at once.
 const WORKLOADS: [usize; 4] = [1, 13, 50, 83];
 
 fn of_class() -> Vec<Design> {
     designs().into_iter().filter(|design| design.design_class == "C5").collect()
 }
 
-/// How the class says that a row ends; not at all on a design that the row is not about.
+/// Returns the end that the class states for a row; `NONE` if the row does not apply to the design.
 fn stated(design: &Design, loss: Loss) -> End {
     let applies = design.parts.persistence.has_battery() || !loss.is_on_battery();
     if applies { class("C5").unwrap().crash.about(loss).unwrap() } else { End::NONE }
 }
 
-/// What contradicts the class: an end that is worse than it says, or a row that it speaks of and that was never tried.
+/// Returns the contradictions of the class: an end that is worse than stated, or a stated row that was never tried.
 fn contradictions(design: &Design, options: &CrashOptions) -> Vec<String> {
     let contradicts = |row: &CrashRow| {
         let stated = stated(design, row.loss);
@@ -34,7 +34,7 @@ fn no_design_of_the_class_ends_worse_than_the_class_says_with_an_attacker_at_the
     let designs = of_class();
     let with_battery = designs.iter().filter(|design| design.parts.persistence.has_battery()).count();
     assert!(with_battery >= 9 && designs.len() - with_battery >= 5, "{with_battery} of {}", designs.len());
-    // Another workload each time, or all of them.
+    // Another workload for each share number, or all of them.
     let share = share_of_tests() as usize % WORKLOADS.len();
     let workloads = if every_one() { &WORKLOADS[..] } else { &WORKLOADS[share..=share] };
     side_by_side(designs, |design| {
@@ -46,7 +46,7 @@ fn no_design_of_the_class_ends_worse_than_the_class_says_with_an_attacker_at_the
     });
 }
 
-/// A file may say that a row ends better.
+/// The file of a design may claim a better end.
 #[test]
 fn no_file_of_the_class_claims_a_worse_end_than_the_class_says() {
     for design in of_class() {

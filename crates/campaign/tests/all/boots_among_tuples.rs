@@ -1,5 +1,5 @@
-//! A line that is first read while tuples become durable gets into memory together with its tag, whose line a tuple may be about
-//! to persist. Does it come back after a loss of power?
+//! A line that is first read while tuples become durable gets into memory together with its tag. A tuple may be about to persist
+//! the line of this tag. Does the line survive a loss of power?
 
 use crate::common::Machine;
 use crate::common::crowd::{Core, Scene, comes_back};
@@ -11,15 +11,15 @@ use std::cell::Cell;
 use std::rc::Rc;
 use units::{Duration, Line, LineAddr};
 
-/// A write that goes alone, and two that wait for it and go together, with tags in two lines of one bank of memory: that of the
-/// third takes its time.
+/// A first write that runs separately, and two that wait for it and run together. Their tags are in two lines of one bank of
+/// memory, so that the write of the third tag takes longer.
 const WRITTEN: [LineAddr; 3] = [LineAddr(64 * 8), LineAddr(0), LineAddr(64 * 512)];
-/// Its tag is in one line with that of the second.
+/// Line that boots; its tag shares a line with that of the second write.
 const BOOTED: LineAddr = LineAddr(1);
-/// By then all three are durable.
+/// Time in nanoseconds by which all three writes are durable.
 const LATEST_NS: u64 = 800;
 
-/// Three writes, a first read when so much time has passed, and a loss of power when all have ended.
+/// Runs three writes, a first read after `delay`, and a loss of power when all have ended.
 fn comes_back_after(design: &str, delay: Duration, planted: Planted) -> Result<(), String> {
     let parts = catalogue::design(design).unwrap().parts;
     let mut machine = Machine::new(&parts, 1, Core::default());
@@ -51,7 +51,7 @@ fn comes_back_after(design: &str, delay: Duration, planted: Planted) -> Result<(
     })
 }
 
-/// How many of the delays lose the line.
+/// Counts the delays at which the line is lost.
 fn lost(design: &str, planted: Planted) -> usize {
     (0..LATEST_NS).filter(|ns| comes_back_after(design, Duration::from_ns(*ns), planted).is_err()).count()
 }

@@ -1,4 +1,4 @@
-//! Stores that are durable in a persist buffer: whatever the battery finds half done, it ends.
+//! Stores that are durable in a persist buffer: the battery completes all work in progress.
 
 use crate::common::lost::tried;
 use casemate_campaign::crash::dying;
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use protection::planted::Planted;
 use units::random::Random;
 
-/// The schemes of SecPB.
+/// The six schemes of SecPB.
 const SCHEMES: [&str; 6] = ["secpb-cobcm", "secpb-obcm", "secpb-bcm", "secpb-cm", "secpb-m", "secpb-nogap"];
 
 #[test]
@@ -37,7 +37,7 @@ fn what_was_accepted_survives_losses_during_recovery_and_tampering_is_found() {
     }
 }
 
-/// Stores to three lines, which meet in a buffer of two entries while counters overflow and metadata leaves the chip.
+/// Stores to three lines, which share a buffer of two entries while counters overflow and metadata leaves the chip.
 #[test]
 fn of_many_stores_a_loss_leaves_exactly_the_first_that_were_accepted() {
     const STORES: usize = 25;
@@ -61,7 +61,8 @@ fn of_many_stores_a_loss_leaves_exactly_the_first_that_were_accepted() {
     }
 }
 
-/// Two cores store in turn to three lines, one of which reads each before: entries are flushed and go over all the time.
+/// Two cores store in turn to three lines, and one of the cores reads each line before: entries are flushed and change buffers all
+/// the time.
 #[test]
 fn of_the_stores_of_two_cores_a_loss_leaves_exactly_the_first_that_were_accepted_of_both() {
     const STORES: usize = 24;
@@ -79,8 +80,8 @@ fn of_the_stores_of_two_cores_a_loss_leaves_exactly_the_first_that_were_accepted
     }
 }
 
-/// Core 1's first entry has its counter early. So when the store of core 0 overflows, that entry has to complete before the group is
-/// renewed; and while it does, core 1 stores to a third line of the group. Its counter must be a new one.
+/// The first entry of core 1 has its counter early. So when the store of core 0 overflows, that entry must complete before the group
+/// is renewed. Meanwhile core 1 stores to a third line of the group, and this store must get a new counter.
 #[test]
 fn a_store_that_comes_while_another_cores_overflow_renews_its_group_gets_a_counter_of_the_renewed_ones() {
     let [overflows, neighbour, far] = LINES;
@@ -105,7 +106,7 @@ fn a_store_that_comes_while_another_cores_overflow_renews_its_group_gets_a_count
 fn every_short_workload_of_two_cores_comes_back_as_far_as_it_was_accepted() {
     let workloads = workload::all_for(true).len();
     for (number, name) in SCHEMES.into_iter().chain(["bbb"]).enumerate() {
-        // A share of them each; all of them are the campaign's.
+        // Each scheme tries a share of the workloads; the campaign tries all.
         for index in (workload::all().len() + number..workloads).step_by(SCHEMES.len() + 1) {
             let report = tried(name, &[Loss::PowerLoss], Some(index));
             assert_eq!(report.complaints(), Vec::<String>::new());
@@ -113,7 +114,7 @@ fn every_short_workload_of_two_cores_comes_back_as_far_as_it_was_accepted() {
     }
 }
 
-/// What a design claims is the worst that comes of all workloads.
+/// A claim of a design is the worst end over all workloads.
 #[test]
 fn one_workload_alone_agrees_if_it_ends_no_worse_than_claimed() {
     let rows = [Loss::PowerLoss, Loss::LossInRecovery];
@@ -127,7 +128,7 @@ fn one_workload_alone_agrees_if_it_ends_no_worse_than_claimed() {
     assert!(!crash(&hopeful, &options, &mut |_, _| {}).agrees);
 }
 
-/// SecPB, Figure 1b: what is in the buffer is persistent, and what vouches for it is not.
+/// SecPB, Figure 1b: the content of the buffer is persistent, but its metadata is not.
 #[test]
 fn a_battery_that_knows_of_no_metadata_leaves_a_gap() {
     let at_once = workload::all().iter().position(|work| work.writes.len() == 2 && work.at_once).unwrap();
@@ -151,8 +152,8 @@ fn some_workload() -> impl Strategy<Value = Workload> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// Whoever looks after a loss sees no store without all those that were accepted before it, and ever more of them the later
-    /// power fails.
+    /// An observer after a loss sees no store without all those that were accepted before it, and the number of stores never falls
+    /// with later losses.
     #[test]
     fn no_store_is_seen_without_an_earlier_one(
         scheme in 0..SCHEMES.len(),
@@ -164,7 +165,7 @@ proptest! {
         for dead in dying::left(&history, 12) {
             let accepted = dead.accepted.clone().unwrap();
             let revival = Revival::of(&history, &dead);
-            // Contents are drawn, so no two beginnings look alike.
+            // Contents are random, so no two prefixes look equal.
             let seen: Vec<usize> = (0..=accepted.len())
                 .filter(|writes| {
                     let allowed = [history.content_with(accepted[..*writes].iter().copied())];

@@ -1,4 +1,4 @@
-//! Stores that are durable in the caches: whatever lines and metadata are on their way, the battery brings all of them to memory.
+//! Stores that are durable in the caches: the battery writes all lines and metadata in flight to memory.
 
 use crate::common::lost::tried;
 use casemate_campaign::crash::dying;
@@ -32,7 +32,7 @@ fn what_was_stored_survives_losses_during_recovery_and_tampering_ends_as_claimed
     }
 }
 
-/// Stores to three lines, one of which leaves every now and then, while counters overflow and metadata leaves the chip.
+/// Stores to three lines; sometimes one of them leaves the caches, while counters overflow and metadata leaves the chip.
 #[test]
 fn of_many_stores_a_loss_leaves_exactly_the_first_that_caches_had() {
     const STORES: usize = 25;

@@ -1,4 +1,4 @@
-//! Do the designs withstand exactly what they claim to withstand?
+//! Do the designs withstand exactly the attacks that they claim to withstand?
 
 use crate::common::swept::{an_eighth, share_of_tests, side_by_side, swept};
 use casemate_campaign::bus::Structure;
@@ -69,7 +69,7 @@ fn tampering_before_re_encryption_is_treated_like_any_other() {
     }
 }
 
-/// How long tags are: a line's, or a chunk's.
+/// Length of the tags, for a line or for a chunk.
 enum Length {
     Line(u32),
     Chunk(u32),
@@ -80,7 +80,7 @@ fn with_any_cipher_and_any_code_the_strongest_design_withstands_as_much() {
     use Length::{Chunk, Line};
     use {CipherChoice as C, MacChoice as M, Over as O};
     let base = catalogue::design("sc64-bmt").unwrap();
-    // OCB in chunks of Triple-DES has longer tags: with 8 bits for each chunk some of these forgeries hit.
+    // OCB in chunks of Triple-DES has longer tags: with 8 bits for each chunk some of these forgeries would pass.
     let pairs = vec![
         (C::Aes192Counter, M::CbcMac, O::Ciphertext, Line(64)),
         (C::Aes256Counter, M::HmacSha1, O::Ciphertext, Line(64)),
@@ -116,7 +116,7 @@ fn with_any_cipher_and_any_code_the_strongest_design_withstands_as_much() {
         };
         let options = Options { trials: 20, ..Options::default() };
         let report = attack_design(&design, &options, &mut |_, _| ());
-        // Encryption without a version shows what it always shows, and says so.
+        // Encryption without a version leaks equal texts, and the report names this weakness.
         let may_leak = report.weaknesses.contains(&"deterministic encryption");
         let worse = report.rows.iter().filter(|row| row.claim.is_none_or(|claim| row.worst.is_worse_than(claim)));
         let worse: Vec<_> = worse.filter(|row| !(may_leak && row.worst == Verdict::Leaked)).collect();
@@ -233,8 +233,8 @@ fn a_replay_line_names_the_file_of_a_design_that_is_not_built_in() {
     assert_eq!(example.replay, "casemate crash 'my designs/bold.toml' --row power-loss --workload 0 --seed 1");
 }
 
-/// The counters of the first write arrive after those of the second: old ones came up in between, so that both writes took
-/// the same counter, and what the line reads as in the end is no more than the other half of the harm.
+/// The counters of the first write arrive after those of the second. The second write therefore fetched the old counters,
+/// so that both writes took the same counter. The stale content of the line is only half of the harm.
 #[test]
 fn a_delayed_counter_brings_old_data_back_and_makes_a_pad_serve_twice_and_both_are_told() {
     let design = catalogue::design("ctr-mac-version").unwrap();
@@ -254,9 +254,9 @@ fn a_delayed_counter_brings_old_data_back_and_makes_a_pad_serve_twice_and_both_a
     assert!(outcome.histogram.keys().all(|end| !end.leaks()), "{:?}", outcome.histogram);
 }
 
-/// The attacker makes a re-encryption fail half-way, puts everything back as it was, lets the victim write a line that
-/// had been re-encrypted, and lets the next overflow go through. If the counters had not moved on at the first attempt,
-/// that line would be hidden by the same pad twice, and the attacker has both ciphertexts.
+/// The attacker makes a re-encryption fail half-way, restores the whole memory, lets the victim write a line that had been
+/// re-encrypted, and lets the next overflow pass. Had the counters not advanced at the first attempt, the same pad would
+/// hide that line twice, and the attacker has both ciphertexts.
 #[test]
 fn a_re_encryption_that_was_made_to_fail_costs_the_page_but_never_a_pad() {
     let (hot, bait, page) = (LineAddr(5), LineAddr(0), 0..64);

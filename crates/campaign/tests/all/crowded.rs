@@ -1,5 +1,5 @@
-//! Many accesses in flight at once: does every line still hold what was last written to it, and does every task finish?
-//! What is in the crowd, and what it is held to, is in `common/crowd.rs`.
+//! Many accesses in flight at once: does every line still hold its last written content, and does every task finish?
+//! `common/crowd.rs` describes the crowd and its checks.
 
 use crate::common::crowd::{Core, Scene, TASKS, comes_back, crowd, start_tasks};
 use crate::common::shares::swept_in_place;
@@ -19,12 +19,13 @@ use std::rc::Rc;
 use units::random::Random;
 use units::{Bytes, Duration, ZERO_LINE};
 
-/// A crowd that meets nothing wrong.
+/// Runs a crowd that must meet no error.
 fn calm_crowd(parts: &Parts, scene: Scene) -> Result<(), TestCaseError> {
     crowd(parts, scene).map(|_| ()).map_err(TestCaseError::fail)
 }
 
-/// Flips a bit of whatever lies in memory every now and then, and flips it back a little later. Says whether one is flipped.
+/// Starts an attacker that flips a bit in memory from time to time, and flips it back a little later. The returned cell is true
+/// while a bit is flipped.
 fn start_attacker(machine: &Machine<Core>, seed: u64) -> Rc<Cell<bool>> {
     let (memory, clock, mut random) = (machine.memory.clone(), machine.executor.clock().clone(), Random::new(!seed));
     let flipped = Rc::new(Cell::new(false));
@@ -42,7 +43,7 @@ fn start_attacker(machine: &Machine<Core>, seed: u64) -> Rc<Cell<bool>> {
             is_flipped.set(true);
             pause(&mut random).await;
             is_flipped.set(false);
-            // What was written meanwhile is left as it is.
+            // A line that was written in the meantime stays as it is.
             if memory.media().borrow().read(slot).examine() == changed {
                 memory.media().borrow_mut().write(slot, &content);
             }
@@ -56,7 +57,7 @@ proptest! {
     #[test]
     fn a_crowd_of_accesses_sees_every_line_in_order_and_nobody_waits_for_ever(seed in any::<u64>()) {
         for design in an_eighth(swept_in_place(), seed) {
-            // Counters of 56 bits have nothing to renew.
+            // Counters of 56 bits are never renewed.
             let age = (![CounterChoice::Mono56, CounterChoice::Rv64].contains(&design.parts.counters)).then_some(Age::BeforeRenewal);
             let scene = Scene { seed, age, ..Scene::default() };
             crowd(&with_caches(&design.parts, seed), scene)
@@ -103,8 +104,8 @@ proptest! {
 
 proptest! {
     #![proptest_config(cases(6))]
-    /// Which line leaves one cache of everything depends on which came first, so functional runs of it need not agree
-    /// with timed ones on each operation. What they return must be right all the same.
+    /// The first access decides which line leaves one cache of all metadata, so functional runs need not agree with timed ones on
+    /// each operation. Their results must still be right.
     #[test]
     fn one_cache_of_all_metadata_and_counters_in_the_last_level_cache_serve_a_crowd_as_well(seed in any::<u64>()) {
         for design in ["sc64-bmt", "sc64-bmt-eager", "sgx-mee", "morphable", "merkle-full"] {
@@ -117,7 +118,7 @@ proptest! {
     }
 }
 
-/// What goes on along with tuples: reads that L2s begin, verdicts that are not waited for, and lines of metadata that go on to the
+/// Options that run along with tuples: reads that L2s begin, releases before the verdict, and lines of metadata that move to the
 /// last-level cache.
 const ALONG: [fn(&mut Parts); 4] = [
     |parts| {
@@ -129,7 +130,7 @@ const ALONG: [fn(&mut Parts); 4] = [
     |parts| parts.release = Release::Speculative,
 ];
 
-/// The designs whose writes become durable in tuples.
+/// Designs with writes that become durable in tuples.
 const DURABLE: [&str; 5] = ["plp-sp", "plp-pipelined", "plp-coalesced", "plp-sp-sbmf", "plp-sp-dbmf"];
 
 proptest! {
@@ -146,9 +147,9 @@ proptest! {
     }
 }
 
-/// A crowd with an attacker among it; how much tampering was reported.
+/// Runs a crowd with an attacker; returns the number of reported faults.
 fn crowd_under_attack(design: &str, seed: u64) -> u64 {
-    // Small caches, so that memory is asked often enough to be caught lying.
+    // Small caches, so that the chip reads memory often enough to detect the tampering.
     let parts = with_caches(&catalogue::design(design).unwrap().parts, 1 + seed % 2);
     let mut machine = Machine::new(&parts, seed, Core { under_attack: true, ..Core::default() });
     let finished = Rc::new(Cell::new(0));

@@ -1,4 +1,5 @@
-//! Batteries that die, in a first session and in later ones: what they leave is torn, and no earlier memory is taken for it.
+//! Batteries that die, in a first session and in later ones: they leave torn memory, and recovery accepts no earlier memory in
+//! its place.
 
 use casemate_campaign::CrashOptions;
 use casemate_campaign::crash::crash;
@@ -11,14 +12,14 @@ use protection::planted::Planted;
 
 use crate::common::swept::side_by_side;
 
-/// Several stores of which metadata leaves the chip: one after the other and at once, before an overflow and of two cores.
+/// Several stores, with metadata that leaves the chip: in turn and at once, before an overflow and of two cores.
 const WORKLOADS: [usize; 4] = [45, 63, 81, 130];
 
 fn with_battery() -> Vec<Design> {
     designs().into_iter().filter(|design| design.parts.persistence.has_battery()).collect()
 }
 
-/// All that goes to memory under `bbb` goes in tuples, which the queue holds or throws away. Whatever else a battery sends may be
+/// Under `bbb` all lines go to memory in tuples, which the queue keeps or discards. All other lines that a battery sends may be
 /// torn when it dies: lines of metadata, and lines of data that are written in place.
 #[test]
 fn batteries_that_die_tear_what_is_in_no_tuple_and_earlier_memories_end_as_claimed() {
@@ -35,7 +36,7 @@ fn batteries_that_die_tear_what_is_in_no_tuple_and_earlier_memories_end_as_claim
     });
 }
 
-/// After each loss of power the same workload goes on with what was left, under the same keys.
+/// After each loss of power the same workload continues from the memory that is left, under the same keys.
 #[test]
 fn a_session_begins_with_all_that_the_one_before_had_stored() {
     let workload = Workload::of_one_core(LINES.repeat(2), true, true);

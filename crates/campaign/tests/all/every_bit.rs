@@ -1,4 +1,4 @@
-//! Does every flip of every stored bit end as the design says, and is what nothing covers found to be just that?
+//! Does every flip of every stored bit end as the design claims, and does the check find all uncovered bits?
 
 use crate::common::shares::swept_at_rest;
 use crate::common::swept::{an_eighth, share_of_tests};
@@ -6,18 +6,17 @@ use casemate_campaign::{ExhaustiveRow, exhaustive};
 use catalogue::{Verdict, design};
 use protection::design::{BitmapTrust, CipherChoice, CounterChoice, MacChoice, MacDesign, MacPlace, Parts, TreeKind};
 
-/// Lines in use.
+/// Number of lines in use.
 const LINES: u64 = 65;
 
-/// Bits of the memory that serve nothing in use, where nothing above them covers them: the last line of tags holds the tag of
-/// one line and room for more, seven if they have up to 64 bits.
+/// Bits of tags that serve no line in use, if no structure above covers them. The last line of tags holds the tag of one line and has
+/// room for more, seven if they have up to 64 bits.
 fn unused_in_tags(parts: &Parts) -> u64 {
     let bits = u64::from(parts.mac.line_bits(parts.cipher).next_power_of_two().max(64));
     (LINES.next_multiple_of(512 / bits) - LINES) * bits
 }
 
-/// The same of the last line of counters: the minors of 63 lines that were never written, or seven counters; where each line has room for
-/// a MAC, that of all nine as well.
+/// The same for the last line of counters: the minors of 63 lines that were never written, or seven counters.
 fn unused_in_counters(parts: &Parts) -> u64 {
     match parts.counters {
         CounterChoice::Rv64 => 7 * 64,
@@ -25,8 +24,8 @@ fn unused_in_counters(parts: &Parts) -> u64 {
     }
 }
 
-/// The same of lines of bitmaps: eight bytes at the end of each of three, and groups of sixteen lines that are not in use: these
-/// are 64 lines from the first on, and one elsewhere.
+/// The same for lines of bitmaps: eight bytes at the end of each of three, and groups of sixteen lines that are not in use. The lines in
+/// use are the first 64, and one elsewhere.
 const UNUSED_IN_BITMAPS: u64 = 3 * 64 + (3 * 3 - (64 / 16 + 1)) * 128;
 
 fn harmless(row: &ExhaustiveRow) -> u64 {
@@ -49,25 +48,25 @@ fn every_flip_under_every_design_ends_as_its_claims_say_and_only_what_nothing_co
         let levels = report.rows.iter().filter(|row| row.structure.starts_with("tree")).count();
         let tree = design.parts.tree.kind;
         assert!(report.agrees, "{}: {:?}", design.name, report.rows.iter().find(|row| !row.agrees));
-        // Above the roots of a forest nothing is ever stored.
+        // Memory contains no node above the roots of a forest.
         let is_whole_tree = tree != TreeKind::None && design.parts.tree.forest.is_none();
         assert!(report.flips >= 65 * 512 && (levels >= 3 || !is_whole_tree), "{}: {levels}", design.name);
         let parts = &design.parts;
         for row in &report.rows {
             let uncovered = match row.structure.as_str() {
-                // A tag that lies with its line leaves no room unused.
+                // A tag stored with its line leaves no unused room.
                 "tag" if tree != TreeKind::Merkle && design.parts.mac.place == MacPlace::Region => {
                     unused_in_tags(parts)
                 }
                 "counter" if tree == TreeKind::None => unused_in_counters(parts),
-                // A bitmap that is none of its line's may move nothing all the same: nine of 256 do not.
+                // Another line's bitmap may by chance move no word: nine of 256 do not.
                 "bitmap" if parts.speculation.bitmap == BitmapTrust::Loose => {
                     let by_chance = harmless(row) - UNUSED_IN_BITMAPS;
                     assert!(by_chance < (128 + 64) / 8, "{}: {row:?}", design.name);
                     harmless(row)
                 }
                 "bitmap" => UNUSED_IN_BITMAPS,
-                // No access asks memory for a node that is a root on the chip: all of it is old there.
+                // No access reads a node from memory that is a root on the chip: its whole copy in memory is old.
                 node if node.starts_with("tree") && design.parts.tree.forest.is_some() => harmless(row) / 512 * 512,
                 _ => 0,
             };
@@ -90,7 +89,7 @@ fn no_flip_of_a_long_tag_gets_past_wherever_it_lies_and_unused_room_is_no_more_t
         let row = report.rows.into_iter().find(|row| row.structure == "tag").unwrap();
         (row.flips, harmless(&row))
     };
-    // 65 tags; in a region, the line of the last has room for others.
+    // 65 tags; in a region, the line of the last tag has room for other tags.
     let wide = |mac: MacDesign| mac.with_line_bits(128);
     assert_eq!(of(MacPlace::Beside, wide, MacChoice::Gmac), (65 * 128, 0));
     assert_eq!(of(MacPlace::Region, wide, MacChoice::Gmac), (17 * 512, 3 * 128));
@@ -100,12 +99,12 @@ fn no_flip_of_a_long_tag_gets_past_wherever_it_lies_and_unused_room_is_no_more_t
 
 #[test]
 fn spare_bits_are_told_from_bits_that_somebody_uses() {
-    // Eight counters of 56 bits leave 8 bits of a line spare, and a MAC's 56 without a tree that puts one there.
+    // Eight counters of 56 bits leave 64 bits of a line spare: 8 bits, and the 56 of a MAC that only a tree puts into the line.
     let mut design = design("ctr-mac-version").unwrap();
     design.parts.counters = CounterChoice::Mono56;
     let report = exhaustive(&design, &mut |_, _| ());
     let row = report.rows.iter().find(|row| row.structure == "counter").unwrap();
-    // The page has eight such lines; the last line of counters serves one line of data.
+    // The page has eight of these lines; the last line of counters serves one line of data.
     assert_eq!(harmless(row), 8 * (56 + 8) + (512 - 56));
     assert_eq!(row.first_at[&Verdict::Harmless].1, 448, "the first bit after the counters");
     design.parts.tree = TreeKind::Bonsai.into();

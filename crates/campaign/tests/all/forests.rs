@@ -1,4 +1,5 @@
-//! Forests whose roots outlive a loss of power, in every order, at every persist point, while roots come and go.
+//! Forests with roots that survive a loss of power, in every order, at every persist point, while the set of roots
+//! changes.
 
 use casemate_campaign::CrashOptions;
 use casemate_campaign::crash::crash;
@@ -10,7 +11,7 @@ use protection::execution::Operation;
 use protection::planted::Planted;
 use protection::tree::ForestDesign;
 
-/// Roots of one level, of two, and such as come and go with each write.
+/// Roots of one level, roots of two levels, and roots that change with each write.
 const FORESTS: [ForestDesign; 3] = [
     ForestDesign::Static { level: 0, entries: 64 },
     ForestDesign::Static { level: 0, entries: 40 },
@@ -24,7 +25,7 @@ fn over(name: &str, forest: ForestDesign) -> Design {
 }
 
 fn ends_as_claimed(design: &Design, workload: usize) {
-    // What a machine without stored energy makes of it is claimed of all workloads together.
+    // The claim about a machine without stored energy covers all workloads together, so one workload may end better.
     let rows = Loss::ALL.iter().copied().filter(|loss| *loss != Loss::QueueLost).collect();
     let options = CrashOptions { rows, workload: Some(workload), ..CrashOptions::default() };
     let report = crash(design, &options, &mut |_, _| {});
@@ -54,7 +55,7 @@ fn every_scheme_of_a_persist_buffer_keeps_every_root_through_losses_and_tamperin
     }
 }
 
-/// How many roots a workload gives a register, and how many it takes theirs.
+/// Counts the roots that get a register in a workload, and those that lose theirs.
 fn come_and_go(design: &Design, workload: &Workload) -> (usize, usize) {
     let history = History::of(design, workload, 1, Planted::NONE);
     let mut known = history.registers.forest;

@@ -4,7 +4,7 @@ use casemate_campaign::{Options, attack_design, exhaustive, honest};
 use catalogue::{Design, Verdict, design};
 use protection::planted::Planted;
 
-/// A design of CryptoPage's with so many slots under a tag.
+/// Returns a design of CryptoPage's with this many slots under a tag.
 fn with_slots(name: &str, slots: usize) -> Design {
     let mut design = design(name).unwrap();
     design.parts.permutation.as_mut().unwrap().slots_per_tag = slots;

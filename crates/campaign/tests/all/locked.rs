@@ -1,4 +1,4 @@
-//! A log that two cores append to under a lock: what is durable is the first of all stores, of whichever core.
+//! A log that two cores append to under a lock: the durable stores are a prefix of all stores of both cores.
 
 use crate::common::swept::{an_eighth, every_one, share_of_tests, side_by_side};
 use casemate_campaign::crash::locked::{Cut, LockedLog};
@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const DESIGNS: [&str; 7] = ["secpb-cobcm", "secpb-obcm", "secpb-bcm", "secpb-cm", "secpb-m", "secpb-nogap", "bbb"];
 const RECORDS: usize = 12;
 
-/// What is found here.
+/// Bugs that are found here.
 pub const BUGS: [Bug; 1] = [Bug::CoreGoesOnUnaccepted];
 
-/// Power fails at so many events, spread over a log of a design.
+/// Cuts the power at `times` events, spread over a log of a design.
 fn cuts(design: &str, seed: u64, times: u64, planted: Planted) -> Vec<Cut> {
     let log = LockedLog::new(&catalogue::design(design).unwrap().parts, RECORDS, seed, planted);
     let events = log.events();

@@ -1,4 +1,4 @@
-//! Does a long campaign that was stopped go on where it was, and end as if it had not been?
+//! Does a long campaign that was stopped continue from its log, and end as if it had not been stopped?
 
 use casemate_campaign::{LogError, LoggedReport, Options, Plan, attack_rows, run_logged};
 use catalogue::Attack;
@@ -9,7 +9,7 @@ use std::time::Duration;
 const ROWS: [Attack; 3] = [Attack::FlipData, Attack::ShortTags, Attack::Denial];
 const TRIALS: u64 = 350;
 
-/// A log of its own for each test.
+/// Returns the path of a separate log for each test.
 fn log(name: &str) -> PathBuf {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}.jsonl", std::process::id()));
     fs::remove_file(&path).ok();
@@ -56,7 +56,7 @@ fn a_line_that_was_cut_off_is_done_again_and_a_foreign_one_is_named() {
 
 #[test]
 fn a_device_is_refused_as_a_log_and_not_read() {
-    // Reading it would never end.
+    // A read of this device would never end.
     let error = run_logged(&plan(1), Path::new("/dev/zero"), &mut |_| ()).unwrap_err().to_string();
     assert_eq!(error, "/dev/zero: it is a pipe or a device: expected a regular file");
 }

@@ -1,4 +1,4 @@
-//! What every design claims about a loss of power is what happens, at every point of every short workload.
+//! The claims of every design about a loss of power hold at every point of every short workload.
 
 use crate::common::lost::tried;
 use crate::common::swept::{every_one, swept};
@@ -7,7 +7,7 @@ use casemate_campaign::crash::{crash, workload};
 use catalogue::{Design, End, Loss, Verdict, design};
 use protection::design::{CipherChoice, MacChoice, MacDesign, MacPlace};
 
-/// Whether a design's tuples are durable at the controller, so that each workload can end otherwise.
+/// Returns true if a design's tuples are durable at the controller, so that each workload can end differently.
 fn is_at_controller(design: &Design) -> bool {
     design.parts.persistence.is_in_tuples() && !design.parts.persistence.has_battery()
 }
@@ -22,8 +22,8 @@ fn memory_survives_a_loss_of_power_at_every_point_where_tuples_are_durable_at_th
     }
 }
 
-/// Of designs with a battery, whose workloads are carried out again for each event, and of those under which nothing is durable, a
-/// share; a claim is of all together. All with `CASEMATE_SWEEPS=all`.
+/// Designs with a battery run their workloads again for each event, so they try only a share of the workloads, as do designs
+/// without durability. A claim covers all workloads together. `CASEMATE_SWEEPS=all` tries all.
 #[test]
 fn memory_survives_on_battery_and_is_lost_without_exactly_where_it_is_claimed_to() {
     let share = if every_one() { 1 } else { 18 };
@@ -48,7 +48,7 @@ fn what_returned_survives_losses_during_recovery_and_tampering_is_found() {
     }
 }
 
-/// Tags that take two words with their line, of which one may be torn off, and tags that fill a line of their own.
+/// Tags that take two words with their line, so that one may be torn off, and tags that fill a separate line.
 #[test]
 fn long_tags_survive_a_loss_and_what_is_torn_of_them_is_found() {
     let of = |name, cipher: Option<CipherChoice>, mac: MacDesign| {
@@ -72,8 +72,8 @@ fn long_tags_survive_a_loss_and_what_is_torn_of_them_is_found() {
     }
 }
 
-/// Every dead memory of the shortest workloads, attacked in every way, also while lines are being re-encrypted: nothing old or
-/// wrong comes out, and no pad hides two texts before the loss, during recovery or afterwards.
+/// Every dead memory of the shortest workloads, attacked in every way, also while lines are being re-encrypted. No old or wrong
+/// content is released, and no pad hides two texts before the loss, during recovery or afterwards.
 #[test]
 fn no_attack_on_a_dead_memory_brings_an_old_text_back_or_a_pad_into_use_again() {
     for name in ["plp-sp", "plp-pipelined", "plp-coalesced", "plp-sp-sbmf", "plp-sp-dbmf"] {
@@ -85,7 +85,7 @@ fn no_attack_on_a_dead_memory_brings_an_old_text_back_or_a_pad_into_use_again() 
     }
 }
 
-/// Nodes of the tree leave the chip in stores that nothing waits for, so they are on their way when power fails.
+/// Nodes of the tree leave the chip in stores that no access waits for, so they are in flight when power fails.
 #[test]
 fn what_is_on_its_way_leaves_more_memories_than_there_are_points() {
     let design = design("plp-sp").unwrap();

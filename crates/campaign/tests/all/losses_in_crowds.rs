@@ -1,5 +1,5 @@
-//! Power fails in the middle of a crowd: right after a tuple, while others are under way. Writes that have returned are there, and
-//! of each line that is being written one of its texts.
+//! Losses of power in the middle of a crowd: right after a tuple, while other tuples are in progress. Memory must contain all writes
+//! that have returned, and for each line that is being written one of its texts.
 
 use crate::common::crowd::{Core, Scene, TASKS, comes_back, make_old, start_tasks};
 use crate::common::holding::Holding;
@@ -16,13 +16,13 @@ use std::rc::Rc;
 use units::Duration;
 use units::random::Random;
 
-/// Recovery is tried after one of so many tuples; and after each while a group is renewed.
+/// Interval of tuples at which recovery is tried; while a group is renewed, after every tuple.
 const EACH: u64 = 29;
 
-/// Losses while stores are on battery, of each design.
+/// Number of losses while stores are on battery, for each design.
 const LOSSES: u64 = 9;
 
-/// Runs a crowd and recovers what each of many losses leaves; how many were tried, of them while a group was renewed.
+/// Runs a crowd and recovers from many losses; returns the numbers of all losses and of those during a renewal.
 fn losses_in_a_crowd(parts: &Parts, seed: u64, planted: Planted) -> Result<(usize, usize), String> {
     let parts = with_caches(parts, seed);
     let mut machine = Machine::new(&parts, seed, Core::default());
@@ -52,8 +52,9 @@ fn losses_in_a_crowd(parts: &Parts, seed: u64, planted: Planted) -> Result<(usiz
     }
 }
 
-/// Runs a crowd whose stores stay in a buffer or in caches for so many events; what has begun ends then, and the battery takes what is
-/// left to memory, which has to come back whole. How many lines the battery took, and after how many events.
+/// Runs a crowd with stores in a buffer or in caches for this many events. The work in progress then completes, and the battery writes
+/// the remaining lines to memory. The memory must recover completely. Returns the number of lines that the battery wrote, and of the
+/// events until then.
 fn loss_on_battery(parts: &Parts, seed: u64, planted: Planted, events: u64) -> Result<(usize, u64), String> {
     let parts = with_caches(parts, seed);
     let mut machine = Machine::new(&parts, seed, Core::of(&parts));
@@ -80,17 +81,17 @@ fn loss_on_battery(parts: &Parts, seed: u64, planted: Planted, events: u64) -> R
     if wrong.is_empty() { Ok((resident, happened.get())) } else { Err(wrong) }
 }
 
-/// A design over a forest, or over none.
+/// Returns a design over a forest, or over no forest.
 fn over(design: &str, forest: Option<ForestDesign>) -> Parts {
     let mut parts = catalogue::design(design).unwrap().parts;
     parts.tree.forest = forest;
     parts
 }
 
-/// A forest whose roots come and go all the time.
+/// A forest with roots that change all the time.
 const RESTLESS: ForestDesign = ForestDesign::Dynamic { entries: 3, period: 3, threshold: 0 };
 
-/// In how many of six crowds of pipelined tuples something is found.
+/// Counts the crowds, of six with pipelined tuples, in which recovery finds an error.
 #[cfg(feature = "planted-bugs")]
 fn found(forest: Option<ForestDesign>, planted: Planted) -> usize {
     let parts = over("plp-pipelined", forest);
@@ -146,12 +147,12 @@ proptest! {
     }
 }
 
-/// Designs whose battery takes lines to memory with their metadata.
+/// Designs with a battery that writes lines to memory together with their metadata.
 fn with_battery() -> Vec<Design> {
     designs().into_iter().filter(|design| Holding::of(&design.parts).exists()).collect()
 }
 
-/// What losses of power at events that are drawn come to: how many lines the battery took, or what is wrong.
+/// Tries losses of power at random events; returns the number of lines that the battery wrote, or the error.
 fn losses_on_battery(parts: &Parts, planted: Planted) -> Result<usize, String> {
     let mut random = Random::new(1);
     let all = loss_on_battery(parts, 0, planted, u64::MAX)?.1;
@@ -159,7 +160,7 @@ fn losses_on_battery(parts: &Parts, planted: Planted) -> Result<usize, String> {
     (0..LOSSES).map(taken).sum()
 }
 
-/// A battery finds half of what it takes in each buffer and cache, while groups are being renewed and metadata leaves the chip.
+/// The battery finds half-done work in each buffer and cache, while groups are being renewed and metadata leaves the chip.
 #[test]
 fn what_a_buffer_or_caches_have_when_power_fails_in_a_crowd_comes_back_with_everything_else() {
     side_by_side(with_battery(), |design| {

@@ -1,4 +1,5 @@
-//! What campaigns promise, from outside. All of it is one program, since linking one takes as long as building its tests.
+//! The guarantees of campaigns, tested from outside. All tests are one program, since linking one takes as long as
+//! building its tests.
 
 mod addresses;
 mod aimed;

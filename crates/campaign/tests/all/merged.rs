@@ -1,5 +1,5 @@
-//! Accesses that look for the same line of metadata while it is on its way: one brings it, the others are merged with
-//! that. Both are counted apart from each other, and from what was on the chip.
+//! Accesses that look for the same line of metadata while it is being fetched: one of them fetches it, and the other
+//! look-ups are merged with this fetch. The counters distinguish misses, merged look-ups and hits.
 
 use crate::common::{Machine, cases, with_caches};
 use proptest::prelude::*;
@@ -26,10 +26,11 @@ impl Receiver for Core {
     }
 }
 
-/// What designs without owners look up.
+/// Kinds of metadata that designs without owners look up.
 const KINDS: [Kind; 3] = [Kind::Counters, Kind::Tags, Kind::Nodes];
 
-/// Reads of these lines at once under a design, round by round; hits, merges and misses of counters, tags and nodes.
+/// Runs reads of these lines at once under a design, round by round; returns hits, merges and misses of counters, tags
+/// and nodes.
 fn read(design: &str, rounds: &[&[u64]]) -> [(u64, u64, u64); 3] {
     let machine = read_with(&catalogue::design(design).unwrap().parts, rounds);
     KINDS.map(|kind| {
@@ -38,7 +39,7 @@ fn read(design: &str, rounds: &[&[u64]]) -> [(u64, u64, u64); 3] {
     })
 }
 
-/// The machine after reads of these lines at once, round by round.
+/// Returns the machine after reads of these lines at once, round by round.
 fn read_with(parts: &Parts, rounds: &[impl AsRef<[u64]>]) -> Machine<Core> {
     let mut machine = Machine::new(parts, 1, Core);
     for round in rounds.iter().map(AsRef::as_ref) {
@@ -59,10 +60,10 @@ fn read_with(parts: &Parts, rounds: &[impl AsRef<[u64]>]) -> Machine<Core> {
 #[test]
 fn two_reads_under_one_line_of_counters_miss_it_once() {
     let [counters, tags, nodes] = read("sc64-bmt", &[&[0, 1]]);
-    // A merged look-up has no need of the nodes above.
+    // A merged look-up does not need the nodes above.
     assert_eq!((counters, tags), ((0, 1, 1), (0, 1, 1)));
     assert_eq!((nodes.0, nodes.1), (0, 0));
-    // Later the line is there.
+    // A later read finds the line on the chip.
     let [counters, tags, again] = read("sc64-bmt", &[&[0, 1], &[2]]);
     assert_eq!((counters, tags, again), ((1, 1, 1), (1, 1, 1), nodes));
 }

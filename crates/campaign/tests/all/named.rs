@@ -1,5 +1,5 @@
-//! What a scheme names before a read is what the read then fetches, and naming it changes nothing: the host is asked for it while a
-//! miss is on its way, and `casemate explain` prepares the rows of memory by it.
+//! The hint before a read names the lines that the read then fetches, and the hint changes no state. The simulator uses it
+//! to prefetch host data while a miss is in progress, and `casemate explain` to prepare the rows of memory.
 
 use crate::common::shares::swept_in_place;
 use crate::common::{DATA_LINES, with_caches};
@@ -14,7 +14,7 @@ use protection::verbs::Slot;
 use std::collections::BTreeSet;
 use units::{LINE_BYTES, LineAddr};
 
-/// A scheme over a memory whose pins are listened to.
+/// A scheme over a memory with recorded pins.
 struct Heard {
     scheme: Scheme,
     tapped: Tapped,
@@ -33,7 +33,7 @@ impl Heard {
         self.tapped.tap().take_heard()
     }
 
-    /// The lines that the scheme names, if this is a read.
+    /// Returns the lines that the scheme names, if this is a read.
     fn named(&self, request: Request) -> Option<BTreeSet<LineAddr>> {
         let Request::Read(line) = request else { return None };
         let mut named = BTreeSet::new();
@@ -46,7 +46,7 @@ impl Heard {
     }
 }
 
-/// The lines that are read, and whether any is written: then metadata made room, and nodes may be read for that.
+/// Returns the lines that are read, and whether any is written. In that case metadata was evicted, and nodes may be read for it.
 fn fetched(crossings: &[Crossing]) -> (BTreeSet<LineAddr>, bool) {
     let of = |kind| crossings.iter().filter(move |crossing| crossing.kind == kind).map(|crossing| crossing.line);
     (of(Kind::Read).collect(), of(Kind::Write).next().is_some())
@@ -59,7 +59,7 @@ fn what_a_read_fetches_is_named_before_and_naming_it_changes_nothing() {
         for caches in [number as u64, number as u64 + 1] {
             let parts = with_caches(&design.parts, caches);
             let [asked, other] = [Heard::of(&parts), Heard::of(&parts)];
-            // A copy in an L2 may serve instead of counters that are named.
+            // A copy in an L2 may replace counters that the hint names.
             let copied = asked.scheme.on_chip(|chip| chip.copies.is_some());
             let shape = asked.scheme.layout().shape();
             let metadata = shape.byte(Slot(shape.data)) / LINE_BYTES as u64;
@@ -71,7 +71,7 @@ fn what_a_read_fetches_is_named_before_and_naming_it_changes_nothing() {
                 let (fetched, wrote) = fetched(&crossings);
                 let all = named.is_subset(&fetched);
                 assert!(all || copied, "{}: {named:?} named, {fetched:?} fetched", design.name);
-                // The other lines under its tag are not named: they lie beside it.
+                // The hint does not name the other lines under the same tag, because they are adjacent.
                 if !wrote {
                     let missing = fetched.difference(&named).find(|line| line.0 >= metadata);
                     assert_eq!(missing, None, "{}: {named:?} named, {fetched:?} fetched", design.name);

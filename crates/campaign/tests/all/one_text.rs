@@ -1,9 +1,9 @@
-//! The proof that there is one text: functional, timed and explained runs of the same requests do the same.
+//! Checks that the schemes have a single implementation: functional, timed and explained runs of the same requests have
+//! the same results.
 //!
-//! With one request in flight, the ways to run must agree on everything but time: what comes out, what is reported, what
-//! lies in memory, and which operations each request took. Operations are compared as sorted lists, request by request:
-//! branches that are joined run one after the other without time and interleaved with it, so their order may differ;
-//! which operations there are may not.
+//! With one request in flight, the modes must agree in everything except time: releases, reports, the content of memory,
+//! and the operations of each request. Operations are compared as sorted lists, request by request. Joined branches run
+//! in sequence without time and interleaved with it, so the order of operations may differ, but not their set.
 
 use crate::common::shares::swept_in_place;
 use crate::common::swept::an_eighth;
@@ -31,21 +31,21 @@ pub enum Request {
     Tamper(u64, usize),
 }
 
-/// What left the checker.
+/// Output of the checker.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Event {
     Released(LineAddr, Line, bool),
     Reported(Fault),
 }
 
-/// All that a run shows.
+/// Results of a run.
 #[derive(Debug, Default)]
 struct Run {
-    /// Of each request; a functional memory keeps the last of each kind.
+    /// Events of each request; a functional memory keeps only the last of each kind.
     events: Vec<Vec<Event>>,
-    /// Of each request, sorted; empty lists where the run was not explained.
+    /// Operations of each request, sorted; empty lists if the run was not explained.
     operations: Vec<Vec<Operation>>,
-    /// At the end.
+    /// Content of memory at the end.
     image: Vec<(Slot, Untrusted)>,
     pad_reuse: bool,
 }
@@ -60,7 +60,7 @@ impl Run {
     }
 }
 
-/// Requests over a few pages. All lines are written first: only a timed machine boots with a content.
+/// Returns requests over a few pages. All lines are written first, because only a timed machine boots with a content.
 pub fn requests(seed: u64, tampering: bool) -> Vec<Request> {
     const PAGES: [u64; 5] = [0, 1, 8, 64, 1023];
     let mut random = Random::new(seed);
@@ -73,7 +73,7 @@ pub fn requests(seed: u64, tampering: bool) -> Vec<Request> {
             0 => Request::Flush,
             1 if tampering => Request::Tamper(random.word(), random.below(512) as usize),
             2..15 => Request::Read(line),
-            // Most writes go to one line: its counter overflows.
+            // Most writes go to one line, so that its counter overflows.
             15..28 => Request::Write(LineAddr(9), random.line()),
             _ => Request::Write(line, random.line()),
         });
@@ -105,7 +105,7 @@ fn image(media: &Media) -> Vec<(Slot, Untrusted)> {
     media.written_slots().map(|(slot, _)| (slot, media.read(slot))).collect()
 }
 
-/// Which chunks of a line a candidate wins, and which are verified before it is out, is a matter of time.
+/// Time decides which chunks of a line a candidate wins, and which are verified before that.
 fn is_timely(operation: &Operation) -> bool {
     let of_tag = |blocks: &Blocks| blocks.purpose == Purpose::Tag;
     matches!(operation, Operation::LookUp(Cache::Candidates))
@@ -142,7 +142,7 @@ fn functional(parts: &Parts, seed: u64, requests: &[Request], explained: bool) -
     run
 }
 
-/// A core that writes down what it gets.
+/// A core that records its releases and faults.
 #[derive(Default)]
 struct Notes(RefCell<Vec<Event>>);
 
@@ -193,7 +193,7 @@ fn all_ways_agree(parts: &Parts, seed: u64, tampering: bool) -> Result<(), TestC
     let requests = requests(seed, tampering);
     let reference = functional(parts, seed, &requests, true);
     let (timed_run, _) = timed(parts, seed, &requests, true);
-    // Reports and releases are operations too, so this compares them all, with those that are kept as events.
+    // Reports and releases are operations too, so this also compares all events.
     for (index, request) in requests.iter().enumerate() {
         let (here, there) = (&reference.operations[index], &timed_run.operations[index]);
         prop_assert_eq!(here, there, "request {}: {:?}", index, request);
@@ -204,7 +204,7 @@ fn all_ways_agree(parts: &Parts, seed: u64, tampering: bool) -> Result<(), TestC
         prop_assert_eq!(&reference.image, &other.image, "{}", name);
         prop_assert_eq!(reference.pad_reuse, other.pad_reuse, "{}", name);
     }
-    // An attacker that puts counters back can make a design without a tree reuse its pads; with a tree, none can.
+    // An attacker that puts counters back can make a design without a tree reuse its pads, but not a design with one.
     let may_reuse = tampering && parts.tree.kind == TreeKind::None;
     prop_assert!(may_reuse || !reference.pad_reuse, "a pad was reused");
     Ok(())
@@ -220,7 +220,7 @@ proptest! {
     }
 }
 
-/// The strongest design with tags of more than a word: where they lie, and what of which text.
+/// The strongest design with tags longer than a word, at each place and over each kind of text.
 fn with_long_tags() -> impl Iterator<Item = Parts> {
     use {CipherChoice as C, MacChoice as M, MacPlace as P, Over as O};
     let base = catalogue::design("sc64-bmt").unwrap().parts;
@@ -288,7 +288,7 @@ fn a_tag_over_plaintext_is_checked_after_decryption_and_one_over_ciphertext_mean
         });
         assert!(machine.run(Duration::from_ns(1_000_000), || done.get()));
         let spans = wrapped.take_spans();
-        // Its offset and the mask of its tag are made before; the line's blocks are the last to be.
+        // The offset and the mask of the tag are computed earlier; the blocks of the line are the last.
         let last = |verb| spans.iter().rfind(|span| span.verb == verb).unwrap();
         assert_eq!(last(Verb::Mac).start == last(Verb::Decrypt).start, together, "{over:?}");
         assert_eq!(last(Verb::Mac).start >= last(Verb::Decrypt).end, !together, "{over:?}");

@@ -1,5 +1,5 @@
-//! What a probe at the pins sees: what memory counts, in the order of time, with the bytes that memory holds; and the same in a
-//! functional run as in a timed one.
+//! The view of a probe at the pins. The probe sees the crossings that memory counts, in the order of time, with the bytes that
+//! memory holds; a functional run shows the same as a timed one.
 
 use crate::common::shares::swept_in_place;
 use crate::common::{Machine, with_caches};
@@ -18,7 +18,7 @@ use std::ops::Range;
 use std::rc::Rc;
 use units::{Duration, Line, LineAddr, Time, ZERO_LINE};
 
-/// A core that keeps nothing.
+/// A core that keeps no output.
 struct Deaf;
 
 impl Receiver for Deaf {
@@ -33,7 +33,7 @@ impl Receiver for Deaf {
     }
 }
 
-/// All that a timed run shows of its pins.
+/// Observations of a timed run and of its pins.
 pub struct Timeline {
     pub crossings: Vec<(Time, Crossing)>,
     counted: DramCounters,
@@ -45,7 +45,7 @@ fn timed(parts: &Parts, requests: &[Request], with_bytes: Option<bool>) -> Timel
     timed_after(parts, &[], requests, with_bytes)
 }
 
-/// The same after a past that no probe sees.
+/// Like [`timed`], after a past that the probe does not see.
 pub fn timed_after(parts: &Parts, past: &[Request], requests: &[Request], with_bytes: Option<bool>) -> Timeline {
     let mut machine = Machine::new(parts, 1, Deaf);
     let crossings = Rc::new(RefCell::new(Vec::new()));
@@ -72,7 +72,7 @@ pub fn timed_after(parts: &Parts, past: &[Request], requests: &[Request], with_b
     }
 }
 
-/// What crosses of each line, in order.
+/// Groups the crossings by line, in order.
 pub fn by_line(crossings: impl IntoIterator<Item = Crossing>) -> BTreeMap<u64, Vec<(Kind, Option<Content>)>> {
     let mut lines: BTreeMap<u64, Vec<_>> = BTreeMap::new();
     for Crossing { line, kind, content, .. } in crossings {
@@ -81,8 +81,8 @@ pub fn by_line(crossings: impl IntoIterator<Item = Crossing>) -> BTreeMap<u64, V
     lines
 }
 
-/// Whether two lists of what crosses of a line have as many reads and writes, and the same bytes of each slot on that line in the
-/// same order. Slots that share a line are written side by side where time passes, in an order of their own.
+/// Returns true if two lists of a line's crossings have equal numbers of reads and writes, and the same bytes of each slot on
+/// that line in the same order. In a timed run, slots that share a line are written concurrently, in another order.
 fn alike_by_slot(shape: Shape, line: u64, one: &[(Kind, Option<Content>)], other: &[(Kind, Option<Content>)]) -> bool {
     let reads = |list: &[(Kind, _)]| list.iter().filter(|(kind, _)| *kind == Kind::Read).count();
     let bytes = |list: &[(Kind, Option<Content>)], part: Range<usize>| {
@@ -106,7 +106,7 @@ fn alike_by_slot(shape: Shape, line: u64, one: &[(Kind, Option<Content>)], other
         && parts.all(|part| bytes(one, part.clone()) == bytes(other, part))
 }
 
-/// Those of the sweep, and one with 128 bits behind each line.
+/// Returns the designs of the sweep, and one with 128 bits behind each line.
 fn with_long_tags() -> Vec<Design> {
     let mut behind = catalogue::design("sc64-bmt-beside").unwrap();
     behind.parts.mac = behind.parts.mac.with_line_bits(128);

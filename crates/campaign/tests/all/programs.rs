@@ -1,4 +1,4 @@
-//! Programs with a recovery of their own live through losses of power, where the machine keeps its promises and they keep theirs.
+//! Programs with their recovery code survive losses of power, if the machine and the programs follow their rules.
 
 use casemate_campaign::crash::programs::script::Choice;
 use casemate_campaign::{ProgramOptions, ProgramReport, survive};
@@ -47,7 +47,7 @@ fn other_designs_that_claim_it_keep_programs_as_well() {
         "plp-coalesced",
     ] {
         for program in PROGRAMS {
-            // A fence at the controller takes longer, and most losses come before it.
+            // A fence at the controller takes longer, and most losses occur before it.
             let losses = if under.starts_with("plp") { 400 } else { 60 };
             let report = lived(under, program, &[], losses, Planted::NONE);
             assert_eq!(report.complaint(), None);
@@ -68,7 +68,7 @@ fn a_log_that_commits_a_record_before_it_is_stored_is_caught_where_stores_are_du
     }
 }
 
-/// A buffer keeps the order of the program, and so does strict persistency. Epochs end where a fence says so, or not at all.
+/// A buffer keeps the order of the program, and so does strict persistency. Under epoch persistency only fences separate stores.
 #[test]
 fn a_log_without_fences_is_caught_under_epoch_persistency_and_nowhere_else() {
     let unfenced = [("order", "unfenced")];
@@ -84,7 +84,7 @@ fn a_log_without_fences_is_caught_under_epoch_persistency_and_nowhere_else() {
 fn where_nothing_keeps_the_order_or_the_roots_a_program_falls() {
     for program in PROGRAMS {
         let gap = lived("bbb-gap", program, &[], 60, Planted::NONE);
-        // Counters are lost with the power, and their pads serve again.
+        // Counters are lost with the power, so their pads are used again.
         let both = End::from(Verdict::Unrecoverable).leaking(true);
         assert_eq!((gap.worst, gap.complaint()), (both, None), "{program}");
         let volatile = lived("sc64-bmt", program, &[], 20, Planted::NONE);
@@ -94,7 +94,7 @@ fn where_nothing_keeps_the_order_or_the_roots_a_program_falls() {
     }
 }
 
-/// Lines read back as they were written, whoever has learned of them. The pads of a life go over its losses.
+/// Every line reads as written, so only the ledger detects the leak. The pads of a life stay in the ledger over its losses.
 #[test]
 fn a_pad_that_hides_two_texts_is_no_harmless_end_of_a_program_that_finds_everything() {
     for under in ["secpb-cobcm", "secpb-nogap"] {
@@ -104,7 +104,7 @@ fn a_pad_that_hides_two_texts_is_no_harmless_end_of_a_program_that_finds_everyth
     }
 }
 
-/// A program knows nothing of counters and tags. Either it finds that operations are missing or are none, or memory refuses it.
+/// A program does not use counters or tags. Either it finds that operations are missing or invalid, or memory refuses a line.
 #[test]
 fn a_scheme_that_errs_is_caught_by_a_programs_own_recovery() {
     let (refused, wrong) = ([Verdict::Unrecoverable].as_slice(), [Verdict::Garbled, Verdict::Stale].as_slice());
@@ -124,7 +124,7 @@ fn a_scheme_that_errs_is_caught_by_a_programs_own_recovery() {
     ];
     for (under, bug, expected) in cases {
         for program in PROGRAMS {
-            // A store seldom comes just as its entry leaves.
+            // A store seldom arrives just as its entry leaves.
             let losses = if bug == Bug::DrainedEntryWritten { 400 } else { 100 };
             let report = lived(under, program, &[], losses, Planted::new(bug));
             let found = ends(&report);
@@ -135,7 +135,7 @@ fn a_scheme_that_errs_is_caught_by_a_programs_own_recovery() {
     }
 }
 
-/// Lives under no protection end garbled, stale and otherwise; the first of them need not be the worst.
+/// Lives without protection end garbled, stale and otherwise; the first of them need not be the worst.
 #[test]
 fn the_example_of_a_program_is_one_of_its_worst_lives() {
     let report = lived("none", "log", &[], 200, Planted::NONE);

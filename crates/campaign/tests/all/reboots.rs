@@ -1,5 +1,5 @@
-//! Does a machine that outlives a loss of power come back when its memory is untouched? Otherwise the rows that switch
-//! it off would count their own refusal as the design's.
+//! Does a machine with persistence recover after a loss of power when its memory is untouched? Otherwise the rows that
+//! switch it off would count a refusal caused by the restart as one of the design.
 
 use casemate_campaign::victim::Victim;
 use catalogue::{Verdict, designs};

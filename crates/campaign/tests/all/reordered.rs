@@ -1,4 +1,4 @@
-//! Lines that are re-ordered, as they come out: the words that a core gets before the rest, and what waits for a bitmap.
+//! Re-ordered lines at their release: the words that a core gets before the remaining ones, and the steps that wait for a bitmap.
 
 use crate::common::{DATA_LINES, Machine, engines};
 use casemate_campaign::frequent::VALUES;
@@ -15,11 +15,11 @@ use std::rc::Rc;
 use units::random::Random;
 use units::{Bytes, Duration, Line, LineAddr, WORD_BYTES, Words, ZERO_LINE};
 
-/// A line, and one whose bitmap is in another line of bitmaps: only one of the two is on the chip.
+/// A line, and one with its bitmap in another line of bitmaps: only one of the two is on the chip.
 const LINE: LineAddr = LineAddr(5);
 const OTHER: LineAddr = LineAddr(5 + 48);
 
-/// A core that knows what came out, and which words did before the rest.
+/// A core that records the released line, and the words released before it.
 #[derive(Default)]
 struct Core {
     first: Cell<Option<(Line, Words)>>,
@@ -49,12 +49,12 @@ fn reordered(bitmap: BitmapTrust) -> Parts {
     let mut parts = catalogue::design("fvs-aes").unwrap().parts;
     (parts.speculation.tracking, parts.speculation.list) = (Tracking::Fixed, VALUES.map(u64::cast_signed).to_vec());
     parts.speculation.bitmap = bitmap;
-    // Of all lines of bitmaps, the one that was asked for last is on the chip.
+    // The chip holds only the line of bitmaps that was requested last.
     (parts.caches.bitmaps, parts.caches.ways) = (Some(Bytes(64)), 1);
     parts
 }
 
-/// A line whose words in these places are of the table.
+/// Returns a line with words of the table in these positions.
 fn line_with(frequent: u8, random: &mut Random) -> Line {
     let mut line = random.line();
     for place in (0..8).filter(|place| frequent >> place & 1 == 1) {
@@ -64,15 +64,15 @@ fn line_with(frequent: u8, random: &mut Random) -> Line {
     line
 }
 
-/// Where the bitmap of a line is when the line is read.
+/// Location of a line's bitmap when the line is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Where {
     OnTheChip,
     InMemory,
 }
 
-/// What is wrong with the words that come before the rest, over lines of every order and every word asked for; and how often there were
-/// such words.
+/// Returns the errors in the words that are released first, over lines of every order and every requested word; and the number of
+/// early releases.
 fn wrong_first(planted: Planted, bitmap: BitmapTrust, at: Where) -> (Vec<String>, usize) {
     let scheme = reordered(bitmap).build_with(DATA_LINES, 1, planted).unwrap();
     let mut machine = Machine::in_beats(scheme, Core::default());
@@ -124,14 +124,15 @@ fn words_that_are_released_first_are_the_asked_for_ones_as_they_are_in_the_line(
     }
 }
 
-/// A machine with room for several lines of bitmaps, which fetches them ahead or not.
+/// Returns a machine with room for several lines of bitmaps, with or without prefetching.
 fn with_bitmaps_ahead(ahead: bool) -> Machine<Core> {
     let mut parts = reordered(BitmapTrust::Bound);
     (parts.caches.bitmaps, parts.caches.bitmaps_ahead) = (Some(Bytes(8 << 10)), ahead);
     Machine::in_beats(parts.build(DATA_LINES, 1).unwrap(), Core::default())
 }
 
-/// Lines of bitmaps that have been fetched after a read of a line and after one of the next line of bitmaps', each at rest.
+/// Returns the number of fetched lines of bitmaps after a read of a line, and after a read of one under the next line of bitmaps. The
+/// memory is idle before each.
 fn bitmaps_fetched(ahead: bool) -> [u64; 2] {
     let mut machine = with_bitmaps_ahead(ahead);
     let (core, verbs, scheme) = (machine.core.clone(), Timed::new(&machine.memory), machine.scheme.clone());
@@ -155,7 +156,7 @@ fn a_missed_line_of_bitmaps_is_followed_by_the_next_one_if_the_design_asks_for_i
     assert_eq!(bitmaps_fetched(true), [2, 2]);
 }
 
-/// How long a read takes, in nanoseconds, of a line that a read before it has just released, whose bitmap was missed.
+/// Returns the nanoseconds of a read of a line that a preceding read, which missed its bitmap, has just released.
 fn read_after_release(ahead: bool) -> u64 {
     let mut machine = with_bitmaps_ahead(ahead);
     let (core, scheme, clock) = (machine.core.clone(), machine.scheme.clone(), machine.executor.clock().clone());
@@ -182,10 +183,10 @@ fn a_read_does_not_wait_until_the_next_line_of_bitmaps_has_come_for_one_before()
     assert!(with <= without + 5, "{with} ns, {without} where nothing is fetched ahead");
 }
 
-/// A block through the cipher, in nanoseconds.
+/// Nanoseconds of a block in the cipher.
 const BLOCK: u64 = 1_000;
 
-/// How long a read takes whose bitmap is on the chip, and one whose bitmap is not, where a block takes longer than all of memory.
+/// Returns the nanoseconds of a read with its bitmap on the chip and of one without it, if a block takes longer than all of memory.
 fn read_with_and_without(bitmap: BitmapTrust) -> [u64; 2] {
     let scheme = reordered(bitmap).build(DATA_LINES, 1).unwrap();
     let mut slow = engines();
@@ -195,12 +196,12 @@ fn read_with_and_without(bitmap: BitmapTrust) -> [u64; 2] {
     let took = Rc::new(RefCell::new(Vec::new()));
     let (clock, noted) = (machine.executor.clock().clone(), took.clone());
     machine.executor.clock().spawn(async move {
-        // One word of the table, which makes no block of two: the line lies in another order, and no candidate matches.
+        // A single word of the table forms no block of two: the line is stored in another order, and no candidate matches.
         let (line, other, mut random) = (LINE, OTHER, Random::new(3));
         for each in [other, line] {
             scheme.write(&verbs, each, &line_with(0b1000, &mut random)).await;
         }
-        // Both are read once, for what is kept of them.
+        // Both lines are read once, so that their metadata is on the chip.
         for each in [other, line, line, other, line] {
             let began = clock.now();
             core.released.take();

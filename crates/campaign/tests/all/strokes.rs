@@ -1,4 +1,4 @@
-//! The ground that the fuzz targets about memory share, which needs no nightly toolchain: does it hold against random bytes?
+//! The common code of the fuzz targets for memory, without a nightly toolchain: does it survive random bytes?
 
 #[path = "../../../../fuzz/src/lib.rs"]
 mod fuzz;
@@ -8,7 +8,7 @@ use fuzz::Victim;
 use proptest::prelude::*;
 use protection::planted::Planted;
 
-/// Strokes, a loss of power with flips while a battery works, and strokes again.
+/// Runs strokes, a loss of power with flips while a battery works, and the strokes again.
 fn struck(design: &Design, planted: Planted, strokes: &[u8], flips: Option<&[u8]>) {
     let mut victim = Victim::new(design, planted);
     victim.suffer(strokes);
@@ -45,14 +45,14 @@ proptest! {
     }
 }
 
-/// Strokes that change nothing in memory themselves: writes, reads, stores, drains and flushes, mostly stores.
+/// Strokes that do not change memory directly: writes, reads, stores, drains and flushes, mostly stores.
 const STORES: [u8; 8] = [5, 6, 7, 17, 27, 37, 8, 9];
 
 fn with_battery() -> Vec<Design> {
     designs().into_iter().filter(|design| design.parts.persistence.has_battery()).collect()
 }
 
-/// Weaknesses that show only if stores were left in a buffer or in caches when power failed.
+/// Weaknesses that appear only if stores remained in a buffer or in caches when power failed.
 #[cfg(feature = "planted-bugs")]
 #[test]
 fn a_battery_that_loses_what_was_resident_without_a_word_is_found_by_random_strokes() {

@@ -1,5 +1,5 @@
-//! An operating system that brings records and keeps contexts: each of its lies ends in the security exception or without service, and an
-//! honest one serves every process.
+//! An operating system that loads records and keeps contexts. Each of its attacks ends in the security exception or without service, and
+//! an honest system serves every process.
 
 use casemate_campaign::processor::Processor;
 use casemate_campaign::system::{Handler, Service};
@@ -18,7 +18,7 @@ const CONTEXTS: ContextsDesign = ContextsDesign { buffers: 3, outside: 4 };
 
 const DESIGN: &str = "cryptopage-os";
 
-/// The rows of operating systems and contexts.
+/// Rows of operating systems and contexts.
 fn rows() -> Vec<Attack> {
     let is_one = |row: &&Attack| row.name().starts_with("os-") || row.name().starts_with("context-");
     Attack::ALL.iter().filter(is_one).copied().collect()
@@ -34,7 +34,7 @@ fn every_lie_of_an_operating_system_ends_as_the_design_claims() {
     }
 }
 
-/// Lines of two pages of a victim, all written.
+/// Writes lines in four chunks of a victim and returns them.
 fn used(victim: &mut Victim, random: &mut Random) -> Vec<LineAddr> {
     let lines: Vec<LineAddr> = (0..4 * LINES_PER_CHUNK).step_by(7).map(LineAddr).collect();
     for line in &lines {

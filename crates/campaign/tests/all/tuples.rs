@@ -1,4 +1,4 @@
-//! Writes that become durable in tuples, several at once, and one of them comes to nothing: what becomes of those behind it?
+//! Writes that become durable in tuples, several at once, and one of the tuples fails: which of the later ones become durable?
 
 use crate::common::crowd::{Core, Scene, comes_back};
 use crate::common::{DATA_LINES, Machine};
@@ -14,17 +14,17 @@ use units::{Bytes, Duration, Line, LineAddr};
 /// Two lines under the same counters.
 const FIRST: LineAddr = LineAddr(5);
 const NEIGHBOUR: LineAddr = LineAddr(6);
-/// Lines with other counters, which lie below the same lowest node.
+/// Lines with other counters, below the same lowest node.
 const COUSINS: [LineAddr; 3] = [LineAddr(64), LineAddr(128), LineAddr(192)];
 /// A line below other nodes.
 const FAR: LineAddr = LineAddr(DATA_LINES - 1);
 const OLD: Line = [1; 64];
 const NEW: Line = [2; 64];
-/// A counter of 7 bits has so many writes in it.
+/// Number of writes that a counter of 7 bits can count.
 const WRITES: usize = 127;
 const LONG: Duration = Duration::from_ns(1_000_000);
 
-/// A machine whose chip holds counters and one node.
+/// A machine with counters and one node on the chip.
 struct Scenario {
     machine: Machine<Core>,
     parts: Parts,
@@ -52,20 +52,20 @@ impl Scenario {
         });
     }
 
-    /// Runs until so many writes have ended.
+    /// Runs until `ended` writes have ended.
     fn until(&mut self, ended: usize) {
         let all = self.ended.clone();
         assert!(self.machine.run(LONG, || all.get() >= ended), "a write never ends");
     }
 
-    /// Runs until the next tuple is complete, which leaves its stages to the one behind it.
+    /// Runs until the next tuple is complete, which then leaves its stages to its successor.
     fn until_next_tuple(&mut self) {
         let memory = self.machine.memory.clone();
         let before = memory.counters().tuples;
         assert!(self.machine.run(LONG, || memory.counters().tuples > before), "no tuple is completed");
     }
 
-    /// Writes what is durable before anything goes wrong, and leaves the node above on the chip.
+    /// Writes lines durably before any error, and leaves the node above them on the chip.
     fn make_durable(&mut self, lines: &[LineAddr]) {
         for line in lines {
             self.machine.core.writes(*line, &OLD);
@@ -74,7 +74,7 @@ impl Scenario {
         }
     }
 
-    /// Forges all nodes but the lowest, which is on the chip, until the chip has halted.
+    /// Forges all nodes except the lowest, which is on the chip, until the chip has halted.
     fn forge_nodes_until_halted(&self) {
         let good = self.machine.memory.media().borrow().clone();
         for level in &self.machine.scheme.layout().levels()[1..] {
@@ -93,7 +93,7 @@ impl Scenario {
         self.machine.core.faults.borrow().clone()
     }
 
-    /// After a loss of power everything is as it was before anything went wrong.
+    /// After a loss of power the memory is as it was before the error.
     fn comes_back_as_it_was(&self) {
         let comes_back =
             comes_back(&self.machine, Scene { seed: 1, ..Scene::default() }, &self.parts, |_, text| text == OLD);
@@ -123,7 +123,7 @@ fn each_write_of_a_batch_that_was_given_up_reports_a_fault() {
     scenario.make_durable(&COUSINS);
     scenario.make_durable(&[FAR]);
     let before = scenario.ended.get();
-    // The others wait for it, and go together.
+    // The other writes wait for it, and form one batch.
     scenario.begin(FAR, OLD);
     COUSINS.iter().for_each(|line| scenario.begin(*line, NEW));
     scenario.until_next_tuple();
@@ -147,8 +147,8 @@ fn an_overflow_that_waited_for_its_group_while_the_chip_halted_renews_nothing() 
     scenario.comes_back_as_it_was();
 }
 
-/// Two writes, and a read of a forged line when so much time has passed. Whether the forgery was out and not refused yet at the
-/// instant at which the first write left its stages to the second; and what was reported.
+/// Runs two writes, and a read of a forged line after `delay`. Returns whether the forged line was released and not yet refused
+/// when the first write left its stages to the second; and the faults.
 fn forged_during_a_tuple(delay: Duration) -> (bool, Vec<Fault>) {
     let mut scenario = Scenario::of("plp-sp", |parts| parts.release = Release::Speculative);
     scenario.make_durable(&[FIRST, FAR]);

@@ -1,4 +1,4 @@
-//! Is a victim left alone by whatever becomes of its copy?
+//! Does a victim stay unchanged when its copy is attacked?
 
 use casemate_campaign::bus::Recording;
 use casemate_campaign::oracle::Answer;
@@ -14,7 +14,7 @@ fn memory(victim: &Victim) -> Recording {
     victim.attacked(|bus| bus.record())
 }
 
-/// Does something to a victim, as a trial might; says what came out of it.
+/// Applies an action of a trial to a victim; returns its output.
 fn does(victim: &mut Victim, action: u64, line: LineAddr, content: &Line) -> (Option<Answer>, Option<Fault>) {
     match action {
         0 => (None, victim.write(line, content)),
@@ -50,7 +50,7 @@ proptest! {
         let mut twin = victim.twin();
         let answers = script(&mut twin);
         prop_assert!(memory(&victim) == before);
-        // The victim does the same afterwards as the copy before, down to the bytes in memory.
+        // Afterwards the victim behaves as the copy did before, down to the bytes in memory.
         prop_assert_eq!(script(&mut victim), answers);
         prop_assert!(memory(&victim) == memory(&twin));
     }

@@ -1,5 +1,5 @@
-//! What speculation on frequent values shows an attacker, and what it does not: the table stays on the chip, no forged chunk passes
-//! for a candidate, and time tells what it tells.
+//! Leakage by speculation on frequent values, and its limits: the table stays on the chip, no forged chunk passes for a candidate,
+//! and the time of a read leaks whether its line holds frequent values.
 
 use crate::common::DATA_LINES;
 use crate::one_text::{Request, perform};
@@ -25,17 +25,17 @@ use units::{Line, LineAddr, WORD_BYTES};
 
 const DESIGNS: [&str; 3] = ["fvs-tdes", "fvs-aes-plain", "fvs-counter"];
 
-/// Two lots of values, each of which fills a table.
+/// Two sets of values; each set fills a table.
 const LOTS: [&[u64]; 2] = [&VALUES, &[11, 22, 33, 44, 55, 66, 77, 88]];
-/// Lines that hold values of each lot, in different pages.
+/// Lines with values of each set, in different pages.
 const LINES: [[LineAddr; 4]; 2] = [line_numbers(8), line_numbers(72)];
 
 const fn line_numbers(first: u64) -> [LineAddr; 4] {
     [LineAddr(first), LineAddr(first + 1), LineAddr(first + 2), LineAddr(first + 9)]
 }
 
-/// A past in which lines of one lot are read again and again, and with it the table is full of its values. Memory is the same
-/// whichever it is.
+/// Returns a past in which lines of one set are read again and again, so that the table contains its values. Memory is the same for
+/// both sets.
 fn past(lot: usize) -> Vec<Request> {
     let mut random = Random::new(1);
     let lines = LINES.into_iter().zip(LOTS).flat_map(|(lines, values)| lines.map(|line| (line, values)));
@@ -45,7 +45,7 @@ fn past(lot: usize) -> Vec<Request> {
     writes.into_iter().chain([Request::Flush]).chain(reads).chain([Request::Flush]).collect()
 }
 
-/// What happens after either past: lines of both lots are read, written, and their metadata comes and goes.
+/// Returns the requests after either past: lines of both sets are read and written, and their metadata enters and leaves the chip.
 fn future() -> Vec<Request> {
     let mut random = Random::new(2);
     let lines = LINES.concat();
@@ -63,7 +63,7 @@ fn future() -> Vec<Request> {
     requests
 }
 
-/// What crosses the pins after a past, and how many chunks were matched since.
+/// Returns the crossings at the pins after a past, and the number of chunks matched since.
 pub fn seen_after(name: &str, lot: usize, planted: Planted) -> (Vec<Crossing>, u64) {
     let scheme = design(name).unwrap().parts.build_with(DATA_LINES, 1, planted).unwrap();
     let tapped = Tapped::new(scheme.layout().total_lines(), None);
@@ -91,7 +91,7 @@ fn victims_whose_pasts_differ_in_the_table_alone_show_the_same_bytes_from_then_o
     }
 }
 
-/// Lines of words of both lots, so that either table puts others of them first.
+/// Returns lines with words of both sets, so that the two tables put different words first.
 fn mixed_future() -> Vec<Request> {
     let (mut random, both, lines) = (Random::new(3), LOTS.concat(), LINES.concat());
     let writes = lines.iter().map(|line| Request::Write(*line, frequent::line_of(&both, &mut random)));
@@ -126,7 +126,7 @@ fn where_lines_are_re_ordered_the_table_shows_in_bytes_that_pass_for_random_and_
         assert_ne!(written(&one, false), written(&other, false), "{name}: in another order");
         for crossings in [&one, &other] {
             assert!(passes_for_random(&written(crossings, false)), "{name}");
-            // Of a line of bitmaps the last eight bytes are nothing.
+            // The last eight bytes of a line of bitmaps are unused.
             let of_bitmaps = written(crossings, true);
             let words = of_bitmaps.iter().flat_map(|line| line[..56].chunks_exact(8));
             assert!(of_bitmaps.len() > 8 && words.clone().collect::<BTreeSet<_>>().len() == words.count(), "{name}");
@@ -134,7 +134,7 @@ fn where_lines_are_re_ordered_the_table_shows_in_bytes_that_pass_for_random_and_
     }
 }
 
-/// The text of a chunk and its tag.
+/// Text and tag of a chunk.
 #[derive(Clone, PartialEq, Eq)]
 struct Chunk {
     text: Vec<u8>,
@@ -145,7 +145,7 @@ struct Chunk {
 pub struct Search {
     victim: Victim,
     lines: Vec<LineAddr>,
-    /// What every chunk of every line is and was.
+    /// Present and past chunks of all lines.
     known: Vec<Chunk>,
     chunk_bytes: usize,
     tag_bytes: usize,
@@ -172,7 +172,7 @@ impl Search {
         search
     }
 
-    /// Where a chunk's tag is in its entry: the first one's is at the top.
+    /// Returns the position of a chunk's tag in its entry: the tag of the first chunk is at the top.
     fn tag_at(&self, number: usize) -> usize {
         (64 / self.chunk_bytes - 1 - number) * self.tag_bytes
     }
@@ -198,7 +198,7 @@ impl Search {
         }
     }
 
-    /// Another chunk in the place of this one: drawn, changed in a bit or two, or known from somewhere.
+    /// Returns another chunk for the slot of this one: random, changed in a bit or two, or copied from a known one.
     fn forged(&mut self, line: LineAddr, stored: &Chunk) -> Chunk {
         let mut forged = stored.clone();
         let [first, second] = [0; 2].map(|_| self.known[self.random.below(self.known.len() as u64) as usize].clone());
@@ -224,7 +224,7 @@ impl Search {
         forged
     }
 
-    /// How many of so many forged chunks are released.
+    /// Returns the number of forged chunks that are released in `tries` attempts.
     pub fn released(&mut self, tries: u64) -> u64 {
         let mut released = 0;
         for _ in 0..tries {
@@ -245,7 +245,7 @@ impl Search {
     }
 }
 
-/// One or two bits.
+/// Flips one or two bits.
 fn flip(random: &mut Random, bytes: &mut [u8]) {
     for _ in 0..1 + random.below(2) {
         let bit = random.below(8 * bytes.len() as u64) as usize;
@@ -273,7 +273,7 @@ fn no_forged_chunk_in_a_million_passes_for_a_candidate() {
     no_forged_chunk_is_released(1_000_000);
 }
 
-/// Under a tree the counters of then are refused before anything is opened with them.
+/// A tree detects the old counters before anything is opened with them.
 #[test]
 fn an_old_chunk_under_its_old_counters_comes_out_first_unless_a_tree_is_over_the_counters() {
     for name in DESIGNS.into_iter().chain(["ocb-tdes", "ocb-aes"]) {
@@ -286,7 +286,7 @@ fn an_old_chunk_under_its_old_counters_comes_out_first_unless_a_tree_is_over_the
     }
 }
 
-/// Bits that a read shows, of one, in the mean.
+/// Mean number of bits that one read leaks.
 fn bits_shown(design: &Design) -> f64 {
     let options = Options { trials: 100, ..Options::default() };
     let outcome = attack(design, Attack::ValueTiming, &options);
@@ -303,7 +303,7 @@ fn time_shows_whether_a_line_is_of_frequent_values_where_they_are_speculated_on_
     assert!(bits[4..].iter().all(|(_, bits)| *bits == 0.0), "{bits:?}");
 }
 
-/// Of 4,096 pairs for a chunk few are out before it is decrypted and verified, so few lines of them differ from others.
+/// Few of 4,096 pairs for a chunk are ready before the chunk is decrypted and verified, so time differs for only a few lines.
 #[test]
 fn time_shows_less_of_a_line_whose_candidates_come_too_late() {
     let bits = |name: &str, values: usize| {
@@ -316,8 +316,8 @@ fn time_shows_less_of_a_line_whose_candidates_come_too_late() {
     assert_eq!(bits("fvs-tdes", 32), 1.0, "eight units have 32 candidates for a chunk out in time");
 }
 
-/// Speculation with other parts around it, as files of designs compose them, and what ends otherwise there than under the design
-/// that they come from.
+/// Returns speculation combined with other parts, as files of designs compose them, with the ends that differ from those of the
+/// original design.
 fn composed() -> Vec<Design> {
     let with = |from: &str, change: fn(&mut Parts), ends: &[(Attack, End)]| {
         let mut design = design(from).unwrap();
@@ -325,13 +325,13 @@ fn composed() -> Vec<Design> {
         ends.iter().for_each(|(row, end)| design.claims.set(*row, *end));
         design
     };
-    // Counters that are renewed begin again where an attacker wants it, under one pad or offset with what was there before.
+    // Renewed counters start again at a value that the attacker chose, under one pad or offset with the earlier text.
     let boots = [(Attack::ForgedBoot, End::from(Verdict::Stale).leaking(true))];
     vec![
         with("fvs-aes", |parts| parts.mac.place = MacPlace::Beside, &[]),
         with("fvs-tdes", |parts| parts.counters = CounterChoice::PageRecord, &boots),
         with("fvs-aes", |parts| parts.counters = CounterChoice::Sc64, &boots),
-        // A line goes to the core before its verdict, and what is fetched by it goes out.
+        // A line is released to the core before its verdict, and the fetch that depends on it leaves the chip.
         with(
             "fvs-tdes",
             |parts| (parts.release, parts.speculation.of) = (Release::Speculative, vec![Target::Ciphertext]),

@@ -1,14 +1,14 @@
-//! What a machine has for memory cryptography in its L2s, where a design begins reads (EMCC, MICRO 2022).
+//! Memory cryptography in the L2s of a machine, for designs that begin reads there (EMCC, MICRO 2022).
 //!
 //! ```toml
 //! [at_l2]
 //! counter_look_up_ns = 6.0
 //! aes_share = 0.5
-//! patience_ns = 6.0 # may be left out: it is then what the machine's latencies make of it
-//! off_below = { per_thousand_requests = 10, sample = 10000 } # may be left out
+//! patience_ns = 6.0 # optional: the default follows from the machine's latencies
+//! off_below = { per_thousand_requests = 10, sample = 10000 } # optional
 //! ```
-//! The AES units are those of `[engines]`: what L2s get, the memory controller does not have. Designs that do everything at
-//! the controller leave all of them there.
+//! The AES units are those of `[engines]`: the memory controller does not have the units that L2s get. Under a design that computes only at
+//! the controller, the controller has all units.
 
 use super::Machine;
 use machine::llc::Inclusion;
@@ -17,31 +17,31 @@ use protection::execution::{CipherEngine, Engines, Patience};
 use serde::{Deserialize, Serialize};
 use units::Duration;
 
-/// What can be in L2s.
+/// AES units and counter look-up in L2s.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AtL2 {
-    /// How long an L2 that has missed a line then looks for the line's counters, in nanoseconds.
+    /// Time in which an L2 that has missed a line looks up the line's counters, in nanoseconds.
     pub counter_look_up_ns: f64,
-    /// The share of the AES units that L2s get together.
+    /// Share of the AES units that all L2s get together.
     pub aes_share: f64,
-    /// The longest that a read may wait for the AES units of its L2: any longer, and the controller does it. If nothing is
-    /// said, it is what a read saves by being verified in the L2 ([`Machine::patience`]).
+    /// The longest wait of a read for the AES units of its L2, in nanoseconds: after a longer wait, the controller would be faster. By
+    /// default the time that a read saves in the L2 ([`Machine::patience`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub patience_ns: Option<f64>,
-    /// When an L2 begins no reads, because memory serves its core too seldom; if nothing is said, it always does.
+    /// Rate of memory accesses below which an L2 begins no reads; without it, an L2 always begins them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub off_below: Option<OffBelow>,
 }
 
-/// How often memory must serve a core for its L2 to begin reads (EMCC, section IV-F, which names no numbers but "fewer than
-/// one memory access per thousand instructions").
+/// Rate of memory accesses below which a core's L2 begins no reads (EMCC, section IV-F; its only number is "fewer than one memory access
+/// per thousand instructions").
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OffBelow {
-    /// So many of a thousand requests to the L2, hits included.
+    /// Memory accesses per thousand requests to the L2, including hits.
     pub per_thousand_requests: u64,
-    /// Requests to the L2 after which it decides anew.
+    /// Number of requests to the L2 after which it decides again.
     pub sample: u64,
 }
 
@@ -64,7 +64,7 @@ impl OffBelow {
 const SAMPLE_MAX: u64 = 1_000_000_000;
 
 impl AtL2 {
-    /// Units in each L2, and those left to the controller; nothing if that does not come out even.
+    /// Units in each L2, and those of the controller; `None` if the share does not give each L2 the same whole number.
     fn split(&self, units: usize, cores: usize) -> Option<(usize, usize)> {
         let each = self.aes_share * units as f64 / cores as f64;
         let whole = each.round();
@@ -72,10 +72,10 @@ impl AtL2 {
         ((each - whole).abs() < 1e-9 && whole >= 1.0 && in_l2s < units).then(|| (whole as usize, units - in_l2s))
     }
 
-    /// Whether this can be, in a machine with these AES units and so many cores.
+    /// Checks the table for a machine with these AES units and `cores` cores.
     ///
     /// # Errors
-    /// The rule that is broken.
+    /// A sentence with the broken rule.
     pub(crate) fn check(&self, aes: &CipherEngine, cores: usize) -> Result<(), String> {
         let patience_ns = self.patience_ns.unwrap_or_default();
         for (name, found) in [("counter_look_up_ns", self.counter_look_up_ns), ("patience_ns", patience_ns)] {
@@ -94,24 +94,24 @@ impl AtL2 {
     }
 }
 
-/// AES blocks a second at the peak; nothing where units take any number at once, or a design has another cipher.
+/// Peak AES blocks per second; absent if units accept any number at once, or the design has another cipher.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct AesBandwidth {
-    /// Of all units.
+    /// Blocks per second of all units together.
     pub total: Option<f64>,
-    /// Of the controller's.
+    /// Blocks per second of the controller's units.
     pub controller: Option<f64>,
-    /// Of those in each L2, if there are any.
+    /// Blocks per second of the units in each L2, if it has any.
     pub each_l2: Option<f64>,
 }
 
-/// Blocks a second.
+/// Peak blocks per second of these units.
 fn per_second(aes: &CipherEngine) -> Option<f64> {
     (aes.interval_ns > 0.0).then(|| aes.units as f64 / aes.interval_ns * 1e9)
 }
 
 impl Machine {
-    /// How many blocks its AES units take a second, under a design that has them where it wants them.
+    /// Peak AES blocks per second of the machine's units, distributed as the design uses them.
     pub fn aes_bandwidth(&self, parts: &Parts) -> AesBandwidth {
         let (engines, in_l2) = self.engines_under(parts);
         let of_aes = |engine: &CipherEngine| per_second(engine).filter(|_| !parts.cipher.is_tdes());
@@ -122,10 +122,10 @@ impl Machine {
         }
     }
 
-    /// Whether it can run a design.
+    /// Checks that the machine can run a design.
     ///
     /// # Errors
-    /// What it lacks, and what would mend it.
+    /// A sentence with the missing part, and a remedy.
     pub fn admits(&self, parts: &Parts) -> Result<(), String> {
         self.has_engine_for(parts)?;
         self.takes_buffers_of(parts)?;
@@ -156,10 +156,10 @@ impl Machine {
         }
     }
 
-    /// Whether its controller has units for a design's cipher.
+    /// Checks that the controller has units for a design's cipher.
     ///
     /// # Errors
-    /// What it lacks, and what would mend it.
+    /// A sentence with the missing units, and a remedy.
     pub fn has_engine_for(&self, parts: &Parts) -> Result<(), String> {
         if parts.cipher.is_tdes() && self.engines.tdes.is_none() {
             return Err(format!(
@@ -171,9 +171,10 @@ impl Machine {
         Ok(())
     }
 
-    /// The longest that a read may wait for the AES units of its L2 under a design: what it saves by being verified there
-    /// rather than at the controller, where its counters are in the last-level cache and its row is closed (EMCC, figures 8,
-    /// 13 and 14; section IV-D). A predicted line has come from memory sooner, so its counters cost the controller more.
+    /// The longest wait of a read for the AES units of its L2 under a design. It is the time that the read saves by
+    /// verification in the L2 instead of the controller. The estimate assumes counters in the last-level cache and a
+    /// closed row (EMCC, figures 8, 13 and 14; section IV-D). A predicted line arrives from memory earlier, so the
+    /// controller would wait longer for its counters.
     pub fn patience(&self, parts: &Parts) -> Option<Patience> {
         let at_l2 = self.at_l2.filter(|_| parts.caches.counters_in_l2.is_some())?;
         if let Some(ns) = at_l2.patience_ns {
@@ -199,13 +200,13 @@ impl Machine {
         })
     }
 
-    /// From the end of an L2's look-up to the arrival at the controller of the prediction that left when the look-up began
-    /// (EMCC, figure 14).
+    /// Time from the end of an L2's look-up to the arrival of its prediction at the controller. The prediction leaves when the look-up
+    /// begins (EMCC, figure 14).
     pub fn prediction_after_look_up(&self) -> Duration {
         Duration::from_fs(self.mean_hop().as_fs().saturating_sub(self.l2_look_up().as_fs()))
     }
 
-    /// The units as a design has them: the controller's, and the AES units of each L2 if it uses any there.
+    /// The units under a design: the controller's, and the AES units of each L2 if the design uses them.
     pub fn engines_under(&self, parts: &Parts) -> (Engines, Option<CipherEngine>) {
         let split = self.at_l2.filter(|_| parts.caches.counters_in_l2.is_some());
         let aes = self.engines.aes;

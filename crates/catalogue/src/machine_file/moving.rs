@@ -1,4 +1,4 @@
-//! What a machine needs for a design whose lines move: chunks that are its pages, and one last-level cache that can keep lines.
+//! Requirements of a design that moves lines: pages that are its chunks, and a single last-level cache that can lock lines.
 
 use super::Machine;
 use machine::llc::Inclusion;
@@ -8,10 +8,10 @@ use protection::moving::LINES_PER_CHUNK;
 use units::{Bytes, LineLength};
 
 impl Machine {
-    /// Whether lines can move in its memory, if a design has them move.
+    /// Checks that the machine supports a design that moves lines.
     ///
     /// # Errors
-    /// The first key that is in the way, and what is expected there.
+    /// A sentence with the first wrong key, and its expected value.
     pub(super) fn lets_lines_move(&self, parts: &Parts) -> Result<(), String> {
         self.has_a_handler_for(parts)?;
         self.has_interrupts_for(parts)?;
@@ -66,7 +66,7 @@ impl Machine {
         })
     }
 
-    /// Whether the cost of an operating system's handler is that of something, if it is said. Plain memory may stand beside it.
+    /// Checks that the design uses the operating system's handler, if the machine has its cost. Plain memory may have it, for comparison.
     fn has_a_handler_for(&self, parts: &Parts) -> Result<(), String> {
         let is_brought = parts.permutation.is_some_and(|permutation| permutation.verification_buffer.is_some());
         if self.os_walk_cycles.is_none() || is_brought || is_plain(parts) {
@@ -77,7 +77,8 @@ impl Machine {
             .to_owned())
     }
 
-    /// Whether clock interrupts matter to a design: it has contexts of processes. Plain memory may be compared with it.
+    /// Checks that the design has contexts of processes, if the machine has clock interrupts. Plain memory may have
+    /// them, for comparison.
     fn has_interrupts_for(&self, parts: &Parts) -> Result<(), String> {
         let has_contexts = parts.permutation.is_some_and(|permutation| permutation.contexts.is_some());
         if self.clock_interrupt.is_none() || has_contexts || is_plain(parts) {
@@ -89,7 +90,7 @@ impl Machine {
     }
 }
 
-/// Whether memory is not protected at all.
+/// Returns true if the design does not protect memory.
 fn is_plain(parts: &Parts) -> bool {
     parts.permutation.is_none() && parts.mac.code == MacChoice::None && parts.cipher == CipherChoice::None
 }

@@ -1,9 +1,9 @@
-//! A machine whose cores make stores durable as a design says: in persist buffers, one by one at the memory controller, or as
-//! their programs flush and fence.
+//! Makes the cores of a machine persist stores as a design requires. They use persist buffers, pass each store to the
+//! memory controller, or flush and fence as their programs request.
 //!
-//! What each store goes through on its way to the controller is a persist buffer without a battery, whose entries take one store
-//! and leave at once: as many are under way as the controller has buffers for what is written back, and a store that finds none
-//! waits in the store queue, and those behind it with it.
+//! Each store on its way to the controller passes a persist buffer without a battery. Its entries take one store each,
+//! and leave at once: at most `llc.writeback_buffers` stores are under way. A store that finds no free buffer waits in
+//! the store queue, and delays the later stores.
 
 use super::Machine;
 use machine::node::{PersistConfig, Waits};
@@ -11,11 +11,11 @@ use machine::persist::PersistBufferConfig;
 use protection::design::{Parts, Step};
 
 impl Machine {
-    /// The machine with the persist buffers of a design beside its cores, if it has any, or with what each of their stores goes
-    /// to the controller through. If it has neither, nor caches that are durable, its cores flush lines where the program does.
+    /// The machine with the persist buffers of a design at its cores, or with the buffers through which each store passes to the
+    /// controller. If the design has neither these nor durable caches, the cores flush lines as their programs request.
     ///
     /// # Errors
-    /// Watermarks that no buffer can have, which [`Parts::check`] rules out.
+    /// A sentence on invalid watermarks, which [`Parts::check`] excludes.
     pub fn with_persistence_of(&self, parts: &Parts) -> Result<Machine, String> {
         let mut machine = self.clone();
         let persistence = &parts.persistence;
@@ -40,7 +40,7 @@ impl Machine {
         Ok(machine)
     }
 
-    /// Whether stores can be durable beside its cores, if a design has them be.
+    /// Checks that the machine supports the persist buffers of a design.
     pub(super) fn takes_buffers_of(&self, parts: &Parts) -> Result<(), String> {
         if !parts.persistence.has_buffer() {
             return Ok(());

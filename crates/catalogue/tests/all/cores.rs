@@ -1,4 +1,4 @@
-//! What the built-in machines say of their cores and of the way to the last-level cache.
+//! Cores of the built-in machines, and their latency to the last-level cache.
 
 use units::LineAddr;
 

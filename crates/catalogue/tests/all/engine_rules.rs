@@ -1,4 +1,4 @@
-//! Which machines have units for a design's cipher, and what is said of those that have none.
+//! Machines with units for a design's cipher, and the message for machines without them.
 
 use casemate_catalogue::{design, machine, machine_with};
 use protection::design::CipherChoice;
@@ -13,7 +13,7 @@ fn a_triple_des_design_needs_units_for_it_and_hears_how_to_add_them() {
         refusal.contains("machine 'modern' has no units for it") && refusal.contains("engines.tdes = {"),
         "{refusal}"
     );
-    // What it says to add is what a machine takes.
+    // A machine accepts the key that the message suggests.
     let (_, value) = refusal.split_once("engines.tdes = ").unwrap();
     let value = &value[..=value.find('}').unwrap()];
     let mended = machine_with("modern", &[("engines.tdes".to_owned(), value.to_owned())]).unwrap();

@@ -1,15 +1,14 @@
-//! Every rule of a machine file: one value of `modern` is made impossible, and the refusal must name the file, the key and
-//! the rule.
+//! Every rule of a machine file: a test makes one value of `modern` impossible, and the error must name the file, the key and the rule.
 
 use casemate_catalogue::{Machine, machine};
 use machine::node::NodeConfig;
 use toml::{Table, Value};
 use units::{Bytes, Frequency};
 
-/// A key, the value in its place as the file would say it, and what the refusal must say after the file's name.
+/// A key, its value in the syntax of a file, and the text of the error after the file's name.
 type Case<'a> = (&'static str, &'a str, &'static str);
 
-/// `modern` as a file with every value written out, and another value at `key`; missing tables on the way are made.
+/// `modern` as a file with every value written out, and with another value at `key`; adds missing tables on the path.
 fn changed(key: &str, value: &str) -> String {
     let mut file: Table = toml::from_str(&toml::to_string(&machine("modern").unwrap()).unwrap()).unwrap();
     let value = toml::from_str::<Table>(&format!("it = {value}")).unwrap().remove("it").unwrap();

@@ -1,4 +1,4 @@
-//! The files of machines and designs and their rules, from outside, as one program.
+//! Tests of the files of machines and designs and of their rules, through the public interface, as one program.
 
 mod cores;
 mod engine_rules;

@@ -1,4 +1,4 @@
-//! The memories of the machine files answer when their papers say they do.
+//! The memories of the machine files have the latencies of their papers.
 
 use machine::dram::{Completion, Dram, DramConfig, Kind, RowOutcome};
 use machine::memory::{DeviceConfig, MemoryConfig};
@@ -16,7 +16,7 @@ fn dram(name: &str) -> DramConfig {
     }
 }
 
-/// Reads lines one after the other, so many nanoseconds apart.
+/// Reads lines one after the other, `gap_ns` nanoseconds apart.
 fn reads(config: &DramConfig, gap_ns: u64, lines: &[u64]) -> Vec<Completion> {
     let mut dram = Dram::new(config.clone());
     let mut answers = Vec::new();
@@ -35,7 +35,7 @@ fn latency(answer: &Completion) -> (u64, u64) {
     (answer.first_at.since(answer.arrived).as_fs(), answer.at.since(answer.arrived).as_fs())
 }
 
-/// Nanoseconds, which are the core's cycles in the machines of 1 GHz.
+/// The same in nanoseconds, which are the core's cycles in the machines of 1 GHz.
 fn cycles(answer: &Completion) -> (u64, u64) {
     let (first, last) = latency(answer);
     assert!(first % 1_000_000 == 0 && last % 1_000_000 == 0, "whole cycles");
@@ -45,7 +45,7 @@ fn cycles(answer: &Completion) -> (u64, u64) {
 #[test]
 fn fvs_rule_9_sdram_of_2005_answers_in_x_5_5_5_with_x_of_100_135_and_170_cycles() {
     let config = dram("simplescalar-2005");
-    // Another row of the same bank: its number is above those of the column, the bank and the rank.
+    // Another row of the same bank: the bits of its number are above those of column, bank and rank.
     let another_row =
         config.organisation.lines_per_row * config.organisation.banks_per_group * config.organisation.ranks;
     let answers = reads(&config, 1_000, &[0, 1, another_row]);
@@ -82,7 +82,7 @@ fn emccs_memory_takes_16_30_and_44_nanoseconds_and_forgets_its_rows_after_500() 
     let after = |gap_ns, line| latency(&reads(&config, gap_ns, &[0, line])[1]).1;
     assert_eq!(after(400, 1), 16_250_000);
     assert_eq!(after(600, 1), 30_000_000);
-    // Bank 0 of another row under the XOR map: all bank bits set by the row are undone by the bank's own.
+    // Bank 0 of another row under the XOR map: the bank's bits cancel all bank bits set by the row.
     let organisation = config.organisation;
     let banks = organisation.ranks * organisation.bank_groups * organisation.banks_per_group;
     assert_eq!(after(400, organisation.lines_per_row * banks * banks), 43_750_000);

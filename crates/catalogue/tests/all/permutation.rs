@@ -1,4 +1,4 @@
-//! What is refused of lines that move, by key: sizes, unknown keys, and half of a permutation for lines that stay.
+//! Wrong keys of a permutation: sizes, unknown keys, and single keys for a design that does not move lines.
 
 use casemate_catalogue::design_with;
 

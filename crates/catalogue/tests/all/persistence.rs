@@ -1,11 +1,11 @@
-//! What a machine is under a design with persist buffers: which stores wait for an answer of what protects memory.
+//! Persist buffers of a machine under a design: which stores wait for early steps of protection.
 
 use casemate_catalogue::{design, designs, machine};
 use machine::node::Waits::{self, EveryStore, Never, NewEntries};
 use protection::design::Parts;
 
-/// What is early of each scheme (SecPB, HPCA 2023, section IV), and so what its stores wait for: nothing, what is made once for an
-/// entry, or what follows from the data.
+/// The stores that wait under each scheme (SecPB, HPCA 2023, section IV). Without early steps no store waits. Otherwise
+/// only those that allocate an entry wait, or every store if a step depends on the data.
 const WAITS: [(&str, Waits); 10] = [
     ("bbb", Never),
     ("bbb-gap", Never),

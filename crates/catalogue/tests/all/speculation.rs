@@ -1,8 +1,8 @@
-//! What is wrong with the speculation of a design, in words for its author.
+//! Errors in the speculation of a design, in words for its author.
 
 use casemate_catalogue::{Design, design_with};
 
-/// What is said of a design with these changes.
+/// The error for a design with these changes.
 fn refused(design: &str, changes: &[(&str, &str)]) -> String {
     let changes: Vec<_> = changes.iter().map(|(key, value)| (format!("parts.{key}"), (*value).to_owned())).collect();
     let error = design_with(design, &changes).expect_err(&format!("{changes:?}")).to_string();
@@ -75,7 +75,7 @@ fn a_wrong_word_is_named_with_its_key_what_is_expected_and_the_nearest() {
         );
         let error = refused("fvs-aes", &[(&format!("speculation.{key}"), value)]);
         assert!(error.ends_with(&said), "{error}");
-        // In a file the same, whose line comes first, wherever in the line the key is.
+        // In a file, the message is the same after the number of the line, for both ways of writing the key.
         for table in [
             format!("speculation = {{ values = 8, {key} = {} }}", quoted(value)),
             format!("speculation.{key} = {}", quoted(value)),
@@ -96,7 +96,7 @@ fn a_wrong_word_is_named_with_its_key_what_is_expected_and_the_nearest() {
     assert!(error.contains("unknown field `value`") && error.contains("did you mean 'values'?"), "{error}");
 }
 
-/// A value as a file has it.
+/// A value in the syntax of a file.
 fn quoted(value: &str) -> String {
     if value.starts_with('[') { value.to_owned() } else { format!("\"{value}\"") }
 }

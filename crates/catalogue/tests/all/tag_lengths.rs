@@ -1,16 +1,16 @@
-//! What a design file says of the length of tags.
+//! The length of tags in a design file.
 
 use casemate_catalogue::{Design, design_with};
 use protection::design::MacDesign;
 
-/// A design file with this authentication.
+/// Reads a design file with this authentication.
 fn read(cipher: &str, mac: &str) -> Result<MacDesign, String> {
     let text = format!(
         "name = \"mine\"\nsummary = \"\"\ndesign_class = \"C4\"\nsource = \"\"\n[parts]\ncipher = \"{cipher}\"\n\
          counters = \"sc64\"\nmac = {{ {mac} }}\ntree = {{ kind = \"bonsai\" }}\n"
     );
     let design = Design::parse("mine.toml", &text).map_err(|error| error.to_string())?;
-    // What is written down of it reads the same.
+    // The serialized design reads the same.
     let again = Design::parse("again.toml", &toml::to_string(&design).unwrap()).unwrap();
     assert_eq!(again.parts, design.parts, "{mac}");
     Ok(design.parts.mac)
@@ -27,7 +27,7 @@ fn a_file_gives_the_bits_of_a_line_or_of_each_chunk_or_leaves_them_out() {
     assert_eq!(lengths("aes128-counter", "code = \"gmac\", tag_bits = 128"), (Some(128), None));
     let chunks =
         |length: &str| lengths("tdes-ocb-chunks", &format!("code = \"ocb-chunks\", over = \"plaintext\"{length}"));
-    // As before there were tags of chunks to give.
+    // The defaults are the same as before the key `chunk_tag_bits` existed.
     assert_eq!(chunks(""), (Some(56), None));
     assert_eq!(chunks(", tag_bits = 64"), (Some(64), None));
     assert_eq!(chunks(", chunk_tag_bits = 64"), (None, Some(64)));

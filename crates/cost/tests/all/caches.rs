@@ -1,11 +1,11 @@
-//! The drain of durable caches, carried out next to its two closed forms: what they differ by is named, all of it.
+//! Drains of durable caches, carried out next to their two closed forms: named differences explain all that differs.
 
 use crate::{battery, papers, row};
 use cost::caches::{CacheDrains, drain};
 use cost::{Accounting, Battery, Caches, Counting, Difference, Operations, Profile, Question, System, closed_form};
 use units::Bytes;
 
-/// The paper's profile with caches of so many lines.
+/// The paper's profile with caches of these numbers of lines.
 fn with_caches(l1: u64, l2: u64, l3: u64) -> Profile {
     let [l1, l2, l3] = [l1, l2, l3].map(|lines| Bytes(64 * lines));
     Profile { caches: Caches { l1, l2, l3 }, ..papers() }
@@ -39,7 +39,8 @@ fn full_caches_cost_either_closed_form_but_for_what_is_named() {
     }
 }
 
-/// An eighth of the 74,752 lines of the paper's machine, which share less than all do: they take more than whole tuples.
+/// An eighth of the 74,752 lines of the paper's machine. They share less metadata than all lines would, so they need more than whole
+/// tuples.
 #[test]
 fn an_eighth_of_the_papers_caches_takes_four_times_what_is_published() {
     let profile = with_caches(128, 1024, 8192);

@@ -30,7 +30,7 @@ fn adjacent_schemes_differ_by_the_step_between_them_and_by_what_is_moved_for_it(
         (Step::Counter, Operations { fetched_lines: 1, ..none }, 0, 8),
         (Step::Pad, Operations { pads: 1, ..none }, 0, LINE_BITS),
         (Step::Root, Operations { fetched_lines: 6, hashed_lines: 8, ..none }, 0, 0),
-        // Plaintext and pad go no further when there is ciphertext.
+        // With an early ciphertext, the drain does not move plaintext and pad.
         (Step::Ciphertext, none, 2 * LINE_BITS, LINE_BITS),
         (Step::Tag, Operations { hashed_lines: 1, ..none }, 0, LINE_BITS),
     ];
@@ -101,7 +101,7 @@ fn a_higher_tree_costs_a_hash_and_a_fetch_for_each_late_root() {
     assert_eq!(operations("cm", 2).fetched_lines, 1);
 }
 
-/// A profile in which no two prices, fields or caches are alike, as some of the paper's are.
+/// A profile with different prices, fields and caches; the paper's has equal ones.
 fn all_different() -> Profile {
     let mut profile = papers();
     let energy = &mut profile.energy;
@@ -117,7 +117,7 @@ fn all_different() -> Profile {
 #[test]
 fn each_kind_of_operation_has_its_own_price_and_each_field_its_own_length() {
     let profile = all_different();
-    // Femtojoules: picojoules a byte are 125 femtojoules a bit.
+    // In femtojoules: a picojoule per byte is 125 femtojoules per bit.
     let energy = |operations: Operations| profile.energy(&operations).femtojoules() / 125;
     let (none, still) = (Operations::default(), Moved::default());
     let moved = |moved: Moved| energy(Operations { moved, ..none });

@@ -1,4 +1,4 @@
-//! Drains that were carried out, next to the closed form: what they differ by is named, all of it.
+//! Drains of buffers, carried out next to the closed form: named differences explain all that differs.
 
 use crate::{battery, papers};
 use cost::counted::{Drains, drains, drains_of};
@@ -13,13 +13,13 @@ fn sum<'a>(differences: &'a [Difference], is: impl Fn(&&'a Difference) -> bool) 
     differences.iter().filter(is).fold(Operations::default(), |sum, difference| sum + difference.operations)
 }
 
-/// Asserts that one account is another but for these differences.
+/// Asserts that two accounts differ exactly by these differences.
 fn assert_differ(one: Operations, other: Operations, differences: &[Difference], about: &str) {
     let less = sum(differences, |difference| difference.is_less);
     assert_eq!(one + less, other + sum(differences, |difference| !difference.is_less), "{about}");
 }
 
-/// Numbers of entries and levels of trees for which memories are searched through.
+/// Numbers of entries and levels of trees that the tests combine.
 const ENTRIES: [u32; 5] = [1, 2, 9, 32, 100];
 const LEVELS: [u32; 5] = [2, 3, 5, 8, 9];
 
@@ -78,8 +78,8 @@ fn a_tuple_from_cold_caches_fetches_and_hashes_a_path_and_a_line_of_tags() {
 
 #[test]
 fn lines_of_the_worst_buffer_share_no_more_than_the_children_of_the_root() {
-    // The root has 8 children: of 33 drains, 25 find theirs. All else is theirs alone, as there are 64 nodes below.
-    // With an early root only the store in flight has a path to bring, which nobody shares.
+    // The root has 8 children: of 33 drains, 25 share one with an earlier drain. They share no lower node, because the
+    // next level has 64 nodes. With an early root, only the store in flight fetches a path, so no drain shares it.
     for scheme in Scheme::all() {
         let differs = drained(scheme, 32, 8).together_differs;
         if scheme.early().contains(&Step::Root) {
@@ -93,7 +93,7 @@ fn lines_of_the_worst_buffer_share_no_more_than_the_children_of_the_root() {
     }
 }
 
-/// The nodes above 512 entries do not fit their cache. Drained by address, a node that makes room is not wanted again.
+/// The nodes above 512 entries do not fit in their cache. In a drain by address, no later line needs an evicted node.
 #[test]
 fn all_together_never_cost_more_than_each_alone_however_many_they_are() {
     let profile = papers();
@@ -104,7 +104,7 @@ fn all_together_never_cost_more_than_each_alone_however_many_they_are() {
     }
 }
 
-/// The paper charges an entry whose root is early for a tag at most; a drain verifies nothing that the root knows of.
+/// The paper charges an entry with an early root for at most a tag; a drain does not verify nodes that the root covers.
 #[test]
 fn with_an_early_root_a_drain_costs_what_the_paper_charges_and_little_more() {
     let millijoules = |name: &str| {
@@ -120,7 +120,8 @@ fn lines_whose_nodes_meet_in_the_same_sets_cost_no_more_than_others() {
     let profile = papers();
     let scheme = Scheme::all().next().unwrap();
     let geometry = Geometry::of(scheme, &profile, 8).unwrap();
-    // As far apart as the lines of the worst buffer, but the first under their nodes: 64 nodes are below the root's children.
+    // The lines are as far apart as those of the worst buffer, but the first under their nodes: the level below the root's children has 64
+    // nodes.
     let under_each = geometry.lines / 64;
     let lines: Vec<LineAddr> = (0..33).map(|turn| LineAddr((turn % 8 * 8 + turn / 8) * under_each)).collect();
     let found = drains_of(scheme, &profile, &geometry, &lines, &mut || ()).unwrap();

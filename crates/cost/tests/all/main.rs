@@ -1,4 +1,5 @@
-//! Batteries: what the paper prints, what follows from the chain of steps, and what a profile may say.
+//! Tests of batteries: the figures that the paper prints, the results of the chain of steps, and the rules of a
+//! profile.
 
 mod caches;
 mod chain;
@@ -15,12 +16,12 @@ fn papers() -> Profile {
     cost::profile("secpb").unwrap()
 }
 
-/// The answer to a question, however far it is.
+/// The answer to a question; the progress is ignored.
 fn battery(profile: &Profile, question: &Question) -> Result<Battery, QuestionError> {
     cost::battery(profile, question, &mut |_, _| ())
 }
 
-/// The answer of the paper's profile for so many entries.
+/// The answer of the paper's profile for this number of entries.
 fn with_entries(entries: i64) -> Battery {
     battery(&papers(), &Question { entries: vec![entries], ..Question::default() }).unwrap()
 }

@@ -1,4 +1,4 @@
-//! A battery of the size that is counted, and one that is an operation smaller.
+//! A battery of the counted size loses no store, and one that is an operation smaller does.
 
 use crate::papers;
 use catalogue::Design;
@@ -15,10 +15,10 @@ const ENTRIES: u32 = 12;
 const LEVELS: u32 = 4;
 const SEED: u64 = 1;
 
-/// A full buffer or full caches at the worst, when power fails, and what the battery then does.
+/// A full buffer, or full caches, in the worst case when power fails, and the work of the battery.
 struct Loss {
     design: Design,
-    /// What a line of data takes along.
+    /// Transfer of a line of data.
     moved: Operations,
     geometry: Geometry,
     stores: Vec<LineAddr>,
@@ -50,7 +50,7 @@ impl Loss {
         Loss { design, moved, geometry, stores, before, drain: verbs.take_operations() }
     }
 
-    /// Of a first-level cache full of dirty lines, which is all that there is.
+    /// The loss of a machine with only a first-level cache, full of dirty lines.
     fn of_caches() -> Loss {
         let design = catalogue::design("secure-eadr").unwrap();
         let geometry = Geometry::of_design(&design, &papers(), LEVELS).unwrap();
@@ -71,7 +71,7 @@ impl Loss {
         papers().energy(&work(operation, self.moved))
     }
 
-    /// What a battery leaves that holds this much: it stops where an operation takes more than is left.
+    /// The memory that a battery with this energy leaves: it stops before the first operation that exceeds the energy.
     fn left_by(&self, battery: Energy) -> (Media, Registers) {
         let (media, registers) = self.before.clone();
         let (mut domain, mut spent) = (Domain::new(Queue::Inside, media, registers), Energy::default());
@@ -92,7 +92,7 @@ impl Loss {
         domain.lose_power()
     }
 
-    /// The stores that are not in memory when a fresh chip has recovered from that; all of them if it does not.
+    /// The stores that a fresh chip does not find in memory after recovery; all stores if recovery fails.
     fn lost(&self, (media, registers): (Media, Registers)) -> Vec<LineAddr> {
         let built = self.design.parts.build(self.geometry.lines, SEED).unwrap();
         let memory = Functional::new(built.layout().total_lines());
@@ -110,7 +110,7 @@ impl Loss {
     }
 }
 
-/// Operations from the end of a drain at each of which a battery is let stop: more than the last tuple has.
+/// Number of operations before the end of a drain at which a battery stops: more than the last tuple has.
 const LAST: usize = 60;
 
 #[test]

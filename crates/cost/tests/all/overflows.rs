@@ -1,14 +1,15 @@
-//! Counters that overflow on battery: a group of lines is renewed for one, of which the paper has nothing.
+//! Counters that overflow on battery: the drain renews a whole group for one line, which the paper does not consider.
 
 use crate::{battery, papers};
 use cost::counted::{drains_of, worst};
 use cost::overflowing::drain;
 use cost::{Counting, Operations, Question, Scheme, Step};
 
-/// Lines of a group besides the one for which it is renewed; each comes, is verified and decrypted, and goes.
+/// Lines of a group without the line that causes the renewal. The drain fetches, verifies, decrypts and rewrites each
+/// of them.
 const OTHERS: u64 = 63;
 
-/// With early counters only that of the store in flight is counted on battery, else those of all entries are.
+/// With early counters, the battery increments only the counter of the store in flight, otherwise those of all entries.
 #[test]
 fn a_counter_that_overflows_on_battery_takes_the_other_lines_of_its_group_and_their_tags() {
     for (scheme, (entries, levels)) in
@@ -23,7 +24,7 @@ fn a_counter_that_overflows_on_battery_takes_the_other_lines_of_its_group_and_th
         let more = found.operations.beyond(together);
         assert_eq!(together.beyond(found.operations), Operations::default(), "{scheme}");
         assert_eq!((more.pads, more.hashed_lines), (2 * OTHERS * counted, 2 * OTHERS * counted), "{scheme}");
-        // Of eight lines of tags one is on the chip.
+        // One of eight lines of tags is on the chip.
         assert_eq!(more.fetched_lines, (OTHERS + 7) * counted, "{scheme}");
         assert_eq!(more.moved.from_secpb_bits, 0, "{scheme}: the buffer had none of these lines");
         let differs = found.differs(scheme, &profile, &geometry, together);
@@ -32,7 +33,7 @@ fn a_counter_that_overflows_on_battery_takes_the_other_lines_of_its_group_and_th
     }
 }
 
-/// In a memory of 512 lines 32 entries are of eight groups.
+/// In a memory of 512 lines, 32 entries belong to eight groups.
 #[test]
 fn lines_of_one_group_overflow_once_and_what_that_spares_is_named() {
     for scheme in Scheme::all() {
@@ -50,7 +51,7 @@ fn lines_of_one_group_overflow_once_and_what_that_spares_is_named() {
     }
 }
 
-/// COBCM has to be sized for overflows, or to count early.
+/// COBCM needs a battery for overflows, or early counters.
 #[test]
 fn a_scheme_that_counts_on_battery_takes_ten_times_as_much_if_all_counters_overflow() {
     let question = Question { entries: vec![32], counted: Counting::Buffers, ..Question::default() };

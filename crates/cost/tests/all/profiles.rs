@@ -1,4 +1,4 @@
-//! What a profile may say, and how it is refused.
+//! Rules of a profile, and their error messages.
 
 use crate::papers;
 use cost::Profile;

@@ -1,4 +1,4 @@
-//! What can be asked.
+//! Parameters of an estimate, and their error messages.
 
 use crate::{battery, papers};
 use cost::Question;

@@ -1,8 +1,8 @@
-//! SecPB's Tables V and VI, cell by cell, as they are printed.
+//! SecPB's Tables V and VI, cell by cell, as printed.
 
 use crate::{row, with_entries};
 
-/// How far a volume may be off where it is not a matter of digits, in percent: what no known formula explains.
+/// Tolerance in percent for volumes that differ by more than a digit and that no known formula explains.
 const UNEXPLAINED_PERCENT: f64 = 0.25;
 
 /// System, volume of supercap and li-thin, percentage of the core of both.
@@ -29,7 +29,7 @@ const TABLE_VI: [[&str; 5]; 7] = [
     ["512", "76.10", "0.761", "4.35", "0.044"],
 ];
 
-/// One in the last digit.
+/// Unit of the last printed digit.
 fn last_digit(text: &str) -> f64 {
     0.1_f64.powi(text.split_once('.').map_or(0, |(_, decimals)| i32::try_from(decimals.len()).unwrap()))
 }
@@ -38,7 +38,7 @@ fn number(text: &str) -> f64 {
     text.parse().unwrap()
 }
 
-/// Whether this is what was rounded, or cut off, to what is printed.
+/// Returns true if the value, rounded or truncated, is the printed one.
 fn is_printed_as(exact: f64, text: &str) -> bool {
     let digit = last_digit(text);
     (exact - number(text)).abs() <= digit / 2.0 + 1e-9 || (0.0..digit).contains(&(exact - number(text)))

@@ -1,9 +1,9 @@
-//! Does the array hold what an obvious one holds, and does the same one leave?
+//! Checks that the array holds the same keys as a simple reference, and evicts the same ones.
 
 use super::*;
 use proptest::prelude::*;
 
-/// The obvious thing: each set a list, most recent first.
+/// Reference model: each set is a list, most recent first.
 struct Naive {
     ways: usize,
     sets: Vec<Vec<(u64, bool)>>,
@@ -43,7 +43,7 @@ proptest! {
     ) {
         let sets = 1usize << sets;
         let mut array = TagArray::new(sets, ways);
-        // Most scripts go beyond the end of the numbers of uses.
+        // Most scripts overflow the counter of uses.
         array.uses = u32::MAX - uses_left;
         let mut naive = Naive { ways, sets: vec![Vec::new(); sets] };
         for (key, action) in script {

@@ -1,12 +1,12 @@
-//! The full-map directory: which cores may have a line, and whether one may have it for itself.
+//! The full-map directory: the cores that may hold a line, and whether one of them may write it.
 //!
-//! It is conservative. Private caches drop clean lines without a word, and a line that is written back from L2 may
-//! still be in L1D, so a core that is listed may have the line no more; a core that has it is always listed.
+//! The directory is conservative. Private caches drop clean lines without notifying it, and a line that L2 writes back
+//! may still be in L1D. So a listed core may no longer hold the line, but a core that holds it is always listed.
 
 use crate::sparse::Sparse;
 use units::LineAddr;
 
-/// The most cores: one bit each in a byte a line.
+/// Maximum number of cores: one bit each in a byte per line.
 pub const CORES_MAX: usize = 8;
 
 /// A set of cores.
@@ -14,75 +14,75 @@ pub const CORES_MAX: usize = 8;
 pub struct CoreSet(u8);
 
 impl CoreSet {
-    /// Only this one.
+    /// Returns the set that contains only this core.
     pub fn of(core: usize) -> CoreSet {
         CoreSet(1 << core)
     }
 
-    /// Whether no core is in it.
+    /// Returns true if the set contains no core.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Whether `core` is in it.
+    /// Returns true if the set contains `core`.
     pub fn contains(self, core: usize) -> bool {
         self.0 >> core & 1 == 1
     }
 
-    /// All but `core`.
+    /// Returns the set without `core`.
     #[must_use]
     pub fn without(self, core: usize) -> CoreSet {
         CoreSet(self.0 & !(1 << core))
     }
 
-    /// All and `core`.
+    /// Returns the set with `core` added.
     #[must_use]
     pub fn with(self, core: usize) -> CoreSet {
         CoreSet(self.0 | 1 << core)
     }
 
-    /// Its members, in order.
+    /// Returns the members in order.
     pub fn iter(self) -> impl Iterator<Item = usize> {
         (0..CORES_MAX).filter(move |core| self.contains(*core))
     }
 }
 
-/// Which cores may have one line.
+/// The cores that may hold one line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Holders {
-    /// The cores.
+    /// Set of the cores.
     pub cores: CoreSet,
-    /// Whether the only one of them may write it.
+    /// True if the set has one core and that core may write the line.
     pub exclusive: bool,
 }
 
-/// Which cores may have which line.
+/// The possible holders of every line.
 pub struct Directory {
     lines: Sparse<Holders, 128>,
 }
 
 impl Directory {
-    /// A directory of this many lines, none of which any core has.
+    /// Creates a directory of this many lines, without holders.
     pub fn new(lines: u64) -> Directory {
         Directory { lines: Sparse::new(lines) }
     }
 
-    /// Which cores may have a line.
+    /// Returns the cores that may hold a line.
     pub fn holders(&self, line: LineAddr) -> Holders {
         self.lines.get(line.0)
     }
 
-    /// Asks the host for a line's holders.
+    /// Prefetches the host memory with a line's holders.
     pub fn look_ahead(&self, line: LineAddr) {
         self.lines.look_ahead(line.0);
     }
 
-    /// Notes which cores may have a line from now on.
+    /// Replaces the cores that may hold a line.
     pub fn set(&mut self, line: LineAddr, holders: Holders) {
         *self.lines.entry(line.0) = holders;
     }
 
-    /// Bytes of this process that it takes.
+    /// Returns the bytes of this process that the directory occupies.
     pub fn footprint_bytes(&self) -> u64 {
         self.lines.footprint_bytes()
     }

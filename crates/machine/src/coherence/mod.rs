@@ -1,12 +1,12 @@
-//! Coherence: several cores' private caches, kept so that a line is written by one or read by many.
+//! Coherence of several cores' private caches: a line is written by one core or read by many.
 //!
-//! MESI by invalidation, with a [`Directory`] at the last-level cache. A request is *claimed* when the last-level cache
-//! handles it: in that one moment every other core loses the line or keeps it to be read only, and the requester learns
-//! what it may do with it. It is *answered* when the line arrives. In between the line is under way, and the owner of
-//! the last-level cache lets other requests for it wait. So at every moment at most one core may write a line, and then
-//! no other core has it.
+//! The protocol is MESI by invalidation, with a [`Directory`] at the last-level cache. A request is *claimed* when the
+//! last-level cache handles it. In that instant every other core loses the line or keeps it read only, and the
+//! requester gets its permission. The request is *answered* when the line arrives. In between the line is outstanding,
+//! and the owner of the last-level cache makes other requests for it wait. So at every moment at most one core may
+//! write a line, and then no other core holds it.
 //!
-//! What the messages cost in time is not decided here: a [`Claim`] says which cores were asked.
+//! Another module decides the latency of the messages: a [`Claim`] contains the cores that were probed.
 
 pub mod directory;
 
@@ -18,43 +18,43 @@ use crate::node::{Node, NodeConfig, Permission, Request, RequestKind};
 use std::cell::RefCell;
 use units::{Duration, LineAddr, Time};
 
-/// Where the requester gets the line from.
+/// Source of the line for the requester.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Supplier {
-    /// It has it, and asked only to write it.
+    /// The requester holds the line, and needs only permission to write it.
     Itself,
-    /// Another core, whose copy was exclusive, and perhaps dirty. A dirty copy is clean from now on: the claimant has
-    /// to keep what was written.
+    /// Another core with an exclusive, perhaps dirty, copy. A dirty copy becomes clean: the claimant must keep the
+    /// written data.
     Core {
-        /// Which.
+        /// Index of the core.
         core: usize,
-        /// Whether it had been written to.
+        /// True if the copy was dirty.
         dirty: bool,
     },
     /// The last-level cache, or memory.
     Below,
 }
 
-/// What a request came to at the directory.
+/// Result of a request at the directory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Claim {
-    /// What the requester may do with the line.
+    /// Permission of the requester on the line.
     pub permission: Permission,
-    /// Cores that were asked to give the line up, or to share it.
+    /// Cores that were probed to give the line up, or to share it.
     pub probed: CoreSet,
-    /// Where the line comes from.
+    /// Source of the line.
     pub supplier: Supplier,
 }
 
-/// The cores of a machine, kept coherent.
+/// The cores of a machine, which the directory keeps coherent.
 pub struct Domain {
     nodes: Box<[RefCell<Node>]>,
-    /// A core by itself needs none.
+    /// A single core needs no directory.
     directory: Option<RefCell<Directory>>,
 }
 
 impl Domain {
-    /// `cores` alike cores over a memory of `lines`.
+    /// Creates `cores` identical cores over a memory of `lines`.
     ///
     /// # Panics
     /// If there are no cores, or more than [`CORES_MAX`].
@@ -66,24 +66,24 @@ impl Domain {
         }
     }
 
-    /// The same cores, sending clean victims as well ([`Node::sending_clean_victims`]).
+    /// Returns the same cores, which also send clean victims ([`Node::sending_clean_victims`]).
     #[must_use]
     pub fn sending_clean_victims(self) -> Domain {
         let nodes = self.nodes.into_iter().map(|node| RefCell::new(node.into_inner().sending_clean_victims()));
         Domain { nodes: nodes.collect(), ..self }
     }
 
-    /// All cores.
+    /// Returns all cores of the machine.
     pub fn nodes(&self) -> &[RefCell<Node>] {
         &self.nodes
     }
 
-    /// Asks the host for what a claim of the line takes.
+    /// Prefetches the host memory that a claim of the line reads.
     pub fn look_ahead(&self, line: LineAddr) {
         self.directory.iter().for_each(|directory| directory.borrow().look_ahead(line));
     }
 
-    /// The last-level cache handles a request of `core`: changes what others may do with the line.
+    /// Handles a request of `core` at the last-level cache, and changes the permissions of the other cores on the line.
     pub fn claim(&self, core: usize, line: LineAddr, kind: RequestKind) -> Claim {
         let from_below =
             Claim { permission: Permission::Exclusive, probed: CoreSet::default(), supplier: Supplier::Below };
@@ -113,8 +113,8 @@ impl Domain {
         }
     }
 
-    /// Asks cores to change what they have; returns which supplies the line. A line that several have is clean
-    /// everywhere, and comes from below.
+    /// Changes the state of a line in other cores; returns the core that supplies it. A line that several cores hold is
+    /// clean in all of them, and is supplied from below.
     fn probe(
         &self,
         line: LineAddr,
@@ -133,11 +133,11 @@ impl Domain {
         supplier
     }
 
-    /// A line arrives at `core` at `at`, with the permission of its claim. Requests that follow from that go to `out`. Returns
-    /// for how long nothing had retired there because of this line.
+    /// Delivers a line to `core` at `at`, with the permission of its claim. Requests that follow from this are appended to
+    /// `out`. Returns the time for which this line had blocked retirement in the core.
     ///
     /// # Panics
-    /// If the core did not ask for it.
+    /// If the core did not request the line.
     pub fn answer(
         &self,
         core: usize,
@@ -154,7 +154,7 @@ impl Domain {
         self.nodes[core].borrow_mut().answered(line, at, permission, out)
     }
 
-    /// Takes a line from all cores; the core whose copy was dirty, if one was.
+    /// Removes a line from all cores; returns the core with a dirty copy, if any.
     pub fn recall(&self, line: LineAddr) -> Option<usize> {
         let holders = match &self.directory {
             None => CoreSet::of(0),
@@ -176,21 +176,22 @@ impl Domain {
         dirty
     }
 
-    /// What is dirty of a line in any private cache goes to memory, and the line stays; whether any of it was.
+    /// Marks a line as clean in all private caches and keeps it; the caller writes it to memory. Returns true if any
+    /// copy was dirty.
     pub fn clean(&self, line: LineAddr) -> bool {
         let holders =
             self.directory.as_ref().map_or(CoreSet::of(0), |directory| directory.borrow().holders(line).cores);
         holders.iter().fold(false, |dirty, core| dirty | self.nodes[core].borrow_mut().clean(line))
     }
 
-    /// Every line that some core has changed and not written back, by address.
+    /// Returns every line that some core has changed and not written back, in the order of addresses.
     pub fn dirty_lines(&self) -> Vec<LineAddr> {
         let mut lines: Vec<LineAddr> = self.nodes.iter().flat_map(|node| node.borrow().dirty_lines()).collect();
         lines.sort_unstable();
         lines
     }
 
-    /// Bytes of this process that the directory takes.
+    /// Returns the bytes of this process that the directory occupies.
     pub fn footprint_bytes(&self) -> u64 {
         self.directory.as_ref().map_or(0, |directory| directory.borrow().footprint_bytes())
     }

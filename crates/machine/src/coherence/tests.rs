@@ -1,5 +1,5 @@
-//! Cores against a flat memory: whatever they do to a few lines, and however their requests interleave, a line has one
-//! writer or many readers, every read sees the latest write, and no write is lost.
+//! Cores against a flat memory, for any accesses to a few lines and any interleaving of their requests. A line has one
+//! writer or many readers, every read returns the latest write, and no write is lost.
 
 mod below;
 
@@ -12,29 +12,29 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use units::{Bytes, Duration, VirtAddr};
 
-/// Lines of data; more than L1D holds, fewer than would never meet.
+/// Lines of data: more than L1D holds, but few enough that accesses collide.
 const LINES: u64 = 12;
 const CODE: LineAddr = LineAddr(LINES);
 
-/// Mistakes that a protocol can make.
+/// Planted bugs of a protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Planted {
     Nothing,
-    /// One of the cores asked to give a line up keeps it.
+    /// One of the cores that are asked to give a line up keeps it.
     SkippedInvalidation,
-    /// What a core had written is dropped when another reads it.
+    /// The data that a core had written is dropped when another core reads it.
     LostDowngrade,
-    /// A line that an L2 verifies enters the last-level cache like any other.
+    /// A line that an L2 verifies enters the last-level cache unmarked.
     MarkForgotten,
-    /// The last-level cache does not look at clean copies that come from cores.
+    /// The last-level cache ignores clean copies from cores.
     MarkKept,
-    /// An L2 does not remember that it has the only decrypted copy of a line.
+    /// An L2 forgets that it has the only decrypted copy of a line.
     CleanVictimForgotten,
-    /// An L2 goes on remembering that, though another core has asked for its copy.
+    /// An L2 still remembers that, after another core has asked for its copy.
     CleanVictimRemembered,
 }
 
-/// One load or store, and then nothing for the moment.
+/// A feed of one load or store.
 struct Once {
     instruction: Instruction,
     touch: Touch,
@@ -83,27 +83,28 @@ impl Feed for Once {
     }
 }
 
-/// One step of a random program of several cores.
+/// Event of a random program of several cores.
 #[derive(Clone, Copy, Debug)]
 enum Action {
-    /// A core, if it has nothing to do, begins an access.
+    /// An idle core begins an access.
     Access { core: usize, line: u64, upper: bool, store: bool },
-    /// One of the requests that are on their way arrives.
+    /// One of the outstanding requests arrives.
     Handle(usize),
-    /// One of the lines that are on their way up arrives; if it comes from memory, it is verified there or in an L2.
+    /// One of the lines on their way to a core arrives; if it is from memory, it is verified in the controller or in an
+    /// L2.
     Answer { which: usize, in_l2: bool },
-    /// The last-level cache makes room, and takes the line from every core.
+    /// The last-level cache makes room, and recalls the line from all cores.
     Recall(u64),
 }
 
-/// What each copy of a line holds is the number of the write that made it.
+/// Content of each copy of a line: the number of the write that made it.
 #[derive(Default)]
 struct Values {
-    /// In coherence order: what a read must see.
+    /// Content in coherence order, which reads must return.
     flat: BTreeMap<LineAddr, u64>,
-    /// In the last-level cache or in memory.
+    /// Content in the last-level cache or in memory.
     below: BTreeMap<LineAddr, u64>,
-    /// In a core's private caches.
+    /// Content of each core's private caches.
     copies: Vec<BTreeMap<LineAddr, u64>>,
     writes: u64,
 }
@@ -112,7 +113,7 @@ fn at(values: &BTreeMap<LineAddr, u64>, line: LineAddr) -> u64 {
     values.get(&line).copied().unwrap_or(0)
 }
 
-/// A line under way to a core.
+/// A line on its way to a core.
 struct Granted {
     core: usize,
     line: LineAddr,
@@ -124,7 +125,7 @@ struct Harness {
     domain: Domain,
     planted: Planted,
     now: Time,
-    /// By core, the line of its access, whether in the upper half, and whether it is a store.
+    /// The current access of each core: its line, whether it is in the upper half, and whether it is a store.
     doing: Vec<Option<(LineAddr, bool, bool)>>,
     requests: Vec<(usize, Request)>,
     granted: Vec<Granted>,
@@ -187,7 +188,7 @@ impl Harness {
         self.perform(core)
     }
 
-    /// What is evicted arrives at once, as no request may overtake it.
+    /// Sends requests. Evicted lines arrive at once, as no request may overtake them.
     fn send(&mut self, core: usize, out: Vec<Request>) -> Verdict {
         for request in out {
             match request.kind {
@@ -229,7 +230,7 @@ impl Harness {
         Ok(())
     }
 
-    /// Another core as it is before it is asked for anything.
+    /// Copies another core in its state before the claim, for a planted bug.
     fn spared(&self, core: usize) -> Option<(usize, Node)> {
         let spared = (core + 1) % self.doing.len();
         (self.planted == Planted::SkippedInvalidation).then(|| (spared, self.domain.nodes()[spared].borrow().clone()))
@@ -239,12 +240,12 @@ impl Harness {
         let Granted { core, line, permission, from_memory } = self.granted.swap_remove(which);
         self.comes_by(core, line, from_memory, in_l2);
         let has_it = self.domain.nodes()[core].borrow().permission(line).is_some();
-        // A core may ask for the rest of a line of which it has changed a part.
+        // A core may request the missing part of a line after it changed another part.
         if !has_it {
             let found = at(&self.values.below, line);
             self.values.copies[core].insert(line, found);
         }
-        // What it evicts to make room is written back with the value that it has now.
+        // Evictions that make room are written back with their current value.
         let mut out = Vec::new();
         self.domain.answer(core, line, self.now, permission, &mut out);
         self.perform(core)?;
@@ -258,7 +259,7 @@ impl Harness {
         }
     }
 
-    /// A line leaves all cores, and what one of them had written goes below.
+    /// Recalls a line from all cores, and writes dirty data below.
     fn recalled(&mut self, line: LineAddr) {
         if let Some(core) = self.domain.recall(line) {
             let written = at(&self.values.copies[core], line);
@@ -266,14 +267,14 @@ impl Harness {
         }
     }
 
-    /// If the core has nothing under way any more, its access has happened.
+    /// Completes the access of a core with no outstanding request.
     fn perform(&mut self, core: usize) -> Verdict {
         let Some((line, upper, store)) = self.doing[core] else { return Ok(()) };
         let quiet = {
             let mut node = self.domain.nodes()[core].borrow_mut();
             let mut out = Vec::new();
             if node.outstanding() == 0 {
-                // It may have waited for its code.
+                // The core may have waited for its code.
                 let mut feed = Once { due: false, ..Once::new(line, upper, store) };
                 let _ = node.run(&mut feed, Time::NEVER, &mut out).unwrap_or_else(|never| match never {});
             }
@@ -310,13 +311,13 @@ impl Harness {
         Ok(())
     }
 
-    /// Does all of this, and lets it come to an end.
+    /// Performs all actions, then drains all requests.
     fn run(mut self, actions: &[Action]) -> Verdict {
         actions.iter().try_for_each(|action| self.act(*action))?;
         self.finish()
     }
 
-    /// Lets everything under way arrive, and writes back what is dirty: memory is then as the flat one.
+    /// Delivers all outstanding lines and writes back all dirty lines. Memory must then equal the flat one.
     fn finish(&mut self) -> Verdict {
         for _ in 0..10_000 {
             if self.doing.iter().all(Option::is_none) {
@@ -371,7 +372,7 @@ proptest! {
     }
 }
 
-/// Whether random programs find a planted mistake.
+/// Returns true if random programs find a planted bug.
 fn is_found(planted: Planted) -> bool {
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let found = runner.run(&some_actions(2), |actions| run(2, false, planted, &actions).map_err(TestCaseError::fail));

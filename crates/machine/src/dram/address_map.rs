@@ -1,6 +1,6 @@
-//! Where a line is: its bank, row and column.
+//! Address map: the bank, row and column of a line.
 //!
-//! Every map is a bijection between the lines of the channel and its cells, made of shifts and masks alone, since all
+//! Every map is a bijection between the lines of the channel and its cells, made only of shifts and masks, since all
 //! counts are powers of two. Lines beyond the capacity wrap: metadata regions may end above a power of two, and for
 //! timing only the bank and the row matter.
 
@@ -37,7 +37,7 @@ fn take(rest: &mut u64, bits: u32) -> u64 {
 }
 
 impl DramConfig {
-    /// The bank of a line on the channel, and its row there.
+    /// Returns the bank of a line on the channel, and its row in that bank.
     pub fn bank_and_row(&self, line: LineAddr) -> (u8, u32) {
         let place = Mapper::new(self.address_map, &self.organisation).place(line);
         (place.bank, place.row)

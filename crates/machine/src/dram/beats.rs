@@ -1,39 +1,40 @@
-//! In which order and when the words of a line cross the data bus.
+//! Order and times of the words of a line on the data bus.
 //!
-//! A burst begins with the word that was asked for and goes on in the interleaved order of JEDEC's SDRAM (JESD79-4, its table of burst orders):
-//! the n-th word to come is the one whose number differs from the first's in the bits of n. So any piece of a line that
-//! is a power of two long and has the asked-for word comes before the rest, whichever of its words that is.
+//! A burst begins with the requested word and continues in the interleaved order of JEDEC's SDRAM (JESD79-4, its table of burst orders).
+//! The n-th word to arrive is the one with a number that differs from the first's in the bits of n. A piece of a line has a power of two
+//! of words. So the piece that contains the requested word arrives before the remaining words, for any position of that word.
 
 use units::{Duration, LINE_BYTES, Time, WORD_BYTES, WORDS_PER_LINE, Word, Words};
 
-/// How much of a line must be there before its reader goes on.
+/// Part of a line that must arrive before its reader continues.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wanted {
-    /// The word that comes first.
+    /// The word that arrives first.
     pub from: Word,
-    /// Those that must be there.
+    /// Words that must have arrived.
     pub words: Words,
 }
 
 impl Wanted {
-    /// All of a line, in whatever order.
+    /// All words of a line, in any order.
     pub const LINE: Wanted = Wanted { from: Word::FIRST, words: Words::ALL };
 
-    /// The piece of so many bytes, a power of two, with that word. The rest follows on the bus.
+    /// Returns the piece of `bytes` bytes, a power of two, that contains this word. The remaining words follow on the
+    /// bus.
     #[inline]
     pub fn piece(word: Word, bytes: usize) -> Wanted {
         let words = if bytes == LINE_BYTES { Words::ALL } else { Words::of_piece(word, bytes) };
         Wanted { from: word, words }
     }
 
-    /// As many words, from the first on.
+    /// Returns the same number of words from the first on, rounded up to a power of two.
     pub fn at_the_beginning(self) -> Wanted {
         let bytes = self.words.iter().count() * WORD_BYTES;
         Wanted::piece(Word::FIRST, bytes.next_power_of_two())
     }
 }
 
-/// When each word of a line arrives.
+/// Arrival times of the words of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Beats {
     from: Word,
@@ -43,27 +44,28 @@ pub struct Beats {
 }
 
 impl Beats {
-    /// Those of a line of 64 bytes whose burst begins with this word, and whose first and last words arrive then.
+    /// Creates the times of a line of 64 bytes. Its burst begins with the word `from`; `first` and `last` are the
+    /// arrivals of the first and last words.
     pub fn new(from: Word, first: Time, last: Time) -> Beats {
         Beats::of_burst((from, WORDS_PER_LINE as u8), first, last)
     }
 
-    /// Those of a burst of so many words, likewise.
+    /// Likewise, for a burst of `words` words.
     pub fn of_burst((from, words): (Word, u8), first: Time, last: Time) -> Beats {
         Beats { from, words, first, last }
     }
 
-    /// Of a line that is there all at once.
+    /// Creates the times of a line that arrives all at once.
     pub fn at_once(at: Time) -> Beats {
         Beats::new(Word::FIRST, at, at)
     }
 
-    /// Whether some of the line is there before the rest.
+    /// Returns true if some words of the line arrive before the last.
     pub fn come_apart(&self) -> bool {
         self.first < self.last
     }
 
-    /// When the last of these words arrives; of none, when the first of the line does.
+    /// Returns the arrival of the last of these words, or that of the line's first word if there are no words.
     pub fn when(&self, words: Words) -> Time {
         if words == Words::ALL {
             return self.last;
@@ -79,7 +81,7 @@ impl Beats {
 mod tests {
     use super::*;
 
-    /// The first word after 100 ns, and one more every 5 ns.
+    /// The first word arrives after 100 ns, and one more every 5 ns.
     fn sdram(from: usize) -> Beats {
         let at = |ns| Time::ZERO + Duration::from_ns(ns);
         Beats::new(Word::at(8 * from), at(100), at(135))

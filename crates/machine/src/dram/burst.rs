@@ -1,14 +1,14 @@
-//! What moves between a channel and its controller at once.
+//! Bursts: the unit of transfer between a channel and its controller.
 
 use serde::{Deserialize, Serialize};
 use units::{LineAddr, WORDS_PER_LINE};
 
-/// A burst: the line that it begins with, and how many words move.
+/// A burst: its first line, and the number of words to transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Burst {
-    /// The line, as the channels of memory number lines.
+    /// First line of the burst, in the line numbers of the channel.
     pub line: LineAddr,
-    /// Words, at least one.
+    /// Number of words, at least one.
     pub words: u8,
 }
 
@@ -19,14 +19,14 @@ impl From<LineAddr> for Burst {
     }
 }
 
-/// How long bursts can be.
+/// Possible lengths of bursts.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BurstLength {
-    /// A line of 64 bytes each, as DDR memory moves them.
+    /// All bursts are lines of 64 bytes, as in DDR memory.
     #[default]
     Fixed,
-    /// As many words as are asked for, up to a line of 64 bytes, at `burst_clocks` / 8 each: memory before DDR could end a burst
-    /// after any word.
+    /// Bursts contain the requested words, up to a line of 64 bytes, at `burst_clocks` / 8 each: memory before DDR could end a
+    /// burst after any word.
     Any,
 }

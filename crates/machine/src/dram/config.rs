@@ -1,7 +1,7 @@
-//! What a DRAM channel is made of, how fast it is and how its controller decides, with the rules these values must
-//! keep.
+//! Configuration of a DRAM channel: its organisation, timing and controller policies, with the rules for these values.
 //!
-//! A configuration is checked once, as a whole, before a channel is made of it; afterwards everything may rely on it.
+//! A configuration is checked once, as a whole, before a channel is built from it; afterwards all modules may rely on
+//! it.
 
 use super::burst::BurstLength;
 use super::timing::Timing;
@@ -9,9 +9,9 @@ use crate::rule::rule;
 use serde::{Deserialize, Serialize};
 use units::{Frequency, LineLength, WORDS_PER_LINE};
 
-/// The most banks one channel may have: eight ranks of sixteen, as DDR4 allows.
+/// Maximum number of banks of a channel: eight ranks of sixteen, as DDR4 allows.
 const BANKS_MAX: u64 = 128;
-/// The most requests one queue may hold.
+/// Maximum length of a queue.
 const QUEUE_MAX: usize = 4096;
 
 /// One DRAM channel and its controller.
@@ -28,29 +28,29 @@ pub struct DramConfig {
     pub read_queue: usize,
     /// Writes that may wait for a row.
     pub write_queue: usize,
-    /// Writes are served before reads once this many wait.
+    /// Number of waiting writes at which writes are served before reads.
     pub drain_start: usize,
-    /// Reads are served again once no more than this many writes wait.
+    /// Number of waiting writes at which reads are served again.
     pub drain_stop: usize,
-    /// What a change between reads and writes does to what has been begun.
+    /// Effect of a change between reads and writes on requests that have begun.
     #[serde(default)]
     pub turns: Turns,
-    /// When a row is closed again.
+    /// Policy for closing rows.
     pub page_policy: PagePolicy,
-    /// Which bits of a line's number name its rank, bank group, bank, row and column.
+    /// Map from the bits of a line's number to its rank, bank group, bank, row and column.
     pub address_map: AddressMap,
-    /// Which of the waiting requests goes first.
+    /// Policy for the order of waiting requests.
     pub scheduler: Scheduler,
-    /// How long bursts can be.
+    /// Possible lengths of bursts.
     #[serde(default)]
     pub bursts: BurstLength,
 }
 
-/// How the channel's storage is divided. Every count is a power of two.
+/// Organisation of the channel's storage. Every count is a power of two.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Organisation {
-    /// Ranks on the channel; they share the buses and nothing else.
+    /// Ranks on the channel; they share only the buses.
     pub ranks: u64,
     /// Bank groups in a rank.
     pub bank_groups: u64,
@@ -62,26 +62,26 @@ pub struct Organisation {
     pub lines_per_row: u64,
 }
 
-/// What a change between reads and writes does to requests whose rows are being opened.
+/// Effect of a change between reads and writes on requests with rows that are being opened.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Turns {
-    /// They are served, whosever turn it is then: they have left their queue.
+    /// They are served in either turn, since they have left their queue.
     #[default]
     Finish,
-    /// They wait again, as in ChampSim (`swap_write_mode` of its DRAM controller): a request keeps its entry in the queue,
-    /// and counts there, until its column command; the turn passes on when the lines of its kind have moved; rows that are
-    /// open by then for nothing are closed at no cost.
+    /// They wait again, as in ChampSim (`swap_write_mode` of its DRAM controller). A request keeps its entry in the queue,
+    /// and counts there, until its column command. The turn changes when the lines of its kind have moved. Rows that were
+    /// opened for cancelled requests are closed at no cost.
     Cancel,
 }
 
-/// When an open row is closed although no request is for another row of its bank.
+/// Policy for closing an open row although no request needs another row of its bank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum PagePolicy {
-    /// Never: rows stay open until another row or a refresh needs the bank.
+    /// Rows stay open until another row or a refresh needs the bank.
     Open,
-    /// Once no request has used or wants the row for this long.
+    /// A row is closed when no request has used or needed it for this long.
     OpenWithTimeout {
         /// Clocks since the row's last use.
         idle_clocks: u64,
@@ -101,15 +101,15 @@ pub enum AddressMap {
     XorBanks,
 }
 
-/// Which waiting request is served first.
+/// Policy that selects the waiting request to serve first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Scheduler {
-    /// The oldest request whose next command may issue; a row that waiting requests want stays open for them.
+    /// The oldest request with a next command that may issue. A row that waiting requests need stays open for them.
     FrFcfs,
-    /// The same, but no more than `cap` requests of an open row overtake an older one that needs another row.
+    /// Like `FrFcfs`, but at most `cap` requests of an open row overtake an older one that needs another row.
     FrFcfsCapped {
-        /// How many may overtake.
+        /// Maximum number of overtaking requests.
         cap: u32,
     },
     /// Strictly the oldest request.
@@ -143,8 +143,8 @@ impl DramConfig {
 
     /// One of the two 32-bit subchannels of DDR5-4800B (40-39-39) with one rank of 16 Gb x8 devices: 8 GB, 19.2 GB/s.
     ///
-    /// Bursts of 16 bring a 64-byte line over 32 bits. Eight bank groups of four banks; a row is 1 KB on each of four
-    /// devices (JEDEC JESD79-5; Micron MT60B2G8).
+    /// Bursts of 16 transfer a 64-byte line over 32 bits. Eight bank groups of four banks; a row is 1 KB on each of
+    /// four devices (JEDEC JESD79-5; Micron MT60B2G8).
     pub fn ddr5_4800_subchannel() -> DramConfig {
         DramConfig {
             // A tCK of 0.416 ns.
@@ -161,7 +161,7 @@ impl DramConfig {
         }
     }
 
-    /// Bytes on the channel, where its lines are so long.
+    /// Returns the bytes on the channel, for lines of this length.
     pub fn capacity(&self, line: LineLength) -> u64 {
         self.organisation.lines() * line.bytes() as u64
     }

@@ -1,10 +1,10 @@
-//! The memory controller, in clocks: it goes from command to command, never from clock to clock.
+//! The memory controller, in clocks. It jumps from command to command and never ticks.
 //!
-//! Nothing about the next command changes before a request arrives or a command issues. The controller therefore
-//! decides once, remembers the decision with its clock, and sleeps until then. At equal clocks, rows already being
-//! opened go first, then the queues, then refreshes (whose rank accepts nothing from the queues once they are due), then
-//! idle rows. A request leaves its queue as soon as its row is being opened; its entry goes to the next one, unless
-//! turns are such that it may have to wait again ([`Turns::Cancel`]).
+//! The next command changes only when a request arrives or a command issues. The controller therefore decides once,
+//! stores the decision with its clock, and sleeps until then. At equal clocks, rows that are being opened have
+//! priority, then the queues, then refreshes, then idle rows. A rank accepts no command from the queues once its
+//! refresh is due. A request leaves its queue as soon as its row is being opened. Its entry is then free, unless a
+//! change of turns may make the request wait again ([`Turns::Cancel`]).
 
 mod commands;
 
@@ -23,18 +23,18 @@ use super::wait::{ArrivalConditions, Stopwatch, WaitCause};
 use std::cmp::Ordering;
 use units::Time;
 
-/// What the controller does next.
+/// Next action of the controller.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Action {
     /// Uses the row that was opened for the request at this position of the opening list.
     UseOpened(usize),
-    /// Gives the next command for the candidate of this kind and bank.
+    /// Issues the next command for the candidate of this kind and bank.
     Advance(Kind, usize),
     /// Closes all banks of a rank for its refresh.
     PrechargeAll(usize),
-    /// Refreshes a rank.
+    /// Refreshes a closed rank.
     Refresh(usize),
-    /// Closes a row that was not used for long.
+    /// Closes a row that was idle for too long.
     CloseIdle(usize),
 }
 
@@ -45,57 +45,57 @@ struct Decision {
     action: Action,
 }
 
-/// A read whose column command has issued.
+/// A read with an issued column command.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Served {
     /// The clock of the command.
     pub issued: u64,
-    /// The request.
+    /// The request that was served.
     pub request: RequestDetails,
-    /// Why it waited.
+    /// Main cause of its wait.
     pub waited_for: WaitCause,
-    /// For so many clocks.
+    /// Clocks for which it waited.
     pub waited: u64,
 }
 
-/// Queues, banks and the state between them.
+/// The memory controller: its queues, banks and turns.
 #[derive(Clone, Debug)]
 pub(super) struct Controller {
     device: Device,
     policy: Policy,
-    /// Which rows rest, if those that rest for long are closed.
+    /// Idle times of open rows, if the page policy has a timeout.
     resting: Option<Resting>,
     timing: Timing,
-    /// What waits for a row, indexed by [`Kind`].
+    /// Requests that wait for a row, indexed by [`Kind`].
     queues: [RequestQueue; 2],
     /// For each kind, the candidate of every bank.
     candidates: [Candidates; 2],
-    /// Requests whose row is being opened, oldest first.
+    /// Requests with a row that is being opened, oldest first.
     opening: Vec<Waiting>,
     load: Vec<BankLoad>,
     pool: Pool,
     drain: Drain,
-    /// Which kind has its turn.
+    /// The kind of requests that has its turn.
     turn: Kind,
     turns: Turns,
-    /// How many requests of each kind have their rows being opened.
+    /// Number of requests of each kind with a row that is being opened.
     under_way: [usize; 2],
-    /// When the latest line of each kind has moved.
+    /// Clock at which the latest line of each kind had moved.
     moved: [u64; 2],
     drain_clock: Stopwatch,
     refreshes: Vec<Refresh>,
     arrivals: u64,
-    /// No command may issue before this clock: the command bus is taken, or the past is past.
+    /// No command may issue before this clock, because the command bus is busy or the clock has passed.
     floor: u64,
     next: Option<Decision>,
     /// Reads served since they were last collected.
     pub served: Vec<Served>,
-    /// What has happened so far.
+    /// Events counted so far.
     pub counters: DramCounters,
 }
 
 impl Controller {
-    /// A controller for a checked configuration.
+    /// Creates a controller for a checked configuration.
     pub fn new(config: &DramConfig) -> Controller {
         let device = Device::new(config);
         let banks = device.banks.len();
@@ -128,12 +128,12 @@ impl Controller {
         }
     }
 
-    /// Whether one more request of this kind fits.
+    /// Returns true if the queue has room for one more request of this kind.
     pub fn has_room(&self, kind: Kind) -> bool {
         self.queues[kind as usize].has_room_beside(self.begun(kind))
     }
 
-    /// Requests that keep their entries although their rows are being opened.
+    /// Returns the number of requests that keep their entries although their rows are being opened.
     fn begun(&self, kind: Kind) -> usize {
         match self.turns {
             Turns::Finish => 0,
@@ -141,18 +141,18 @@ impl Controller {
         }
     }
 
-    /// Whether nothing waits.
+    /// Returns true if no request waits.
     pub fn is_idle(&self) -> bool {
         self.opening.is_empty() && self.queues.iter().all(|queue| queue.len() == 0)
     }
 
-    /// Whether a write to this cell still waits.
+    /// Returns true if a write to this cell is waiting.
     pub fn holds_write(&self, place: Place) -> bool {
         self.queues[Kind::Write as usize].of_bank(usize::from(place.bank)).iter().any(|waiting| waiting.place == place)
             || self.opening.iter().any(|opened| opened.place == place && opened.kind == Kind::Write)
     }
 
-    /// Puts a request, of a cell and so many words from there on, into its queue at the clock `now`; everything before `now` must have been done.
+    /// Puts a request into its queue at the clock `now`: `words` words from the cell on. All commands before `now` must have been issued.
     pub fn enqueue(&mut self, now: u64, (place, words): (Place, u8), kind: Kind, token: u32, arrived: Time) {
         self.floor = self.floor.max(now);
         let number = usize::from(place.bank);
@@ -171,9 +171,9 @@ impl Controller {
         self.revise_decision(number, kind, changed);
     }
 
-    /// Adapts the decision to a new request of this bank and kind, the youngest of all. It matters if it turns the
-    /// drain, if it wants a row that was to be closed, or if it changed its bank's candidate, which may then be served
-    /// earlier than anything else.
+    /// Updates the decision for a new request of this bank and kind, the youngest of all. The request matters in three
+    /// cases. It changes the turn, it needs a row that was about to be closed, or it changes the candidate of its bank,
+    /// which may then issue first.
     fn revise_decision(&mut self, number: usize, kind: Kind, changed: bool) {
         let turn = self.turn;
         self.update_turn();
@@ -192,7 +192,7 @@ impl Controller {
         }
     }
 
-    /// Decides whose turn it is after the queues have changed.
+    /// Decides the turn after the queues have changed.
     fn update_turn(&mut self) {
         let [reads, writes] = [Kind::Read, Kind::Write].map(|kind| self.queues[kind as usize].len() + self.begun(kind));
         self.drain.update(reads, writes);
@@ -204,7 +204,7 @@ impl Controller {
         self.turn = turn;
     }
 
-    /// The clock before which no command may issue for a request.
+    /// Returns the clock before which no command may issue for a request.
     fn start(&self) -> u64 {
         match self.turns {
             Turns::Finish => self.floor,
@@ -212,7 +212,8 @@ impl Controller {
         }
     }
 
-    /// Lets the requests that have their rows being opened wait again, as the other kind gets its turn.
+    /// Cancels the requests of the current kind with rows that are being opened, because the other kind gets its turn.
+    /// They wait again.
     fn cancel(&mut self) {
         let turn = self.turn;
         let cancelled = |opened: &mut Waiting| opened.kind == turn;
@@ -228,7 +229,7 @@ impl Controller {
         self.next = None;
     }
 
-    /// Finds the candidate of a bank anew and says whether it is another one now.
+    /// Recomputes the candidate of a bank; returns true if it changed.
     fn reconsider(&mut self, bank: usize, kind: Kind) -> bool {
         let (queue, candidates) = (&self.queues[kind as usize], &mut self.candidates[kind as usize]);
         if queue.of_bank(bank).is_empty() {
@@ -237,13 +238,13 @@ impl Controller {
         candidates.set(bank, self.policy.candidate(queue, kind, &self.device, &self.load[bank], bank))
     }
 
-    /// Finds the candidates of a bank anew after a command.
+    /// Recomputes the candidates of a bank after a command.
     fn reconsider_bank(&mut self, bank: usize) {
         self.reconsider(bank, Kind::Read);
         self.reconsider(bank, Kind::Write);
     }
 
-    /// Finds the candidates of a rank's banks anew after a command to all of them.
+    /// Recomputes the candidates of a rank's banks after a command to all of them.
     fn reconsider_rank(&mut self, rank: usize) {
         for bank in self.device.banks_of(rank) {
             self.reconsider_bank(bank);
@@ -255,7 +256,7 @@ impl Controller {
         loop {
             if self.is_idle() {
                 self.refresh_while_idle(end);
-                // Without requests only refreshes are left, and rows that have rested.
+                // An idle channel has only refreshes to issue, and idle rows to close.
                 if self.resting.is_none() && !refresh::any_due_before(&self.refreshes, end) {
                     return;
                 }
@@ -268,13 +269,13 @@ impl Controller {
         }
     }
 
-    /// Every command so far.
+    /// Returns every command so far.
     #[cfg(test)]
     pub fn log(&self) -> &[super::oracle::Issued] {
         &self.device.log
     }
 
-    /// The clock of the next command.
+    /// Returns the clock of the next command.
     pub fn next_command(&mut self) -> u64 {
         self.next_decision().at
     }
@@ -290,13 +291,13 @@ impl Controller {
         decision
     }
 
-    /// The first thing to do; each kind of work is preferred to the following ones at equal clocks.
+    /// Returns the first action; at equal clocks, earlier kinds of work have priority.
     #[inline(never)]
     fn decide(&self) -> Decision {
         let (kind, start) = (self.turn, self.start());
         let mut best = Decision { at: u64::MAX, action: Action::Refresh(0) };
         for (position, opened) in self.opening.iter().enumerate() {
-            // They are in the order in which their rows are open: from here on none is earlier.
+            // The list is in the order in which the rows open, so the remaining entries cannot be earlier.
             if best.at <= self.device.banks[opened.bank()].column_ready.max(start) {
                 break;
             }
@@ -318,7 +319,7 @@ impl Controller {
         }
     }
 
-    /// A refresh comes no earlier than due, after the rows being opened have been used and all banks are closed.
+    /// Decides a refresh: when it is due, after the opened rows have been used and all banks are closed.
     fn decide_refresh(&self, best: Decision, rank: usize) -> Decision {
         let due = self.refreshes[rank].due.max(self.floor);
         if due >= best.at || self.opening.iter().any(|opened| self.device.banks[opened.bank()].rank == rank) {
@@ -330,7 +331,7 @@ impl Controller {
         }
     }
 
-    /// An open row that no request wants is closed once it has rested long enough; of several, that of the first bank.
+    /// Closes an open row that no request needs after its idle time; of several, that of the first bank.
     fn decide_timeout(&self, best: Decision, resting: &Resting) -> Decision {
         let mut first = (best.at, 0);
         for (bank, over) in resting.rows(&self.device.banks) {
@@ -348,7 +349,7 @@ impl Controller {
     }
 }
 
-/// The better of two: the first unless the second is earlier.
+/// Returns the earlier of two decisions, or the first if they are equal.
 fn earlier(best: Decision, at: u64, action: Action) -> Decision {
     if at < best.at { Decision { at, action } } else { best }
 }

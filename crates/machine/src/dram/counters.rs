@@ -1,35 +1,35 @@
-//! What a channel has done.
+//! Counters of a channel.
 
 use super::{Kind, RowOutcome};
 use derive_more::{AddAssign, Sub};
 use serde::Serialize;
 use units::Duration;
 
-/// How long requests of one kind waited in their queue, in a memory with commands.
+/// Waiting times of the requests of one kind in their queue, for a memory with commands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
 pub struct QueueCounters {
-    /// Requests that have had their first command: an activate, a precharge or the one that moves the line.
+    /// Requests with a first command: an activate, a precharge or the one that moves the line.
     pub requests: u64,
-    /// The sum of the memory clocks from their entry into the queue to that (EMCC, MICRO 2022, figure 22).
+    /// Sum of the memory clocks from entering the queue to that command (EMCC, MICRO 2022, figure 22).
     pub clocks: u64,
 }
 
-/// Totals since power-on.
+/// Totals of a channel since power-on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
 pub struct DramCounters {
-    /// Reads submitted.
+    /// Number of submitted reads.
     pub reads: u64,
-    /// Writes submitted.
+    /// Number of submitted writes.
     pub writes: u64,
     /// Reads answered from the write queue.
     pub forwarded: u64,
     /// Writes that replaced a waiting write of the same line.
     pub merged: u64,
-    /// Activate commands.
+    /// Number of activate commands.
     pub activates: u64,
     /// Precharge commands; closing all banks of a rank is one.
     pub precharges: u64,
-    /// Refresh commands.
+    /// Number of refresh commands.
     pub refreshes: u64,
     /// Requests that found their row open.
     pub row_hits: u64,
@@ -41,14 +41,15 @@ pub struct DramCounters {
     pub read_latency: Duration,
     /// Memory clocks in which the data bus moved data.
     pub data_bus_busy_clocks: u64,
-    /// How long reads waited for their first commands.
+    /// Waiting times of reads before their first commands.
     pub read_queue: QueueCounters,
-    /// How long writes did.
+    /// Waiting times of writes before their first commands.
     pub write_queue: QueueCounters,
 }
 
 impl DramCounters {
-    /// Counts how a request found its bank, with its first command, which came so many clocks after it.
+    /// Counts the bank state that a request found, with its first command, which issued `waited` clocks after its
+    /// arrival.
     pub(super) fn count_first_command(&mut self, kind: Kind, outcome: RowOutcome, waited: u64) {
         let queue = match kind {
             Kind::Read => &mut self.read_queue,

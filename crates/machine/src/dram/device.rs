@@ -1,40 +1,41 @@
-//! What the DRAM devices permit: for every command the earliest clock at which it may issue.
+//! The DRAM devices: compute the earliest legal clock of every command.
 //!
-//! A constraint lives where the standard puts it: in a bank (tRCD, tRAS, tRC, tRP, tRTP, tWR), between banks of one
-//! group (the long forms of tCCD, tRRD, tWTR), between groups of one rank (the short forms, tFAW) or between ranks
-//! (the data bus). Instead of asking four levels before each command, issuing a command pushes its consequences down
-//! to the groups, so that the scheduler, which asks far more often than it issues, compares two numbers per request.
+//! Each constraint is stored at the level where the standard defines it: in a bank (tRCD, tRAS, tRC, tRP, tRTP, tWR),
+//! or between the banks of one group (the long forms of tCCD, tRRD, tWTR). The other constraints are between the groups
+//! of one rank (the short forms, tFAW) and between ranks (the data bus). An issued command pushes its consequences down
+//! to the groups, instead of a check of four levels before each command. The scheduler checks far more often than it
+//! issues, so it compares only two numbers per request.
 //!
-//! This file knows no requests and no policy.
+//! This file does not know requests and policies.
 
 use super::Kind;
 use super::config::DramConfig;
 use super::timing::Timing;
 use std::ops::Range;
 
-/// The open row of a bank that has none.
+/// Stored as the open row of a closed bank.
 pub(super) const CLOSED: u32 = u32::MAX;
 
-/// One bank: its row buffer and what its own last commands still forbid.
+/// State of one bank: its row buffer and the constraints of its latest commands.
 #[derive(Clone, Debug)]
 pub(super) struct Bank {
     /// The row in the row buffer, or [`CLOSED`].
     pub open_row: u32,
     /// The bank's group, counted over the channel.
     pub group: usize,
-    /// The bank's rank.
+    /// Rank of the bank.
     pub rank: usize,
-    /// When the open row may be read or written (tRCD).
+    /// Clock at which the open row may be read or written (tRCD).
     pub column_ready: u64,
-    /// When the open row may be closed (tRAS, tRTP, tWR).
+    /// Clock at which the open row may be closed (tRAS, tRTP, tWR).
     pub precharge_ready: u64,
-    /// When a row may be opened (tRC, tRP, tRFC).
+    /// Clock at which a row may be opened (tRC, tRP, tRFC).
     pub activate_ready: u64,
-    /// When the open row was last used.
+    /// Clock of the latest use of the open row.
     pub last_used: u64,
 }
 
-/// What a command must pass besides its own bank: the constraints that the commands of other banks put on its group.
+/// Constraints on a command by commands of other banks, in addition to those of the same bank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Gate {
     /// For reads: tCCD, tWTR and the data bus.
@@ -43,7 +44,7 @@ pub(super) enum Gate {
     Write,
     /// For activates: tRRD and tFAW.
     Activate,
-    /// For precharges, which only their own bank restrains.
+    /// For precharges, which only the same bank constrains.
     Free,
 }
 
@@ -57,14 +58,15 @@ impl Gate {
     }
 }
 
-/// The four latest activates of a rank, as the times at which tFAW lets go of them, in a ring.
+/// The four latest activates of a rank, in a ring, as the clocks at which each leaves the window of tFAW.
 #[derive(Clone, Debug, Default)]
 struct FourActivates {
     released: [u64; 4],
     oldest: usize,
 }
 
-/// How far apart two column commands must be: by the first's kind, the second's kind and how near their banks are.
+/// Minimum distance of two column commands: by the kind of the first, the kind of the second, and the relation of their
+/// banks.
 #[derive(Clone, Debug)]
 struct ColumnSpacing([[[u64; 3]; 2]; 2]);
 
@@ -95,7 +97,7 @@ pub(super) struct Device {
     banks_per_rank: usize,
     /// The banks: rank, then group, then bank in the group.
     pub banks: Vec<Bank>,
-    /// For each group (rank, then group) when its gates open, indexed by [`Gate`].
+    /// Clocks at which the gates of each group open (rank, then group), indexed by [`Gate`].
     pub gates: Vec<[u64; 4]>,
     groups_per_rank: usize,
     activates: Vec<FourActivates>,
@@ -150,24 +152,24 @@ impl Device {
         bank.activate_ready.max(self.gates[bank.group][Gate::Activate as usize])
     }
 
-    /// The earliest precharge of all open banks of a rank; nothing if none is open.
+    /// Returns the earliest precharge of all open banks of a rank, or `None` if all are closed.
     pub fn precharge_all_at(&self, rank: usize) -> Option<u64> {
         self.rank(rank).iter().filter(|bank| bank.open_row != CLOSED).map(|bank| bank.precharge_ready).max()
     }
 
-    /// The earliest refresh of a rank, whose banks must all be closed.
+    /// Returns the earliest refresh of a rank; all its banks must be closed.
     pub fn refresh_at(&self, rank: usize) -> u64 {
         self.rank(rank).iter().map(|bank| bank.activate_ready).max().unwrap_or(0)
     }
 
-    /// Reads or writes a line of the open row, or as much from there on as occupies the data bus for `on_bus` clocks.
+    /// Reads or writes a line of the open row, or a burst that occupies the data bus for `on_bus` clocks.
     pub fn column(&mut self, bank: usize, kind: Kind, at: u64, on_bus: u64) {
         debug_assert!(self.banks[bank].open_row != CLOSED, "{kind:?} of a closed bank");
         debug_assert!(at >= self.column_at(bank, kind), "{kind:?} at {at} is too early");
         #[cfg(test)]
         self.log.push(super::oracle::Issued::column(at, bank, kind, on_bus));
         let t = &self.timing;
-        // A shorter burst lets everything after it come as much earlier.
+        // After a shorter burst, everything else may follow earlier by the difference.
         let shorter = t.burst_clocks - on_bus;
         let Bank { group, rank, .. } = self.banks[bank];
         let spacing = &self.spacing.0[kind as usize];
@@ -228,7 +230,8 @@ impl Device {
         push(&mut bank.activate_ready, at + self.timing.trp);
     }
 
-    /// Gives up the row of a bank at `at`: one that is open is closed in no time, one that is still being opened stays.
+    /// Gives up the row of a bank at `at`: an open row is closed at no cost, and a row that is still being opened
+    /// stays.
     pub fn abandon(&mut self, bank: usize, at: u64) {
         let bank = &mut self.banks[bank];
         if bank.column_ready <= at {
@@ -246,7 +249,7 @@ impl Device {
         }
     }
 
-    /// Refreshes a rank, whose banks are all closed.
+    /// Refreshes a rank; all its banks must be closed.
     pub fn refresh(&mut self, rank: usize, at: u64) {
         debug_assert!(self.precharge_all_at(rank).is_none(), "refresh of open banks");
         debug_assert!(at >= self.refresh_at(rank), "refresh at {at} is too early");

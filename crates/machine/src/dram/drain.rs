@@ -1,9 +1,9 @@
-//! Whether reads or writes have their turn.
+//! Turns of reads and writes on the data bus.
 //!
-//! Turning the data bus around is expensive, so writes wait until many have come together, or until no read waits,
-//! and are then drained in one go down to a low mark. The marks alone would let a stream that writes as fast as the
-//! channel drains shut all reads out; therefore a drain during which reads wait ends after one full queue of writes,
-//! and the reads that waited then are served before the next drain.
+//! A change of the bus direction is expensive. So writes wait until many have gathered, or until no read waits, and are
+//! then drained down to a low mark. With the marks only, a stream that writes as fast as the channel drains would shut
+//! all reads out. Therefore a drain during which reads wait ends after one full queue of writes, and the reads that
+//! waited then are served before the next drain.
 
 /// The state of the write drain.
 #[derive(Clone, Debug)]
@@ -17,18 +17,18 @@ pub(crate) struct Drain {
 }
 
 impl Drain {
-    /// Reads first. Writes have their turn from `start` waiting on, down to `stop`, and no longer than for `patience`
-    /// writes while reads wait.
+    /// Creates a drain that starts with reads. Writes have their turn from `start` waiting writes down to `stop`, for
+    /// at most `patience` writes while reads wait.
     pub fn new(start: usize, stop: usize, patience: usize) -> Drain {
         Drain { start, stop, patience, writing: false, written_before_reads: 0, reads_owed: 0 }
     }
 
-    /// Whether writes have their turn.
+    /// Returns true if writes have their turn.
     pub fn writing(&self) -> bool {
         self.writing
     }
 
-    /// Decides whose turn it is, given how many reads and writes wait.
+    /// Updates the turn for these numbers of waiting reads and writes.
     pub fn update(&mut self, reads: usize, writes: usize) {
         if reads == 0 {
             self.reads_owed = 0;
@@ -44,12 +44,12 @@ impl Drain {
         }
     }
 
-    /// A read has left the queue.
+    /// Records that a read has left the queue.
     pub fn read_served(&mut self) {
         self.reads_owed = self.reads_owed.saturating_sub(1);
     }
 
-    /// A write has left the queue.
+    /// Records that a write has left the queue.
     pub fn write_served(&mut self) {
         self.written_before_reads += 1;
     }

@@ -1,4 +1,4 @@
-//! One channel of DRAM and its controller: DDR4, and whatever obeys the same constraints with other values.
+//! One channel of DRAM and its controller: DDR4, and other memories with the same constraints and other values.
 //!
 //! ```text
 //!   submit --> queues --> scheduler --> commands --> devices --> completions
@@ -6,10 +6,10 @@
 //!              writes      refresh       clock        ranks, data bus
 //! ```
 //!
-//! The model is an explicit state machine that knows neither tasks nor programs: it is given requests and times, and
-//! says when it wants to be called again. Every command of the standard is issued at its own clock under all timing
-//! constraints, yet no clock is ever ticked: between two commands nothing can change, so the model jumps from one to
-//! the next, and an idle channel costs nothing, refreshes included.
+//! The model is an explicit state machine without tasks and programs. It takes requests and times, and returns the time
+//! at which it must be called again. Every command of the standard is issued at a separate clock under all timing
+//! constraints, yet the model never ticks. Its state cannot change between two commands, so it jumps from one to the
+//! next. An idle channel costs no host time, refreshes included.
 //!
 //! | file | holds |
 //! |---|---|
@@ -53,18 +53,18 @@ use controller::{Controller, Served};
 use serde::Serialize;
 use units::{Clock, Cycles, Duration, LineAddr, Time, Word};
 
-/// What a request wants.
+/// Direction of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// A line from memory.
+    /// Reads a line from memory.
     Read,
-    /// A line to memory, posted: no core waits for it.
+    /// Writes a line to memory. The write is posted: no core waits for it.
     Write,
 }
 
 impl Kind {
-    /// The one that it is not.
+    /// Returns the opposite kind.
     fn other(self) -> Kind {
         match self {
             Kind::Read => Kind::Write,
@@ -73,11 +73,11 @@ impl Kind {
     }
 }
 
-/// How a request found its bank.
+/// State of the bank when a request found it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RowOutcome {
-    /// Its row was open.
+    /// The row of the request was open.
     Hit,
     /// No row was open.
     Closed,
@@ -88,34 +88,34 @@ pub enum RowOutcome {
 /// The answer to a read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Completion {
-    /// What the sender called the read.
+    /// Token of the read, chosen by the sender.
     pub token: u32,
-    /// When the first eight bytes arrive, which are those that were asked for: the critical word comes first.
+    /// Arrival of the first eight bytes. These contain the requested word: the critical word is transferred first.
     pub first_at: Time,
-    /// When the last of its data arrives.
+    /// Arrival of the last of its data.
     pub at: Time,
-    /// When it was submitted.
+    /// Time of its submission.
     pub arrived: Time,
-    /// How it found its bank; a read answered from the write queue counts as a hit, and a memory without rows finds its
+    /// State of its bank. A read answered from the write queue counts as a hit. A memory without rows always finds its
     /// banks closed.
     pub outcome: RowOutcome,
-    /// What delayed it the most.
+    /// Main cause of its delay.
     pub waited_for: WaitCause,
-    /// How much longer it took than a lone read that finds its bank so.
+    /// Additional time compared to a single read with the same bank state.
     pub waited: Duration,
-    /// How many words it brings.
+    /// Number of words in the answer.
     pub words: u8,
-    /// Whether its data came from the memory. The controller itself answers a read of a line whose write still waits.
+    /// True if its data are from the memory, false if the controller answered it with the data of a waiting write.
     pub burst: bool,
 }
 
 impl Completion {
-    /// When each word of the line arrives, if that one comes first.
+    /// Returns the arrival of each word of the line, if the word `from` is transferred first.
     pub fn beats(&self, from: Word) -> Beats {
         Beats::of_burst((from, self.words), self.first_at, self.at)
     }
 
-    /// When what is wanted of the line has arrived.
+    /// Returns the time at which the wanted words of the line have arrived.
     pub fn ready(&self, wanted: Wanted) -> Time {
         self.beats(wanted.from).when(wanted.words)
     }
@@ -132,7 +132,7 @@ pub struct Dram {
 }
 
 impl Dram {
-    /// An empty channel at power-on, all rows closed.
+    /// Creates an empty channel at power-on, with all rows closed.
     ///
     /// # Panics
     /// If the configuration does not pass [`DramConfig::check`].
@@ -150,22 +150,22 @@ impl Dram {
         }
     }
 
-    /// Whether [`Dram::submit`] would accept one more request of this kind. Room appears when a command issues, hence
-    /// only in [`Dram::advance`].
+    /// Returns true if [`Dram::submit`] would accept one more request of this kind. Issued commands free room, so
+    /// room appears only in [`Dram::advance`].
     pub fn has_room(&self, kind: Kind) -> bool {
         self.controller.has_room(kind)
     }
 
-    /// Whether a write of this line waits.
+    /// Returns true if a write of this line is waiting.
     pub fn holds_write(&self, line: LineAddr) -> bool {
         self.controller.holds_write(self.mapper.place(line))
     }
 
-    /// Accepts a request at `now`, of a line of 64 bytes or of another burst; it is seen at the next clock edge. Lines beyond the
-    /// capacity wrap.
+    /// Accepts a request at `now`, for a line of 64 bytes or another burst. The controller sees it at the next clock edge. Lines
+    /// beyond the capacity wrap.
     ///
-    /// A read of a line whose write still waits is answered from the write queue one clock later, and a write of such
-    /// a line replaces the waiting one: neither reaches the devices. Returns whether this one does.
+    /// A read of a line with a waiting write is answered from the write queue one clock later. A write of a line with a
+    /// waiting write replaces it. Neither reaches the devices. Returns true if this request does.
     ///
     /// # Panics
     /// If there is no room for it.
@@ -201,8 +201,8 @@ impl Dram {
         !held
     }
 
-    /// Issues all commands that may issue at or before `now`, appends the reads they answer (whose `at` may lie in the
-    /// future), and returns when it should be called again; nothing when no request waits.
+    /// Issues all commands up to `now`, and appends the reads that they answer, at times that may be in the future.
+    /// Returns the time of the next call, or `None` when no request waits.
     pub fn advance(&mut self, now: Time, completions: &mut Vec<Completion>) -> Option<Time> {
         self.controller.run_before(now.as_fs() / self.clock.period().as_fs() + 1);
         completions.append(&mut self.answered);
@@ -231,13 +231,13 @@ impl Dram {
         self.controller.close_rows(self.clock.cycle_at_or_after(now).0);
     }
 
-    /// Every command so far.
+    /// Returns every command so far.
     #[cfg(test)]
     fn log(&self) -> &[oracle::Issued] {
         self.controller.log()
     }
 
-    /// What the channel has done so far.
+    /// Returns the counters of the channel.
     pub fn counters(&self) -> &DramCounters {
         &self.controller.counters
     }

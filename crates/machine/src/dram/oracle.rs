@@ -1,14 +1,14 @@
-//! A slow, plain judge of command sequences, for tests only.
+//! A slow, simple checker of command sequences, for tests only.
 //!
-//! It knows the standard as a list of "after this command, that command must wait so long", compares every command
-//! with all recent ones, and shares no state with the devices it judges.
+//! It stores the standard as minimum distances between pairs of commands, compares every command with all recent ones,
+//! and shares no state with the devices that it checks.
 
 use super::config::DramConfig;
 use super::{Burst, BurstLength, Dram, Kind};
 use proptest::prelude::*;
 use units::{Cycles, LineAddr, Time};
 
-/// What was issued.
+/// Type of an issued command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Command {
     Activate,
@@ -23,7 +23,7 @@ pub(super) struct Issued {
     at: u64,
     target: usize,
     command: Command,
-    /// Of a column command, how long its burst is on the bus.
+    /// Clocks for which the burst of a column command occupies the bus; zero for other commands.
     on_bus: u64,
 }
 
@@ -45,7 +45,7 @@ impl Issued {
     }
 }
 
-/// How long after `first` the standard lets `second` issue.
+/// Returns the minimum distance of `second` from `first` in the standard.
 fn distance(config: &DramConfig, first: Issued, second: Issued) -> u64 {
     use Command::{Activate, Column, Precharge, Refresh};
     use Kind::{Read, Write};
@@ -62,7 +62,7 @@ fn distance(config: &DramConfig, first: Issued, second: Issued) -> u64 {
         (false, false) => far,
     };
     let written = t.cwl + first.on_bus;
-    // What a device rests between two bursts, however long they are.
+    // Idle clocks of a device between two bursts, for any burst length.
     let (rest_l, rest_s) = (t.tccd_l - t.burst_clocks, t.tccd_s - t.burst_clocks);
     match (first.command, second.command) {
         (Activate, Activate) if same_bank => t.trc,
@@ -139,7 +139,7 @@ fn configs() -> impl Strategy<Value = DramConfig> {
     })
 }
 
-/// Runs requests to the end; returns the channel and, for each read, how often it was answered and how late.
+/// Runs requests to the end. Returns the channel and, for each request, the number of answers and the latency.
 fn run(config: &DramConfig, asked: &[Asked]) -> (Dram, Vec<(u32, u64)>) {
     let clock = config.clock_mhz.clock();
     let mut dram = Dram::new(config.clone());

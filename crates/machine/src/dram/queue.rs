@@ -1,7 +1,7 @@
-//! Requests that wait, by bank and in order of age.
+//! Waiting requests, by bank and in order of age.
 //!
-//! What the scheduler compares is kept apart from what only the end of a request needs: the former moves when a queue
-//! closes up, the latter keeps its entry in a pool, under a ticket.
+//! The fields that the scheduler compares are stored separately from those that only the end of a request needs. The
+//! former move when a queue closes up; the latter keep their entry in a pool, under a ticket.
 
 use super::address_map::Place;
 use super::wait::ArrivalConditions;
@@ -11,18 +11,18 @@ use units::Time;
 /// A request as the scheduler sees it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waiting {
-    /// How many requests came before it.
+    /// Number of requests that arrived before it.
     pub age: u64,
-    /// Its cell.
+    /// Cell in the channel.
     pub place: Place,
-    /// Read or write.
+    /// Read or write request.
     pub kind: Kind,
     /// Its entry in the [`Pool`].
     pub ticket: u16,
 }
 
 impl Waiting {
-    /// The number of its bank.
+    /// Returns the number of its bank.
     pub fn bank(&self) -> usize {
         usize::from(self.place.bank)
     }
@@ -37,27 +37,27 @@ pub(super) struct RequestQueue {
 }
 
 impl RequestQueue {
-    /// An empty queue for so many requests.
+    /// Creates an empty queue for `capacity` requests.
     pub fn new(banks: usize, capacity: usize) -> RequestQueue {
         RequestQueue { banks: vec![Vec::new(); banks], len: 0, capacity }
     }
 
-    /// How many requests wait.
+    /// Returns the number of waiting requests.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether one more fits, with `others` that are no longer in it but keep their entries.
+    /// Returns true if one more request fits, next to `others` that are no longer in the queue but keep their entries.
     pub fn has_room_beside(&self, others: usize) -> bool {
         self.len + others < self.capacity
     }
 
-    /// The requests for one bank, oldest first.
+    /// Returns the requests for one bank, oldest first.
     pub fn of_bank(&self, bank: usize) -> &[Waiting] {
         &self.banks[bank]
     }
 
-    /// Takes a request back at its position among those of its bank.
+    /// Re-enters a request at its position among those of its bank.
     pub fn take_back(&mut self, waiting: Waiting) {
         let requests = &mut self.banks[waiting.bank()];
         let place = requests.partition_point(|other| other.age < waiting.age);
@@ -71,29 +71,29 @@ impl RequestQueue {
         self.len += 1;
     }
 
-    /// Takes out the request at this position of its bank.
+    /// Removes the request at this position of its bank.
     pub fn remove(&mut self, bank: usize, position: usize) -> Waiting {
         self.len -= 1;
         self.banks[bank].remove(position)
     }
 }
 
-/// The rest of a request.
+/// Fields of a request that the scheduler does not compare.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RequestDetails {
-    /// What the sender calls it.
+    /// Token chosen by the sender.
     pub token: u32,
-    /// When it was submitted.
+    /// Time of its submission.
     pub arrived: Time,
-    /// How many words move.
+    /// Number of words to transfer.
     pub words: u8,
-    /// How it found its bank; nothing before its first command.
+    /// State of its bank when found; `None` before its first command.
     pub outcome: Option<RowOutcome>,
-    /// What it saw when it arrived, from which the cause of its wait follows.
+    /// State at its arrival, which determines the cause of its wait.
     pub waits: ArrivalConditions,
 }
 
-/// All requests of the channel, each in its entry.
+/// All requests of the channel, each in a separate entry.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pool {
     requests: Vec<RequestDetails>,
@@ -101,7 +101,7 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    /// Puts a request in and names its ticket.
+    /// Stores a request; returns its ticket.
     pub fn insert(&mut self, request: RequestDetails) -> u16 {
         match self.free.pop() {
             Some(ticket) => {
@@ -115,12 +115,12 @@ impl Pool {
         }
     }
 
-    /// The request with this ticket.
+    /// Returns the request with this ticket.
     pub fn get_mut(&mut self, ticket: u16) -> &mut RequestDetails {
         &mut self.requests[usize::from(ticket)]
     }
 
-    /// Gives the ticket back.
+    /// Frees the ticket and returns its request.
     pub fn remove(&mut self, ticket: u16) -> RequestDetails {
         self.free.push(ticket);
         self.requests[usize::from(ticket)]

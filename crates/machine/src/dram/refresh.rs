@@ -1,19 +1,19 @@
-//! When each rank must be refreshed.
+//! Refresh schedule of each rank.
 //!
-//! Refreshes fall due at fixed times, one tREFI apart, staggered over the ranks so that one rank works while another
-//! refreshes. From the moment a refresh is due its rank accepts no new work: rows being opened are still used, then
-//! all banks are closed and the refresh issues. A late refresh does not postpone the following ones. A device whose tREFI
-//! is zero is never refreshed.
+//! Refreshes are due at fixed times, one tREFI apart, staggered over the ranks so that one rank works while another
+//! refreshes. When a refresh is due, its rank accepts no new work: rows that are being opened are still used, then all
+//! banks are closed and the refresh issues. A late refresh does not postpone the following ones. A device with a tREFI of
+//! zero is never refreshed.
 
 use super::config::DramConfig;
 
-/// When a refresh is due that never comes: later than any command, and far from overflow.
+/// Due time of a device without refreshes: later than any command, and far from overflow.
 const NEVER: u64 = u64::MAX / 2;
 
 /// The refresh schedule of one rank.
 #[derive(Clone, Debug)]
 pub(super) struct Refresh {
-    /// When the next refresh falls due.
+    /// Clock at which the next refresh is due.
     pub due: u64,
     interval: u64,
     length: u64,
@@ -22,7 +22,7 @@ pub(super) struct Refresh {
 }
 
 impl Refresh {
-    /// The schedule of a rank.
+    /// Creates the schedule of a rank.
     pub fn new(config: &DramConfig, rank: u64) -> Refresh {
         let interval = config.timing.trefi;
         let first = interval + interval * rank / config.organisation.ranks;
@@ -35,15 +35,15 @@ impl Refresh {
         }
     }
 
-    /// A refresh issues at `at`.
+    /// Records a refresh that issues at `at`.
     pub fn issued(&mut self, at: u64) {
         self.until = at + self.length;
         self.lost += self.until - self.due;
         self.due += self.interval;
     }
 
-    /// Performs all refreshes that fall due before `end` while nothing else happens, and returns how many they are and
-    /// when the last one issues.
+    /// Performs all refreshes that are due before `end` on an idle channel. Returns their number and the clock of the
+    /// last one.
     pub fn issued_while_idle(&mut self, end: u64) -> Option<(u64, u64)> {
         let more = end.checked_sub(self.due + 1)? / self.interval;
         self.lost += more * self.length;
@@ -53,13 +53,13 @@ impl Refresh {
         Some((more + 1, last))
     }
 
-    /// How long refreshes, pending or under way, have held the rank until `now`.
+    /// Returns the time for which refreshes, pending or in progress, have blocked the rank until `now`.
     pub fn clock(&self, now: u64) -> u64 {
         self.lost + now.saturating_sub(self.due) - self.until.saturating_sub(now)
     }
 }
 
-/// Whether any rank is to be refreshed before the clock `end`.
+/// Returns true if a refresh of any rank is due before the clock `end`.
 pub(super) fn any_due_before(refreshes: &[Refresh], end: u64) -> bool {
     refreshes.iter().any(|refresh| refresh.due < end)
 }

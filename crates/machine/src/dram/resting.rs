@@ -1,25 +1,25 @@
-//! Banks by how long their rows have gone unused, where a controller closes rows that rest for long.
+//! Idle times of rows, for a controller that closes rows after a timeout.
 //!
-//! Each row rests as long as any other before it is closed. So of the banks in the order of their last use the first with an
-//! open row is mostly the only one that a controller has to look at.
+//! All rows have the same timeout. So of the banks in the order of their last use, the controller mostly looks only at the
+//! first with an open row.
 
 use super::device::{Bank, CLOSED};
 
-/// The banks that have been used, the one that has rested longest first.
+/// The banks that have been used; the bank that has been idle longest is first.
 #[derive(Clone, Debug)]
 pub(super) struct Resting {
     idle_clocks: u64,
-    /// Few enough that moving one to the end is a move of some hundred bytes.
+    /// Few enough entries that moving one to the end moves only some hundred bytes.
     order: Vec<u16>,
 }
 
 impl Resting {
-    /// Rows are closed after so many clocks; none is open.
+    /// Creates a list without open rows; rows are closed after `idle_clocks` clocks.
     pub fn new(idle_clocks: u64) -> Resting {
         Resting { idle_clocks, order: Vec::new() }
     }
 
-    /// The row of a bank is opened or used, not before any other use.
+    /// Records that the row of a bank is opened or used, not before any other use.
     pub fn used(&mut self, bank: usize) {
         let bank = bank as u16;
         if let Some(place) = self.order.iter().position(|other| *other == bank) {
@@ -28,7 +28,7 @@ impl Resting {
         self.order.push(bank);
     }
 
-    /// The banks with open rows, and when each row will have rested long enough; the earliest first.
+    /// Returns the banks with open rows, with the clocks of their timeouts; the earliest first.
     pub fn rows(&self, banks: &[Bank]) -> impl Iterator<Item = (usize, u64)> {
         let open = self.order.iter().map(|bank| usize::from(*bank)).filter(|bank| banks[*bank].open_row != CLOSED);
         open.map(|bank| (bank, banks[bank].last_used + self.idle_clocks))

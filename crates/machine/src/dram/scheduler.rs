@@ -1,13 +1,13 @@
-//! Which waiting request goes next, and when.
+//! Scheduler: selects the next request and its clock.
 //!
-//! The policies differ in one number, how many requests of an open row may overtake an older one of the same bank
-//! that needs another row: any number (FR-FCFS), at most the cap, or none (FCFS, which moreover keeps to the order of
-//! age between banks). The answer is the request whose next command, be it a column command, an activate or a
-//! precharge, may issue first; of several, the oldest. A tick-by-tick first-ready scheduler comes to the same choice,
-//! only one clock at a time.
+//! The policies differ in the number of requests of an open row that may overtake an older one of the same bank that
+//! needs another row. It is unlimited (FR-FCFS), at most the cap, or zero (FCFS, which also keeps to the order of age
+//! between banks). The scheduler selects the request with the earliest next command, be it a column command, an
+//! activate or a precharge; of several, the oldest. A tick-by-tick first-ready scheduler makes the same choice, only
+//! one clock at a time.
 //!
-//! Each bank has at most one such request of each kind: its candidate. It changes only when its bank does, so it is
-//! kept, and choosing means looking at one number per bank with requests instead of at all requests.
+//! Each bank has at most one candidate of each kind: the request of the bank that may go first. It changes only when
+//! its bank does, so it is stored. The selection reads one number per bank with requests, instead of all requests.
 
 use super::Kind;
 use super::config::Scheduler;
@@ -16,42 +16,42 @@ use super::queue::RequestQueue;
 use super::refresh::Refresh;
 use crate::bits::BitSet;
 
-/// What the controller remembers of a bank.
+/// State of a bank for the scheduler.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BankLoad {
-    /// A row was opened for a request that has not used it yet: it must stay open.
+    /// True if a row was opened for a request that has not used it yet: it must stay open.
     pub opening: bool,
-    /// How many have overtaken an older request since the row was opened.
+    /// Number of requests that have overtaken an older one since the row was opened.
     pub overtaken: u32,
 }
 
-/// The request of one bank and kind that goes first, and what it waits for.
+/// The first request of one bank and kind, and its constraints.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Candidate {
-    /// Its position among the requests of its bank.
+    /// Index among the requests of the bank.
     pub position: usize,
-    /// Its age.
+    /// Age of the request.
     age: u64,
-    /// When its bank is ready for its next command: never, while the bank must not be closed.
+    /// Clock at which its bank is ready for its next command; the maximum while the bank must not be closed.
     ready: u64,
-    /// The group and the gate of it through which the command must pass.
+    /// The group, and its gate, through which the command must pass.
     group: usize,
     gate: Gate,
-    /// The rank, whose refresh comes first.
+    /// Rank of the bank. Its refresh has priority.
     rank: usize,
 }
 
 impl Candidate {
-    /// No request waits.
+    /// Candidate of a bank without requests.
     pub const NONE: Candidate =
         Candidate { position: 0, age: u64::MAX, ready: u64::MAX, group: 0, gate: Gate::Free, rank: 0 };
 
-    /// The clock at which its command may issue, no earlier than `floor`.
+    /// Returns the clock at which its command may issue, no earlier than `floor`.
     pub fn at(&self, device: &Device, floor: u64) -> u64 {
         self.ready.max(device.gates[self.group][self.gate as usize]).max(floor)
     }
 
-    /// The same, if that is before the refresh of its rank falls due.
+    /// Returns the same clock, if it is before the refresh of its rank is due.
     pub fn before_refresh(&self, device: &Device, refreshes: &[Refresh], floor: u64) -> Option<u64> {
         let at = self.at(device, floor);
         (at < refreshes[self.rank].due).then_some(at)
@@ -62,28 +62,28 @@ impl Candidate {
 #[derive(Clone, Debug)]
 pub(super) struct Candidates {
     of_bank: Vec<Candidate>,
-    /// The banks that have one: of many, few are wanted at a time.
+    /// Banks with a candidate: of many banks, few have requests at a time.
     there: BitSet,
 }
 
 impl Candidates {
-    /// None yet, for so many banks.
+    /// Creates an empty set of candidates for `banks` banks.
     pub fn new(banks: usize) -> Candidates {
         Candidates { of_bank: vec![Candidate::NONE; banks], there: BitSet::new(banks) }
     }
 
-    /// The candidate of a bank.
+    /// Returns the candidate of a bank.
     pub fn of(&self, bank: usize) -> &Candidate {
         &self.of_bank[bank]
     }
 
-    /// Changes the candidate of a bank, and says whether it is another one now.
+    /// Changes the candidate of a bank; returns true if it is a different one.
     pub fn set(&mut self, bank: usize, candidate: Candidate) -> bool {
         self.there.insert(bank);
         std::mem::replace(&mut self.of_bank[bank], candidate) != candidate
     }
 
-    /// Leaves a bank without one, and says whether it had one.
+    /// Removes the candidate of a bank; returns true if it had one.
     pub fn clear(&mut self, bank: usize) -> bool {
         let had = self.of_bank[bank] != Candidate::NONE;
         if had {
@@ -93,7 +93,7 @@ impl Candidates {
         had
     }
 
-    /// The banks that have one, in order, with it.
+    /// Returns the banks with a candidate, in order, with the candidates.
     fn iter(&self) -> impl Iterator<Item = (usize, &Candidate)> {
         self.there.iter().map(|bank| (bank, &self.of_bank[bank]))
     }
@@ -102,23 +102,23 @@ impl Candidates {
 /// A bank to serve and the clock of its command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Pick {
-    /// When the command issues.
+    /// Clock of the command.
     pub at: u64,
-    /// The bank.
+    /// Bank to serve next.
     pub bank: usize,
 }
 
-/// A [`Scheduler`] as limits.
+/// A [`Scheduler`] expressed as limits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Policy {
-    /// How many requests of an open row may overtake an older one of another row.
+    /// Maximum number of requests of an open row that may overtake an older one of another row.
     overtake: u32,
-    /// Whether age also orders the banks.
+    /// True if age also orders the banks.
     in_order: bool,
 }
 
 impl Policy {
-    /// The limits of a scheduler.
+    /// Creates the limits of a scheduler.
     pub fn new(scheduler: Scheduler) -> Policy {
         match scheduler {
             Scheduler::FrFcfs => Policy { overtake: u32::MAX, in_order: false },
@@ -127,7 +127,7 @@ impl Policy {
         }
     }
 
-    /// The candidate of a bank with requests.
+    /// Computes the candidate of a bank with requests.
     pub fn candidate(
         &self,
         queue: &RequestQueue,
@@ -154,13 +154,13 @@ impl Policy {
         }
     }
 
-    /// The next of the candidates, no earlier than `floor` and before the refresh of its rank falls due.
+    /// Selects the next candidate, no earlier than `floor` and before the refresh of its rank is due.
     pub fn pick(&self, candidates: &Candidates, device: &Device, refreshes: &[Refresh], floor: u64) -> Option<Pick> {
         if self.in_order {
             let (bank, oldest) = candidates.iter().min_by_key(|(_, candidate)| candidate.age)?;
             return oldest.before_refresh(device, refreshes, floor).map(|at| Pick { at, bank });
         }
-        // Written without branches: which bank wins is as good as random, and a misprediction costs more than a bank.
+        // Written without branches: the winning bank is practically random, and a misprediction costs more than a bank.
         let (mut best, mut bank) = (u128::MAX, 0);
         for (number, candidate) in candidates.iter() {
             let at = candidate.before_refresh(device, refreshes, floor).unwrap_or(u64::MAX);
@@ -172,7 +172,7 @@ impl Policy {
         (at < u64::MAX).then_some(Pick { at, bank })
     }
 
-    /// Whether a new request can only matter through its own bank's candidate.
+    /// Returns true if a new request can only matter through the candidate of its bank.
     pub fn is_local(&self) -> bool {
         !self.in_order
     }

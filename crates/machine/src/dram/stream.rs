@@ -1,7 +1,7 @@
-//! Seeded request streams, and what a channel makes of them.
+//! Seeded request streams, and measurements of a channel with them.
 //!
-//! The streams are those with which public DRAM simulators were measured, reproduced draw for draw, so that latencies
-//! and bandwidths can be compared figure by figure. Requests are offered open loop, in order, at most one per clock; a
+//! Public DRAM simulators were measured with the same streams, reproduced draw for draw, so latencies and
+//! bandwidths can be compared figure by figure. Requests are offered open loop, in order, at most one per clock; a
 //! refused one waits at the head of its source. Latency counts from acceptance to the last data.
 
 use super::{Completion, Dram, DramConfig, Kind};
@@ -10,7 +10,7 @@ use std::fmt;
 use units::random::Random;
 use units::{Clock, Cycles, LINE_BYTES, LineAddr, Time};
 
-/// Which lines a stream touches.
+/// Access pattern of a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
@@ -40,9 +40,9 @@ impl fmt::Display for Pattern {
 pub struct Offered {
     /// The memory clock at which it is first offered.
     pub arrival: u64,
-    /// Its line.
+    /// Requested line of memory.
     pub line: LineAddr,
-    /// Read or write.
+    /// Read or write request.
     pub kind: Kind,
 }
 
@@ -59,7 +59,8 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// A stream whose requests arrive `mean_gap` clocks apart on average, uniformly spread from 0 to twice that.
+    /// Creates a stream of requests that arrive `mean_gap` clocks apart on average, uniformly spread from 0 to twice
+    /// that.
     pub fn new(pattern: Pattern, mean_gap: u64) -> Stream {
         let [addresses, gaps, writes] = [Random::new(1), Random::new(2), Random::new(3)];
         Stream { pattern, mean_gap, number: 0, arrival: 0, addresses, gaps, writes }
@@ -86,10 +87,10 @@ impl Iterator for Stream {
     }
 }
 
-/// What a channel made of a stream. Latencies are in memory clocks.
+/// Measurements of a channel with a stream. Latencies are in memory clocks.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Measured {
-    /// Mean read latency.
+    /// Mean latency of reads.
     pub mean: f64,
     /// The latency that 99 % of the reads do not exceed.
     pub p99: u64,
@@ -97,7 +98,7 @@ pub struct Measured {
     pub max: u64,
     /// Achieved bandwidth in GB/s, reads and writes.
     pub bandwidth: f64,
-    /// The part of the requests that needed no activate of their own.
+    /// Fraction of the requests that needed no separate activate.
     pub row_hit_rate: f64,
 }
 
@@ -139,7 +140,7 @@ pub fn measure(config: &DramConfig, stream: Stream, requests: usize) -> Measured
     }
 }
 
-/// How often each latency occurred, and when the last read was answered.
+/// Number of occurrences of each latency, and the time of the last answer.
 struct Latencies {
     clock: Clock,
     occurred: Vec<u64>,
@@ -167,7 +168,7 @@ impl Latencies {
         sum as f64 / self.occurred.iter().sum::<u64>() as f64
     }
 
-    /// The smallest latency that this percentage of the reads do not exceed.
+    /// Returns the smallest latency that this percentage of the reads do not exceed.
     fn percentile(&self, percentage: u64) -> u64 {
         let mut left = (self.occurred.iter().sum::<u64>() * percentage).div_ceil(100);
         let within = self.occurred.iter().position(|&count| {

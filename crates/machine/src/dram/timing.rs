@@ -1,7 +1,7 @@
 //! The timing constraints of the DDR4 standard, in whole clocks of the memory clock.
 //!
-//! They have the standard's names, so that a data sheet can be copied as it stands. Times that follow from others (read
-//! to write, write to read) are derived where they are needed and cannot disagree with them.
+//! The fields have the standard's names, so a data sheet can be copied without changes. Times that follow from others
+//! (read to write, write to read) are derived at their use and cannot disagree with them.
 
 use crate::rule::rule;
 use serde::{Deserialize, Serialize};
@@ -17,9 +17,9 @@ pub struct Timing {
     pub cwl: u64,
     /// Activate to a read or write of the row.
     pub trcd: u64,
-    /// Precharge to activate.
+    /// Precharge to activate of a bank.
     pub trp: u64,
-    /// Activate to precharge.
+    /// Activate to precharge of a bank.
     pub tras: u64,
     /// Activate to activate of the same bank.
     pub trc: u64,
@@ -45,9 +45,9 @@ pub struct Timing {
     pub trfc: u64,
     /// Mean time between two refreshes of a rank; zero for a device that is never refreshed.
     pub trefi: u64,
-    /// The data bus's rest when it changes rank, or from reading to writing.
+    /// Idle time of the data bus when it changes rank, or from reading to writing.
     pub trtrs: u64,
-    /// How long a line of 64 bytes occupies the data bus.
+    /// Clocks for which a line of 64 bytes occupies the data bus.
     pub burst_clocks: u64,
 }
 
@@ -99,23 +99,23 @@ impl Timing {
         burst_clocks: 8,
     };
 
-    /// The last beat of the first eight bytes to the last beat of the last, in eighths of a clock: words come evenly over
-    /// their burst.
+    /// Returns the time from the last beat of the first eight bytes to the end of the burst, in eighths of a clock: words
+    /// arrive evenly over their burst.
     pub(super) fn eighths_after_first_word(&self, words: u8) -> u64 {
         (u64::from(words) - 1) * self.burst_clocks
     }
 
-    /// How long a burst of so many words occupies the data bus.
+    /// Returns the clocks for which a burst of `words` words occupies the data bus.
     pub(super) fn clocks_of(&self, words: u8) -> u64 {
         (self.burst_clocks * u64::from(words)).div_ceil(WORDS_PER_LINE as u64)
     }
 
-    /// Read command to the last of its data.
+    /// Returns the clocks from a read command to the last of its data.
     pub(super) fn read_latency(&self, words: u8) -> u64 {
         self.cl + self.clocks_of(words)
     }
 
-    /// Checks that the times can hold together.
+    /// Checks that the times are consistent.
     ///
     /// # Errors
     /// The first rule that is broken, with the values that break it.

@@ -1,28 +1,28 @@
-//! Why a read waited.
+//! Causes of the waits of reads.
 //!
-//! Beyond the latency that its row outcome costs in any case, a read may have waited for a refresh, for a write
-//! drain, for its own bank to finish what it was doing when the read arrived, or for other requests. The first two
-//! are measured by clocks that run while their cause lasts; the largest part names the cause.
+//! In addition to the latency of its row outcome, a read may have waited for a refresh, for a write drain, for its
+//! bank, or for other requests. The bank may still have been busy when the read arrived. The first two are measured by
+//! clocks that run while their cause lasts. The largest part determines the cause.
 
 use serde::Serialize;
 
-/// What delayed a read the most.
+/// Main cause of the delay of a read.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WaitCause {
-    /// It did not wait.
+    /// The read did not wait.
     Nothing,
-    /// A refresh of its rank, pending or under way.
+    /// A refresh of its rank was pending or in progress.
     Refresh,
-    /// Writes had their turn.
+    /// Writes had priority in a drain.
     WriteDrain,
-    /// Its own bank was opening or closing a row, or finishing an access.
+    /// Its bank was opening or closing a row, or finishing an access.
     BankBusy,
-    /// Other requests went first.
+    /// Other requests had priority in the queues.
     Queue,
 }
 
-/// A clock that runs only while something lasts.
+/// A clock that runs only during a certain condition.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stopwatch {
     total: u64,
@@ -30,7 +30,7 @@ pub(crate) struct Stopwatch {
 }
 
 impl Stopwatch {
-    /// Runs from `now` on, or rests.
+    /// Starts or stops the clock at `now`.
     pub fn set(&mut self, running: bool, now: u64) {
         match (running, self.since) {
             (true, None) => self.since = Some(now),
@@ -42,33 +42,33 @@ impl Stopwatch {
         }
     }
 
-    /// How long it has run until `now`.
+    /// Returns the time for which it has run until `now`.
     pub fn at(&self, now: u64) -> u64 {
         self.total + self.since.map_or(0, |since| now.saturating_sub(since))
     }
 }
 
-/// What a request saw when it arrived.
+/// State at the arrival of a request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ArrivalConditions {
-    /// The clock at which it was seen.
+    /// Clock at which the request was seen.
     pub seen: u64,
-    /// The refresh clock of its rank then.
+    /// Refresh clock of its rank at that time.
     pub refresh: u64,
-    /// The drain clock then.
+    /// Drain clock at that time.
     pub drain: u64,
-    /// When its bank alone would have let it begin.
+    /// Clock at which its bank, without other requests, would have started it.
     pub bank_free: u64,
 }
 
 impl ArrivalConditions {
-    /// How much longer than a lone read's a wait was that ends at `now`.
+    /// Returns the excess of a wait that ends at `now` over that of a single read.
     pub fn beyond(&self, now: u64, needed: u64) -> u64 {
         (now - self.seen).saturating_sub(needed)
     }
 
-    /// The cause, for a read whose column command issues at `now`, which a lone read would have issued `needed` clocks
-    /// after it was seen, at a time when the refresh and drain clocks show these values.
+    /// Returns the cause of the wait of a read with a column command at `now`. A single read would have issued it
+    /// `needed` clocks after it was seen. `refresh` and `drain` are the current values of these clocks.
     pub fn cause(&self, now: u64, needed: u64, refresh: u64, drain: u64) -> WaitCause {
         let waited = self.beyond(now, needed);
         if waited == 0 {

@@ -1,35 +1,35 @@
 //! Lines that the last-level cache locks until their chunk is permuted (HIDE: Zhuang, Zhang and Pande, ASPLOS 2004; CryptoPage: Duc and
 //! Keryell, ACSAC 2006, section 2.2).
 //!
-//! A line is locked when it comes from memory, and when it is stored to. A locked line does not leave; a line that is not locked is as
-//! memory has it, unless a cache above has stored to it: then it is locked when it should leave. A way is reserved for a line before
-//! memory is asked for it, and counts as locked.
+//! A fill from memory and a store lock the line. A locked line is not evicted. A line without a lock equals its copy in memory, unless
+//! a cache above has stored to it. In that case it is locked when it should be evicted. A way is reserved for a line before the
+//! request to memory, and counts as locked.
 
 use super::Llc;
 use crate::cache::{Slot, State, TagArray};
 use rustc_hash::FxHashMap;
 use units::LineAddr;
 
-/// How a way stands.
+/// Lock state of a way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Lock {
     Unlocked,
-    /// For a line that is on its way.
+    /// Reserved for an outstanding line.
     Reserved,
-    /// Stored to, and not read since its chunk was permuted.
+    /// The line was stored to, and not read since its chunk was permuted.
     Stored,
-    /// Read since then.
+    /// The line was read since its chunk was permuted.
     Read,
 }
 
-/// What came of asking for a way.
+/// Result of a request for a way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Way {
-    /// It is reserved, in place of this line, if one had to leave.
+    /// A way is reserved. The line in it, if any, was evicted.
     Reserved(Option<LineAddr>),
-    /// One is reserved for the line already.
+    /// A way was reserved for the line already.
     Coming,
-    /// All are locked.
+    /// All ways are locked.
     Full,
 }
 
@@ -47,7 +47,7 @@ impl Locks {
         self.ways[slot.index()]
     }
 
-    /// Whether a way has no line yet.
+    /// Returns true if the way is reserved and still without its line.
     pub fn is_reserved(&self, slot: Slot) -> bool {
         self.of(slot) == Lock::Reserved
     }
@@ -65,38 +65,38 @@ impl Locks {
 }
 
 impl Llc {
-    /// The same, which locks lines of chunks of so many lines.
+    /// Returns the cache with locks, for chunks of `lines_per_chunk` lines.
     #[must_use]
     pub fn locking(self, lines_per_chunk: u64) -> Llc {
         let ways = vec![Lock::Unlocked; self.tags.slots()].into();
         Llc { locks: Some(Locks { lines_per_chunk, ways, locked: FxHashMap::default() }), ..self }
     }
 
-    /// Its lines as far as they are locked.
+    /// Returns access to the lines and their locks.
     ///
     /// # Panics
-    /// If it locks none.
+    /// If this cache does not lock lines.
     pub fn locked_lines(&mut self) -> LockedLines<'_> {
         let Some(locks) = &mut self.locks else { panic!("this last-level cache locks no lines") };
         LockedLines { tags: &mut self.tags, locks }
     }
 
-    /// Whether a line may not leave, or is on its way.
+    /// Returns true if a line is locked or its way reserved.
     pub(super) fn is_locked(&self, line: LineAddr) -> bool {
         let locks = self.locks.as_ref().zip(self.tags.probe(line.0));
         locks.is_some_and(|(locks, slot)| locks.of(slot) != Lock::Unlocked)
     }
 }
 
-/// The lines of a last-level cache, to be locked and unlocked.
+/// Access to the lines of a last-level cache and their locks.
 pub struct LockedLines<'a> {
     tags: &'a mut TagArray,
     locks: &'a mut Locks,
 }
 
 impl LockedLines<'_> {
-    /// Reserves a way for a line that is not there. Of the lines that are not locked, that used least recently leaves; one that caches
-    /// above have stored to, as `recall` says, is locked instead.
+    /// Reserves a way for a line that the cache does not hold. The least recently used unlocked line is evicted. If `recall` reports
+    /// that caches above have stored to that line, it is locked instead, and the next one is tried.
     pub fn reserve(&mut self, line: LineAddr, mut recall: impl FnMut(LineAddr) -> bool) -> Way {
         if self.tags.probe(line.0).is_some() {
             return Way::Coming;
@@ -119,7 +119,7 @@ impl LockedLines<'_> {
         Way::Full
     }
 
-    /// Gives the way back that was reserved for a line.
+    /// Frees the way that was reserved for a line.
     pub fn give_back(&mut self, line: LineAddr) {
         if let Some(slot) = self.tags.probe(line.0).filter(|slot| self.locks.is_reserved(*slot)) {
             self.locks.ways[slot.index()] = Lock::Unlocked;
@@ -127,10 +127,10 @@ impl LockedLines<'_> {
         }
     }
 
-    /// A line enters its reserved way: as memory has it, or as it is stored.
+    /// Enters a line into its reserved way, unchanged from memory or with a store (`is_stored`).
     ///
     /// # Panics
-    /// If none is reserved.
+    /// If no way is reserved for the line.
     pub fn enter(&mut self, line: LineAddr, is_stored: bool) {
         let slot = self.tags.lookup(line.0).filter(|slot| self.locks.is_reserved(*slot));
         let Some(slot) = slot else { panic!("no way is reserved for line {line}") };
@@ -140,7 +140,7 @@ impl LockedLines<'_> {
         self.locks.lock(slot, line.0, if is_stored { Lock::Stored } else { Lock::Read });
     }
 
-    /// A line is stored to, which locks it; whether it is there.
+    /// Stores to a line, which locks it; returns false if the cache does not hold it.
     pub fn store(&mut self, line: LineAddr) -> bool {
         let Some(slot) = self.tags.lookup(line.0).filter(|slot| !self.locks.is_reserved(*slot)) else { return false };
         self.tags.mark_dirty(slot);
@@ -150,37 +150,40 @@ impl LockedLines<'_> {
         true
     }
 
-    /// Whether a line is there that was read since its chunk was permuted last.
+    /// Returns true if the cache holds the line and it was read since its chunk was last permuted.
     pub fn was_read(&self, line: LineAddr) -> bool {
         self.tags.probe(line.0).is_some_and(|slot| self.locks.of(slot) == Lock::Read)
     }
 
-    /// Ways of a line's set that are not locked.
+    /// Returns the number of unlocked ways in a line's set.
     pub fn unlocked_ways(&self, line: LineAddr) -> usize {
         self.tags.ways_of(line.0).filter(|slot| self.locks.of(*slot) == Lock::Unlocked).count()
     }
 
-    /// The chunk of the locked lines in a line's set that has most of them in the whole cache, then of that used least recently.
+    /// Returns the chunk to unlock for a line: among the locked lines of its set, the chunk with most locked lines in the whole
+    /// cache. A tie selects the chunk of the least recently used line.
     pub fn chunk_with_most(&self, line: LineAddr) -> Option<u64> {
         let is_locked = |slot: &Slot| matches!(self.locks.of(*slot), Lock::Stored | Lock::Read);
         let locked = self.tags.by_age(line.0).into_iter().filter(is_locked).filter_map(|slot| self.tags.key(slot));
         let chunks: Vec<u64> = locked.map(|held| self.locks.chunk(held)).collect();
-        // The last of several maxima wins, and that used least recently comes first.
+        // `max_by_key` returns the last maximum, and the reversed list ends with the least recently used line.
         chunks.into_iter().rev().max_by_key(|chunk| self.locks.locked.get(chunk).copied().unwrap_or(0))
     }
 
-    /// What makes room in the set of a line, all of whose ways are locked: a chunk to be unlocked, or else a line that is on its way.
+    /// Returns the chunk to unlock for a line, if all ways of its set are locked. If the set contains only reserved ways, returns one
+    /// of their lines, which must arrive first.
     pub fn to_come_first(&self, line: LineAddr) -> Result<u64, LineAddr> {
         self.chunk_with_most(line).ok_or_else(|| self.coming(line).unwrap_or(line))
     }
 
-    /// A line of the set of this one that a way is reserved for, if there is one.
+    /// Returns a line in the same set that has a reserved way, if any.
     fn coming(&self, line: LineAddr) -> Option<LineAddr> {
         let reserved = self.tags.by_age(line.0).into_iter().find(|slot| self.locks.is_reserved(*slot))?;
         self.tags.key(reserved).map(LineAddr)
     }
 
-    /// Unlocks all lines of a chunk, which memory is about to get: those that are there, in order.
+    /// Unlocks all lines of a chunk before they are written to memory. Returns the lines that the cache holds, in
+    /// order.
     pub fn unlock(&mut self, chunk: u64) -> Vec<LineAddr> {
         self.locks.locked.remove(&chunk);
         let per_chunk = self.locks.lines_per_chunk;
@@ -193,14 +196,14 @@ impl LockedLines<'_> {
         held.into_iter().map(|(line, _)| LineAddr(line)).collect()
     }
 
-    /// Chunks with a locked line, in order.
+    /// Returns the chunks with a locked line, in order.
     pub fn chunks_with_locks(&self) -> Vec<u64> {
         let mut chunks: Vec<u64> = self.locks.locked.keys().copied().collect();
         chunks.sort_unstable();
         chunks
     }
 
-    /// Chunks with a line that memory lacks, in order.
+    /// Returns the chunks with a dirty line, in order.
     pub fn chunks_with_stores(&self) -> Vec<u64> {
         let mut chunks: Vec<u64> = self.tags.dirty_keys().map(|line| self.locks.chunk(line)).collect();
         chunks.sort_unstable();

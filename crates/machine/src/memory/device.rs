@@ -1,18 +1,18 @@
-//! What is behind a channel: DRAM or phase-change memory.
+//! The memory device of a channel: DRAM or phase-change memory.
 //!
-//! Both are state machines with one shape: they have room or not, take requests, and are called again when they asked to
-//! be. An enum rather than a trait object: there are two, and every access passes here.
+//! Both are state machines with the same interface: they have room or not, take requests, and return the time of their
+//! next call. The model uses an enum and not a trait object, because only two kinds exist and every access passes here.
 
 use crate::dram::{Burst, BurstLength, Completion, Dram, DramConfig, DramCounters, Kind};
 use crate::pcm::{Pcm, PcmConfig};
 use units::{Clock, Cycles, Duration, LineAddr, LineLength, Time};
 
-/// One channel's memory, as data.
+/// Configuration of one channel's memory.
 #[derive(Clone, PartialEq, Debug)]
 pub enum DeviceConfig {
-    /// DRAM of any generation whose timing constraints are those of the DDR standards.
+    /// DRAM of any generation with the timing constraints of the DDR standards.
     Dram(DramConfig),
-    /// Phase-change memory.
+    /// Phase-change memory of one channel.
     Pcm(PcmConfig),
 }
 
@@ -28,7 +28,7 @@ impl DeviceConfig {
         }
     }
 
-    /// The clock of its bus.
+    /// Returns the clock of its bus.
     pub fn clock(&self) -> Clock {
         match self {
             DeviceConfig::Dram(dram) => dram.clock_mhz.clock(),
@@ -36,12 +36,12 @@ impl DeviceConfig {
         }
     }
 
-    /// Whether bursts can be shorter than 64 bytes.
+    /// Returns true if bursts can be shorter than 64 bytes.
     pub fn has_short_bursts(&self) -> bool {
         matches!(self, DeviceConfig::Dram(DramConfig { bursts: BurstLength::Any, .. }))
     }
 
-    /// From a read that finds its bank at rest, with no row open, to the end of its line of 64 bytes.
+    /// Returns the latency of a read of 64 bytes that finds its bank idle and without an open row.
     pub fn closed_read(&self) -> Duration {
         match self {
             DeviceConfig::Dram(dram) => {
@@ -52,7 +52,7 @@ impl DeviceConfig {
         }
     }
 
-    /// Bytes on one channel, where its lines are so long.
+    /// Returns the bytes on one channel, for lines of this length.
     pub fn capacity(&self, line: LineLength) -> u64 {
         match self {
             DeviceConfig::Dram(dram) => dram.capacity(line),
@@ -73,7 +73,7 @@ impl From<PcmConfig> for DeviceConfig {
     }
 }
 
-/// One channel's memory.
+/// Memory device of one channel.
 #[derive(Clone, Debug)]
 pub(crate) enum ChannelDevice {
     Dram(Box<Dram>),
@@ -81,7 +81,7 @@ pub(crate) enum ChannelDevice {
 }
 
 impl ChannelDevice {
-    /// A device at power-on.
+    /// Creates a device at power-on.
     ///
     /// # Panics
     /// If the configuration does not pass [`DeviceConfig::check`].
@@ -92,7 +92,7 @@ impl ChannelDevice {
         }
     }
 
-    /// Whether one more request of this kind is accepted.
+    /// Returns true if the device accepts one more request of this kind.
     pub fn has_room(&self, kind: Kind) -> bool {
         match self {
             ChannelDevice::Dram(dram) => dram.has_room(kind),
@@ -100,7 +100,7 @@ impl ChannelDevice {
         }
     }
 
-    /// Whether a write of this line is in the controller's queue.
+    /// Returns true if a write of this line is in the controller's queue.
     pub fn holds_write(&self, line: LineAddr) -> bool {
         match self {
             ChannelDevice::Dram(dram) => dram.holds_write(line),
@@ -108,8 +108,8 @@ impl ChannelDevice {
         }
     }
 
-    /// Accepts a request at `now`; there must be room for it. Returns whether anything moves between controller and memory. Bursts
-    /// of phase-change memory have one length.
+    /// Accepts a request at `now`; the device must have room for it. Returns true if a burst moves between controller and memory.
+    /// Bursts of phase-change memory have one length.
     pub fn submit(&mut self, now: Time, burst: Burst, kind: Kind, token: u32) -> bool {
         match self {
             ChannelDevice::Dram(dram) => dram.submit(now, burst, kind, token),
@@ -117,7 +117,7 @@ impl ChannelDevice {
         }
     }
 
-    /// Does what can be done until `now`, appends the reads that are answered by it, and says when to call again.
+    /// Performs all actions until `now`, appends the reads that they answer, and returns the time of the next call.
     pub fn advance(&mut self, now: Time, completions: &mut Vec<Completion>) -> Option<Time> {
         match self {
             ChannelDevice::Dram(dram) => dram.advance(now, completions),
@@ -132,7 +132,7 @@ impl ChannelDevice {
         }
     }
 
-    /// What the device has done so far.
+    /// Returns the counters of the device.
     pub fn counters(&self) -> &DramCounters {
         match self {
             ChannelDevice::Dram(dram) => dram.counters(),

@@ -1,47 +1,48 @@
-//! Which channel a line is on.
+//! Interleaving: the channel of each line.
 //!
-//! Lines are dealt out to the channels in granules, one after the other. Dealt out plainly, a stride of a multiple of all
-//! channels' granules stays on one channel; the XOR form turns the deal by the bits above, so that such strides spread.
-//! Either way a channel's lines are numbered without gaps, hence each channel maps them to its banks as if it were alone.
+//! Lines are distributed over the channels in granules, in turn. In the plain form, a stride of a multiple of all
+//! channels' granules stays on one channel. The XOR form permutes the turns by the bits above, so these strides spread.
+//! In both forms a channel's lines are numbered without gaps, so each channel maps them to its banks as if it were the
+//! only one.
 
 use crate::rule::rule;
 use serde::{Deserialize, Serialize};
 use units::LineAddr;
 
-/// The most channels a memory may have.
+/// Maximum number of channels of a memory.
 const CHANNELS_MAX: usize = 8;
 
-/// How the turn of a channel follows from the granule's number.
+/// Function from the number of a granule to its channel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Deal {
-    /// One granule to each channel in turn.
+    /// Assigns one granule to each channel in turn.
     #[default]
     Plain,
-    /// The same, with the channel's number XOR-ed with all higher digits of the granule's number.
+    /// Like `Plain`, with the channel's number XOR-ed with all higher digits of the granule's number.
     Xor,
 }
 
-/// How lines are spread over channels.
+/// Distribution of lines over channels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Interleave {
     /// Memory lines in a granule.
     pub lines: u64,
-    /// Whose turn it is.
+    /// Order of the channels.
     #[serde(default)]
     pub deal: Deal,
 }
 
 impl Default for Interleave {
-    /// Line by line, in turn.
+    /// Distributes line by line, in turn.
     fn default() -> Interleave {
         Interleave { lines: 1, deal: Deal::Plain }
     }
 }
 
 impl Interleave {
-    /// Checks that lines can be spread over so many channels in this way.
+    /// Checks that lines can be distributed over `channels` channels in this way.
     ///
     /// # Errors
     /// The first rule that is broken, with the values that break it.
@@ -55,7 +56,7 @@ impl Interleave {
         })
     }
 
-    /// The channel of a line among so many, and the line's number on it.
+    /// Returns the channel of a line among `channels`, and the line's number on the channel.
     pub fn place(&self, channels: usize, line: LineAddr) -> (usize, LineAddr) {
         if channels == 1 {
             return (0, line);

@@ -1,7 +1,7 @@
-//! All of a machine's memory: its channels, and which line is on which.
+//! Main memory of a machine: its channels, and the distribution of lines over them.
 //!
-//! Each channel has its own controller and its own task that drives it; they share nothing. What reads and writes lines
-//! sees one memory.
+//! Each channel has a separate controller and a separate task that drives it; they share no state. Components that read
+//! and write lines see one memory.
 
 pub(crate) mod device;
 mod interleave;
@@ -19,23 +19,23 @@ use std::future::Future;
 use std::rc::Rc;
 use units::{LineAddr, LineLength, Word};
 
-/// A memory as data.
+/// Configuration of a memory.
 #[derive(Clone, PartialEq, Debug)]
 pub struct MemoryConfig {
-    /// How many channels there are, all alike.
+    /// Number of channels, all identical.
     pub channels: usize,
-    /// How lines are spread over them.
+    /// Distribution of lines over the channels.
     pub interleave: Interleave,
-    /// In which order the words of a line are handed on.
+    /// Order in which the words of a line are delivered.
     pub words: WordOrder,
-    /// What is on each.
+    /// Memory device of each channel.
     pub device: DeviceConfig,
-    /// How long memory lines are.
+    /// Length of memory lines.
     pub line: LineLength,
 }
 
 impl MemoryConfig {
-    /// Bytes on all channels.
+    /// Returns the bytes on all channels.
     pub fn capacity(&self) -> u64 {
         self.channels as u64 * self.device.capacity(self.line)
     }
@@ -55,12 +55,12 @@ impl MemoryConfig {
         })
     }
 
-    /// The channel of a line, and the line's number on it.
+    /// Returns the channel of a line, and the line's number on the channel.
     pub fn place(&self, line: LineAddr) -> (usize, LineAddr) {
         self.interleave.place(self.channels, line)
     }
 
-    /// The channel, the bank and the row of a line; nothing if this memory has no rows.
+    /// Returns the channel, the bank and the row of a line, or `None` if this memory has no rows.
     pub fn row(&self, line: LineAddr) -> Option<Row> {
         let DeviceConfig::Dram(dram) = &self.device else { return None };
         let (channel, local) = self.place(line);
@@ -72,16 +72,16 @@ impl MemoryConfig {
 /// A row of a memory's banks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Row {
-    /// The channel.
+    /// Channel of the row.
     pub channel: usize,
-    /// The bank on it.
+    /// Bank in the channel.
     pub bank: u8,
-    /// The row in that.
+    /// Row in the bank.
     pub row: u32,
 }
 
 impl Row {
-    /// Whether a read of a line here makes one of a line there wait for its row: another row of the same bank.
+    /// Returns true if a read of one row must wait for the other: two different rows of the same bank.
     pub fn conflicts_with(&self, other: &Row) -> bool {
         (self.channel, self.bank) == (other.channel, other.bank) && self.row != other.row
     }
@@ -96,7 +96,7 @@ pub struct MemorySystem {
 }
 
 impl MemorySystem {
-    /// A memory at power-on; starts the tasks that drive its channels.
+    /// Creates a memory at power-on; starts the tasks that drive its channels.
     ///
     /// # Panics
     /// If the configuration does not pass [`MemoryConfig::check`].
@@ -109,37 +109,37 @@ impl MemorySystem {
         MemorySystem { channels, interleave, words }
     }
 
-    /// The same, handing on words in this order.
+    /// Returns the same memory, which delivers words in this order.
     #[must_use]
     pub fn handing_on(self, words: WordOrder) -> MemorySystem {
         MemorySystem { words, ..self }
     }
 
-    /// In which order it hands the words of a line on.
+    /// Returns the order in which it delivers the words of a line.
     pub fn words(&self) -> WordOrder {
         self.words
     }
 
-    /// Reads a line of 64 bytes or another burst; ready when what is wanted of it has arrived.
+    /// Reads a line of 64 bytes or another burst; completes when the wanted words have arrived.
     pub fn read(&self, burst: impl Into<Burst>, wanted: Wanted) -> impl Future<Output = Completion> + '_ {
         let (channel, local) = self.place(burst.into());
         self.channels[channel].read(local, self.words.wanted(wanted))
     }
 
-    /// When each word of a line that was read can be used, if that one came first.
+    /// Returns the time at which each word of a read line can be used, if `from` was requested first.
     pub fn beats(&self, answer: &Completion, from: Word) -> Beats {
         self.words.beats(answer, from)
     }
 
-    /// Writes a line of 64 bytes or another burst; ready when the channel's controller has taken it. A controller of phase-change
-    /// memory takes it into the persistence domain: from then on the write is durable. Returns whether it takes a burst of its own,
-    /// which it does unless it replaces a write of the line that waits.
+    /// Writes a line of 64 bytes or another burst; completes when the channel's controller has accepted it. A controller of
+    /// phase-change memory accepts it into the persistence domain, so the write is durable from then on. Returns true if it takes a
+    /// separate burst, false if it replaces a waiting write of the line.
     pub async fn write(&self, burst: impl Into<Burst>) -> bool {
         let (channel, local) = self.place(burst.into());
         self.channels[channel].write(local).await
     }
 
-    /// The channel of a burst, and the burst there.
+    /// Returns the channel of a burst, and the burst with the line's number on the channel.
     fn place(&self, Burst { line, words }: Burst) -> (usize, Burst) {
         let (channel, line) = self.interleave.place(self.channels.len(), line);
         (channel, Burst { line, words })
@@ -158,7 +158,7 @@ impl MemorySystem {
         }
     }
 
-    /// What all channels together have done so far.
+    /// Returns the sums of all channels' counters.
     pub fn counters(&self) -> DramCounters {
         let mut sum = DramCounters::default();
         for channel in self.channels.iter() {

@@ -1,4 +1,4 @@
-//! Several channels look like one memory.
+//! Tests that several channels behave like one memory.
 
 use super::*;
 use crate::dram::{BurstLength, DramConfig};
@@ -18,7 +18,7 @@ fn memory(channels: usize, interleave: Interleave) -> MemoryConfig {
     }
 }
 
-/// When the reads of these lines, all asked for at once, are answered, in memory clocks, and what was counted.
+/// Returns the answer times of concurrent reads of these lines, in memory clocks, and the counters.
 fn reads(config: MemoryConfig, lines: Vec<u64>) -> (Vec<u64>, DramCounters) {
     let mut executor = Executor::new();
     let memory = MemorySystem::start(executor.clock(), config);
@@ -91,7 +91,7 @@ fn writes_are_durable_at_once_while_the_write_pending_queue_has_room_and_then_at
     executor.run();
     let durable = durable.take();
     let burst = 4 * 833_000;
-    // One has left for the bus, 32 are pending; each of the others waits for one more transfer.
+    // One write has left for the bus, 32 are pending; each later one waits for one more transfer.
     assert_eq!(durable[..33], [0; 33]);
     assert_eq!(durable[33..], [burst, 2 * burst, 3 * burst]);
 }

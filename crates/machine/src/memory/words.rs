@@ -1,23 +1,25 @@
-//! In which order the words of a line are handed on.
+//! Order in which the words of a line are delivered.
 
 use crate::dram::{Beats, Completion, Wanted};
 use serde::{Deserialize, Serialize};
 use units::Word;
 
-/// In which order the words of a line are handed on, and when.
+/// Order in which the words of a line are delivered, and when.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(try_from = "WordNotation", into = "WordNotation")]
 pub enum WordOrder {
-    /// All at once, when the last is there.
+    /// All at once, when the last word has arrived.
     #[default]
     Whole,
-    /// As they come, the asked-for one first; the core gets that before the rest where nothing needs the line as a whole.
+    /// In order of arrival, the requested word first. The core gets this word early, unless a component needs the line as
+    /// a whole.
     CriticalFirst,
-    /// As they come, from the first on, so that what is chained goes along with them; the core gets its line whole.
+    /// In order of arrival from the first word on, so that chained modes can process words as they arrive; the core
+    /// gets its line whole.
     FromFirst,
 }
 
-/// How files write it.
+/// Representation in machine files.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged, expecting = "expected true, false or \"from-first\"")]
 enum WordNotation {
@@ -28,7 +30,7 @@ enum WordNotation {
 const FROM_FIRST: &str = "from-first";
 
 impl From<bool> for WordOrder {
-    /// Whether the critical word comes first.
+    /// Converts true to critical-word first and false to whole lines.
     fn from(critical_word_first: bool) -> WordOrder {
         if critical_word_first { WordOrder::CriticalFirst } else { WordOrder::Whole }
     }
@@ -59,7 +61,7 @@ impl From<WordOrder> for WordNotation {
 }
 
 impl WordOrder {
-    /// What of a line has to be there before its reader goes on.
+    /// Returns the part of a line that must arrive before its reader continues.
     pub(super) fn wanted(self, wanted: Wanted) -> Wanted {
         match self {
             WordOrder::Whole => Wanted::LINE,
@@ -68,7 +70,7 @@ impl WordOrder {
         }
     }
 
-    /// When each word can be used, if that one was asked for first.
+    /// Returns the time at which each word can be used, if `from` was requested first.
     pub(super) fn beats(self, answer: &Completion, from: Word) -> Beats {
         match self {
             WordOrder::Whole => Beats::at_once(answer.at),
@@ -77,7 +79,7 @@ impl WordOrder {
         }
     }
 
-    /// Whether the core gets no word before the rest of its line, though a checker may be done with it.
+    /// Returns true if the core gets no word before its whole line, even if the checker has released a part.
     pub fn keeps_lines_whole(self) -> bool {
         self == WordOrder::FromFirst
     }

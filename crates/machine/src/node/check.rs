@@ -1,4 +1,4 @@
-//! Whether a core can be built as a machine file describes it.
+//! Validation of the configuration of a core.
 
 use crate::node::caches::prefetch::{PrefetcherConfig, TABLE_WAYS};
 use crate::node::config::NodeConfig;
@@ -7,113 +7,113 @@ use crate::node::lines::SHORT_LINE_BYTES;
 use isa::Reg;
 use units::{Bytes, LINE_BYTES, LineLength};
 
-/// The most entries of a queue.
+/// Maximum number of entries of a queue.
 const QUEUE_MAX: u64 = 1 << 16;
 
-/// The most entries of a cache, a TLB or a predictor's table: a cache of 1 GB.
+/// Maximum number of entries of a cache, a TLB or a predictor table: a cache of 1 GB.
 const ENTRIES_MAX: u64 = 1 << 24;
 
-/// Why a core cannot be built as described.
+/// Reason why a core cannot be built as described.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NodeConfigError {
-    /// Something that there must be at least one of.
+    /// A value below its minimum.
     #[error("{key} is {found}: expected at least {least}")]
     TooFew {
         /// The key in the machine file.
         key: String,
-        /// What it says.
+        /// Value in the machine file.
         found: u64,
-        /// The least that works.
+        /// Smallest value that is valid.
         least: u64,
     },
-    /// A clock that there cannot be.
+    /// An invalid clock frequency.
     #[error("clock_mhz {0}")]
     Clock(String),
-    /// More of something than there can be.
+    /// A value above its maximum.
     #[error("{key} is {found}: expected at most {most}")]
     TooMany {
         /// The key in the machine file.
         key: String,
-        /// What it says.
+        /// Value in the machine file.
         found: u64,
-        /// The most that works.
+        /// Largest value that is valid.
         most: u64,
     },
-    /// A cache, a TLB or a predictor's table that does not divide into a power of two of sets.
+    /// A cache, a TLB or a predictor table that does not divide into a power of two of sets.
     #[error("{key}: {entries} entries in {ways} ways make {sets} sets; expected a power of two and nothing left over")]
     Sets {
         /// The key in the machine file.
         key: &'static str,
-        /// Lines or translations in all.
+        /// Total number of lines or translations.
         entries: usize,
-        /// The associativity.
+        /// Associativity in the file.
         ways: usize,
-        /// The quotient, rounded down.
+        /// Number of sets, rounded down.
         sets: usize,
     },
-    /// A cache that is not made of whole lines.
+    /// A cache that does not consist of whole lines.
     #[error("{key}.size is {found}: expected a multiple of {line}")]
     Lines {
         /// The key in the machine file.
         key: &'static str,
-        /// What it says.
+        /// Value in the machine file.
         found: Bytes,
-        /// The length of its lines.
+        /// Length of the cache's lines.
         line: Bytes,
     },
-    /// A cache with lines that there cannot be.
+    /// A cache with an invalid line size.
     #[error(
         "{key}.line is {found}: expected {SHORT_LINE_BYTES} B or {LINE_BYTES} B, and no more than the {longest} of {of}"
     )]
     LineSize {
         /// The key in the machine file.
         key: &'static str,
-        /// What it says.
+        /// Value in the machine file.
         found: Bytes,
-        /// The length of the lines of what is behind it.
+        /// Length of the lines at the next level.
         longest: Bytes,
-        /// The key of that in the machine file.
+        /// Key of the next level's lines in the machine file.
         of: &'static str,
     },
-    /// A limit of look-ups that there cannot be.
+    /// An invalid limit of look-ups.
     #[error("{0}")]
     LookUps(String),
-    /// A persist buffer that there cannot be.
+    /// An invalid persist buffer.
     #[error("persist_buffer: {0}")]
     PersistBuffer(String),
-    /// What names lines of 64 bytes, over shorter ones.
+    /// A part that works on lines of 64 bytes, in a machine with shorter lines.
     #[error("{0} works by lines of 64 bytes: leave it out, or set memory.line = \"64 B\"")]
     ShortLines(&'static str),
-    /// A prefetcher where there can be none.
+    /// A prefetcher of the instruction cache.
     #[error("l1i.prefetcher: only l1d and l2 can have one")]
     CodePrefetcher,
-    /// A walker whose levels and structure caches do not fit together.
+    /// A walker with a wrong number of structure caches for its levels.
     #[error(
         "walker.levels is {levels} with {caches} structure caches: expected 2 to {WALK_LEVELS_MAX} levels and one cache less"
     )]
     Levels {
         /// Levels of page tables.
         levels: usize,
-        /// Structure caches.
+        /// Number of structure caches.
         caches: usize,
     },
-    /// A table that is indexed by a hash's low bits.
+    /// A table indexed by the low bits of a hash.
     #[error("{key} is {found}: expected a power of two from {least}")]
     TableSize {
         /// The key in the machine file.
         key: &'static str,
-        /// What it says.
+        /// Value in the machine file.
         found: usize,
-        /// The least that works.
+        /// Smallest value that is valid.
         least: usize,
     },
 }
 
 impl NodeConfig {
-    /// Whether such a core can be built.
+    /// Checks that a core with this configuration can be built.
     ///
     /// # Errors
-    /// The first rule broken, with the values that break it.
+    /// The first violated rule, with the values that violate it.
     pub fn check(&self) -> Result<(), NodeConfigError> {
         self.check_counts()?;
         self.check_options()?;
@@ -183,7 +183,7 @@ impl NodeConfig {
         Ok(())
     }
 
-    /// Whether L2 and what names lines fit memory's lines.
+    /// Checks that L2 and the parts that work on whole lines fit memory's line length.
     fn check_memory_line(&self) -> Result<(), NodeConfigError> {
         let (found, longest) = (self.l2.line, Bytes(self.memory_line.bytes() as u64));
         if found > longest {
@@ -206,7 +206,7 @@ impl NodeConfig {
         for (name, cache) in [("l1d", &self.l1d), ("l2", &self.l2)] {
             let Some(prefetcher) = cache.prefetcher else { continue };
             at_least_one(prefetcher.degree().into(), || format!("{name}.prefetcher.degree"))?;
-            // A prefetch takes no last register: with fewer than these there never is one.
+            // A prefetch leaves one register free: with fewer than two registers, no prefetch would ever start.
             at_least(2, cache.mshrs as u64, || format!("{name}.mshrs, with a prefetcher,"))?;
             if let PrefetcherConfig::Stream { distance, pages, .. } = prefetcher {
                 at_least_one(distance.into(), || format!("{name}.prefetcher.stream.distance"))?;

@@ -1,4 +1,4 @@
-//! What a core and its private caches are made of, as a machine file says it.
+//! Configuration of a core and its private caches, as written in a machine file.
 
 use crate::cache::Replacement;
 use crate::lookups::LookUpLimit;
@@ -7,15 +7,15 @@ use crate::persist::PersistBufferConfig;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Frequency, LINE_BYTES, LineLength};
 
-/// A number of alike functional units.
+/// A group of identical functional units.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FunctionalUnit {
-    /// How many there are.
+    /// Number of identical units.
     pub count: u8,
     /// Cycles from the start of the work to its result.
     pub latency_cycles: u64,
-    /// Whether a unit starts something new in every cycle, or only when it is done.
+    /// True if a unit starts an operation in every cycle, false if only after the previous one is done.
     pub pipelined: bool,
 }
 
@@ -25,9 +25,9 @@ pub struct FunctionalUnit {
 pub struct FunctionalUnits {
     /// Integer additions, logic, moves between registers.
     pub int_alu: FunctionalUnit,
-    /// Integer multiplication.
+    /// Units for integer multiplication.
     pub int_mul: FunctionalUnit,
-    /// Integer division.
+    /// Units for integer division.
     pub int_div: FunctionalUnit,
     /// Light floating-point and vector work.
     pub fp_add: FunctionalUnit,
@@ -35,59 +35,60 @@ pub struct FunctionalUnits {
     pub fp_mul: FunctionalUnit,
     /// Floating-point division and square root.
     pub fp_div: FunctionalUnit,
-    /// Resolution of branches.
+    /// Units that resolve branches.
     pub branch: FunctionalUnit,
 }
 
-/// How the direction of conditional branches is predicted.
+/// Predictor of the direction of conditional branches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DirectionPredictor {
     /// One two-bit counter per branch.
     Bimodal,
-    /// Tagged tables over geometrically longer histories; also predicts indirect targets by the path that led there.
+    /// Tagged tables over geometrically longer histories. Also predicts indirect targets by the path that led to the
+    /// branch.
     Tage,
 }
 
-/// The branch predictor.
+/// Configuration of the branch predictor.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PredictorConfig {
-    /// How directions are predicted.
+    /// Predictor of branch directions.
     pub direction: DirectionPredictor,
     /// Counters in the (base) direction table; each tagged table of TAGE has a quarter as many entries.
     pub direction_entries: usize,
     /// Entries of the branch target buffer.
     pub target_entries: usize,
-    /// Its associativity.
+    /// Associativity of the branch target buffer.
     pub target_ways: usize,
     /// Entries of the return address stack.
     pub return_stack_entries: usize,
-    /// Cycles without new instructions after a branch was found to have gone elsewhere than predicted.
+    /// Cycles without new instructions after a mispredicted branch.
     pub refill_penalty_cycles: u64,
-    /// Cycles without new instructions when only the target of a direct branch was unknown, which decoding corrects.
+    /// Cycles without new instructions if only the target of a direct branch was unknown; the decoder corrects it.
     pub misfetch_penalty_cycles: u64,
 }
 
-/// One private cache.
+/// Configuration of a private cache.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CacheConfig {
-    /// Its capacity.
+    /// Capacity of the cache.
     pub size: Bytes,
-    /// Its associativity.
+    /// Associativity of the cache.
     pub ways: usize,
-    /// Cycles that a look-up adds to an access that comes here, hit or miss.
+    /// Cycles that a look-up adds to an access to this cache, hit or miss.
     pub latency_cycles: u64,
-    /// Lines that may be under way into it at once (for the L1I, whose fetch is in order, one is all it uses).
+    /// Maximum number of outstanding lines. L1I uses at most one, since fetch is in order.
     pub mshrs: usize,
-    /// Bytes of its lines: 32 or 64, in L1 no more than in L2, and in L2 no more than in memory.
+    /// Bytes per line: 32 or 64. Lines of L1 must not be longer than those of L2, nor those of L2 longer than memory's.
     #[serde(default = "memory_line")]
     pub line: Bytes,
-    /// Which line has to leave.
+    /// Replacement policy of the cache.
     #[serde(default)]
     pub replacement: Replacement,
-    /// What it fetches in advance of its use; nothing if it only fetches what it is asked for. L1I cannot have one.
+    /// Prefetcher of the cache; without one it fetches on demand only. L1I cannot have one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefetcher: Option<PrefetcherConfig>,
 }
@@ -97,18 +98,18 @@ fn memory_line() -> Bytes {
 }
 
 impl CacheConfig {
-    /// A cache of 64-byte lines that replaces the least recently used and has no more than it must.
+    /// Creates a cache of 64-byte lines with LRU replacement and no optional parts.
     pub fn new(size: Bytes, ways: usize, latency_cycles: u64, mshrs: usize) -> CacheConfig {
         let replacement = Replacement::Lru;
         CacheConfig { size, ways, latency_cycles, mshrs, line: memory_line(), replacement, prefetcher: None }
     }
 
-    /// How many lines it has room for.
+    /// Returns the number of lines in the cache.
     pub fn lines(&self) -> usize {
         (self.size.0 / self.line.0.max(1)) as usize
     }
 
-    /// How many sets it has.
+    /// Returns the number of sets.
     pub fn sets(&self) -> usize {
         self.lines() / self.ways.max(1)
     }
@@ -118,62 +119,62 @@ impl CacheConfig {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TlbConfig {
-    /// How many translations it holds.
+    /// Number of translations that it holds.
     pub entries: usize,
-    /// Its associativity.
+    /// Associativity of the TLB.
     pub ways: usize,
-    /// Cycles that a look-up adds to an access; zero at the first level, where it overlaps the cache's own.
+    /// Cycles that a look-up adds to an access. Zero at the first level, where it overlaps the look-up of the cache.
     pub latency_cycles: u64,
 }
 
-/// How page tables lie in memory.
+/// Layout of page tables in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TableLayout {
-    /// As in hardware: a table is a page of 512 entries of eight bytes.
+    /// Hardware layout: a table is a page of 512 entries of eight bytes.
     Radix,
-    /// As in ChampSim: each entry has a page of its own, so neighbouring pages share no line of the last level, and a hit
-    /// in a structure cache reads its level once more.
+    /// Layout of ChampSim: each entry has a separate page. So neighbouring pages share no line of the last level, and a
+    /// hit in a structure cache reads its level once more.
     PagePerEntry,
 }
 
-/// What walks page tables, through the first-level data cache.
+/// Configuration of the walker, which reads page tables through the first-level data cache.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WalkerConfig {
     /// Levels of page tables for pages of 4 KB, at most [`WALK_LEVELS_MAX`](super::WALK_LEVELS_MAX); pages of 2 MB are found one level higher.
     pub levels: usize,
-    /// How the tables lie in memory.
+    /// Layout of the page tables.
     pub layout: TableLayout,
-    /// Entries of the page-structure caches, from the one that spares only the first level down.
+    /// Entries of the page-structure caches. The first one saves only the topmost level of a walk.
     pub structure_caches: Vec<usize>,
-    /// Walks under way at once.
+    /// Maximum number of concurrent walks.
     pub outstanding: usize,
-    /// Accesses that may wait for walks at once: while so many do, no other enters L1D or is looked up in the TLB. Nothing if
-    /// there is no limit.
+    /// Maximum number of accesses that wait for walks. At the limit, no other access enters L1D or is looked up in the TLB.
+    /// Left out, the number is not limited.
     #[serde(default)]
     pub waiting_accesses: Option<usize>,
-    /// Cycles of a walk besides its accesses.
+    /// Cycles of a walk without its accesses.
     pub latency_cycles: u64,
-    /// Cycles of each access besides the data cache's own.
+    /// Cycles of each access in addition to the latency of the data cache.
     pub step_cycles: u64,
-    /// Cycles that the first walk to a page, and the first to each of its tables, takes longer.
+    /// Additional cycles of the first walk to a page, and of the first to each of its tables.
     pub first_touch_cycles: u64,
 }
 
-/// Which stores hold the store queue until what protects memory has answered.
+/// Selects the stores that hold the store queue until the protection engine has answered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Waits {
-    /// None: an entry needs nothing but the data (SecPB's COBCM; BBB).
+    /// No store waits: an entry needs only the data (SecPB's COBCM; BBB).
     Never,
-    /// Those that allocate an entry: what does not depend on the data is made once (OBCM, BCM, CM).
+    /// Stores that allocate an entry wait: the parts that do not depend on the data are computed once (OBCM, BCM, CM).
     NewEntries,
-    /// All: what depends on the data is made anew by each (M, NoGap).
+    /// All stores wait: each recomputes the parts that depend on the data (M, NoGap).
     EveryStore,
 }
 
 impl Waits {
-    /// Whether a store waits that allocates an entry or does not.
+    /// Returns true if a store waits, depending on whether it allocates an entry.
     pub fn hold(self, allocates: bool) -> bool {
         match self {
             Waits::Never => false,
@@ -183,14 +184,14 @@ impl Waits {
     }
 }
 
-/// A buffer on a battery next to the first-level data cache, which stores enter in program order when that has them.
+/// A battery-backed buffer next to the first-level data cache. Stores enter it in program order after L1D has them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PersistConfig {
-    /// Its entries, and when it drains.
+    /// Number of entries and drain thresholds.
     pub buffer: PersistBufferConfig,
     /// Cycles that a store takes to enter it (SecPB, Table I: 2).
     pub latency_cycles: u64,
-    /// Which stores wait for an answer.
+    /// Stores that wait for an answer.
     pub waits: Waits,
 }
 
@@ -200,91 +201,93 @@ pub struct PersistConfig {
 pub struct NodeConfig {
     /// The clock of the core, its caches and its TLBs, in megahertz; its cycle is a whole number of femtoseconds.
     pub clock_mhz: Frequency,
-    /// Instructions that are fetched and enter the window per cycle.
+    /// Maximum number of instructions that are fetched and enter the window per cycle.
     pub dispatch_width: u8,
-    /// Instructions that retire per cycle.
+    /// Maximum number of instructions that retire per cycle.
     pub retire_width: u8,
-    /// Cycles that an instruction holds its entries in the queues beyond its completion.
+    /// Cycles after completion for which an instruction still holds its queue entries.
     pub retire_latency_cycles: u64,
-    /// Instructions in the window (reorder buffer).
+    /// Capacity of the window (reorder buffer), in instructions.
     pub rob: u32,
-    /// Loads between dispatch and retirement.
+    /// Capacity of the load queue: loads between dispatch and retirement.
     pub load_queue: u32,
-    /// Stores between dispatch and the completion of their write into L1D.
+    /// Capacity of the store queue: stores between dispatch and the completion of their write into L1D.
     pub store_queue: u32,
-    /// Retired stores that wait to be accepted by L1D, and then need no entry of the store queue; nothing if stores
-    /// keep their entry until they are written.
+    /// Capacity of the write buffer, in stores. It holds retired stores until L1D accepts them, and frees their entries
+    /// of the store queue. Left out, stores keep their entries until they are written.
     pub write_buffer: Option<u32>,
-    /// Where stores survive a loss of power, and what they leave the store queue for; nothing if they leave it for L1D. No key of
-    /// a machine: it belongs to a design.
+    /// Buffer in which stores survive a loss of power; stores leave the store queue for it. `None` if they leave for L1D only.
+    /// Not a key of a machine: it belongs to a design.
     #[serde(skip)]
     pub persist_buffer: Option<PersistConfig>,
-    /// Whether the program's flushes and persist fences do anything, which they need not where stores are durable beside the core.
-    /// No key of a machine: it belongs to a design.
+    /// True if flushes and persist fences of the program take effect. Not needed if stores are durable next to the core. Not a key
+    /// of a machine: it belongs to a design.
     #[serde(skip)]
     pub flushes: bool,
-    /// Whether the owner asks which stores L1D has had, as one does that cuts the power. No key of a machine.
+    /// True if the node reports the stores that L1D received, for an owner that cuts the power. Not a key of a machine.
     #[serde(skip)]
     pub reports_stores: bool,
-    /// How long memory lines are, beyond L2. No key here: memory says it.
+    /// Length of memory lines, beyond L2. Not a key of this table: the memory configuration contains it.
     #[serde(skip)]
     pub memory_line: LineLength,
-    /// The functional units.
+    /// The functional units by class.
     pub units: FunctionalUnits,
-    /// Instructions of all classes that start per cycle; nothing if only their units limit them.
+    /// Maximum number of instructions that start per cycle. Left out, only their units limit them.
     pub issue_width: Option<u8>,
-    /// Instructions of all classes that complete per cycle; nothing if there is no such limit.
+    /// Maximum number of instructions that complete per cycle. Left out, it is not limited.
     pub complete_width: Option<u8>,
-    /// Places for accesses of all kinds that the first-level data cache looks up, and for how long each is taken; nothing
-    /// if only the ports limit them.
+    /// Concurrent look-ups of L1D by accesses of all kinds, and the cycles of each. Left out, only the ports limit
+    /// look-ups.
     pub l1d_lookups: Option<FunctionalUnit>,
-    /// Look-ups of the data TLB with it, as the same; an access whose translation comes late is looked up in L1D again.
+    /// Concurrent look-ups of the data TLB, and the cycles of each. An access with a late translation is looked up in
+    /// L1D again.
     pub dtlb_lookups: Option<FunctionalUnit>,
-    /// Look-ups of L2, by misses of the first-level caches and by what L1D writes back; nothing if there is no limit.
+    /// Limit on look-ups of L2, by misses of the first-level caches and write-backs of L1D. Left out, they are not limited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub l2_lookups: Option<LookUpLimit>,
-    /// Whether an access that finds no miss register of L1D keeps all later ones waiting. Loads of one line that wait there
-    /// share one look-up.
+    /// True if an access that finds all miss registers of L1D busy blocks all later ones. Loads of one line that wait
+    /// there share one look-up.
     pub l1d_in_order: bool,
-    /// Loads that come to L1D's read queue per cycle: those of one line that meet there become one access. Nothing if no loads
-    /// are merged before their look-up.
+    /// Maximum number of loads that enter the read queue of L1D per cycle. Loads of one line that meet in the queue
+    /// become one access. Left out, loads are not merged before their look-up.
     pub read_queue_ports: Option<u8>,
-    /// Registers behind those of the architecture: an instruction enters when there is one for each of its results, and
-    /// frees those that it replaces when it retires. Nothing if they never run out.
+    /// Number of physical registers; each architectural register in use keeps one. An instruction enters when one is free for
+    /// each of its results. At retirement it frees the registers that it replaces. Left out, they never run out.
     pub physical_registers: Option<u32>,
-    /// Whether no instruction behind a taken branch is delivered in its cycle.
+    /// True if a fetch cycle ends at a taken branch.
     pub taken_branch_ends_fetch: bool,
-    /// Loads that start per cycle.
+    /// Maximum number of loads that start per cycle.
     pub load_ports: u8,
     /// Cycles from a load's start to its look-up.
     pub load_start_cycles: u64,
     /// Cycles from a load's data to the first use of it.
     pub load_return_cycles: u64,
-    /// Stores whose address is generated, and stores that are written into L1D, per cycle.
+    /// Maximum number of store addresses that are generated per cycle, and of stores that are written into L1D per
+    /// cycle.
     pub store_ports: u8,
-    /// Cycles that a serialising instruction takes once everything before it is done.
+    /// Cycles of a serialising instruction after all earlier instructions are done.
     pub serial_latency_cycles: u64,
-    /// Cycles from a store's data to a load that takes all its bytes from it.
+    /// Cycles from a store's data to a load that takes all its bytes from the store.
     pub forward_latency_cycles: u64,
-    /// Cycles more if the load needs bytes that the store does not have.
+    /// Additional cycles if the load needs bytes that the store does not have.
     pub partial_forward_penalty_cycles: u64,
-    /// The branch predictor.
+    /// Configuration of the branch predictor.
     pub predictor: PredictorConfig,
     /// The first-level instruction cache.
     pub l1i: CacheConfig,
     /// The first-level data cache.
     pub l1d: CacheConfig,
-    /// The private second-level cache of both.
+    /// The private second-level cache of code and data.
     pub l2: CacheConfig,
     /// First-level translations of instruction addresses.
     pub itlb: TlbConfig,
     /// First-level translations of data addresses.
     pub dtlb: TlbConfig,
-    /// Second-level translations of both.
+    /// Second-level translations of code and data.
     pub stlb: TlbConfig,
-    /// Cycles of a page-table walk, if there is no walker.
+    /// Cycles of a page-table walk without a walker.
     pub walk_latency_cycles: u64,
-    /// What reads page tables from memory; nothing if walks have a fixed length.
+    /// Walker that reads page tables from memory. Left out, walks have a fixed length.
     pub walker: Option<WalkerConfig>,
 }
 
@@ -297,8 +300,9 @@ impl Default for NodeConfig {
 impl NodeConfig {
     /// A present-day server core, after Intel's Sunny Cove (Ice Lake).
     ///
-    /// Widths, window, queues, caches and TLBs as WikiChip and Intel's optimization manual (248966) give them; latencies
-    /// of units as measured by uops.info and Agner Fog. The L2 is the 512 KB of the client part, ten cycles behind L1D.
+    /// Widths, window, queues, caches and TLBs are from WikiChip and Intel's optimization manual (248966). Latencies of
+    /// units are measurements of uops.info and Agner Fog. The L2 is the 512 KB of the client part, ten cycles behind
+    /// L1D.
     pub fn modern() -> NodeConfig {
         let pipelined = |count, latency_cycles| FunctionalUnit { count, latency_cycles, pipelined: true };
         let unpipelined = |latency_cycles| FunctionalUnit { count: 1, latency_cycles, pipelined: false };

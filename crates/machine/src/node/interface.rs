@@ -1,10 +1,10 @@
-//! What crosses the face of a node: instructions come in, and lines are asked for.
+//! Interface of a node: instructions enter it, and requests for lines leave it.
 
 use arrayvec::ArrayVec;
 use isa::Instruction;
 use units::{LineAddr, Time, VirtAddr, Word};
 
-/// The most levels of page tables.
+/// Maximum number of levels of page tables.
 pub const WALK_LEVELS_MAX: usize = 5;
 
 /// A cycle that is not known yet.
@@ -23,13 +23,13 @@ pub struct Touch {
     pub line: LineAddr,
     /// The first byte touched, from the start of the line.
     pub offset: u8,
-    /// How many bytes, all of them within the line.
+    /// Number of bytes touched, all of them within the line.
     pub bytes: u8,
-    /// Whether they are written; else they are read.
+    /// True if the bytes are written, false if they are read.
     pub store: bool,
-    /// Whether what is written has to outlive a loss of power: any other store passes a persist buffer by.
+    /// True if the stored bytes must survive a loss of power. Other stores bypass a persist buffer.
     pub persistent: bool,
-    /// Whether it is stored past the caches.
+    /// True if the store bypasses the caches.
     pub past_caches: bool,
 }
 
@@ -40,179 +40,184 @@ impl Touch {
     }
 }
 
-/// How an instruction orders what becomes durable at the memory controller.
+/// Persist ordering of one instruction at the memory controller.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Orders {
-    /// Lines that it flushes: what is dirty of them goes to memory.
+    /// Lines that the instruction flushes: the caches write their dirty bytes back.
     pub flushes: Vec<LineAddr>,
-    /// Whether the caches give up what it flushes (`CLFLUSH`, `CLFLUSHOPT`), or keep it (`CLWB`).
+    /// True if the flush evicts the lines (`CLFLUSH`, `CLFLUSHOPT`), false if the caches keep them (`CLWB`).
     pub evicts: bool,
-    /// Whether it is a persist fence: no store behind it is written before memory has what instructions before it flushed.
+    /// True if the instruction is a persist fence: no later store is written before memory has all lines that earlier
+    /// instructions flushed.
     pub fence: bool,
 }
 
 /// One executed instruction, with its addresses translated and split into lines.
 #[derive(Clone, Copy, Debug)]
 pub struct Step<'a> {
-    /// What it is.
+    /// The static instruction to execute.
     pub instruction: &'a Instruction,
-    /// Where its own first byte is.
+    /// Location of the first byte of the instruction.
     pub code: Touch,
-    /// What it reads and writes.
+    /// Memory that the instruction reads and writes.
     pub touches: &'a [Touch],
-    /// How it orders what becomes durable, if it does.
+    /// Persist ordering, if the instruction flushes or is a fence.
     pub orders: Option<&'a Orders>,
-    /// Where the tables of pages lie that it is the first to touch; only a core with a walker uses them.
+    /// Page tables of the pages that this instruction is the first to touch. Only a core with a walker uses them.
     pub tables: &'a [PageTables],
-    /// Where execution went next, if known.
+    /// Address of the next executed instruction, if known.
     pub next: Option<VirtAddr>,
-    /// The process that runs from this instruction on, if the core has to be switched to it first.
+    /// The process to which this instruction belongs, if the core must be switched to it first.
     pub switches_to: Option<u32>,
 }
 
-/// Where instructions come from.
+/// Source of the instructions of a node.
 pub trait Feed {
-    /// Why the next one cannot be had.
+    /// Error of the source.
     type Error;
 
-    /// The next instruction in program order, or nothing if there is none for now.
+    /// Returns the next instruction in program order, or `None` if the source is empty for now.
     ///
     /// # Errors
-    /// Whatever the source has to report; the node hands it on and may be asked to go on afterwards.
+    /// Any error of the source. The node passes it on, and may be run again afterwards.
     fn next(&mut self) -> Result<Option<Step<'_>>, Self::Error>;
 
-    /// Whether it was the program's end that [`Feed::next`] came to; else there is only nothing for the moment.
+    /// Returns true if [`Feed::next`] reached the end of the program, false if the source is empty only for now.
     fn has_ended(&self) -> bool {
         true
     }
 }
 
-/// Why a node stopped.
+/// Reason why a node stopped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pause {
-    /// It cannot go on before a line has arrived.
+    /// The node cannot continue before a line arrives.
     Blocked,
-    /// It reached the time that it was given.
+    /// The node reached the time limit of its run.
     Reached,
-    /// There is nothing to execute for the moment: see [`Node::resume`](super::Node::resume).
+    /// The source is empty for now: see [`Node::resume`](super::Node::resume).
     Idle,
-    /// The next instruction belongs to this process, to which the core has to be switched: see [`Node::switched`](super::Node::switched).
+    /// The next instruction belongs to this process, so the core must be switched to it: see [`Node::switched`](super::Node::switched).
     Switch(u32),
-    /// The feed has nothing more, or nothing more for now. Lines may still be under way: see [`Node::outstanding`](super::Node::outstanding).
+    /// The feed reports its end ([`Feed::has_ended`]). Lines may still be outstanding: see
+    /// [`Node::outstanding`](super::Node::outstanding).
     Finished,
 }
 
-/// Why a line crosses the edge of L2.
+/// Reason why a line crosses the edge of L2.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RequestKind {
-    /// To be read by the program.
+    /// Read by the program.
     Read,
-    /// To be written by the program.
+    /// Written by the program.
     ReadForOwnership,
-    /// To be written by the program, and already held to be read.
+    /// Written by the program; the core already holds the line read only.
     Upgrade,
-    /// To be executed.
+    /// Fetched by the front end.
     Instruction,
-    /// Expected to be wanted.
+    /// Requested by a prefetcher.
     Prefetch,
-    /// Dirty, and evicted.
+    /// Eviction of a dirty line.
     WriteBack,
-    /// Flushed by the program: what is dirty of it is to go to memory. Answered by [`Node::flushed`](super::Node::flushed).
+    /// Flushed by the program: memory must receive its dirty bytes. [`Node::flushed`](super::Node::flushed) is the reply.
     Flush,
-    /// Flushed, and given up by all caches. Answered as a flush.
+    /// Flushed by the program and dropped by all caches. The reply is that of a flush.
     FlushAndEvict,
-    /// Stored past the caches, the whole of it. Answered by [`Node::taken_past_caches`](super::Node::taken_past_caches).
+    /// A whole line stored past the caches. [`Node::taken_past_caches`](super::Node::taken_past_caches) is the reply.
     PastCaches,
-    /// Clean, and evicted; only sent if wanted ([`Node::sending_clean_victims`](super::Node::sending_clean_victims), [`Node::owe`](super::Node::owe)).
+    /// Evicted clean line. Sent only on demand ([`Node::sending_clean_victims`](super::Node::sending_clean_victims),
+    /// [`Node::owe`](super::Node::owe)).
     CleanVictim,
 }
 
 impl RequestKind {
-    /// Whether L2 gives the line up.
+    /// Returns true if L2 evicts the line.
     pub fn is_eviction(self) -> bool {
         matches!(self, RequestKind::WriteBack | RequestKind::CleanVictim)
     }
 
-    /// Whether what is dirty of the line is to go to memory.
+    /// Returns true if the dirty bytes of the line must reach memory.
     pub fn is_flush(self) -> bool {
         matches!(self, RequestKind::Flush | RequestKind::FlushAndEvict)
     }
 
-    /// Whether the node waits for the line.
+    /// Returns true if the node waits for the line.
     pub fn is_answered(self) -> bool {
         !self.is_eviction() && !self.is_flush() && self != RequestKind::PastCaches
     }
 }
 
-/// A line that crosses the edge of L2. All kinds but evictions, flushes and stores past the caches are answered by [`Node::answered`](super::Node::answered).
+/// A line that crosses the edge of L2. [`Node::answered`](super::Node::answered) is the reply to all kinds but evictions, flushes and
+/// stores past the caches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Request {
-    /// When.
+    /// Time of the request.
     pub at: Time,
-    /// Which.
+    /// The requested or evicted line.
     pub line: LineAddr,
-    /// The word of it that is wanted first; any, of a line that leaves.
+    /// The word that is needed first; arbitrary if the line leaves L2.
     pub word: Word,
-    /// Why.
+    /// Reason of the request.
     pub kind: RequestKind,
 }
 
-/// What comes to a persist buffer, or leaves it: see [`Node::persist_requests`](super::Node::persist_requests).
+/// A store that enters a persist buffer, or an entry that leaves it: see
+/// [`Node::persist_requests`](super::Node::persist_requests).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PersistRequest {
     /// The next store in program order enters the buffer.
     Persist {
-        /// When.
+        /// Time at which the store enters.
         at: Time,
-        /// The line that it is in.
+        /// The line that contains the store.
         line: LineAddr,
-        /// Whether it is the first one to its entry.
+        /// True if the store allocates the entry of its line.
         allocates: bool,
     },
-    /// The entry of a line takes no more stores, and has to go to memory.
+    /// The entry of a line accepts no more stores, and must be written to memory.
     Drain {
-        /// When.
+        /// Time of the request.
         at: Time,
-        /// Which line.
+        /// Line of the entry.
         line: LineAddr,
     },
 }
 
-/// What TLBs ask of the records of pages: see [`Node::take_record_requests`](super::Node::take_record_requests).
+/// Request of the TLBs for the record of a page: see [`Node::take_record_requests`](super::Node::take_record_requests).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RecordRequest {
-    /// The record of a page is needed.
+    /// A TLB needs the record of a page.
     Bring {
-        /// When.
+        /// Time of the request.
         at: Time,
-        /// Which page.
+        /// Page of the record.
         page: PageKey,
-        /// A line of it in memory.
+        /// A line of the page in memory.
         line: LineAddr,
     },
-    /// No TLB has a page any longer whose record was brought.
+    /// No TLB holds the page any longer.
     GiveUp {
-        /// When.
+        /// Time of the eviction.
         at: Time,
-        /// The line of it that the record was brought for.
+        /// The line of the page for which the record was requested.
         line: LineAddr,
     },
 }
 
-/// Where the tables of one page lie.
+/// Addresses of the page tables of one page.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PageTables {
-    /// The page.
+    /// Page that the tables translate.
     pub page: PageKey,
-    /// The lines that a whole walk reads, from the root down.
+    /// Lines that a full walk reads, from the root down.
     pub lines: ArrayVec<LineAddr, WALK_LEVELS_MAX>,
 }
 
-/// What a core may do with a line that it is given.
+/// Permission of a core on a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Permission {
-    /// Read it; others may have it too.
+    /// Read only; other cores may hold the line.
     Shared,
-    /// Read and write it; no other has it.
+    /// Read and write; no other core holds the line.
     Exclusive,
 }

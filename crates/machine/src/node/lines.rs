@@ -1,11 +1,10 @@
-//! Words of lines, and how a private cache divides memory.
+//! Words of lines, and the line sizes of private caches.
 //!
-//! Memory, its protection and everything beyond L2 know memory lines only, of which the word that a core asked for may
-//! come before the rest. A cache near the core may have shorter lines, as those of 2005 had. So inside a node an access
-//! names a *word*, and each cache takes from its number as much as it distinguishes: its tags are keyed by `word >> shift`,
-//! where the shift is 3 for whole
-//! lines: each memory line has the numbers of eight words, of which a short one uses the first. A miss asks the next level for whatever contains the word and fills only what the
-//! cache above has room for.
+//! Memory, its protection and everything beyond L2 know memory lines only; the requested word of a memory line may arrive before the
+//! remaining words. A cache near the core may have shorter lines, as those of 2005 had. So inside a node an access names a *word*, and the
+//! tags of each cache are keyed by `word >> shift`. The shift is 3 for whole lines. Each memory line has the numbers of eight words; a
+//! short memory line uses the first of them. A miss requests the line of the next level that contains the word, and fills only the part
+//! that the cache above stores.
 
 use crate::node::interface::{Step, Touch};
 use units::{Bytes, LINE_BYTES, LineAddr, LineLength, WORD_BYTES, WORDS_PER_LINE, Word, Words};
@@ -13,7 +12,7 @@ use units::{Bytes, LINE_BYTES, LineAddr, LineLength, WORD_BYTES, WORDS_PER_LINE,
 /// Bytes of the shortest line that a cache may have.
 pub(super) const SHORT_LINE_BYTES: u64 = LINE_BYTES as u64 / 2;
 
-/// The number of a word in memory.
+/// Number of a word in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct WordAddr(pub(super) u64);
 
@@ -29,26 +28,26 @@ impl WordAddr {
         WordAddr(address / WORD_BYTES as u64)
     }
 
-    /// Where a touch begins.
+    /// Returns the first word of a touch.
     #[inline]
     pub(super) fn touched(touch: &Touch) -> WordAddr {
         WordAddr::of(touch.line, touch.offset)
     }
 
-    /// The line that it is in.
+    /// Returns the line that contains the word.
     #[inline]
     pub(super) fn line(self) -> LineAddr {
         LineAddr(self.0 / WORDS_PER_LINE as u64)
     }
 
-    /// Which word of that it is.
+    /// Returns the position of the word in its line.
     #[inline]
     pub(super) fn word(self) -> Word {
         Word::at(self.0 as usize % WORDS_PER_LINE * WORD_BYTES)
     }
 }
 
-/// How long the lines of a cache are.
+/// Line size of a cache.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LineSize {
     shift: u32,
@@ -56,7 +55,7 @@ pub(super) struct LineSize {
 }
 
 impl LineSize {
-    /// Of a size that `NodeConfig::check` accepts, 32 or 64 bytes, over memory lines of this length.
+    /// Creates a size that `NodeConfig::check` accepts, 32 or 64 bytes, over memory lines of this length.
     pub(super) fn new(bytes: Bytes, memory: LineLength) -> LineSize {
         let within_line = bytes.0 * memory.per_recorded_line();
         LineSize { shift: (within_line / WORD_BYTES as u64).trailing_zeros(), memory }
@@ -73,28 +72,28 @@ impl LineSize {
         WordAddr(key << self.shift)
     }
 
-    /// Bytes that the numbers of a line's words span: 64 of one that is as long as memory's.
+    /// Returns the bytes that the word numbers of a line span: 64 for a line as long as memory's.
     pub(super) fn bytes(self) -> u64 {
         (WORD_BYTES as u64) << self.shift
     }
 
-    /// Bytes that a line stores.
+    /// Returns the bytes that a line stores.
     pub(super) fn stored_bytes(self) -> u64 {
         self.bytes() / self.memory.per_recorded_line()
     }
 
-    /// The words that the cache's line with `word` has.
+    /// Returns the words of the cache's line that contains `word`.
     #[inline]
     pub(super) fn covered(self, word: WordAddr) -> Words {
         if self.bytes() == LINE_BYTES as u64 { Words::ALL } else { Words::of_piece(word.word(), self.bytes() as usize) }
     }
 
-    /// The cache's lines within a line of memory, by their first words.
+    /// Returns the cache's lines within a memory line, by their first words.
     pub(super) fn within(self, line: LineAddr) -> impl Iterator<Item = WordAddr> + use<> {
         (0..WORDS_PER_LINE as u64).step_by(1 << self.shift).map(move |word| WordAddr(WordAddr::of(line, 0).0 + word))
     }
 
-    /// Those of them that have any of `words`.
+    /// Returns the cache's lines within a memory line that contain any of `words`.
     pub(super) fn some_of(self, line: LineAddr, words: Words) -> impl Iterator<Item = WordAddr> + use<> {
         self.within(line).filter(move |word| words.overlap(self.covered(*word)))
     }
@@ -112,19 +111,19 @@ impl Cutter {
         Cutter { cuts: size.bytes() == SHORT_LINE_BYTES, pieces: Vec::new() }
     }
 
-    /// Whether it cuts any.
+    /// Returns true if the lines of L1D are shorter, so touches are cut.
     #[inline]
     pub(super) fn cuts(&self) -> bool {
         self.cuts
     }
 
-    /// Into how many pieces it cuts a touch, if it cuts any.
+    /// Returns the number of pieces of a touch, if touches are cut.
     pub(super) fn pieces(touch: &Touch) -> u8 {
         let end = SHORT_LINE_BYTES as u8;
         1 + u8::from(touch.offset < end && touch.offset + touch.bytes > end)
     }
 
-    /// The step with no touch beyond the end of a line of the cache.
+    /// Returns the step with touches that do not cross lines of the cache.
     #[inline]
     pub(super) fn cut<'a>(&'a mut self, step: Step<'a>) -> Step<'a> {
         if !self.cuts {

@@ -1,8 +1,8 @@
-//! One core with its private caches, as a model that is driven by events and never ticks.
+//! One core with its private caches, as an event-driven model that never ticks.
 //!
-//! A [`Node`] takes instructions from a [`Feed`] and goes on, in its own time, until it cannot without an answer from
-//! memory. What leaves its L2 is appended to a list of [`Request`]s; the owner carries them out and reports lines with
-//! [`Node::filled`]. Inside, time is a number of core cycles; [`units::Time`] appears at this face only.
+//! A [`Node`] takes instructions from a [`Feed`] and executes, in the time of the core, until it needs an answer from memory.
+//! The node appends requests that leave its L2 to a list of [`Request`]s; the owner performs them and reports lines with
+//! [`Node::filled`]. Inside the node, time is a number of core cycles; [`units::Time`] appears in this interface only.
 //!
 //! | file | part |
 //! |---|---|
@@ -54,7 +54,7 @@ use pipeline::Core;
 use stalls::Stalls;
 use units::{Clock, Cycles, Duration, LineAddr, Time, VirtAddr, Words};
 
-/// A step that could not enter the window, kept until it can.
+/// A step that could not enter the window and waits until it can.
 #[derive(Clone, Debug)]
 struct Held {
     instruction: Instruction,
@@ -87,10 +87,10 @@ pub struct Node {
 }
 
 impl Node {
-    /// A node at time zero with empty caches.
+    /// Creates a node at time zero with empty caches.
     ///
     /// # Panics
-    /// If the configuration does not pass its own [`NodeConfig::check`].
+    /// If the configuration does not pass [`NodeConfig::check`].
     pub fn new(config: &NodeConfig) -> Node {
         if let Err(broken) = config.check() {
             panic!("a node was built from an unchecked configuration: {broken}");
@@ -104,13 +104,14 @@ impl Node {
         }
     }
 
-    /// Goes on until blocked, finished, or an instruction has entered the window later than `until`.
+    /// Executes until the core is blocked or finished, or until an instruction has entered the window later than
+    /// `until`.
     ///
-    /// Appends what leaves L2 to `out`. Times are not sorted, but none is before the latest fill; two requests for one line
-    /// are meant in the order in which they are appended.
+    /// Appends requests that leave L2 to `out`. Their times are not sorted, but all are at or after the latest fill. Two
+    /// requests for one line take effect in the order in which they are appended.
     ///
     /// # Errors
-    /// Those of the feed, as they are.
+    /// Errors of the feed, unchanged.
     pub fn run<F: Feed>(&mut self, feed: &mut F, until: Time, out: &mut Vec<Request>) -> Result<Pause, F::Error> {
         let until = until.as_fs() / self.clock.period().as_fs();
         if let Some(held) = self.held.take()
@@ -152,20 +153,20 @@ impl Node {
         }
     }
 
-    /// [`Node::answered`] in a machine where no other core has lines.
+    /// Calls [`Node::answered`] with exclusive permission, for a machine in which no other core holds lines.
     ///
     /// # Panics
-    /// As [`Node::answered`].
+    /// On the same conditions as [`Node::answered`].
     pub fn filled(&mut self, line: LineAddr, at: Time, out: &mut Vec<Request>) -> Duration {
         self.answered(line, at, Permission::Exclusive, out)
     }
 
-    /// A line asked for has arrived at L2's edge at `at`: fills L2 and L1 and schedules what waited, which may append
-    /// requests, write-backs of victims included. If it is shared, stores that waited ask again. Returns for how long nothing
-    /// had retired because of this line.
+    /// Reports that a requested line arrived at the edge of L2 at `at`. Fills L2 and L1 and schedules the waiters, which may
+    /// append requests, write-backs of victims included. If the permission is shared, waiting stores request the line again.
+    /// Returns the time for which this line had blocked retirement.
     ///
     /// # Panics
-    /// If the line was not asked for, or was answered already.
+    /// If the line was not requested, or was answered already.
     pub fn answered(&mut self, line: LineAddr, at: Time, permission: Permission, out: &mut Vec<Request>) -> Duration {
         let (before, cycle) = (self.standing(), self.clock.cycle_at_or_after(at).0);
         self.core.stores.answered(cycle);
@@ -173,11 +174,12 @@ impl Node {
         self.clock.span(Cycles(self.held_up(&before, cycle)))
     }
 
-    /// Some words of a line asked for have arrived at L2's edge at `at`, before the rest: schedules what waited for no
-    /// others. [`Node::answered`] follows; until then the line is under way. Returns what that returns.
+    /// Reports that some words of a requested line arrived at the edge of L2 at `at`, before the remaining words.
+    /// Schedules the waiters that need only these words. [`Node::answered`] follows; until then the line is
+    /// outstanding. Returns the same value as [`Node::answered`].
     ///
     /// # Panics
-    /// If the line was not asked for, or was answered already.
+    /// If the line was not requested, or was answered already.
     pub fn came_in_part(&mut self, line: LineAddr, words: Words, at: Time, out: &mut Vec<Request>) -> Duration {
         let (before, cycle) = (self.standing(), self.clock.cycle_at_or_after(at).0);
         self.core.stores.answered(cycle);
@@ -185,28 +187,29 @@ impl Node {
         self.clock.span(Cycles(self.held_up(&before, cycle)))
     }
 
-    /// A line that was flushed is in memory at `at`. Requests that follow from that go to `out`. Returns for how long nothing had
-    /// retired because a fence waited for it.
+    /// Reports that a flushed line is in memory at `at`. Requests that follow from this are appended to `out`. Returns the time
+    /// for which a fence that waited for it had blocked retirement.
     ///
     /// # Panics
-    /// If no flush of the line has left the node that was not answered.
+    /// If the node has no unanswered flush of the line.
     pub fn flushed(&mut self, line: LineAddr, at: Time, out: &mut Vec<Request>) -> Duration {
         let (before, cycle) = (self.standing(), self.clock.cycle_at_or_after(at).0);
         self.core.flushed(line, cycle, out);
         self.clock.span(Cycles(self.held_up_by_flush(&before, cycle)))
     }
 
-    /// The memory controller has taken a line that was stored past the caches at `at`. Requests that follow from that go to `out`.
+    /// Reports that the memory controller accepted a line stored past the caches at `at`. Requests that follow from this are
+    /// appended to `out`.
     ///
     /// # Panics
-    /// If no such line has left the node that was not answered.
+    /// If all these lines are answered already.
     pub fn taken_past_caches(&mut self, at: Time, out: &mut Vec<Request>) {
         let cycle = self.clock.cycle_at_or_after(at).0;
         self.core.taken_past_caches(cycle, out);
     }
 
-    /// Lines and records of pages asked for that have not arrived, lines stored past the caches that memory has not taken, and
-    /// flushes that were not answered.
+    /// Returns the number of outstanding requests: lines and page records that have not arrived, lines stored past the caches
+    /// that memory has not accepted, and unanswered flushes.
     pub fn outstanding(&self) -> usize {
         self.core.caches.outstanding()
             + self.core.combining.outstanding()
@@ -214,32 +217,32 @@ impl Node {
             + self.core.tlbs.records.as_ref().map_or(0, |records| records.outstanding())
     }
 
-    /// What the program has flushed and fenced, where that does anything.
+    /// Returns the counters of flushes and fences, if these take effect.
     pub fn epoch_counters(&self) -> Option<EpochCounters> {
         self.core.epochs.as_ref().map(|epochs| epochs.counters())
     }
 
-    /// The time of the latest instruction's entry into the window.
+    /// Returns the time at which the latest instruction entered the window.
     pub fn now(&self) -> Time {
         self.clock.start_of(Cycles(self.core.now()))
     }
 
-    /// When everything that entered the window has retired; [`Time::NEVER`] while that depends on memory.
+    /// Returns the time at which everything in the window has retired; [`Time::NEVER`] while that depends on memory.
     pub fn retired_at(&self) -> Time {
         self.core.window.empty_from().map_or(Time::NEVER, |cycle| self.clock.start_of(Cycles(cycle)))
     }
 
-    /// When a cycle of this core starts.
+    /// Returns the time at which a cycle of this core starts.
     pub fn start_of(&self, cycle: u64) -> Time {
         self.clock.start_of(Cycles(cycle))
     }
 
-    /// How many instructions have entered the window.
+    /// Returns the number of instructions that have entered the window.
     pub fn instructions(&self) -> u64 {
         self.core.counters.instructions
     }
 
-    /// Everything counted so far.
+    /// Returns all counters so far.
     pub fn counters(&self) -> NodeCounters {
         let core = &self.core;
         let [itlb, dtlb, stlb] = core.tlbs.counters;
@@ -257,12 +260,12 @@ impl Node {
         }
     }
 
-    /// Every dirty line still held, by address.
+    /// Returns every dirty line in the caches, in the order of addresses.
     pub fn dirty_lines(&self) -> Vec<LineAddr> {
         self.core.caches.dirty_lines()
     }
 
-    /// Lines that stores past the caches are putting together, and that no cache has.
+    /// Returns the lines that stores past the caches are still combining. No cache holds them.
     pub fn combining_lines(&self) -> Vec<LineAddr> {
         self.core.combining.lines()
     }

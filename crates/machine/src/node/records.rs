@@ -1,8 +1,8 @@
-//! The face of a core whose memory keeps a record of each page, without which no line of the page can be read.
+//! Interface of a core whose memory keeps a record of each page; a line of the page can be read only with the record.
 //!
-//! The chip has the record of a page while a TLB has the page. The node says when it needs a record and when it gives one up; its
-//! owner brings records, and counts how many pages need each. After each call of [`Node::run`], [`Node::answered`],
-//! [`Node::came_in_part`] and [`Node::record_arrived`], the owner takes what [`Node::take_record_requests`] gives.
+//! The chip holds the record of a page while a TLB holds the page. The node requests a record and reports when it no longer needs
+//! it; its owner fetches records, and counts the pages that need each. After each call of [`Node::run`], [`Node::answered`],
+//! [`Node::came_in_part`] and [`Node::record_arrived`], the owner takes the requests of [`Node::take_record_requests`].
 
 use super::Node;
 use super::interface::{PageKey, RecordRequest, Request};
@@ -10,8 +10,8 @@ use super::pipeline::page_records::PageRecordRequest;
 use units::{Cycles, Duration, Time};
 
 impl Node {
-    /// From now on, a page that no TLB has is accessed only when its record is there: see [`Node::take_record_requests`]. To be
-    /// asked for before the first instruction.
+    /// Requires records from now on: an access to a page that no TLB holds waits for the record of the page. See
+    /// [`Node::take_record_requests`]. Call it before the first instruction.
     ///
     /// # Panics
     /// If there is a walker.
@@ -19,9 +19,9 @@ impl Node {
         self.core.tlbs.keep_records();
     }
 
-    /// Which records are needed, and which are given up, since this was last asked. Times are not sorted, but none is before the
-    /// latest answer that the node got. Each [`RecordRequest::Bring`] is answered by [`Node::record_arrived`], and there is at most
-    /// one [`RecordRequest::GiveUp`] for it, later.
+    /// Returns the records that are requested or given up since the last call. Times are not sorted, but none is before the latest
+    /// answer to the node. The reply to each [`RecordRequest::Bring`] is [`Node::record_arrived`]. At most one
+    /// [`RecordRequest::GiveUp`] follows it later.
     pub fn take_record_requests(&mut self) -> impl Iterator<Item = RecordRequest> + use<> {
         let clock = self.clock;
         let asked = self.core.tlbs.records.as_mut().map_or_else(Vec::new, |records| records.take_requests());
@@ -31,8 +31,8 @@ impl Node {
         })
     }
 
-    /// The record of a page is there at `at`: the page enters the TLBs, and accesses to it go on. Requests that follow from that go
-    /// to `out`. Returns for how long nothing had retired because of that.
+    /// Reports that the record of a page arrived at `at`: the page enters the TLBs, and accesses to it continue. Requests that
+    /// follow from this are appended to `out`. Returns the time for which this had blocked retirement.
     pub fn record_arrived(&mut self, page: PageKey, at: Time, out: &mut Vec<Request>) -> Duration {
         let (before, cycle) = (self.standing(), self.clock.cycle_at_or_after(at).0);
         self.core.stores.answered(cycle);

@@ -1,31 +1,31 @@
-//! Which line held up the core, and for how long: the part of a CPI stack that is memory's.
+//! Attributes stall cycles of the core to lines: the memory component of a CPI stack.
 //!
-//! Instructions retire in order, so cycles are counted where they leave the window. While none does, either the oldest one
-//! waits for a line, its own or an entry of a page table, or the window is empty and the front end waits for one: for code,
-//! or for a store to leave its queue. The line whose arrival ends that has held up the core since the latest retirement, or
-//! since the line before it that was needed. What else arrives meanwhile held up nothing: without it the core would have stood
-//! as long. A store that is in L1D and waits for the persist buffer holds up the core in the same way, for that buffer's account.
-//! All other cycles are the core's own.
+//! Instructions retire in order, so cycles are counted where they leave the window. While no instruction retires, one of two
+//! cases holds. Either the oldest one waits for a line, of its data or of a page table. Or the window is empty and the front end
+//! waits, for code or for a store to leave its queue. The line whose arrival ends the stall has held up the core since the latest
+//! retirement, or since the previous line that was needed. Other lines that arrive meanwhile held up no instruction: without them
+//! the stall would have been as long. A store that is in L1D and waits for the persist buffer holds up the core in the same way;
+//! its cycles are charged to that buffer. All other cycles are charged to the core.
 
 use super::Node;
 use super::pipeline::walk::Walker;
 use units::{Cycles, Duration};
 
-/// What of a core's cycles has been counted.
+/// Cycles of a core that have been attributed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Stalls {
-    /// Cycles before this one have been.
+    /// All cycles before this one have been attributed.
     counted_to: u64,
     idle: Pauses,
     switching: Pauses,
 }
 
-/// Cycles in which the core executed no instruction, for one reason. What follows the latest retirement is kept apart: it counts when
-/// another instruction has retired, since nothing is lost behind the end of a program.
+/// Cycles in which the core executed no instruction, for one reason. Cycles after the latest retirement are kept separately. They
+/// count when another instruction has retired, since cycles after the end of a program are not lost.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pauses {
     settled: u64,
-    /// Cycles since the latest retirement, and the cycle of that.
+    /// Cycles since the latest retirement, and the cycle of this retirement.
     latest: (u64, u64),
 }
 
@@ -40,27 +40,27 @@ impl Pauses {
         *latest += cycles;
     }
 
-    /// All cycles before a retirement, the latest of which is in cycle `retired`.
+    /// Returns the cycles before the latest retirement, which is in cycle `retired`.
     fn total(&self, retired: u64) -> u64 {
         let (latest, from) = self.latest;
         self.settled + if retired > from { latest } else { 0 }
     }
 }
 
-/// How far retirement was before something happened.
+/// State of retirement before an event.
 pub(super) struct Standing {
     /// Instructions that had left the window.
     retired: u64,
-    /// Whether the window was empty.
+    /// True if the window was empty.
     is_empty: bool,
-    /// The cycle of the latest retirement.
+    /// Cycle of the latest retirement.
     since: u64,
-    /// Whether the oldest store waited for the persist buffer.
+    /// True if the oldest store waited for the persist buffer.
     persisting: bool,
 }
 
 impl Node {
-    /// How far retirement is.
+    /// Returns the state of retirement.
     #[inline]
     pub(super) fn standing(&self) -> Standing {
         let window = &self.core.window;
@@ -69,39 +69,42 @@ impl Node {
         Standing { retired, is_empty: retired == window.entered(), since, persisting }
     }
 
-    /// For how many cycles a line that arrived in `cycle` had held up retirement.
+    /// Returns the cycles for which a line that arrived in `cycle` had held up retirement.
     #[inline]
     pub(super) fn held_up(&mut self, before: &Standing, cycle: u64) -> u64 {
         let has_walked = self.core.walker.as_mut().is_some_and(Walker::has_served_awaited);
-        // No line lets anything in while the oldest store is in L1D already.
+        // If the oldest store is in L1D already, no arriving line ends the stall.
         let kept_out = self.is_kept_out(before) && !before.persisting;
         let goes_on = self.core.window.left() > before.retired || kept_out || has_walked;
         if goes_on { self.stalls.count(before.since, cycle) } else { 0 }
     }
 
-    /// For how many cycles the persist buffer, in which the oldest store went on in `cycle`, had held up retirement.
+    /// Returns the cycles for which the persist buffer had held up retirement, until the oldest store continued in
+    /// `cycle`.
     pub(super) fn held_up_by_persist(&mut self, before: &Standing, cycle: u64) -> u64 {
         if self.is_kept_out(before) { self.stalls.count(before.since, cycle) } else { 0 }
     }
 
-    /// For how many cycles a fence, which a flush let go in `cycle`, had held up retirement.
+    /// Returns the cycles for which a fence had held up retirement, until a flush released it in `cycle`.
     pub(super) fn held_up_by_flush(&mut self, before: &Standing, cycle: u64) -> u64 {
         if self.core.window.left() > before.retired { self.stalls.count(before.since, cycle) } else { 0 }
     }
 
-    /// For how many cycles the record of a page, which came in `cycle`, had held up retirement, if that waited for it.
+    /// Returns the cycles for which a page record that arrived in `cycle` had held up retirement, if retirement waited
+    /// for it.
     pub(super) fn held_up_by_record(&mut self, before: &Standing, was_awaited: bool, cycle: u64) -> u64 {
         let goes_on = self.core.window.left() > before.retired || self.is_kept_out(before) || was_awaited;
         if goes_on { self.stalls.count(before.since, cycle) } else { 0 }
     }
 
-    /// Whether an instruction waits for a store to leave its queue. What comes while code is awaited has let nothing in.
+    /// Returns true if an instruction waits for a store to leave its queue. While code is outstanding, arriving lines
+    /// end no stall.
     #[inline]
     fn is_kept_out(&self, before: &Standing) -> bool {
         before.is_empty && self.held.is_some() && !self.core.is_fetching()
     }
 
-    /// There was nothing to execute before `cycle`.
+    /// Counts the cycles before `cycle` in which the core had no instruction to execute.
     pub(super) fn idled(&mut self, cycle: u64) {
         let Standing { is_empty, since, .. } = self.standing();
         if !is_empty {
@@ -111,19 +114,19 @@ impl Node {
         self.stalls.idle.add(idle, since);
     }
 
-    /// A switch of processes ended in `cycle`.
+    /// Counts the cycles of a switch of processes that ended in `cycle`.
     pub(super) fn was_switched(&mut self, cycle: u64) {
         let since = self.standing().since;
         let switching = self.stalls.count(since, cycle);
         self.stalls.switching.add(switching, since);
     }
 
-    /// How long there was nothing to execute, between one retirement and another.
+    /// Returns the time without instructions to execute, between retirements.
     pub fn idle(&self) -> Duration {
         self.clock.span(Cycles(self.stalls.idle.total(self.core.retirement.cycle())))
     }
 
-    /// How long the core was switched from one process to another, between one retirement and another.
+    /// Returns the time of process switches, between retirements.
     pub fn switching(&self) -> Duration {
         self.clock.span(Cycles(self.stalls.switching.total(self.core.retirement.cycle())))
     }

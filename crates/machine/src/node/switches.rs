@@ -1,8 +1,8 @@
 //! Switches of processes: the core stops before the first instruction of another process, or at an interrupt, and continues when the
 //! switch is over.
 //!
-//! The owner of the node waits until everything before has retired and no line is under way, empties the TLBs, carries out the switch,
-//! and continues the node.
+//! The owner of the node waits until everything before has retired and no line is outstanding. It then empties the TLBs, performs the
+//! switch, and continues the node.
 
 use super::Node;
 use units::Time;

@@ -1,4 +1,4 @@
-//! What waits for what: many first-in-first-out lists in one arena, so that waiting costs no allocation.
+//! Waiting lists: many first-in-first-out lists in one arena, so that waiting costs no allocation.
 
 const NONE: u32 = u32::MAX;
 

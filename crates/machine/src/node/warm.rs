@@ -1,8 +1,9 @@
-//! Functional warming: what execution leaves behind in the core's tables, without the time that it takes.
+//! Functional warming: execution updates the tables of the core without simulating time.
 //!
-//! Between two detailed windows of a sampled run, caches, TLBs, page-structure caches and predictors see everything that
-//! the program does, so that the next window begins as if all before it had been simulated in detail (SMARTS: Wunderlich
-//! et al., ISCA 2003, section 3). The core's own clock stands still, and nothing may be under way.
+//! Between two detailed windows of a sampled run, caches, TLBs, page-structure caches and predictors see all accesses
+//! and branches of the program. So the next window begins as if everything before it had been simulated in detail
+//! (SMARTS: Wunderlich et al., ISCA 2003, section 3). The clock of the core does not advance, and no request may be
+//! outstanding.
 
 use crate::node::Node;
 use crate::node::caches::prefetch::Seen;
@@ -14,32 +15,32 @@ use isa::Instruction;
 use units::{LineAddr, VirtAddr};
 
 impl Node {
-    /// Remembers where the tables of a page lie that was touched for the first time.
+    /// Stores the addresses of the page tables of a page that is touched for the first time.
     pub fn learn(&mut self, tables: &PageTables) {
         if let Some(walker) = &mut self.core.walker {
             walker.learn(tables);
         }
     }
 
-    /// A page is looked up for data, before the first line of it is: looking up the same page again changes nothing. What
-    /// leaves L2 is appended to `out`.
+    /// Looks up a page for data, before the first access to a line of it. A second look-up of the same page changes no
+    /// state. Evictions of L2 are appended to `out`.
     #[inline]
     pub fn warm_data_page(&mut self, page: PageKey, out: &mut Vec<Request>) {
         self.warm_translation(Side::Data, page, out);
     }
 
-    /// As [`Node::warm_data_page`], for code.
+    /// Like [`Node::warm_data_page`], for code.
     #[inline]
     pub fn warm_code_page(&mut self, page: PageKey, out: &mut Vec<Request>) {
         self.warm_translation(Side::Code, page, out);
     }
 
-    /// Part of a line is loaded or stored. What leaves L2 is appended to `out`; what it asks for counts as filled.
+    /// Loads or stores part of a line. Evictions of L2 and requests, which count as filled, are appended to `out`.
     ///
-    /// A store goes into the persist buffer, whose entries a window that follows finds as detail would have left them: there
-    /// is one [`PersistRequest::Persist`](super::PersistRequest::Persist) for each call with a store, none of which waits, and
-    /// drains have ended when they are asked for, so neither is answered. Their times say nothing. A feed that leaves out
-    /// stores to a half of a line that was just stored to leaves out theirs, which would have found their entry.
+    /// A store enters the persist buffer, so a following window finds the entries that a detailed simulation would have left.
+    /// Each call with a store causes one [`PersistRequest::Persist`](super::PersistRequest::Persist) that does not wait.
+    /// Drains end at once, so neither request takes a reply. Times of the requests are meaningless. A feed that omits stores
+    /// to the half of a line that it just stored to also omits their requests, which would have found their entry.
     #[inline]
     pub fn warm_data(&mut self, touch: &Touch, out: &mut Vec<Request>) {
         let last = WordAddr::of(touch.line, touch.offset + touch.bytes.max(1) - 1);
@@ -52,11 +53,12 @@ impl Node {
         }
     }
 
-    /// As [`Node::warm_data`], of the first load or the first store of the instruction at `pc`, which the prefetchers see.
+    /// Like [`Node::warm_data`], for the first load or the first store of the instruction at `pc`, which the prefetchers
+    /// see.
     pub fn warm_data_ahead(&mut self, pc: VirtAddr, touch: &Touch, out: &mut Vec<Request>) {
         let seen = Seen::of(pc.0 as u32, touch);
         let missed = !self.core.caches.in_l1d(WordAddr::touched(touch));
-        // A store is seen when its address is known, long before it is written.
+        // The prefetchers see a store when its address is known, long before it is written.
         if touch.store {
             self.core.caches.warm_ahead(seen, missed, out);
         }
@@ -66,23 +68,23 @@ impl Node {
         }
     }
 
-    /// Whether there are prefetchers, which then want to see accesses.
+    /// Returns true if L1D or L2 has a prefetcher, which must see accesses.
     pub fn prefetches(&self) -> bool {
         self.core.caches.prefetches
     }
 
-    /// Bytes of a line of the instruction cache.
+    /// Returns the bytes of a line of the instruction cache.
     pub fn code_line_bytes(&self) -> u64 {
         self.core.caches.l1i_lines.stored_bytes()
     }
 
-    /// Execution comes to a line of code. What leaves L2 is appended to `out`; what it asks for counts as filled.
+    /// Executes code in a line. Evictions of L2 and requests, which count as filled, are appended to `out`.
     #[inline]
     pub fn warm_code(&mut self, line: LineAddr, offset: u8, out: &mut Vec<Request>) {
         self.core.caches.warm_code(WordAddr::of(line, offset), out);
     }
 
-    /// A branch is executed, and goes to `next`.
+    /// Executes a branch that continues at `next`.
     #[inline]
     pub fn warm_branch(&mut self, branch: &Instruction, next: VirtAddr) {
         self.core.front.learn(branch, next);

@@ -1,6 +1,6 @@
 //! Lines of mapped files that programs have stored to since the files were last made durable.
 //!
-//! An operating system knows by pages what it has to write back; here the lines are known, so that no clean line is flushed.
+//! An operating system tracks dirty pages. This model tracks dirty lines, so that no clean line is flushed.
 
 use super::PagingNews;
 use rustc_hash::FxHashMap;
@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::rc::Rc;
 use units::{LineAddr, PhysAddr};
 
-/// The dirty lines of each page of 4 KB whose stores are tracked, a bit each.
+/// The dirty lines of each page of 4 KB with tracked stores, one bit each.
 pub struct DirtyLines {
     lines: FxHashMap<u64, u128>,
     news: Rc<PagingNews>,
@@ -19,7 +19,7 @@ impl DirtyLines {
         DirtyLines { lines: FxHashMap::default(), news }
     }
 
-    /// From now on stores to a page of 4 KB are tracked, since it is of a file that a program maps; or no longer.
+    /// Starts or stops tracking the stores to a page of 4 KB, which belongs to a file that a program maps.
     pub fn track(&mut self, page: PhysAddr, tracked: bool) {
         let page = page.page();
         if tracked {
@@ -30,12 +30,12 @@ impl DirtyLines {
         self.news.track_stores(!self.lines.is_empty());
     }
 
-    /// Whether stores to a page of 4 KB are tracked.
+    /// Returns true if stores to a page of 4 KB are tracked.
     pub fn tracks(&self, page: PhysAddr) -> bool {
         self.lines.contains_key(&page.page())
     }
 
-    /// A line is stored to: if it is of a page whose stores are tracked, it is dirty.
+    /// Records a store to a line: if the stores to its page are tracked, the line is dirty.
     pub fn store(&mut self, line: LineAddr) {
         let lines = self.news.line_length().per_page();
         if let Some(dirty) = self.lines.get_mut(&(line.0 / lines)) {
@@ -43,8 +43,8 @@ impl DirtyLines {
         }
     }
 
-    /// Of a page that begins at `start` of its object, the dirty lines in this part of the object; they are clean from now on.
-    /// Nothing if its stores are not tracked.
+    /// Removes and returns the dirty lines of a page in this part of its object; `start` is the offset of the page in the
+    /// object. Returns `None` if the stores to the page are not tracked.
     pub(super) fn take(&mut self, start: u64, page: u64, part: &Range<u64>) -> Option<Vec<LineAddr>> {
         let length = self.news.line_length();
         let dirty = self.lines.get_mut(&page)?;

@@ -1,18 +1,18 @@
-//! How memory is divided for those who use it.
+//! Division of memory into pages and lines.
 
 use units::{Bytes, LineLength};
 
-/// How memory is divided.
+/// Sizes of pages and lines of a memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Divided {
-    /// Into pages.
+    /// Size of a page.
     pub page: Bytes,
-    /// Into lines.
+    /// Length of a memory line.
     pub line: LineLength,
 }
 
 impl From<Bytes> for Divided {
-    /// Into such pages, of lines of 64 bytes.
+    /// Divides into pages of this size and lines of 64 bytes.
     fn from(page: Bytes) -> Divided {
         Divided { page, line: LineLength::WHOLE }
     }

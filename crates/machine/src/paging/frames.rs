@@ -1,8 +1,8 @@
-//! Frames: which are in use, by how many pages, and which are given out next.
+//! Frame allocator: the frames in use, the number of their users, and the next frames to allocate.
 //!
-//! A frame is a 4 KB page of memory, or 2 MB where pages are that large. A frame that no page uses any more is given out again
-//! before any that was never used. Of pages of objects the frames stay until memory is needed, as an operating system keeps its page
-//! cache: a file that is mapped again is still there.
+//! A frame is a 4 KB page of memory, or 2 MB if pages are that large. A freed frame is allocated again before any that was never
+//! used. Pages of objects keep their frames until memory is needed, like an operating system's page cache: a file that is mapped
+//! again still has its frames.
 
 use super::permutation::Permutation;
 use super::{OutOfMemory, Placement};
@@ -11,26 +11,26 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use units::{Bytes, PAGE_BYTES, PhysAddr};
 
-/// What the allocator hands out as a whole.
+/// Size of the allocator's blocks.
 const BLOCK_BYTES: u64 = 2 << 20;
 
 /// A page of an object: the object's number, and the page's index in it.
 pub type ObjectPage = (u64, u64);
 
-/// The users of a frame that is more than one page's own.
+/// Users of a frame that has several pages or belongs to an object.
 #[derive(Clone, Copy, Debug)]
 struct Sharing {
     pages: u32,
     object: Option<ObjectPage>,
 }
 
-/// Where frames that were never used come from.
+/// Source of frames that were never used.
 enum FreeFrames {
-    /// Memory, block by block.
+    /// All of memory, block by block.
     Memory { count: u64, used: u64, blocks: Permutation, within_block: Permutation },
-    /// These, which are parts of larger frames.
+    /// Parts of larger frames.
     Carved(Range<u64>),
-    /// Memory, by the physical address of each page.
+    /// All of memory, by the physical address of each page.
     Physical { count: u64, used: u64 },
 }
 
@@ -48,7 +48,7 @@ pub(super) struct Frames {
 }
 
 impl Frames {
-    /// A memory of `size`, a multiple of 2 MB, in frames of `page`, all free.
+    /// Creates a memory of `size`, a multiple of 2 MB, in frames of `page`, all free.
     pub fn new(size: Bytes, page: Bytes, placement: Placement, seed: u64) -> Frames {
         let count = size.0 / page.0;
         let (blocks, within_block) = match placement {
@@ -59,12 +59,12 @@ impl Frames {
         Frames::of(page.0, FreeFrames::Memory { count, used: 0, blocks, within_block })
     }
 
-    /// A memory of `size` in frames of `page` for pages whose addresses are physical.
+    /// Creates a memory of `size` in frames of `page`, for pages with physical addresses.
     pub fn physical(size: Bytes, page: Bytes) -> Frames {
         Frames::of(page.0, FreeFrames::Physical { count: size.0 / page.0, used: 0 })
     }
 
-    /// Frames of 4 KB that are parts of larger ones: none yet.
+    /// Creates an empty set of 4 KB frames, which are parts of larger ones.
     pub fn carved() -> Frames {
         Frames::of(PAGE_BYTES as u64, FreeFrames::Carved(0..0))
     }
@@ -80,12 +80,12 @@ impl Frames {
         }
     }
 
-    /// Whether they are larger than 4 KB.
+    /// Returns true if frames are larger than 4 KB.
     pub fn are_large(&self) -> bool {
         self.page_bytes > PAGE_BYTES as u64
     }
 
-    /// The size of memory.
+    /// Returns the size of memory.
     pub fn size(&self) -> Bytes {
         match &self.unused {
             FreeFrames::Memory { count, .. } | FreeFrames::Physical { count, .. } => Bytes(count * self.page_bytes),
@@ -93,27 +93,27 @@ impl Frames {
         }
     }
 
-    /// Whether they have to be given a larger frame to [carve](Frames::carve) before the next is taken.
+    /// Returns true if a larger frame must be [carved](Frames::carve) before the next frame is taken.
     pub fn must_be_given_more(&self) -> bool {
         self.free.is_empty() && matches!(&self.unused, FreeFrames::Carved(left) if left.is_empty())
     }
 
-    /// Whether no frame is free or unused.
+    /// Returns true if all frames are in use.
     pub fn are_all_used(&self) -> bool {
         self.free.is_empty() && matches!(&self.unused, FreeFrames::Memory { count, used, .. } if used == count)
     }
 
-    /// Whether pages of objects may have frames that no process has mapped.
+    /// Returns true if pages of objects may have frames that no process has mapped.
     pub fn have_unmapped(&self) -> bool {
         !self.unmapped.is_empty()
     }
 
-    /// These are parts of a larger frame, and free.
+    /// Adds free frames, which are parts of a larger frame.
     pub fn carve(&mut self, frames: Range<u64>) {
         self.unused = FreeFrames::Carved(frames);
     }
 
-    /// The most frames that were in use at once.
+    /// Returns the maximum number of frames that were in use at once.
     pub fn used(&self) -> u64 {
         match &self.unused {
             FreeFrames::Memory { used, .. } | FreeFrames::Physical { used, .. } => *used,
@@ -121,7 +121,7 @@ impl Frames {
         }
     }
 
-    /// A frame for a page of its own.
+    /// Takes a frame for one page.
     ///
     /// # Errors
     /// [`OutOfMemory`] if all are in use.
@@ -130,10 +130,10 @@ impl Frames {
         frame.ok_or(OutOfMemory::Full { size: self.size(), page: Bytes(self.page_bytes) })
     }
 
-    /// A frame for the page of this number, which is the frame's own where addresses are physical.
+    /// Takes a frame for this page; with physical addresses, the frame has the number of the page.
     ///
     /// # Errors
-    /// [`OutOfMemory`] if all are in use, or if memory has no such frame.
+    /// [`OutOfMemory`] if all frames are in use, or if memory does not contain this frame.
     pub fn take_for(&mut self, page: u64) -> Result<u64, OutOfMemory> {
         let size = self.size();
         match &mut self.unused {
@@ -159,10 +159,10 @@ impl Frames {
         }
     }
 
-    /// The frame of an object's page for one more page of a process.
+    /// Takes the frame of an object's page for one more page of a process.
     ///
     /// # Errors
-    /// [`OutOfMemory`] if it has none and all are in use.
+    /// [`OutOfMemory`] if the page has no frame and all are in use.
     pub fn take_object(&mut self, page: ObjectPage) -> Result<u64, OutOfMemory> {
         if let Some(frame) = self.of_object(page) {
             self.share(frame);
@@ -174,28 +174,28 @@ impl Frames {
         Ok(frame)
     }
 
-    /// The frame of an object's page, if it has one.
+    /// Returns the frame of an object's page, if it has one.
     pub fn of_object(&self, (object, index): ObjectPage) -> Option<u64> {
         self.objects.get(&object)?.get(&index).copied()
     }
 
-    /// The frames of these pages of an object that have one, with the pages' indices, in their order.
+    /// Returns the frames of these pages of an object, for pages that have one, with the pages' indices, in order.
     pub fn of_pages(&self, object: u64, indices: Range<u64>) -> impl Iterator<Item = (u64, u64)> + '_ {
         let pages = self.objects.get(&object).map(|pages| pages.range(indices));
         pages.into_iter().flatten().map(|(index, frame)| (*index, *frame))
     }
 
-    /// One more page has this frame.
+    /// Adds one more page as a user of this frame.
     pub fn share(&mut self, frame: u64) {
         self.shared.entry(frame).or_insert(Sharing { pages: 1, object: None }).pages += 1;
     }
 
-    /// Whether a frame is one page's own.
+    /// Returns true if exactly one page uses a frame, and no object.
     pub fn is_own(&self, frame: u64) -> bool {
         !self.shared.contains_key(&frame)
     }
 
-    /// A page gives its frame up.
+    /// Removes a page from the users of its frame.
     pub fn give_up(&mut self, frame: u64) {
         let Some(sharing) = self.shared.get_mut(&frame) else {
             self.free.push(frame);
@@ -209,7 +209,7 @@ impl Frames {
         }
     }
 
-    /// The frame of the object's page that was given up first among those that no process has mapped.
+    /// Frees the frame of an object's page that no process has mapped; of several, the one that was given up first.
     fn reclaim(&mut self) -> Option<u64> {
         while let Some(page) = self.unmapped.pop_front() {
             let frame = self.of_object(page);

@@ -1,4 +1,4 @@
-//! Pages of one size: which frames they have, and which of these are shared.
+//! Pages of one size: their frames, and which frames are shared.
 
 use super::frames::Frames;
 use super::mapping::{Mapping, ProcessMapping};
@@ -9,20 +9,20 @@ use std::ops::Range;
 pub(super) struct Level {
     pub frames: Frames,
     pub mapping: Mapping,
-    /// What each process had at a fork, until the child begins: by process and fork.
+    /// Mappings of processes at their forks, by process and fork, until the child begins.
     forks: FxHashMap<(u32, u32), ProcessMapping>,
     /// The mark of large pages in page numbers, as part of the process.
     mark: u64,
 }
 
 impl Level {
-    /// No page has a frame.
+    /// Creates a level in which no page has a frame.
     pub fn new(frames: Frames) -> Level {
         let mark = if frames.are_large() { 1 << (63 - super::PROCESS_SHIFT) } else { 0 };
         Level { frames, mapping: Mapping::default(), forks: FxHashMap::default(), mark }
     }
 
-    /// Pages of the process whose page numbers begin at `base` are unmapped.
+    /// Unmaps pages of the process with page numbers from `base` on.
     pub fn unmap(&mut self, base: u64, pages: Range<u64>) {
         for key in self.mapping.mapped(base + pages.start..base + pages.end) {
             if let Some(frame) = self.mapping.remove(key) {
@@ -31,7 +31,7 @@ impl Level {
         }
     }
 
-    /// Pages of the process whose page numbers begin at `base` are at page `to` and behind it from now on.
+    /// Moves pages of the process with page numbers from `base` on to page `to` and the following ones.
     pub fn move_pages(&mut self, base: u64, pages: Range<u64>, to: u64) {
         let keys = self.mapping.mapped(base + pages.start..base + pages.end);
         let moved: Vec<_> = keys.into_iter().filter_map(|key| Some((key, self.mapping.remove(key)?))).collect();
@@ -39,26 +39,26 @@ impl Level {
         moved.into_iter().for_each(|(key, frame)| self.mapping.set(key - pages.start + to, frame));
     }
 
-    /// The frames of a process, in order.
+    /// Returns the frames of a process, in order.
     pub fn frames_of(&self, process: u32) -> Vec<u64> {
         self.mapping.frames_of(self.mark | u64::from(process))
     }
 
-    /// Keeps what a process has for its child. A fork before whose child never began is forgotten.
+    /// Keeps a copy of the process's mapping for its child, until the child begins or the process ends.
     pub fn fork(&mut self, process: u32, fork: u32) {
         let mapping = self.mapping.copy_of(self.mark | u64::from(process));
         mapping.frames().for_each(|frame| self.frames.share(frame));
         self.forks.insert((process, fork), mapping);
     }
 
-    /// A child begins with what its parent had at a fork.
+    /// Starts a child with its parent's mapping at a fork.
     pub fn begin_copy(&mut self, child: u32, parent: u32, fork: u32) {
         if let Some(mapping) = self.forks.remove(&(parent, fork)) {
             self.mapping.put(self.mark | u64::from(child), mapping);
         }
     }
 
-    /// A process gives everything up, and so do forks of it that failed.
+    /// Frees all frames of a process, and those of failed forks of it.
     pub fn end(&mut self, process: u32) {
         let mut failed: Vec<_> = self.forks.keys().filter(|(parent, _)| *parent == process).copied().collect();
         failed.sort_unstable();

@@ -1,10 +1,10 @@
-//! The frames of pages, by page number: neighbouring pages are near each other on the host too.
+//! Frames of pages, by page number: neighbouring pages are close on the host too.
 
 use super::{LEVEL_BITS, PROCESS_SHIFT};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
-/// The frames of as many pages as one table of the last level is for; [`UNMAPPED`] of those that have none.
+/// The frames of the pages under one last-level page table; [`UNMAPPED`] for pages without a frame.
 type Leaf = [u64; 1 << LEVEL_BITS];
 const UNMAPPED: u64 = u64::MAX;
 
@@ -16,22 +16,22 @@ pub(super) struct Mapping {
     of_process: FxHashMap<u64, Vec<u64>>,
 }
 
-/// A process's part of a mapping: leaves by the part of their number that does not name the process.
+/// Mapping of one process: leaves by the part of their number without the process.
 pub(super) struct ProcessMapping(Vec<(u64, Box<Leaf>)>);
 
-/// The leaf of a page, and the page's position there.
+/// Returns the leaf of a page, and the page's position in it.
 #[inline]
 fn position(key: u64) -> (u64, usize) {
     (key >> LEVEL_BITS, key as usize % (1 << LEVEL_BITS))
 }
 
-/// The process of a leaf, with the mark of large pages.
+/// Returns the process of a leaf, with the mark of large pages.
 fn process_of(leaf: u64) -> u64 {
     leaf >> (PROCESS_SHIFT as usize - LEVEL_BITS)
 }
 
 impl Mapping {
-    /// The frame of a page.
+    /// Returns the frame of a page.
     #[inline]
     pub fn get(&self, key: u64) -> Option<u64> {
         let (leaf, index) = position(key);
@@ -39,7 +39,7 @@ impl Mapping {
         (frame != UNMAPPED).then_some(frame)
     }
 
-    /// A page gets a frame.
+    /// Assigns a frame to a page.
     pub fn set(&mut self, key: u64, frame: u64) {
         let (leaf, index) = position(key);
         let entry = self.leaves.entry(leaf).or_insert_with(|| {
@@ -49,14 +49,14 @@ impl Mapping {
         entry[index] = frame;
     }
 
-    /// A page loses its frame, which is returned.
+    /// Removes the frame of a page and returns it.
     pub fn remove(&mut self, key: u64) -> Option<u64> {
         let (leaf, index) = position(key);
         let frame = std::mem::replace(&mut self.leaves.get_mut(&leaf)?[index], UNMAPPED);
         (frame != UNMAPPED).then_some(frame)
     }
 
-    /// Of these pages of a process, those that have frames.
+    /// Returns those pages of a process in this range that have frames.
     pub fn mapped(&self, pages: Range<u64>) -> Vec<u64> {
         let leaves = pages.start >> LEVEL_BITS..pages.end.div_ceil(1 << LEVEL_BITS);
         let own = self.of_process.get(&process_of(leaves.start)).into_iter().flatten();
@@ -70,7 +70,7 @@ impl Mapping {
         found
     }
 
-    /// The frames of a process, in order, each once.
+    /// Returns the frames of a process, in order, each once.
     pub fn frames_of(&self, process: u64) -> Vec<u64> {
         let leaves = self.of_process.get(&process).into_iter().flatten();
         let frames = leaves.filter_map(|leaf| self.leaves.get(leaf)).flat_map(|leaf| leaf.iter().copied());
@@ -80,19 +80,19 @@ impl Mapping {
         frames
     }
 
-    /// A copy of what a process has.
+    /// Copies the mapping of a process.
     pub fn copy_of(&self, process: u64) -> ProcessMapping {
         let leaves = self.of_process.get(&process).into_iter().flatten();
         ProcessMapping(leaves.filter_map(|leaf| Some((number(*leaf), self.leaves.get(leaf)?.clone()))).collect())
     }
 
-    /// Takes all that a process has.
+    /// Removes and returns the mapping of a process.
     pub fn take(&mut self, process: u64) -> ProcessMapping {
         let leaves = self.of_process.remove(&process).unwrap_or_default().into_iter();
         ProcessMapping(leaves.filter_map(|leaf| Some((number(leaf), self.leaves.remove(&leaf)?))).collect())
     }
 
-    /// A process has this.
+    /// Assigns a mapping to a process.
     pub fn put(&mut self, process: u64, mapping: ProcessMapping) {
         for (number, frames) in mapping.0 {
             let leaf = process << (PROCESS_SHIFT as usize - LEVEL_BITS) | number;
@@ -102,7 +102,7 @@ impl Mapping {
     }
 }
 
-/// A leaf's number without its process.
+/// Returns a leaf's number without its process.
 fn number(leaf: u64) -> u64 {
     leaf & ((1 << (PROCESS_SHIFT as usize - LEVEL_BITS)) - 1)
 }

@@ -1,4 +1,4 @@
-//! A seeded order in which to hand out numbers.
+//! A seeded order in which frames are allocated.
 
 use units::random::{Random, mix};
 
@@ -11,19 +11,19 @@ pub(super) struct Permutation {
 }
 
 impl Permutation {
-    /// Of the numbers below `len`.
+    /// Creates a permutation of the numbers below `len`.
     pub fn new(len: u64, seed: u64) -> Permutation {
         let bits = (64 - len.saturating_sub(1).leading_zeros()).max(2);
         let mut random = Random::new(seed);
         Permutation { len, half_bits: bits.div_ceil(2), keys: std::array::from_fn(|_| random.word()) }
     }
 
-    /// How many numbers.
+    /// Returns the number of elements.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// The number at this position.
+    /// Returns the number at this position.
     pub fn at(&self, index: u64) -> u64 {
         let mut value = self.round_trip(index);
         while value >= self.len {

@@ -1,4 +1,4 @@
-//! Which frames pages get, share and give up.
+//! Allocation, sharing and freeing of the frames of pages.
 
 use super::*;
 use crate::node::TableLayout;

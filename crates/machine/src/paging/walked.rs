@@ -1,4 +1,4 @@
-//! The page tables that a walker reads: which lines of memory a walk for each page goes through.
+//! The page tables that a walker reads: the lines of memory that a walk for each page reads.
 
 use super::frames::Frames;
 use super::{LEVEL_BITS, OutOfMemory, PROCESS_SHIFT};
@@ -15,16 +15,16 @@ pub(super) struct WalkedTables {
     levels: usize,
     layout: TableLayout,
     page_bytes: u64,
-    /// Physical page numbers of page tables, by level and by the part of a page's number that chooses the table.
+    /// Physical page numbers of page tables, by level and by the part of a page's number that selects the table.
     tables: FxHashMap<(usize, u64), u64>,
-    /// The pages that tables may still take of the frame taken last for tables.
+    /// Remaining pages for tables in the frame that was last taken for tables.
     spare: Range<u64>,
     pages: FxHashSet<u64>,
     all: Vec<PageTables>,
 }
 
 impl WalkedTables {
-    /// No page has tables.
+    /// Creates an empty set of tables.
     pub fn new(walker: &WalkerConfig, page_bytes: u64) -> WalkedTables {
         WalkedTables {
             levels: walker.levels,
@@ -37,12 +37,12 @@ impl WalkedTables {
         }
     }
 
-    /// The tables of all pages, in the order in which the pages got them.
+    /// Returns the tables of all pages, in the order in which the pages got them.
     pub fn all(&self) -> &[PageTables] {
         &self.all
     }
 
-    /// A page gets tables, if it has none.
+    /// Adds tables for a page without tables.
     pub fn add(&mut self, key: u64, frames: &mut Frames) -> Result<(), OutOfMemory> {
         if self.pages.insert(key) {
             let tables = self.tables_of(PageKey(key), frames)?;
@@ -51,7 +51,7 @@ impl WalkedTables {
         Ok(())
     }
 
-    /// The lines that a walk for this page reads, from the root down. Pages of 2 MB have no last level.
+    /// Returns the lines that a walk for this page reads, from the root down. Pages of 2 MB have no last level.
     fn tables_of(&mut self, page: PageKey, frames: &mut Frames) -> Result<PageTables, OutOfMemory> {
         let (process, number) = (page.0 >> PROCESS_SHIFT, page.0 & ((1 << PROCESS_SHIFT) - 1));
         let (levels, layout) = (self.levels, self.layout);

@@ -1,25 +1,25 @@
-//! What a channel of phase-change memory is made of.
+//! Configuration of a channel of phase-change memory.
 
 use crate::rule::rule;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Frequency, LineAddr};
 
-/// The most banks one channel may have.
+/// Maximum number of banks of a channel.
 const BANKS_MAX: usize = 64;
-/// The most requests one queue may hold.
+/// Maximum length of a queue.
 const QUEUE_MAX: usize = 4096;
 
-/// Which bank a line lies in.
+/// Map from lines to banks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BankMapping {
-    /// Neighbouring lines are in different banks, and so are lines a whole turn of the banks apart: the lowest bits of the line's
-    /// number, XOR-ed with those above them.
+    /// The lowest bits of the line's number, XOR-ed with the bits above them. Neighbouring lines are in different banks, and so
+    /// are lines at a distance of the number of banks.
     #[default]
     Xor,
-    /// The remainder of the line's number, as a polynomial over two elements, by an irreducible one: no stride of lines meets in
-    /// few banks, and no two streams a fixed distance apart meet in one bank again and again (Rau, "Pseudo-randomly interleaved
-    /// memory", ISCA 1991).
+    /// The remainder of the line's number, as a polynomial over two elements, by an irreducible one. No stride of lines is
+    /// limited to few banks, and no two streams a fixed distance apart collide in one bank repeatedly (Rau, "Pseudo-randomly
+    /// interleaved memory", ISCA 1991).
     PseudoRandom,
 }
 
@@ -28,7 +28,7 @@ impl BankMapping {
         *self == BankMapping::default()
     }
 
-    /// The bank of a line, of so many banks, a power of two.
+    /// Returns the bank of a line, for `banks` banks, a power of two.
     pub(super) fn bank(self, line: LineAddr, banks: usize) -> usize {
         let bits = banks.trailing_zeros();
         match self {
@@ -38,10 +38,10 @@ impl BankMapping {
     }
 }
 
-/// Irreducible polynomials over two elements, by degree, from the first on; the lowest bit is the constant.
+/// Irreducible polynomials over two elements, by degree from one on; the lowest bit is the constant.
 const IRREDUCIBLE: [u64; 6] = [0b11, 0b111, 0b1011, 0b1_0011, 0b10_0101, 0b100_0011];
 
-/// The remainder of a polynomial by the irreducible one of this degree.
+/// Returns the remainder of a polynomial by the irreducible one of this degree.
 fn remainder(mut value: u64, degree: u32) -> u64 {
     let Some(divisor) = degree.checked_sub(1).map(|place| IRREDUCIBLE[place as usize]) else { return 0 };
     while value >> degree != 0 {
@@ -58,36 +58,37 @@ pub struct PcmConfig {
     pub capacity: Bytes,
     /// The bus's clock in megahertz; its cycle is a whole number of femtoseconds.
     pub clock_mhz: Frequency,
-    /// How long one line occupies the bus, in its clocks.
+    /// Bus clocks for which a line occupies the bus.
     pub burst_clocks: u64,
-    /// Banks that work side by side, a power of two.
+    /// Number of concurrent banks, a power of two.
     pub banks: usize,
-    /// Which bank a line lies in.
+    /// Map from lines to banks.
     #[serde(default, skip_serializing_if = "BankMapping::is_usual")]
     pub mapping: BankMapping,
-    /// How long a bank takes to read a line, in nanoseconds.
+    /// Time that a bank takes to read a line, in nanoseconds.
     pub read_ns: f64,
-    /// How long a bank takes to write a line, in nanoseconds.
+    /// Time that a bank takes to write a line, in nanoseconds.
     pub write_ns: f64,
     /// Reads that may wait for a bank.
     pub read_queue: usize,
     /// Writes that may wait for a bank, in the memory itself.
     pub write_queue: usize,
-    /// Writes that may wait for the bus, in the controller's write-pending queue: the door of the persistence domain.
+    /// Writes that may wait for the bus, in the controller's write-pending queue, which is the entry to the persistence
+    /// domain.
     pub write_pending_queue: usize,
-    /// Writes are served before reads once this many wait for a bank.
+    /// Number of writes waiting for a bank at which writes are served before reads.
     pub drain_start: usize,
-    /// Reads are served again once no more than this many writes wait for a bank.
+    /// Number of writes waiting for a bank at which reads are served again.
     pub drain_stop: usize,
 }
 
 impl PcmConfig {
-    /// The memory of the SecPB paper (HPCA 2023, Table I): 8 GB, 55 ns to read, 150 ns to write. Banks, burst and marks are
-    /// those of gem5's NVM_2400_1x64 and its controller, whose clock and queues the paper has.
+    /// Returns the memory of the SecPB paper (HPCA 2023, Table I): 8 GB, 55 ns to read, 150 ns to write. Banks, burst and
+    /// marks are those of gem5's NVM_2400_1x64 and its controller; the paper uses their clock and queues.
     pub fn secpb() -> PcmConfig {
         PcmConfig {
             capacity: Bytes(8 << 30),
-            // A tCK of 0.833 ns, as gem5 has it.
+            // A tCK of 0.833 ns, as in gem5.
             clock_mhz: Frequency::from_ratio(1_000_000, 833),
             burst_clocks: 4,
             banks: 16,

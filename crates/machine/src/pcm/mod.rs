@@ -5,13 +5,13 @@
 //!   reads  --> read queue ---------------------------------> banks --(bus)--> completions
 //! ```
 //!
-//! There are no rows: a bank reads or writes one line at a time and takes as long as its kind takes. A write counts from
-//! the moment the controller's write-pending queue has it, because what is in there survives a loss of power (ADR), and
-//! so does what the memory itself has queued. Everything behind that moment happens in the background, and only shows when
-//! the queues are full or a read finds its bank writing.
+//! The memory has no rows: a bank reads or writes one line at a time, with a fixed latency for each kind. A write is
+//! complete as soon as the controller's write-pending queue has it. The content of this queue survives a loss of power
+//! (ADR), and so does the queue of the memory itself. All later steps are in the background. They become visible only
+//! when the queues are full or a read finds its bank writing.
 //!
-//! As the DRAM model, this is a state machine without tasks: it is given requests and times, jumps from one start of a
-//! bank or of a transfer to the next, and says when it wants to be called again.
+//! Like the DRAM model, this is a state machine without tasks. It takes requests and times, jumps from one start of a
+//! bank or of a transfer to the next, and returns the time of the next call.
 
 mod config;
 
@@ -24,24 +24,24 @@ use crate::dram::{Completion, DramCounters, Kind, RowOutcome};
 use std::collections::VecDeque;
 use units::{Clock, Cycles, Duration, LineAddr, Time, WORDS_PER_LINE};
 
-/// A read on its way.
+/// A read in progress.
 #[derive(Clone, Copy, Debug)]
 struct Read {
     token: u32,
     arrived: Time,
     waits: ArrivalConditions,
-    /// How long a bank worked for it: nothing if it was answered from the write queue.
+    /// Time that a bank works for it; zero if it was answered from the write queue.
     needed: Duration,
 }
 
-/// A line and the time from which on it can go further.
+/// A line and the time from which it can continue.
 #[derive(Clone, Copy, Debug)]
 struct Ready<T> {
     at: Time,
     what: T,
 }
 
-/// One bank: what it does now ends at `free_at`.
+/// One bank; its current work ends at `free_at`.
 #[derive(Clone, Debug)]
 struct PcmBank {
     free_at: Time,
@@ -49,14 +49,14 @@ struct PcmBank {
     writes: VecDeque<Ready<LineAddr>>,
 }
 
-/// What can begin next.
+/// Next action of the channel.
 #[derive(Clone, Copy, Debug)]
 enum PcmAction {
-    /// The data of the read at this position goes over the bus.
+    /// Transfers the data of the read at this position over the bus.
     Answer(usize),
-    /// The oldest pending write goes over the bus.
+    /// Transfers the oldest pending write over the bus.
     Transfer,
-    /// A bank begins its oldest request of this kind.
+    /// Starts the oldest request of this kind in a bank.
     Begin(usize, Kind),
 }
 
@@ -66,18 +66,18 @@ pub struct Pcm {
     config: PcmConfig,
     clock: Clock,
     burst: Duration,
-    /// How long a bank works, indexed by [`Kind`].
+    /// Working time of a bank, indexed by [`Kind`].
     work: [Duration; 2],
     banks: Vec<PcmBank>,
-    /// The banks that requests wait for.
+    /// Banks with waiting requests.
     wanted: BitSet,
     /// Requests that wait for a bank, indexed by [`Kind`].
     waiting: [usize; 2],
     pending: VecDeque<Ready<LineAddr>>,
-    /// Reads whose data wait for the bus, or will.
+    /// Reads with data that wait, or will wait, for the bus.
     fetched: Vec<Ready<Read>>,
     bus_free_at: Time,
-    /// Nothing may begin before this time: the past is past.
+    /// Lower limit for new actions, because earlier times have passed.
     floor: Time,
     drain: Drain,
     drain_clock: Stopwatch,
@@ -86,7 +86,7 @@ pub struct Pcm {
 }
 
 impl Pcm {
-    /// An idle channel.
+    /// Creates an idle channel.
     ///
     /// # Panics
     /// If the configuration does not pass [`PcmConfig::check`].
@@ -115,7 +115,7 @@ impl Pcm {
         }
     }
 
-    /// Whether [`Pcm::submit`] would accept one more request of this kind. Room appears only in [`Pcm::advance`].
+    /// Returns true if [`Pcm::submit`] would accept one more request of this kind. Only [`Pcm::advance`] frees room.
     pub fn has_room(&self, kind: Kind) -> bool {
         match kind {
             Kind::Read => self.waiting[Kind::Read as usize] < self.config.read_queue,
@@ -123,14 +123,14 @@ impl Pcm {
         }
     }
 
-    /// Whether a write of this line waits for the bus to the memory.
+    /// Returns true if a write of this line waits for the bus to the memory.
     pub fn holds_write(&self, line: LineAddr) -> bool {
         self.pending.iter().any(|write| write.what == line)
     }
 
-    /// Accepts a request at `now`. A write is durable from then on; one of a line that is pending already replaces it.
-    /// A read of a pending line is answered by the controller one clock later, and one of a line that the memory has
-    /// queued takes no bank. Returns whether it moves a line over the bus.
+    /// Accepts a request at `now`. A write is durable from then on; it replaces a pending write of the same line. The
+    /// controller answers a read of a pending line one clock later. A read of a line that the memory has queued needs
+    /// no bank. Returns true if the request moves a line over the bus.
     ///
     /// # Panics
     /// If there is no room for it.
@@ -171,7 +171,7 @@ impl Pcm {
         self.waiting[Kind::Read as usize] += 1;
     }
 
-    /// A read that needs no bank.
+    /// Creates a read that needs no bank.
     fn forwarded(&mut self, now: Time, token: u32) -> Read {
         self.counters.forwarded += 1;
         let drain = self.drain_clock.at(now.as_fs());
@@ -179,8 +179,8 @@ impl Pcm {
         Read { token, arrived: now, waits, needed: Duration::ZERO }
     }
 
-    /// Does all that begins at or before `now`, appends the reads that are answered by it (whose `at` may lie in the
-    /// future), and returns when it should be called again; nothing when nothing waits.
+    /// Performs all actions that begin at or before `now`, and appends the reads that they answer, at times that may be
+    /// in the future. Returns the time of the next call, or `None` when no request waits.
     pub fn advance(&mut self, now: Time, completions: &mut Vec<Completion>) -> Option<Time> {
         self.run_before(now + Duration::from_fs(1));
         completions.append(&mut self.answered);
@@ -197,7 +197,7 @@ impl Pcm {
         }
     }
 
-    /// What the channel has done so far. It has no rows, and counts none.
+    /// Returns the counters of the channel. Its counters of rows stay zero.
     pub fn counters(&self) -> &DramCounters {
         &self.counters
     }
@@ -206,22 +206,22 @@ impl Pcm {
         self.config.mapping.bank(line, self.banks.len())
     }
 
-    /// Decides whose turn it is after the queues have changed.
+    /// Updates the turn after the queues have changed.
     fn update_turn(&mut self, now: Time) {
         let [reads, writes] = self.waiting;
         self.drain.update(reads, writes);
         self.drain_clock.set(self.drain.writing() && writes > 0, now.as_fs());
     }
 
-    /// The first thing that can begin, and when: the bus before the banks, and the first bank of several.
+    /// Returns the first possible action and its time: the bus before the banks, and the first bank of several.
     fn next(&self) -> Option<(Time, PcmAction)> {
         let banks = self.wanted.iter().filter_map(|bank| self.next_of_bank(bank));
         let (at, action) = self.next_of_bus().into_iter().chain(banks).min_by_key(|(at, _)| *at)?;
         Some((at.max(self.floor), action))
     }
 
-    /// The bus goes to the request that has waited for it longest, reads first: then neither kind can shut the other
-    /// out.
+    /// Returns the next action of the bus. The bus serves the request that has waited for it longest, reads first, so
+    /// neither kind can shut out the other.
     fn next_of_bus(&self) -> Option<(Time, PcmAction)> {
         let read = self.fetched.iter().enumerate().map(|(position, read)| (read.at, PcmAction::Answer(position)));
         let has_room = self.waiting[Kind::Write as usize] < self.config.write_queue;
@@ -230,7 +230,7 @@ impl Pcm {
         Some((at.max(self.bus_free_at), action))
     }
 
-    /// Writes wait until it is their turn; then they go before the reads of their bank.
+    /// Returns the next action of a bank. Writes wait for their turn; then they precede the reads of their bank.
     fn next_of_bank(&self, number: usize) -> Option<(Time, PcmAction)> {
         let bank = &self.banks[number];
         let write = bank.writes.front().filter(|_| self.drain.writing());
@@ -252,7 +252,7 @@ impl Pcm {
         }
     }
 
-    /// Moves the oldest pending write into the memory's own queue, where it replaces a waiting write of the same line.
+    /// Moves the oldest pending write into the queue of the memory, where it replaces a waiting write of the same line.
     fn transfer(&mut self, at: Time) {
         let Some(Ready { what: line, .. }) = self.pending.pop_front() else { return };
         self.occupy_bus(at);
@@ -292,7 +292,8 @@ impl Pcm {
         self.counters.data_bus_busy_clocks += self.config.burst_clocks;
     }
 
-    /// Answers a read whose data begin to arrive at `begins` and take so long, over the bus or from the queue before it.
+    /// Answers a read with data that begin to arrive at `begins` and take `takes`, over the bus or from the queue before
+    /// it.
     fn answer(&mut self, read: Read, begins: Time, takes: Duration, burst: bool) {
         let Read { token, arrived, waits, needed } = read;
         let drain = self.drain_clock.at(begins.as_fs());

@@ -1,4 +1,4 @@
-//! The times of phase-change memory, and that no request is forgotten.
+//! Times of phase-change memory, and a check that no request is lost.
 
 use super::*;
 use crate::dram::WaitCause;
@@ -10,7 +10,7 @@ const BURST: Duration = Duration::from_fs(4 * 833_000);
 const READ: Duration = Duration::from_ns(55);
 const WRITE: Duration = Duration::from_ns(150);
 
-/// Lets everything happen and returns the answers in the order of their tokens.
+/// Runs all events and returns the answers in the order of their tokens.
 fn finish(pcm: &mut Pcm, mut now: Time) -> Vec<Completion> {
     let mut answers = Vec::new();
     while let Some(next) = pcm.advance(now, &mut answers) {
@@ -142,7 +142,8 @@ fn writes_to_one_bank_fill_the_memorys_queue_and_then_the_pending_queue() {
             accepted += 1;
         }
     }
-    // One bank finishes a write every 150 ns, six by now and the seventh under way: 7 + 128 + 32 have been accepted at most.
+    // One bank finishes a write every 150 ns: six are done by now and the seventh is in progress. At most 7 + 128 + 32
+    // writes have been accepted.
     assert_eq!(accepted, 162);
     assert_eq!(pcm.waiting[Kind::Write as usize] + pcm.pending.len(), 162 - 7);
 }
@@ -185,7 +186,7 @@ fn what_waits_before_the_bus_takes_no_burst_and_what_waits_behind_it_does() {
     let transferred = Time::ZERO + BURST;
     pcm.advance(transferred, &mut answers);
     assert!(!answers[0].burst, "the controller answered");
-    // The memory's own queue has it now, or a bank writes it: the data of a read crosses the bus.
+    // The write is in the queue of the memory now, or a bank writes it, so the data of a read cross the bus.
     assert!(pcm.submit(transferred, LineAddr(5), Kind::Read, 1));
     assert!(pcm.submit(transferred, LineAddr(5), Kind::Write, 2));
     assert!(finish(&mut pcm, transferred)[0].burst);
@@ -249,7 +250,8 @@ proptest! {
         answers.sort_by_key(|answer| answer.token);
         let expected: Vec<u32> = (0..).zip(&asked).filter(|(_, a)| !a.2).map(|(token, _)| token).collect();
         prop_assert_eq!(answers.iter().map(|a| a.token).collect::<Vec<_>>(), expected);
-        // At worst the reads before it and two drains of the whole write queue, all in its own bank, come first.
+        // In the worst case, all earlier reads and two drains of the whole write queue precede it, all in the same
+        // bank.
         let worst = config.read_queue as u64 * 60 + (3 * config.write_queue as u64 + 2) * 160;
         for answer in &answers {
             let latency = answer.at.since(answer.arrived);

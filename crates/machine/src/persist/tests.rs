@@ -1,4 +1,4 @@
-//! The rules of a persist buffer one by one, and all of them against a naive one.
+//! Tests of each rule of a persist buffer, and of all rules against a naive model.
 
 use super::*;
 use proptest::prelude::*;
@@ -129,12 +129,12 @@ fn a_buffer_that_cannot_be_is_refused_with_the_values() {
     assert_eq!(refused(8, 0.5, 0.5), "drain_to is 0.5: expected less than the 0.5 of drain_from");
 }
 
-/// Every entry with the moment of its allocation, and everything searched.
+/// Reference model: every entry with the moment of its allocation, and a search for each operation.
 struct Naive {
     config: PersistBufferConfig,
     entries: Vec<(u64, u64, bool)>,
     moment: u64,
-    /// Whether the lower watermark has not been reached since the upper one was.
+    /// True from reaching the upper watermark until reaching the lower one.
     draining: bool,
 }
 
@@ -171,7 +171,7 @@ impl Naive {
         self.entries.retain(|entry| entry.1 != line);
     }
 
-    /// Another core asks for a line; whether an entry was there that was not leaving.
+    /// Applies another core's request for a line. Returns true if the line had an entry that was not leaving.
     fn remote(&mut self, line: u64, writes: bool) -> bool {
         let Some(at) = self.entries.iter().position(|entry| entry.1 == line && !entry.2) else { return false };
         if writes {
@@ -186,7 +186,7 @@ impl Naive {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_000))]
 
-    /// Drains are asked for one at a time and at any moment, and end in any order.
+    /// Drains are requested one at a time and at any moment, and end in any order.
     #[test]
     fn a_buffer_does_what_a_naive_one_does(
         (entries, from, to) in (1..12u32, any::<u32>(), any::<u32>()),

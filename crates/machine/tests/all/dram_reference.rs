@@ -1,15 +1,15 @@
 //! Single accesses to the DRAM model, to the clock: idle latencies are those of two public simulators.
 //!
-//! Whole streams are held against those simulators by `casemate validate` and `runner/tests/all/validation.rs`.
+//! `casemate validate` and `runner/tests/all/validation.rs` compare whole streams with these simulators.
 
 use casemate_machine::dram::{Completion, Dram, DramConfig, Kind, RowOutcome, WaitCause};
 use units::{Cycles, Frequency, LineAddr, Time};
 
 /// CL and half of a burst of eight, for DDR4-3200 22-22-22.
 const HIT: u64 = 26;
-/// And tRCD.
+/// Latency of a closed bank: additionally tRCD.
 const CLOSED: u64 = HIT + 22;
-/// And tRP.
+/// Latency of a row conflict: additionally tRP.
 const CONFLICT: u64 = CLOSED + 22;
 
 /// Reads one line on an idle channel and returns the answer and its latency in clocks.
@@ -65,7 +65,7 @@ fn every_rank_of_an_idle_channel_is_refreshed_when_it_is_due() {
         let mut config = DramConfig::ddr4_3200();
         config.organisation.ranks = ranks;
         let interval = config.timing.trefi;
-        // From the first interval on they take turns, each a share of an interval after the one before.
+        // From the first interval on the ranks take turns, each a share of an interval after the one before.
         for turn in 0..3 * ranks {
             let mut dram = Dram::new(config.clone());
             lone_read(&mut dram, 0, 0);

@@ -1,4 +1,4 @@
-//! Does the memory controller choose as its configuration says?
+//! Checks that the memory controller selects commands according to its configuration.
 
 use casemate_machine::dram::{
     AddressMap, Completion, Dram, DramConfig, Kind, PagePolicy, QueueCounters, RowOutcome, Scheduler, Timing, Turns,
@@ -6,7 +6,8 @@ use casemate_machine::dram::{
 };
 use units::{Cycles, Frequency, LineAddr, Time};
 
-/// A row is 128 lines, a group 128 lines further on, a bank of the group 512, and the next row of the same bank 2048.
+/// Lines of a row: 128. The next group is 128 lines further on, the next bank of the group 512, and the next row of the
+/// same bank 2048.
 const GROUP: u64 = 128;
 const BANK: u64 = 512;
 const ROW: u64 = 2048;
@@ -21,7 +22,7 @@ fn channel(change: impl FnOnce(&mut DramConfig)) -> Dram {
     Dram::new(config)
 }
 
-/// Runs until nothing waits.
+/// Runs until no request waits.
 fn finish(dram: &mut Dram) -> Vec<Completion> {
     let mut completions = Vec::new();
     let mut next = Some(Time::ZERO);
@@ -42,12 +43,12 @@ fn order_of_answers(dram: &mut Dram, clock: u64, lines: &[u64]) -> Vec<u32> {
 /// A request of a scenario: its clock, its line and its kind.
 type Asked = (u64, u64, Kind);
 
-/// The clock at which the last read of a scenario has its data.
+/// Returns the clock at which the last read of a scenario has its data.
 fn last_data(timing: Timing, asked: &[Asked]) -> u64 {
     last_data_of(channel(|config| config.timing = timing), asked)
 }
 
-/// The same, of this channel.
+/// Same, for this channel.
 fn last_data_of(mut dram: Dram, asked: &[Asked]) -> u64 {
     for &(clock, line, kind) in asked {
         dram.submit(at(clock), LineAddr(line), kind, 0);
@@ -101,7 +102,7 @@ fn the_time_from_a_request_to_its_first_command_is_summed_up_for_each_kind() {
         (&[(0, 0, Read), (0, ROW, Read)], [(2, 52), (0, 0)]),
         // The row's last read is at 100, and it is closed 12 clocks after that.
         (&[(0, 0, Read), (100, 1, Read), (101, ROW, Read)], [(3, 11), (0, 0)]),
-        // The write moves from 38 to 42, and the read may be asked of the row another 12 clocks later.
+        // The write moves from 38 to 42, and the row may be read another 12 clocks later.
         (&[(0, 0, Write), (30, 1, Read)], [(1, 24), (1, 0)]),
     ];
     for (asked, expected) in waits {
@@ -238,7 +239,7 @@ fn an_endless_stream_of_writes_does_not_shut_a_read_out() {
     }
 }
 
-/// A channel on which two writes end the reads' turn and one ends their own.
+/// A channel in which two writes end the turn of reads and one ends the turn of writes.
 fn turning(turns: Turns, timing: Timing) -> Dram {
     channel(|config| {
         (config.timing, config.turns) = (timing, turns);

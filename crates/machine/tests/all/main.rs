@@ -1,4 +1,4 @@
-//! The DRAM model, from outside, as one program.
+//! Tests of the DRAM model through its public interface, in one program.
 
 mod dram_reference;
 mod dram_scheduling;

@@ -1,4 +1,4 @@
-//! The metadata caches of a design, as its file says it.
+//! The metadata caches of a design, as its file gives them.
 //!
 //! ```toml
 //! caches = { counters = "64 KB", tags = "64 KB", nodes = "64 KB", ways = 8 }     # as if nothing were said
@@ -15,51 +15,52 @@ use crate::slot::Kind;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, LINE_BYTES};
 
-/// The size of a cache if nothing is said.
+/// Default size of a cache.
 const USUAL: Bytes = Bytes(64 << 10);
 
-/// A cache of bitmaps of which nothing is said.
+/// Default size of the cache of bitmaps.
 const OF_BITMAPS: Bytes = Bytes(8 << 10);
 
-/// The largest cache, which is that of the largest last-level cache.
+/// Size of the largest cache, which equals that of the largest last-level cache.
 const LARGEST: Bytes = Bytes(1 << 30);
 
 /// The metadata caches of a design.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CacheDesign {
-    /// One cache of everything, instead of one of each kind.
+    /// One cache of all metadata, instead of one of each kind.
     #[serde(default)]
     pub unified: Option<Bytes>,
-    /// Of counters; 64 KB if nothing is said.
+    /// Size of the cache of counters; 64 KB by default.
     #[serde(default)]
     pub counters: Option<Bytes>,
-    /// Of tags, likewise.
+    /// Size of the cache of tags; 64 KB by default.
     #[serde(default)]
     pub tags: Option<Bytes>,
-    /// Of tree nodes, likewise.
+    /// Size of the cache of tree nodes; 64 KB by default.
     #[serde(default)]
     pub nodes: Option<Bytes>,
-    /// Of bitmaps, where lines are re-ordered; 8 KB if nothing is said (Shi and Lee, section 3.2.2).
+    /// Size of the cache of bitmaps, if lines are re-ordered; 8 KB by default (Shi and Lee, section 3.2.2).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bitmaps: Option<Bytes>,
-    /// Whether a line of bitmaps that was missed is followed by the next one, which nobody has asked for yet.
+    /// True if a miss of a line of bitmaps also prefetches the next line.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub bitmaps_ahead: bool,
-    /// Lines in a set, in each.
+    /// Lines in a set of each cache.
     #[serde(default = "eight")]
     pub ways: usize,
-    /// Whether lines of counters that lose their entry go on to the machine's last-level cache.
+    /// True if lines of counters that lose their entry enter the machine's last-level cache.
     #[serde(default)]
     pub counters_in_llc: bool,
-    /// Whether nodes of the tree go on there as well.
+    /// True if nodes of the tree enter the last-level cache as well.
     #[serde(default)]
     pub nodes_in_llc: bool,
-    /// Whether the cache of counters keeps with each counter the first offset that its line is encrypted under, where the mode or
-    /// the code has such: R of OCB. Else that is encrypted anew at every miss. It takes as much room again, or twice as much.
+    /// True if the cache of counters keeps with each counter the first offset that its line is encrypted under, if the mode
+    /// or the code has offsets: R of OCB. Otherwise the offset is encrypted anew at every miss. The offsets take as much
+    /// room as the counters, or twice as much.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub offsets: bool,
-    /// Copies of counters that each L2 may keep. It then begins reads itself, as in EMCC (MICRO 2022).
+    /// Size of the copies of counters that each L2 may keep. An L2 then begins reads itself, as in EMCC (MICRO 2022).
     #[serde(default)]
     pub counters_in_l2: Option<Bytes>,
 }
@@ -87,14 +88,14 @@ impl Default for CacheDesign {
 }
 
 impl CacheDesign {
-    /// The same kind of caches, each of this size; of bitmaps if it was said how large theirs is.
+    /// Returns the same kind of caches, each of this size; the cache of bitmaps changes only if the design gives its size.
     pub fn resized(self, size: Bytes, ways: usize) -> CacheDesign {
         let (unified, each) = if self.unified.is_some() { (Some(size), None) } else { (None, Some(size)) };
         let (bitmaps, counters_in_l2) = (self.bitmaps.and(each), self.counters_in_l2.map(|_| size));
         CacheDesign { unified, counters: each, tags: each, nodes: each, bitmaps, ways, counters_in_l2, ..self }
     }
 
-    /// The caches that a design with this layout has a use for, with their sizes.
+    /// Returns the caches that a design with this layout uses, with their sizes.
     pub fn used(&self, layout: &Layout) -> Vec<(&'static str, Bytes)> {
         let kinds = [
             (layout.region(Kind::Counters).or(layout.region(Kind::Owners)).is_some(), "counters", self.counters),
@@ -110,10 +111,10 @@ impl CacheDesign {
         }
     }
 
-    /// The caches as they are built.
+    /// Returns the geometries of the caches to build.
     ///
     /// # Errors
-    /// The rule that is broken, and what would mend it.
+    /// The rule that is broken, and a change that would mend it.
     pub(super) fn geometries(&self) -> Result<Geometries, String> {
         let separate = [
             ("counters", self.counters, USUAL),
@@ -134,22 +135,22 @@ impl CacheDesign {
         Ok(Geometries::separate([counters?, tags?, nodes?, bitmaps?]))
     }
 
-    /// The size of a cache of bitmaps of which nothing is said: as many sets as 8 KB have room for.
+    /// Default size of the cache of bitmaps: the largest power of two of sets for which 8 KB have room.
     fn usual_of_bitmaps(&self) -> Bytes {
         let set = (self.ways.max(1) * LINE_BYTES) as u64;
         Bytes((OF_BITMAPS.0 / set).checked_ilog2().map_or(1, |log| 1 << log) * set)
     }
 
-    /// What goes on to the last-level cache, if anything does.
+    /// Returns the kinds of metadata that enter the last-level cache, if any do.
     pub(super) fn goes_on(&self) -> Option<GoesOn> {
         let goes_on = if self.nodes_in_llc { GoesOn::CountersAndNodes } else { GoesOn::Counters };
         self.counters_in_llc.then_some(goes_on)
     }
 
-    /// The copies in L2s, if there are any.
+    /// Returns the copies in L2s, if L2s keep any.
     ///
     /// # Errors
-    /// As [`CacheDesign::geometries`].
+    /// Same errors as [`CacheDesign::geometries`].
     pub(super) fn copies(&self) -> Result<Option<Copies>, String> {
         let geometry = self.counters_in_l2.map(|size| self.geometry("counters_in_l2", size));
         Ok(geometry.transpose()?.map(Copies::new))

@@ -1,4 +1,4 @@
-//! The choices of encryption, and what each asks of the rest of a design.
+//! The choices of encryption, and the conditions that each puts on the other parts of a design.
 
 use super::keys::{Keys, Purpose};
 use crate::cipher::{Cipher, Told};
@@ -13,11 +13,11 @@ use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 use units::Line;
 
-/// How data is encrypted.
+/// Choice of the encryption of data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum CipherChoice {
-    /// Not at all.
+    /// No encryption of data.
     None,
     /// AES-128 in counter mode.
     Aes128Counter,
@@ -33,11 +33,11 @@ pub enum CipherChoice {
     Aes256Gcm,
     /// AES-128 in OCB3 over whole lines.
     Aes128Ocb,
-    /// AES-128 in OCB, each 128-bit chunk by itself.
+    /// AES-128 in OCB, each 128-bit chunk separately.
     Aes128OcbChunks,
-    /// AES-256 in OCB, each 128-bit chunk by itself.
+    /// AES-256 in OCB, each 128-bit chunk separately.
     Aes256OcbChunks,
-    /// Triple-DES in OCB, each 64-bit chunk by itself.
+    /// Triple-DES in OCB, each 64-bit chunk separately.
     TdesOcbChunks,
     /// XTS-AES-128, tweaked by the address.
     Aes128Xts,
@@ -54,7 +54,7 @@ pub enum CipherChoice {
 }
 
 impl CipherChoice {
-    /// What the mode gets of a line.
+    /// Inputs that the mode gets for a line.
     pub(crate) fn told(self) -> Told {
         use CipherChoice as C;
         match self {
@@ -66,24 +66,24 @@ impl CipherChoice {
         }
     }
 
-    /// Whether the block cipher is Triple-DES, for which a machine needs units of its own.
+    /// Returns whether the block cipher is Triple-DES, for which a machine needs separate units.
     pub fn is_tdes(self) -> bool {
         use CipherChoice as C;
         matches!(self, C::TdesCounter | C::TdesOcbChunks | C::TdesCbc | C::TdesEcb)
     }
 
-    /// Whether it is a block cipher in counter mode, by itself.
+    /// Returns whether the mode is counter mode, without a code that shares its key.
     pub(super) fn is_counter_mode(self) -> bool {
         use CipherChoice as C;
         matches!(self, C::Aes128Counter | C::Aes192Counter | C::Aes256Counter | C::TdesCounter)
     }
 
-    /// Whether the mode and GMAC are one under one key.
+    /// Returns whether the mode and GMAC are combined under one key.
     pub(super) fn is_gcm(self) -> bool {
         matches!(self, CipherChoice::Aes128Gcm | CipherChoice::Aes256Gcm)
     }
 
-    /// Chunks of a line that OCB treats by themselves, if it does.
+    /// Chunks of a line that OCB encrypts separately, if the mode does so.
     pub(crate) fn ocb_chunks(self) -> Option<u32> {
         match self {
             CipherChoice::Aes128OcbChunks => Some(OcbChunks::<Aes128>::chunks()),
@@ -93,19 +93,20 @@ impl CipherChoice {
         }
     }
 
-    /// Chunks of a line that a code over chunks can go with: those of OCB, or the blocks of counter mode.
+    /// Chunks of a line that a code over chunks can authenticate: those of OCB, or the blocks of counter mode.
     pub(crate) fn tagged_chunks(self) -> Option<u32> {
         let of_counter_mode =
             if self.is_tdes() { OcbChunks::<TdesEde3>::chunks() } else { OcbChunks::<Aes128>::chunks() };
         self.ocb_chunks().or(self.is_counter_mode().then_some(of_counter_mode))
     }
 
-    /// Whether it opens each chunk of a line by itself, when that has come.
+    /// Returns whether the mode opens each chunk of a line separately, as soon as it arrives.
     pub(super) fn opens_by_chunks(self) -> bool {
         self.uses().is_some_and(|uses| uses.order == Order::Parallel)
     }
 
-    /// Whether the nonce alone decides a first offset of a line, which all its blocks are masked with.
+    /// Returns whether the nonce determines a first offset of a line, without its text, and all blocks of the line are
+    /// masked with it.
     pub(super) fn has_offsets(self) -> bool {
         self.uses().is_some_and(has_offset)
     }
@@ -114,7 +115,7 @@ impl CipherChoice {
         self.build(Keys::new(0, Planted::NONE), Planted::NONE).uses()
     }
 
-    /// Builds the part.
+    /// Builds the cipher from these keys.
     pub(crate) fn build(self, keys: Keys, planted: Planted) -> Cipher {
         use CipherChoice as C;
         let (short, long) = (keys.key(Purpose::Encryption), keys.key(Purpose::Encryption));
@@ -141,7 +142,7 @@ impl CipherChoice {
         Cipher::new(mode, self.told(), planted)
     }
 
-    /// What lies in memory of its key if a bug puts it there.
+    /// Returns the parts of the key that a planted bug leaves in memory, with their slots.
     pub(super) fn spilled(self, keys: Keys, planted: Planted, data_lines: u64) -> Box<[(Slot, Line)]> {
         use CipherChoice as C;
         let key: Key<32> = keys.key(Purpose::Encryption);
@@ -155,7 +156,7 @@ impl CipherChoice {
         spilled(planted, &key.0[..bytes], is_aes, data_lines)
     }
 
-    /// What a reviewer would object to; `versioned` is whether there are counters.
+    /// Returns the weak choices that a reviewer would object to; `versioned` is true if the design has counters.
     pub(crate) fn weaknesses(self, versioned: bool) -> impl Iterator<Item = &'static str> {
         use CipherChoice as C;
         let deterministic = self != C::None && (self.told() == Told::Place || !versioned);

@@ -1,15 +1,15 @@
-//! How versions are counted, as a design file names it.
+//! Organisations of versions, as a design file names them.
 
 use crate::counter::{Counters, Organisation, Split};
 use crate::planted::Planted;
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
-/// How versions are counted.
+/// Organisation of the versions of lines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum CounterChoice {
-    /// Not at all.
+    /// No versions of lines.
     None,
     /// Eight 56-bit counters and a 56-bit MAC to a line.
     #[serde(rename = "mono-56")]
@@ -28,13 +28,13 @@ pub enum CounterChoice {
     Morphable,
     /// A random number and a mark for each line of a page.
     PageRecord,
-    /// Eight 64-bit values to a line, each random when its line is first written, and one more at every write after that.
+    /// Eight 64-bit values to a line. A value is random when its line is first written, and each later write adds one.
     #[serde(rename = "rv-64")]
     Rv64,
 }
 
 impl CounterChoice {
-    /// Whether a counter must be decoded before it is known.
+    /// Returns whether a counter must be decoded before it is known.
     pub fn are_coded(self) -> bool {
         Counters::new(self.organisation(), Planted::NONE).are_coded()
     }

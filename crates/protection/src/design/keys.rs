@@ -5,18 +5,18 @@ use crate::planted::{Bug, Planted};
 use crypto::Key;
 use units::random::Random;
 
-/// Purposes that keys are drawn for; each gets its own.
+/// Purposes that keys are drawn for; each gets a separate key.
 #[derive(Clone, Copy)]
 pub(super) enum Purpose {
     Encryption = 1,
     Tweak = 2,
     Authentication = 3,
     Tree = 4,
-    /// The words of a multilinear hash, besides the key that masks it.
+    /// Words of a multilinear hash, in addition to the key that masks it.
     Hash = 5,
-    /// Random numbers in counters: no key, but as unrelated to the others as one.
+    /// Random numbers in counters: not a key, but independent of all keys.
     Draws = 6,
-    /// What counters begin with, if not with nothing.
+    /// Starting values of counters, if they do not begin at zero.
     Ages = 7,
     /// Values that lines of bitmaps are encrypted under.
     Values = 8,
@@ -24,12 +24,12 @@ pub(super) enum Purpose {
     Contexts = 9,
 }
 
-/// How the key of any purpose and length begins.
+/// Bytes that are equal at the beginning of all keys of a purpose, of any length.
 const BEGINNING_BYTES: usize = 16;
 
 impl Parts {
-    /// The first bytes of each key that a machine of these parts draws at boot: keys of every length and cipher begin so.
-    /// Only the judge of an attack may ask.
+    /// Returns the first bytes of each key that a machine of these parts draws at boot: keys of every length and cipher
+    /// begin with them. Only the judge of an attack may call it.
     pub fn key_beginnings(seed: u64, planted: Planted) -> [[u8; BEGINNING_BYTES]; 5] {
         use Purpose::{Authentication, Encryption, Hash, Tree, Tweak};
         let keys = Keys::new(seed, planted);
@@ -37,7 +37,7 @@ impl Parts {
     }
 }
 
-/// All keys of a machine whose boot drew this seed.
+/// All keys of a machine, drawn from the seed of its boot.
 #[derive(Clone, Copy)]
 pub(crate) struct Keys {
     boot: u64,
@@ -45,17 +45,17 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    /// Those that are drawn from `boot`.
+    /// Returns the keys that are drawn from `boot`.
     pub fn new(boot: u64, planted: Planted) -> Keys {
         Keys { boot: if planted.has(Bug::KeysSurviveReset) { 0 } else { boot }, planted }
     }
 
-    /// The key for a purpose, as long as the caller needs it.
+    /// Returns the key for a purpose, as long as the caller needs it.
     pub(super) fn key<const BYTES: usize>(self, purpose: Purpose) -> Key<BYTES> {
         Key::for_purpose(self.boot, self.drawn_for(purpose) as u64)
     }
 
-    /// The purpose whose key serves: its own.
+    /// Returns the purpose that the key is drawn for: the same one, unless a planted bug shares a key.
     fn drawn_for(self, purpose: Purpose) -> Purpose {
         match purpose {
             Purpose::Tweak if self.planted.has(Bug::OneKeyForDataAndTweak) => Purpose::Encryption,
@@ -65,22 +65,22 @@ impl Keys {
         }
     }
 
-    /// The numbers that the machine draws while it runs.
+    /// Returns the numbers that the machine draws while it runs.
     pub fn draws(self) -> Random {
         Random::for_purpose(self.boot, Purpose::Draws as u64)
     }
 
-    /// The values that lines of bitmaps are encrypted under.
+    /// Returns the values that lines of bitmaps are encrypted under.
     pub fn values(self) -> Random {
         Random::for_purpose(self.boot, Purpose::Values as u64)
     }
 
-    /// The numbers that contexts of processes are made of.
+    /// Returns the numbers that contexts of processes are made from.
     pub fn contexts(self) -> Random {
         Random::for_purpose(self.boot, Purpose::Contexts as u64)
     }
 
-    /// The numbers that say what counters begin with.
+    /// Returns the numbers that starting values of counters are drawn from.
     pub fn ages(self) -> Random {
         Random::for_purpose(self.boot, Purpose::Ages as u64)
     }

@@ -1,10 +1,11 @@
-//! Memory lines that are shorter than 64 bytes, and what of a design can have such.
+//! Memory lines shorter than 64 bytes, and the parts of a design that support them.
 
 use super::{Ownership, Parts};
 use crate::mac::Place;
 use units::LineLength;
 
-/// The rule that a design breaks over lines of this length, if any. Whether the cipher can do them it says when it is built.
+/// Returns the rule that a design breaks over lines of this length, if any. The cipher checks the length when it is
+/// built.
 pub(super) fn rule(parts: &Parts, length: LineLength) -> Option<String> {
     if length == LineLength::WHOLE {
         return None;
@@ -21,7 +22,7 @@ pub(super) fn rule(parts: &Parts, length: LineLength) -> Option<String> {
     named.map(|key| refusal(key, length))
 }
 
-/// What of a design works by lines of 64 bytes alone.
+/// Returns the error for a part that supports only lines of 64 bytes.
 pub(super) fn refusal(key: &str, length: LineLength) -> String {
     format!(
         "{key} works by lines of 64 bytes, and memory has lines of {}: leave it out, or set memory.line = \"64 B\"",

@@ -1,4 +1,4 @@
-//! The choices of authentication, and what each asks of the rest of a design.
+//! The choices of authentication, and the conditions that each puts on the other parts of a design.
 
 use super::ciphers::CipherChoice;
 use super::keys::{Keys, Purpose};
@@ -12,62 +12,63 @@ use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 use units::LineLength;
 
-/// Of the 64 spare bits of a line in ECC modules, those that single errors take to be corrected and double ones to be found.
+/// Number of the 64 spare bits of a line in ECC modules that serve to correct single errors and detect double errors.
 const SEC_DED_BITS: u32 = 8;
 
-/// The shortest tag, or share of one, that is not called short.
+/// The length from which a tag, or the share of one chunk, is not called short.
 const SHORT_TAG_BITS: u32 = 32;
 
-/// What a line's tag has if nothing is said.
+/// Default length of a line's tag in bits.
 pub(super) const DEFAULT_BITS: u32 = 56;
 
-/// How lines are authenticated.
+/// Choice of the authentication of lines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum MacChoice {
-    /// Not at all.
+    /// No authentication of lines.
     None,
     /// Carter-Wegman with GHASH: over the line, address and counter.
     Gmac,
     /// Carter-Wegman with SGX's multilinear hash: over the line, address and counter.
     SgxCw,
-    /// AES-CMAC over the line and what `covers` lists.
+    /// AES-CMAC over the line and the inputs that `covers` lists.
     Cmac,
-    /// CBC-MAC with AES, as CryptoPage's.
+    /// CBC-MAC with AES, as in CryptoPage.
     CbcMac,
-    /// HMAC-SHA-1.
+    /// HMAC-SHA-1 over the line and the inputs that `covers` lists.
     HmacSha1,
-    /// HMAC-SHA-256.
+    /// HMAC-SHA-256 over the line and the inputs that `covers` lists.
     HmacSha256,
-    /// HMAC-SHA-512.
+    /// HMAC-SHA-512 over the line and the inputs that `covers` lists.
     HmacSha512,
-    /// SHA3-256 with the key in front, as TDX's.
+    /// SHA3-256 with the key in front, as in TDX.
     Sha3,
     /// The tag of `cipher = "aes128-ocb"`.
     Ocb,
     /// A tag for each chunk of `cipher = "aes128-ocb-chunks"`, `"aes256-ocb-chunks"` or `"tdes-ocb-chunks"`, side by side,
-    /// over its plaintext or over its ciphertext; with a key and offsets of its own also for each block of counter mode.
+    /// over its plaintext or over its ciphertext. With a separate key and separate offsets, also a tag for each block of
+    /// counter mode.
     OcbChunks,
 }
 
-/// What a tag can vouch for besides the line.
+/// Input of a tag in addition to the line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Covered {
-    /// The line's place.
+    /// Place of the line.
     Address,
-    /// The line's version.
+    /// Version of the line.
     Counter,
 }
 
-/// What of a line a tag is computed over.
+/// Form of the line that a tag is computed over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Over {
-    /// What lies in memory: it is checked while it is decrypted.
+    /// The ciphertext in memory: it is checked while it is decrypted.
     #[default]
     Ciphertext,
-    /// What the program wrote: it must be decrypted before it can be checked.
+    /// The program's plaintext: the line must be decrypted before it can be checked.
     Plaintext,
 }
 
@@ -75,21 +76,22 @@ pub enum Over {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(remote = "Self", deny_unknown_fields)]
 pub struct MacDesign {
-    /// Which code.
+    /// Authentication code of the lines.
     pub code: MacChoice,
     /// Length of a line's tag in bits, from 1 to 256; 56 if neither this nor `chunk_tag_bits` is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tag_bits: Option<u32>,
-    /// Length of each chunk's tag in bits, in place of `tag_bits`, for a code with a tag for each: up to the cipher's block.
+    /// Length of each chunk's tag in bits, instead of `tag_bits`, for a code with a tag for each chunk: up to the
+    /// cipher's block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunk_tag_bits: Option<u32>,
-    /// What of the line it is computed over.
+    /// Form of the line that the tag is computed over.
     #[serde(default)]
     pub over: Over,
-    /// What a code without a nonce covers besides the line.
+    /// Inputs of a code without a nonce in addition to the line.
     #[serde(default)]
     pub covers: Vec<Covered>,
-    /// Where tags lie.
+    /// Place of the tags in memory.
     #[serde(default)]
     pub place: Place,
     /// Lines under one tag: 1, 2 or 4.
@@ -116,43 +118,43 @@ impl Default for MacDesign {
 }
 
 impl MacDesign {
-    /// The same with a line's tag of so many bits.
+    /// Returns this design with a line's tag of `bits` bits.
     #[must_use]
     pub fn with_line_bits(self, bits: u32) -> MacDesign {
         MacDesign { tag_bits: Some(bits), chunk_tag_bits: None, ..self }
     }
 
-    /// The same with a tag of so many bits for each chunk.
+    /// Returns this design with a tag of `bits` bits for each chunk.
     #[must_use]
     pub fn with_chunk_bits(self, bits: u32) -> MacDesign {
         MacDesign { tag_bits: None, chunk_tag_bits: Some(bits), ..self }
     }
 
-    /// Chunks of a line that have tags of their own.
+    /// Number of chunks of a line that have separate tags.
     pub fn chunks(&self, cipher: CipherChoice) -> u32 {
         cipher.tagged_chunks().filter(|_| self.code == MacChoice::OcbChunks).unwrap_or(1)
     }
 
-    /// Bits of a line's tag, all chunks' together.
+    /// Bits of a line's tag, or of all tags of its chunks together.
     pub fn line_bits(&self, cipher: CipherChoice) -> u32 {
         let of_chunks = self.chunk_tag_bits.map(|bits| bits.saturating_mul(self.chunks(cipher)));
         of_chunks.or(self.tag_bits).unwrap_or(DEFAULT_BITS)
     }
 
-    /// Whether the code has a nonce that must never repeat. It then covers address and counter.
+    /// Returns whether the code has a nonce that must never repeat. The tag then covers address and counter.
     pub(crate) fn has_nonce(&self) -> bool {
         use MacChoice as M;
         matches!(self.code, M::Gmac | M::SgxCw | M::Ocb | M::OcbChunks)
     }
 
-    /// Whether nothing ties a line's tag to its version: old data with its old tag passes under any counter.
+    /// Returns whether a line's tag is independent of its version: old data with its old tag passes under any counter.
     pub(super) fn ignores_version(&self) -> bool {
         let covered = self.has_nonce() || self.covers.contains(&Covered::Counter);
-        // Under another counter, plaintext comes out wrong, and a tag over it does not fit.
+        // Under another counter, decryption gives a wrong plaintext, and a tag over it does not fit.
         self.code != MacChoice::None && self.over == Over::Ciphertext && !covered
     }
 
-    /// The rule that the authentication breaks by itself or with this cipher, if any.
+    /// Returns the rule that the authentication breaks, without a cipher or with this one, if any.
     pub(super) fn broken_rule(&self, cipher: CipherChoice) -> Option<&'static str> {
         use MacChoice as M;
         let rules = [
@@ -192,7 +194,7 @@ impl MacDesign {
         rules.into_iter().find(|(broken, _)| *broken).map(|(_, rule)| rule).or(grouped)
     }
 
-    /// The rule that one tag over several lines breaks, if any.
+    /// Returns the rule that one tag over several lines breaks, if any.
     fn rule_of_groups(&self) -> Option<&'static str> {
         use MacChoice as M;
         let rules = [
@@ -219,13 +221,13 @@ impl MacDesign {
         rules.into_iter().find(|(broken, _)| *broken).map(|(_, rule)| rule)
     }
 
-    /// Whether there is no code, or one that can do lines of this length.
+    /// Returns whether the design has no code, or a code for lines of this length.
     pub(super) fn can_do(&self, cipher: CipherChoice, length: LineLength) -> bool {
         self.code(cipher, Keys::new(0, Planted::NONE)).is_none_or(|mut code| code.shorten(length))
     }
 
-    /// Builds the part, if there is one, over lines of a length that it can do, with tags that vouch for the bitmaps of their lines or
-    /// not.
+    /// Builds the part, if the design has a code, over lines of a supported length. With `bitmap`, tags also vouch for the
+    /// bitmaps of their lines.
     pub(crate) fn build(
         &self,
         cipher: CipherChoice,
@@ -246,12 +248,12 @@ impl MacDesign {
         Some(Mac::new(code, self.line_bits(cipher), coverage, planted).placed(self.place, self.lines))
     }
 
-    /// The code, if there is one.
+    /// Returns the code, if the design has one.
     pub(super) fn code(&self, cipher: CipherChoice, keys: Keys) -> Option<Box<dyn LineMac>> {
         use CipherChoice as C;
         use MacChoice as M;
         let key = keys.key(Purpose::Authentication);
-        // Codes that are one with the cipher have its key, as long as that has it.
+        // Codes that are combined with the cipher have the cipher's key, of the length that the cipher needs.
         let (short, long) = (keys.key(Purpose::Encryption), keys.key(Purpose::Encryption));
         let text = if self.over == Over::Plaintext { ChunkText::Plaintext } else { ChunkText::Ciphertext };
         Some(match (self.code, cipher) {
@@ -280,7 +282,7 @@ impl MacDesign {
         })
     }
 
-    /// What a reviewer would object to.
+    /// Returns the weak choices that a reviewer would object to.
     pub(super) fn weaknesses(&self, cipher: CipherChoice) -> impl Iterator<Item = &'static str> {
         use MacChoice as M;
         let exists = self.code != M::None;

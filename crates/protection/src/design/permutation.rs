@@ -1,4 +1,4 @@
-//! The choice of lines that move, and what it asks of the rest of a design.
+//! The choice of lines that move, and the conditions that it puts on the other parts of a design.
 
 use super::keys::{Keys, Purpose};
 use super::{CipherChoice, CounterChoice, MacChoice, Ownership, Parts, TreeKind};
@@ -15,51 +15,51 @@ use std::rc::Rc;
 use strum::VariantArray;
 use units::{Bytes, LINE_BYTES, LineLength};
 
-/// The most entries of what is fully associative.
+/// Most entries of a fully associative store.
 const ENTRIES_MAX: usize = 65_535;
 /// Bits of the tag of a line that moves.
 const TAG_BITS: u32 = 8 * BLOCK_BYTES as u32;
 
-/// What memory shows of lines that move, and what the chip checks of them.
+/// Form of moving lines in memory, and their checks by the chip.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum MovingText {
-    /// Lines are encrypted and authenticated, as CryptoPage's.
+    /// Lines are encrypted and authenticated, as in CryptoPage.
     #[default]
     Sealed,
-    /// They are stored as they are, as HIDE's.
+    /// Lines are stored as plaintext, as in HIDE.
     Plain,
 }
 
-/// How lines are permuted within their chunks, so that addresses on the bus say nothing.
+/// Permutation of lines within their chunks, which hides the pattern of addresses on the bus.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PermutationDesign {
-    /// What memory shows of the lines.
+    /// Form of the lines in memory.
     #[serde(default)]
     pub lines: MovingText,
-    /// Whether permutations take time.
+    /// Time of permutations: free, or as in hardware.
     #[serde(default)]
     pub time: PermutationTime,
-    /// How many records the chip holds besides those of the pages that its TLBs have, at least one: of chunks that are permuted
-    /// when their page has left the TLBs.
+    /// Number of records that the chip holds in addition to those of pages in its TLBs, at least one. They are for chunks that are
+    /// permuted after their page has left the TLBs.
     #[serde(default = "usual_buffer")]
     pub record_buffer: usize,
-    /// How many slots are under one tag: 1, 2 or 4. A line comes with all of them.
+    /// Number of slots under one tag: 1, 2 or 4. A line is fetched together with all of them.
     #[serde(default = "one")]
     pub slots_per_tag: usize,
-    /// What a hash takes of the unit for hashes.
+    /// Time of a hash in the unit for hashes.
     #[serde(default)]
     pub hash_charge: HashCharge,
-    /// Where a walk to a record may stop.
+    /// Nodes at which a walk to a record may stop.
     #[serde(default)]
     pub merkle_cache: MerkleCacheDesign,
-    /// Lines of the verification buffer, one for each depth of the tree. With it the operating system walks, by LoadNode and HashCheck;
-    /// without it the memory controller does.
+    /// Lines of the verification buffer, one for each depth of the tree. With it the operating system walks, by
+    /// LoadNode and HashCheck; without it the memory controller walks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verification_buffer: Option<usize>,
-    /// Hardware contexts of secure processes. With them a switch of processes empties what the chip has of records and nodes; without
-    /// them all processes count as one.
+    /// Hardware contexts of secure processes. With them a switch of processes empties the chip's records and nodes; without them
+    /// all processes count as one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contexts: Option<ContextsDesign>,
 }
@@ -68,17 +68,17 @@ fn one() -> usize {
     1
 }
 
-/// A few permutations at once; the paper names no buffer.
+/// Room for a few permutations at once; the paper names no buffer.
 fn usual_buffer() -> usize {
     8
 }
 
-/// The least that a cache of nodes has room for, if there is one: a pair of nodes and the pair above it.
+/// Least size of a cache of nodes: a pair of nodes and the pair above it.
 fn least_entries(in_pairs: bool) -> usize {
     if in_pairs { 2 } else { 4 }
 }
 
-/// Bytes of so many records on the chip.
+/// Bytes of this number of records on the chip.
 fn record_bytes(records: usize) -> u64 {
     (records * Record::BITS).div_ceil(8) as u64
 }
@@ -90,7 +90,7 @@ fn verification_bytes(lines: usize) -> u64 {
 }
 
 impl PermutationDesign {
-    /// The rule that a design breaks by letting lines move, if it breaks one.
+    /// Returns the rule that a design with moving lines breaks, if any.
     pub(super) fn broken_rule(&self, parts: &Parts) -> Option<String> {
         let instead = [
             (parts.cipher != CipherChoice::None, "cipher"),
@@ -161,7 +161,7 @@ impl PermutationDesign {
             .then(|| format!("permutation.record_buffer is {}: expected 1 to {most} records", self.record_buffer))
     }
 
-    /// The rule that lines of data break which are to move, if they do.
+    /// Returns the rule that these lines of data break in a moving memory, if any.
     pub(super) fn broken_by(&self, data: DataLines) -> Option<String> {
         if data.length != LineLength::HALF {
             return Some(format!(
@@ -182,10 +182,10 @@ impl PermutationDesign {
         })
     }
 
-    /// Data with what lies beside and above it.
+    /// Returns the layout of the data, with tags, records and contexts.
     ///
     /// # Errors
-    /// As of [`Layout::new`].
+    /// Same errors as [`Layout::new`].
     pub(super) fn layout(&self, data: DataLines) -> Result<Layout, String> {
         let per_tag = self.slots_per_tag as u64;
         let tags = (self.lines == MovingText::Sealed).then(|| Places::of(TAG_BITS, Place::Beside, per_tag));
@@ -195,7 +195,7 @@ impl PermutationDesign {
         Ok(with_contexts(layout, outside, ContextsDesign::LINES_PER_CONTEXT))
     }
 
-    /// The lines, none of which was ever written, behind a small last-level cache of their own.
+    /// Returns the lines in a blank memory, behind a small separate last-level cache.
     pub(super) fn build(&self, layout: &Layout, keys: Keys, release: Release, planted: Planted) -> MovingLines {
         let walks = WalkDesign {
             hash_charge: self.hash_charge,
@@ -218,7 +218,7 @@ impl PermutationDesign {
         }
     }
 
-    /// The same with as many records in the buffer as so many bytes hold, and as many verified nodes if it keeps any.
+    /// Returns the design with as many records in the buffer as `size` holds, and as many verified nodes if it keeps any.
     pub(super) fn with_stores_of(self, size: Bytes) -> PermutationDesign {
         let record_buffer = (size.0 as usize * 8 / Record::BITS).max(1);
         let MerkleCacheDesign { entries, in_pairs } = self.merkle_cache;
@@ -227,7 +227,7 @@ impl PermutationDesign {
         PermutationDesign { record_buffer, merkle_cache: MerkleCacheDesign { entries, in_pairs }, ..self }
     }
 
-    /// What a reviewer would object to.
+    /// Returns the weak choices that a reviewer would object to.
     pub(super) fn weaknesses(&self, release: Release) -> Vec<&'static str> {
         let weak = [
             (self.lines == MovingText::Plain, "no encryption"),
@@ -238,18 +238,18 @@ impl PermutationDesign {
         weak.into_iter().filter_map(|(is, word)| is.then_some(word)).collect()
     }
 
-    /// Bytes of records and nodes on a chip whose TLBs have room for so many pages.
+    /// Bytes of records and nodes on the chip, with `translations` entries in TLBs.
     pub(super) fn cache_bytes(&self, translations: usize) -> u64 {
         record_bytes(translations) + record_bytes(self.record_buffer) + self.node_bytes()
     }
 
-    /// Bytes of the Merkle cache.
+    /// Bytes of nodes in the Merkle cache.
     fn node_bytes(&self) -> u64 {
         let MerkleCacheDesign { entries, in_pairs } = self.merkle_cache;
         (entries * if in_pairs { 2 } else { 1 } * crypto::SHA1_BYTES) as u64
     }
 
-    /// What a chip has for it whose TLBs have room for so many pages, with the bytes.
+    /// Returns the stores on the chip for moving lines, with their bytes, with `translations` entries in TLBs.
     pub(super) fn on_chip(&self, translations: usize) -> Vec<OnChipReport> {
         let [pads, tags] = Record::NUMBER_BITS;
         let store = |what: String, bytes: u64| OnChipReport { what, bytes, ways: None, serves: None };

@@ -1,4 +1,4 @@
-//! How writes become durable, as a design file says it.
+//! Rules of persistence, as a design file gives it.
 //!
 //! ```toml
 //! persistence = { order = "strict" }                     # PLP's sp: one tuple at a time
@@ -12,7 +12,7 @@ use super::{CounterChoice, Parts, TreeKind};
 use crate::ownership::Ownership;
 use crate::persistence::{ENTRIES_MAX, Order, Persistence, Point, Step};
 
-/// The most cycles that a store may take into a persist buffer.
+/// Most cycles that a store may take into a persist buffer.
 const LATENCY_MAX: u64 = 1000;
 
 const NO_BUFFER: &str = "persistence.entries, drain_from, drain_to, latency_cycles, early and battery are about a persist buffer, and there is \
@@ -24,14 +24,14 @@ const NO_TUPLES: &str = "persistence.order and lines are about tuples, and where
 const NO_ORDER: &str = "persistence.lines is about tuples, and without an order there are none: set persistence.order = \"coalesced\", or \
                         leave it out";
 
-/// The most lines of data in one tuple: with their counters and tags they fit a write-pending queue of 32 lines.
+/// Most lines of data in one tuple: with their counters and tags they fit a write-pending queue of 32 lines.
 const LINES_MAX: usize = 10;
 
 impl Persistence {
-    /// Whether the order fits the other parts.
+    /// Checks whether the order fits the other parts.
     ///
     /// # Errors
-    /// The rule that is broken, and what would mend it.
+    /// The rule that is broken, and a change that would mend it.
     pub(super) fn check(&self, parts: &Parts) -> Result<(), String> {
         self.check_buffer(parts)?;
         if !self.exists() {
@@ -83,7 +83,7 @@ impl Persistence {
         Ok(())
     }
 
-    /// Whether durable caches fit the other parts.
+    /// Checks whether durable caches fit the other parts.
     fn check_caches(&self, parts: &Parts) -> Result<(), String> {
         match parts.tree.forest {
             None => Ok(()),
@@ -95,7 +95,7 @@ impl Persistence {
         }
     }
 
-    /// Whether each key means something where there is no persist buffer.
+    /// Checks whether each key has an effect in a design without a persist buffer.
     fn check_without_buffer(&self) -> Result<(), String> {
         let about_tuples = Persistence::at_controller(self.order, self.lines);
         let is_usual = about_tuples == Persistence::default();
@@ -107,7 +107,7 @@ impl Persistence {
         rules.into_iter().find(|(broken, _)| *broken).map_or(Ok(()), |(_, rule)| Err(rule.to_owned()))
     }
 
-    /// Whether a persist buffer fits the other parts, or its keys mean anything without one.
+    /// Checks whether a persist buffer fits the other parts, or its keys have an effect without one.
     fn check_buffer(&self, parts: &Parts) -> Result<(), String> {
         if self.point != Point::Buffer {
             return self.check_without_buffer();
@@ -136,7 +136,7 @@ impl Persistence {
         if let Some((_, rule)) = rules.into_iter().find(|(broken, _)| *broken) {
             return Err(rule.to_owned());
         }
-        // A file is held to it where it is read.
+        // A file is checked for this range when it is read.
         if !(1..=ENTRIES_MAX).contains(&self.entries) {
             return Err(format!("persistence.entries = {}: expected 1 to {ENTRIES_MAX}", self.entries));
         }

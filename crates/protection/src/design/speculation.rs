@@ -1,4 +1,4 @@
-//! The speculation of a design, as its file says it.
+//! The speculation of a design, as its file gives it.
 //!
 //! ```toml
 //! speculation = { values = 8 }                                            # ciphertext and tags, values counted
@@ -19,34 +19,34 @@ use strum::VariantArray;
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table, as in { values = 8 }")]
 pub struct SpeculationDesign {
-    /// Frequent values in the table: a power of two up to 64, or 0 for none of it.
+    /// Number of frequent values in the table: a power of two up to 64, or 0 for no speculation.
     pub values: usize,
-    /// What is speculated on: ciphertext, tags, or both.
+    /// Targets of the speculation: ciphertext, tags, or both.
     #[serde(default = "both")]
     pub of: Vec<Target>,
-    /// How the table learns.
+    /// Method by which the table learns.
     #[serde(default)]
     pub tracking: Tracking,
-    /// Whether a line's frequent words are put before the others when it is written, so that blocks of two words are
-    /// predictable. A bitmap for each line says how to put them back.
+    /// True if a line's frequent words are put first when it is written, so that blocks of two words are predictable. A
+    /// bitmap for each line gives their original order.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reorder: bool,
-    /// What vouches for bitmaps.
+    /// Protection of the bitmaps.
     #[serde(default, skip_serializing_if = "BitmapTrust::is_bound")]
     pub bitmap: BitmapTrust,
-    /// What the table holds at power-on, the most frequent first; each as a signed number of 64 bits.
+    /// Content of the table at power-on, the most frequent value first; each as a signed number of 64 bits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub list: Vec<i64>,
 }
 
-/// What vouches for the bitmaps of re-ordered lines.
+/// Protection of the bitmaps of re-ordered lines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum BitmapTrust {
-    /// The tags of a line's chunks, which are over its bitmap as well.
+    /// The tags of a line's chunks, which also cover its bitmap.
     #[default]
     Bound,
-    /// Nothing, as in the paper.
+    /// No protection, as in the paper.
     Loose,
 }
 
@@ -56,7 +56,7 @@ impl BitmapTrust {
     }
 }
 
-/// The size that a table can have and that is nearest to this one, the larger of two.
+/// Returns the permitted size of a table that is nearest to this one, the larger of two.
 fn nearest_size(values: usize) -> usize {
     let sizes = (0..=WORDS_MAX.ilog2()).rev().map(|log| 1_usize << log);
     sizes.min_by_key(|size| size.abs_diff(values)).unwrap_or(WORDS_MAX)
@@ -80,32 +80,32 @@ impl Default for SpeculationDesign {
 }
 
 impl SpeculationDesign {
-    /// Whether there is any.
+    /// Returns whether the design speculates.
     pub fn exists(&self) -> bool {
         self.values > 0
     }
 
-    /// Whether lines are re-ordered.
+    /// Returns whether lines are re-ordered.
     pub(super) fn reorders(&self) -> bool {
         self.exists() && self.reorder
     }
 
-    /// Whether tags vouch for bitmaps.
+    /// Returns whether tags vouch for bitmaps.
     pub(super) fn binds_bitmaps(&self) -> bool {
         self.reorders() && self.bitmap.is_bound()
     }
 
-    /// Whether bitmaps are in memory with nothing that vouches for them.
+    /// Returns whether bitmaps are in memory without protection.
     pub(super) fn leaves_bitmaps_loose(&self) -> bool {
         self.reorders() && !self.bitmap.is_bound()
     }
 
-    /// Whether the file says nothing that differs from having none.
+    /// Returns whether all keys have their defaults, as in a design without speculation.
     pub(super) fn is_left_out(&self) -> bool {
         *self == SpeculationDesign::default()
     }
 
-    /// The rule that is broken, and what would mend it.
+    /// Checks the speculation. Fails with the rule that is broken, and a change that would mend it.
     pub(super) fn check(&self, parts: &Parts) -> Result<(), String> {
         if let Some(rule) = self.broken_rule_of_bitmaps(parts) {
             return Err(rule);
@@ -169,7 +169,7 @@ impl SpeculationDesign {
         broken.or_else(|| self.broken_rule_of_order(parts)).map_or(Ok(()), |rule| Err(rule.to_owned()))
     }
 
-    /// The rule that is broken by what is said of bitmaps where there are none, with what would mend it.
+    /// Returns the rule that keys of bitmaps break in a design without bitmaps, with a change that would mend it.
     fn broken_rule_of_bitmaps(&self, parts: &Parts) -> Option<String> {
         if self.reorder {
             let rule = "speculation.reorder = true puts frequent values first, and with speculation.values = 0 there are none: \
@@ -189,7 +189,7 @@ impl SpeculationDesign {
         ))
     }
 
-    /// The rule of re-ordering that is broken, with what would mend it.
+    /// Returns the rule of re-ordering that is broken, with a change that would mend it.
     fn broken_rule_of_order(&self, parts: &Parts) -> Option<&'static str> {
         if !self.reorder {
             return None;
@@ -217,7 +217,7 @@ impl SpeculationDesign {
         rules.into_iter().find(|(broken, _)| *broken).map(|(_, rule)| rule)
     }
 
-    /// Builds the part for a codec, if there is any.
+    /// Builds the part for a codec, if the design speculates.
     pub(super) fn build(&self, codec: &LineCodec) -> Option<Speculation> {
         let begin: Vec<u64> = self.list.iter().map(|value| value.cast_unsigned()).collect();
         let speculation = || Speculation::new(&self.of, (self.values, self.tracking), &begin, codec.piece_bytes());

@@ -1,6 +1,6 @@
-//! How long tags are: what a file says of it, and what code and place allow.
+//! Lengths of tags: the keys in a file, and the limits of code and place.
 //!
-//! A file says the bits of a line's tag, or of each chunk's where chunks have tags of their own. Files that say neither have
+//! A file gives the bits of a line's tag, or of each chunk's if chunks have separate tags. Files that give neither have
 //! [`DEFAULT_BITS`] in a line's.
 
 use super::ciphers::CipherChoice;
@@ -12,7 +12,7 @@ use crypto::ALL_GIVE_BITS;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::ops::RangeInclusive;
 
-/// What `tag_bits` can be.
+/// Permitted values of `tag_bits`.
 const LINE_BITS: RangeInclusive<u32> = 1..=256;
 
 impl<'de> Deserialize<'de> for MacDesign {
@@ -30,7 +30,8 @@ impl Serialize for MacDesign {
 }
 
 impl MacDesign {
-    /// The rule that the length of tags breaks, if any. What the code is for must be settled.
+    /// Returns the rule that the length of tags breaks, if any. Call it after [`MacDesign::broken_rule`], which checks
+    /// the code.
     pub(super) fn broken_length(&self, cipher: CipherChoice) -> Option<String> {
         if let (Some(line), Some(chunk)) = (self.tag_bits, self.chunk_tag_bits) {
             return Some(format!(
@@ -88,7 +89,7 @@ impl MacDesign {
         })
     }
 
-    /// The rule that a tag breaks that is longer than its place.
+    /// Returns the rule that a tag longer than its place breaks.
     fn broken_room(&self, cipher: CipherChoice) -> Option<String> {
         let (bits, room, chunks) = (self.line_bits(cipher), self.place.room_bits(), self.chunks(cipher));
         let place = match self.place {
@@ -108,7 +109,7 @@ impl MacDesign {
         })
     }
 
-    /// Bits of the whole tags of the code; without one, of any.
+    /// Bits of the whole tags of the code; without a code, the most that any tag has.
     fn whole_bits(&self, cipher: CipherChoice) -> u32 {
         self.code(cipher, Keys::new(0, Planted::NONE)).map_or(*LINE_BITS.end(), |code| code.whole_bits())
     }

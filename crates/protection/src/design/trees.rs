@@ -1,4 +1,4 @@
-//! A tree as a design file says it.
+//! A tree, as a design file gives it.
 //!
 //! ```toml
 //! tree = { kind = "bonsai" }                                   # tags of counters, 8 to a node
@@ -19,11 +19,11 @@ use crypto::Key;
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
-/// What kind of tree.
+/// Kind of the tree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum TreeKind {
-    /// None.
+    /// No tree over the metadata.
     #[default]
     None,
     /// Nodes of tags over counters (Rogers et al., MICRO 2007).
@@ -39,21 +39,21 @@ pub enum TreeKind {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TreeDesign {
-    /// Which kind.
+    /// Kind of the tree.
     pub kind: TreeKind,
     /// Children of a node of tags: 2, 4 or 8.
     #[serde(default = "eight")]
     pub arity: u64,
-    /// What nodes of counters are made of, from the level above the leaves; the last stands for all above it.
+    /// Organisation of nodes of counters, from the level above the leaves; the last holds for all higher levels.
     #[serde(default)]
     pub levels: Vec<CounterChoice>,
-    /// Lines that the root takes on the chip.
+    /// Number of lines of the root on the chip.
     #[serde(default = "one")]
     pub root_lines: u64,
-    /// When nodes learn of changes.
+    /// Time at which nodes are notified of changes.
     #[serde(default)]
     pub update: Update,
-    /// Which nodes are roots besides the tree's own.
+    /// Nodes that are roots in addition to the tree's root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forest: Option<ForestDesign>,
 }
@@ -67,7 +67,7 @@ fn one() -> u64 {
 }
 
 impl From<TreeKind> for TreeDesign {
-    /// A tree of this kind with everything else left out of the file.
+    /// Returns a tree of this kind, with defaults for all other keys.
     fn from(kind: TreeKind) -> TreeDesign {
         let (levels, update, forest) = (Vec::new(), Update::Lazy, None);
         TreeDesign { kind, arity: eight(), levels, root_lines: one(), update, forest }
@@ -75,10 +75,10 @@ impl From<TreeKind> for TreeDesign {
 }
 
 impl TreeDesign {
-    /// Whether the tree fits the other parts.
+    /// Checks whether the tree fits the other parts.
     ///
     /// # Errors
-    /// The rule that is broken, and what would mend it.
+    /// The rule that is broken, and a change that would mend it.
     pub(super) fn check(&self, parts: &Parts) -> Result<(), String> {
         let (bonsai, merkle) = (self.kind == TreeKind::Bonsai, self.kind == TreeKind::Merkle);
         let (of_counters, there) = (self.kind == TreeKind::Counters, self.kind != TreeKind::None);
@@ -129,12 +129,12 @@ impl TreeDesign {
         broken.map_or(Ok(()), |rule| Err(rule.to_owned()))
     }
 
-    /// The roots that the chip keeps besides the tree's own, over blank memory.
+    /// Returns the roots that the chip keeps in addition to the tree's root, over blank memory.
     pub(super) fn forest(&self, layout: &Layout) -> Forest {
         self.forest.map_or_else(Forest::default, |design| Forest::new(design, layout, self.arity, self.root_lines))
     }
 
-    /// Builds the tree, if there is to be one.
+    /// Builds the tree, if the design has one.
     pub(super) fn build(&self, key: &Key, leaves: Counters, planted: Planted) -> Option<Tree> {
         let hashes = |leaves| Tree::of_hashes(key, self.arity as usize, leaves, self.update, planted);
         match self.kind {
@@ -148,7 +148,7 @@ impl TreeDesign {
         }
     }
 
-    /// What the tree asks of the layout.
+    /// Returns the tree's requirements on the layout.
     pub(super) fn needs(&self, tree: &Tree) -> TreeNeeds {
         let levels = self.levels.len().max(1);
         TreeNeeds {

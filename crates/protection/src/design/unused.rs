@@ -1,12 +1,12 @@
-//! Parts and keys that nothing in a design uses: they would cost something, or look as if they did, and protect nothing.
+//! Parts and keys that a design does not use: they would cost something, or appear to, without any protection.
 //!
-//! Sizes of caches are not among them: a run gives all its designs the same, the unprotected one too.
+//! Sizes of caches are excluded: a run gives all its designs the same, including the unprotected one.
 
 use super::macs::DEFAULT_BITS;
 use super::{CounterChoice, Covered, MacChoice, Parts, TreeDesign, TreeKind};
 use crate::cipher::Told;
 
-/// The rule that the first of them breaks, if there is any.
+/// Returns the rule for the first unused part or key, if there is any.
 pub(super) fn rule(parts: &Parts) -> Option<&'static str> {
     let Parts { cipher, counters, mac, tree, .. } = parts;
     let takes_counters = cipher.told() != Told::Place

@@ -1,8 +1,8 @@
-//! At once: the verbs over a timed memory while its clock stands still.
+//! Runner at once: the verbs over a timed memory while its clock is stopped.
 //!
-//! Between the detailed windows of a sampled run, lines go through the protection without time: on the same chips, with the
-//! same caches of metadata and the same check as in the timed run, so that either goes on where the other stopped. Every
-//! verb is ready at once and nothing is counted; nothing may be under way in the timed memory.
+//! Between the detailed windows of a sampled run, lines pass the protection without time. The chips, the caches of
+//! metadata and the check are those of the timed run, so that either runner continues where the other stopped. Every
+//! verb is ready at once and is not counted; the timed memory must be idle.
 
 use crate::domain::Completion;
 use crate::execution::{Outcomes, TimedMemory, Untimed, Watch};
@@ -13,19 +13,19 @@ use std::future::{Future, ready};
 use std::rc::Rc;
 use units::{Line, LineAddr, Words};
 
-/// The verbs at once, over a memory that is otherwise timed.
+/// Verbs at once over a memory that is otherwise timed.
 pub struct AtOnce {
     memory: Rc<TimedMemory>,
     released: Cell<Option<Plaintext>>,
 }
 
 impl AtOnce {
-    /// The verbs over a memory.
+    /// Returns the verbs over a memory.
     pub fn new(memory: &Rc<TimedMemory>) -> AtOnce {
         AtOnce { memory: memory.clone(), released: Cell::new(None) }
     }
 
-    /// What the last read released, if it did; asking forgets it. The receiver is not notified.
+    /// Returns and clears the plaintext that the last read released, if it did. The receiver is not notified.
     pub fn take_released(&self) -> Option<Plaintext> {
         self.released.take()
     }
@@ -70,7 +70,7 @@ impl Outcomes for AtOnce {
         self.memory.complete(&completion);
     }
 
-    /// The whole line follows, and is what counts.
+    /// Has no effect: the whole line follows.
     fn take_first(&self, _: LineAddr, _: Plaintext, _: Words) {}
 
     fn take(&self, _: LineAddr, plaintext: Plaintext) {

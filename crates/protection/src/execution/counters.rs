@@ -1,4 +1,4 @@
-//! What a timed memory counts.
+//! Counters of a timed memory.
 
 use crate::execution::{ReadCounters, WindowCounters};
 use crate::slot::{Kind, Role};
@@ -6,7 +6,7 @@ use enum_map::EnumMap;
 use serde::Serialize;
 use std::ops::{AddAssign, Index, Sub};
 
-/// Lines moved, by kind. Of tags that lie behind their data, what is moved for data beyond a line.
+/// Lines moved, by kind. For tags behind their data, the lines that are moved for data beyond the first line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 #[serde(transparent)]
 pub struct Traffic(EnumMap<Kind, u64>);
@@ -16,7 +16,7 @@ impl Traffic {
         self.0[role.kind()] += 1;
     }
 
-    /// Of everything.
+    /// Number of lines of all kinds.
     pub fn total(&self) -> u64 {
         self.0.values().sum()
     }
@@ -44,36 +44,36 @@ impl Sub for Traffic {
     }
 }
 
-/// What a timed memory has done.
+/// Work of a timed memory so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, derive_more::AddAssign, derive_more::Sub)]
 pub struct TimedCounters {
     /// Lines fetched from memory.
     pub fetched: Traffic,
     /// Lines stored to memory.
     pub stored: Traffic,
-    /// Bytes of both: a record has it by itself.
+    /// Bytes fetched and stored; records of runs list them separately.
     #[serde(skip)]
     pub bytes_moved: u64,
-    /// AES blocks, the masks of tags among them.
+    /// AES blocks, including the masks of tags.
     pub aes_blocks: u64,
-    /// Those of them that went through the units of an L2.
+    /// AES blocks that passed the units of an L2.
     pub aes_blocks_in_l2: u64,
-    /// Blocks of Triple-DES.
+    /// Number of Triple-DES blocks.
     pub tdes_blocks: u64,
-    /// What reads took, and what for: a record has it by itself.
+    /// Latencies of reads and their parts; records of runs list them separately.
     #[serde(skip)]
     pub reads: ReadCounters,
-    /// Lines released in the L2 that asked for them.
+    /// Lines released in the L2 that requested them.
     pub released_in_l2: u64,
-    /// Tags of data lines computed.
+    /// Tags of data lines that were computed.
     pub macs: u64,
-    /// Lines of metadata that went through the engine for hashes.
+    /// Lines of metadata that passed the engine for hashes.
     pub hashes: u64,
-    /// Lines released without anything vouching for them.
+    /// Lines released without a tag that vouches for them.
     pub released_unverified: u64,
     /// Tuples that became durable.
     pub tuples: u64,
-    /// How often a root's register was set, of the tree or of a forest, of a design with persistence.
+    /// Number of updates of a root's register, of the tree or of a forest, in a design with persistence.
     pub root_updates: u64,
     /// Lines released before their verdicts.
     pub ahead: WindowCounters,

@@ -1,8 +1,8 @@
-//! What a loss of power finds of timed memory besides its chips: the registers, and the open tuple, which it takes back.
+//! State of a timed memory, without its chips, at a loss of power: the registers, and the open tuple, which the loss reverts.
 //!
-//! The bytes of a line count from the moment at which it is written, also as part of a tuple, which holds together only when it is
-//! complete ([`domain`](crate::domain)). Where power can fail, what slots held before the open tuple is kept until then. So is the
-//! keystream that its lines are hidden by: they are in the queue, and if the tuple is thrown away nobody has seen them.
+//! The bytes of a line are visible from the moment at which it is written, also as part of a tuple. A tuple is atomic only when
+//! it is complete ([`domain`](crate::domain)). If power can fail, the content of slots before the open tuple is kept until then.
+//! So is the keystream that hides its lines: they are in the queue, and if the tuple is dropped no observer has seen them.
 
 use crate::domain::{Completion, Registers};
 use crate::ledger::Ledger;
@@ -12,14 +12,14 @@ use crate::verbs::Keystream;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 
-/// What the open tuple has done.
+/// Changes of the open tuple.
 #[derive(Default)]
 struct Open {
-    /// What its slots held before it.
+    /// Content of its slots before the tuple.
     before: FxHashMap<Slot, Untrusted>,
-    /// Keystream for lines that were not written yet: of each slot the latest pad, and the latest mask.
+    /// Keystream for lines that were not written yet: for each slot the latest pad, and the latest mask.
     used: FxHashMap<(Slot, bool), Keystream>,
-    /// Keystream of its lines.
+    /// Keystream of the tuple's lines.
     hidden: Vec<Keystream>,
 }
 
@@ -29,36 +29,36 @@ impl Open {
     }
 }
 
-/// What a loss of power finds of timed memory besides the chips.
+/// State of a timed memory, without its chips, at a loss of power.
 #[derive(Default)]
 pub(super) struct Durable {
-    /// The registers that outlive it.
+    /// Registers that outlive the loss.
     pub registers: RefCell<Registers>,
-    /// The keystream that memory has shown, if it is written down.
+    /// Keystream that memory has shown, if it is recorded.
     pub ledger: Option<RefCell<Ledger>>,
     open_tuple: OpenTuple,
 }
 
 impl Durable {
-    /// Registers that were never set. With `ledger`, keystream is written down.
+    /// Returns registers that were never set. With `ledger`, keystream is recorded.
     pub fn new(ledger: bool) -> Durable {
         Durable { ledger: ledger.then(RefCell::default), ..Durable::default() }
     }
 
-    /// Keeps from now on what a loss takes back.
+    /// From now on, keeps the state that a loss reverts.
     pub fn keep_open_tuple(&self) {
         self.open_tuple.keep();
     }
 
-    /// These chips as a loss leaves them.
+    /// Returns these chips as a loss leaves them.
     ///
     /// # Panics
-    /// If nobody has said that power may fail.
+    /// If `keep_open_tuple` was not called.
     pub fn left_of(&self, media: &Media) -> Media {
         self.open_tuple.undone(media)
     }
 
-    /// A slot holds this from now on; if it `persists`, as part of the open tuple.
+    /// Writes a slot; if it `persists`, as part of the open tuple.
     pub fn put(&self, media: &RefCell<Media>, slot: Slot, content: Untrusted, persists: bool) {
         let mut media = media.borrow_mut();
         let shown = self.open_tuple.changes(slot, || media.read(slot), persists);
@@ -66,7 +66,8 @@ impl Durable {
         self.show(shown);
     }
 
-    /// The machine's start-up content changes a slot, below whatever the open tuple has written there. Memory shows it at once.
+    /// Changes a slot by the machine's start-up content, below anything that the open tuple has written to it. Memory shows the
+    /// content at once.
     pub fn boot(&self, media: &RefCell<Media>, slot: Slot, change: impl Fn(Untrusted) -> Untrusted) {
         let mut media = media.borrow_mut();
         self.open_tuple.boots(slot, &change);
@@ -78,13 +79,14 @@ impl Durable {
         }
     }
 
-    /// The open tuple is complete.
+    /// Completes the open tuple.
     pub fn complete(&self, completion: &Completion) {
         self.show(self.open_tuple.completes());
         self.registers.borrow_mut().set(completion);
     }
 
-    /// Keystream is used for a slot: where power may fail, it counts when memory has shown what it hides.
+    /// Notes keystream that is used for a slot: if power may fail, it enters the ledger when memory has shown the line that it
+    /// hides.
     pub fn note(&self, slot: Slot, keystream: impl FnOnce() -> Option<Keystream>) {
         let used = self.ledger.as_ref().and_then(|_| keystream());
         self.show(used.and_then(|keystream| self.open_tuple.used(slot, keystream)));
@@ -97,17 +99,17 @@ impl Durable {
     }
 }
 
-/// The open tuple, if anybody wants to know of it.
+/// The open tuple, if it is kept.
 #[derive(Default)]
 struct OpenTuple(RefCell<Option<Open>>);
 
 impl OpenTuple {
-    /// Keeps it from now on.
+    /// Keeps the open tuple from now on.
     fn keep(&self) {
         self.0.borrow_mut().get_or_insert_default();
     }
 
-    /// Keystream is used for a line in a slot. It comes back if nothing is kept.
+    /// Notes keystream that is used for a line in a slot. Returns it if the tuple is not kept.
     fn used(&self, slot: Slot, keystream: Keystream) -> Option<Keystream> {
         match &mut *self.0.borrow_mut() {
             None => Some(keystream),
@@ -118,7 +120,8 @@ impl OpenTuple {
         }
     }
 
-    /// A slot, which holds this `before`, is written: by the tuple if it `persists`, else for good. The keystream that this shows.
+    /// Writes a slot with the content `before`: by the tuple if it `persists`, else permanently. Returns the keystream that this
+    /// shows.
     #[inline]
     fn changes(&self, slot: Slot, before: impl FnOnce() -> Untrusted, persists: bool) -> Vec<Keystream> {
         let mut kept = self.0.borrow_mut();
@@ -133,19 +136,19 @@ impl OpenTuple {
         Vec::new()
     }
 
-    /// The same changes what a slot holds and what it held before.
+    /// Applies a change by booting to the kept content of a slot from before the tuple.
     fn boots(&self, slot: Slot, change: impl Fn(Untrusted) -> Untrusted) {
         let mut kept = self.0.borrow_mut();
         let before = kept.as_mut().and_then(|open| open.before.get_mut(&slot));
         before.into_iter().for_each(|before| *before = change(*before));
     }
 
-    /// The keystream that was used for what boots in a slot.
+    /// Returns the keystream that was used for a line that boots in a slot.
     fn shown_at_boot(&self, slot: Slot) -> Vec<Keystream> {
         self.0.borrow_mut().as_mut().map_or_else(Vec::new, |open| open.take_used(slot).collect())
     }
 
-    /// The tuple is complete. The keystream that this shows.
+    /// Completes the tuple. Returns the keystream that this shows.
     fn completes(&self) -> Vec<Keystream> {
         let mut kept = self.0.borrow_mut();
         let Some(open) = &mut *kept else { return Vec::new() };
@@ -153,10 +156,10 @@ impl OpenTuple {
         std::mem::take(&mut open.hidden)
     }
 
-    /// These chips as they were before the open tuple.
+    /// Returns these chips as they were before the open tuple.
     ///
     /// # Panics
-    /// If that is not kept.
+    /// If the tuple is not kept.
     fn undone(&self, media: &Media) -> Media {
         let open = self.0.borrow();
         let Some(open) = &*open else { panic!("nobody has said that power may fail") };

@@ -1,22 +1,22 @@
-//! The units of a memory controller that protection needs, as a machine has them.
+//! The units of a memory controller that protection needs, as a machine defines them.
 
 use crate::verbs::{Blocks, Purpose};
 use serde::{Deserialize, Serialize};
 use sim::pipe::{Passage, Pipe};
 use units::{Duration, Time};
 
-/// The shortest interval in nanoseconds: a picosecond. Shorter ones cannot be distinguished from none.
+/// The shortest interval in nanoseconds: a picosecond. Shorter ones cannot be distinguished from zero.
 const INTERVAL_NS_MIN: f64 = 0.001;
 
 /// Identical pipelined units of one kind.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Engine {
-    /// How many.
+    /// Number of the units.
     pub units: usize,
-    /// From going in to coming out, in nanoseconds.
+    /// Latency from input to output, in nanoseconds.
     pub latency_ns: f64,
-    /// Between one item and the next into the same unit, in nanoseconds.
+    /// Interval between one item and the next into the same unit, in nanoseconds.
     pub interval_ns: f64,
 }
 
@@ -24,25 +24,25 @@ pub struct Engine {
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CipherEngine {
-    /// How many.
+    /// Number of the units.
     pub units: usize,
-    /// From going in to coming out, in nanoseconds.
+    /// Latency from input to output, in nanoseconds.
     pub latency_ns: f64,
-    /// Of blocks that go through the inverse cipher, if that takes another time, in nanoseconds.
+    /// Latency of blocks in the inverse cipher, if it differs, in nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decrypt_latency_ns: Option<f64>,
-    /// Between one block and the next into the same unit, in nanoseconds.
+    /// Interval between one block and the next into the same unit, in nanoseconds.
     pub interval_ns: f64,
 }
 
-/// What makes the tags of counter lines in trees of counters.
+/// Unit that makes the tags of counter lines in trees of counters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CounterTags {
     /// The engine for hashes.
     #[default]
     Hash,
-    /// The units for AES, one block each: the tag's mask, next to which a product takes no time (EMCC, section II).
+    /// The units for AES, one block each for the tag's mask; the product needs no time in addition (EMCC, section II).
     Aes,
 }
 
@@ -56,35 +56,34 @@ impl CounterTags {
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Engines {
-    /// Takes one AES block.
+    /// Units that take one AES block.
     pub aes: CipherEngine,
-    /// Takes one block of Triple-DES. A machine without it runs no design that needs it.
+    /// Units that take one block of Triple-DES. A machine without them runs no design that needs them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tdes: Option<CipherEngine>,
-    /// Takes one data line and its tag.
+    /// Units that take one data line and its tag.
     pub mac: Engine,
-    /// Takes one line of metadata, unless `counter_tags` says otherwise.
+    /// Units that take one line of metadata, unless `counter_tags` is different.
     pub hash: Engine,
-    /// The port of each metadata cache: takes one look-up.
+    /// Port of each metadata cache, which takes one look-up.
     pub metadata_cache: Engine,
-    /// What makes the tags of counter lines in trees of counters; the engine for hashes if nothing is said.
+    /// Unit that makes the tags of counter lines in trees of counters; by default the engine for hashes.
     #[serde(default, skip_serializing_if = "CounterTags::are_hashes")]
     pub counter_tags: CounterTags,
-    /// From a line of counters to one counter, in nanoseconds, before a pad may begin: for organisations whose counters must
-    /// be decoded. If nothing is said, they are known at once.
+    /// Time to decode one counter from a line of counters, in nanoseconds, before a pad may begin. It applies to
+    /// organisations with counters that must be decoded; by default zero.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counter_decode_ns: Option<f64>,
-    /// From a chunk of a line and the candidates of a speculation to the one that matches, in nanoseconds; at once if nothing is
-    /// said.
+    /// Time to find the candidate of a speculation that matches a chunk of a line, in nanoseconds; by default zero.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub candidates_ns: Option<f64>,
-    /// From ciphertext and pad to the plaintext of a line that moves, in nanoseconds; at once if nothing is said.
+    /// Time from ciphertext and pad to the plaintext of a line that moves, in nanoseconds; by default zero.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub xor_ns: Option<f64>,
 }
 
 impl Engine {
-    /// Refuses what cannot be built.
+    /// Checks whether the unit can be built.
     ///
     /// # Errors
     /// The rule that is broken.
@@ -109,14 +108,14 @@ impl Engine {
 }
 
 impl From<Engine> for CipherEngine {
-    /// Units that take as long in either direction.
+    /// Returns units with the same latency in either direction.
     fn from(Engine { units, latency_ns, interval_ns }: Engine) -> CipherEngine {
         CipherEngine { units, latency_ns, decrypt_latency_ns: None, interval_ns }
     }
 }
 
 impl CipherEngine {
-    /// Refuses what cannot be built.
+    /// Checks whether the units can be built.
     ///
     /// # Errors
     /// The rule that is broken.
@@ -141,15 +140,15 @@ impl CipherEngine {
     }
 }
 
-/// The units of one block cipher at work.
+/// The working units of one block cipher.
 pub(super) struct CipherUnits {
     pub pipe: Pipe,
-    /// The latency of the inverse cipher.
+    /// Latency of the inverse cipher.
     inverse: Duration,
 }
 
 impl CipherUnits {
-    /// Sends the blocks through, from `ready` on, and says when.
+    /// Passes the blocks through the units, from `ready` on. Returns their times.
     pub fn pass(&self, ready: Time, blocks: Blocks) -> Passage {
         if blocks.chained == 0 && blocks.purpose != Purpose::Opening {
             return self.pipe.pass(ready, blocks.parallel);

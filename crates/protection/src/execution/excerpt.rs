@@ -1,7 +1,8 @@
-//! An excerpt of a run: all spans that meet a window of simulated time, and the trips of the lines that they are part of.
+//! An excerpt of a run: all spans that overlap a window of simulated time, and the trips of the lines that they are
+//! part of.
 //!
-//! Readers and writers of an excerpted run have verbs that are [`Explained`]; those of any other run have them plain, so that
-//! an excerpt costs nothing where there is none. Outside the window, a span is looked at and dropped before it has a name.
+//! Readers and writers of an excerpted run have verbs that are [`Explained`]; those of any other run have plain verbs,
+//! so that a run without an excerpt has no cost. A span outside the window is dropped before it gets a name.
 
 use crate::execution::Timed;
 use crate::execution::explained::Explained;
@@ -15,69 +16,72 @@ use std::ops::Range;
 use std::rc::Rc;
 use units::{LineAddr, Time};
 
-/// Whether some work meets a window; neither contains its end. What takes no time does if it is in the window.
+/// Returns whether some work overlaps a window; both ranges exclude their ends. Work of no duration does if it begins
+/// in the window.
 pub fn meet(work: &Range<Time>, window: &Range<Time>) -> bool {
     work.start < window.end && (work.end > window.start || work.start >= window.start)
 }
 
-/// Where a line that was requested has been, as far as no text ran: on the way to the controller and from there.
+/// Times at which a requested line passed points on the chip. They are on the ways to the controller and back, for
+/// which no scheme's text runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Stops {
-    /// When the last-level cache had looked it up, and missed.
+    /// Time at which the last-level cache had looked the line up, and missed.
     pub missed: Option<Time>,
-    /// When a write-back buffer was free, so that it could go on.
+    /// Time at which a write-back buffer was free, so that the fill could continue.
     pub went_on: Option<Time>,
-    /// When it set off to its core: from memory's controller, or from what had it on the chip.
+    /// Time at which the line set off to its core: from the memory controller, or from the cache on the chip that had
+    /// it.
     pub set_off: Option<Time>,
 }
 
-/// The way of one line between memory and what is above it.
+/// The way of one line between memory and the caches above it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Trip {
-    /// Its number.
+    /// Number of the trip, from 1.
     pub number: u64,
-    /// The line.
+    /// Address of the line.
     pub line: LineAddr,
-    /// The core that asked for it; nothing for a line that is written back.
+    /// Core that requested the line; `None` for a line that is written back.
     pub core: Option<usize>,
-    /// When its request left the private caches, or a writer took the line up.
+    /// Time at which the request left the private caches, or a writer took the line up.
     pub start: Time,
-    /// When the line was there: with the core, or all steps of the write done.
+    /// Time at which the core had the line, or all steps of the write were done.
     pub end: Time,
-    /// Where a read has been between the two.
+    /// Points that a read passed between the two times.
     pub stops: Stops,
 }
 
-/// A piece of work, and the trip that it was a part of.
+/// A piece of work, with its trip.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Clip {
-    /// The trip's number; zero if the request was not seen.
+    /// Number of the trip; zero if the request was not seen.
     pub trip: u64,
-    /// Its line.
+    /// Line of the work.
     pub line: LineAddr,
-    /// What was done.
+    /// Piece of work with its span.
     pub piece: Piece,
 }
 
-/// What is kept of a run.
+/// Record of one window of a run.
 pub struct Excerpt {
     window: Range<Time>,
     clips: RefCell<Vec<Clip>>,
     trips: RefCell<Vec<Trip>>,
-    /// The trips of lines on their way to a core, which have no end yet.
+    /// Trips of lines on their way to a core, which have no end yet.
     requested: RefCell<FxHashMap<(usize, LineAddr), Trip>>,
-    /// Trips that have begun.
+    /// Number of trips that have begun.
     begun: Cell<u64>,
 }
 
 impl Excerpt {
-    /// An excerpt of this window, which does not contain its end.
+    /// Returns an excerpt of this window, which does not contain its end.
     pub fn new(window: Range<Time>) -> Rc<Excerpt> {
         let (clips, trips, requested, begun) = Default::default();
         Rc::new(Excerpt { window, clips, trips, requested, begun })
     }
 
-    /// The window.
+    /// Window of the excerpt.
     pub fn window(&self) -> Range<Time> {
         self.window.clone()
     }
@@ -87,24 +91,24 @@ impl Excerpt {
         self.begun.get()
     }
 
-    /// A core's request for a line leaves its private caches.
+    /// Notes that a core's request for a line leaves its private caches.
     pub fn requested(&self, core: usize, line: LineAddr, at: Time) {
         let (number, stops) = (self.next(), Stops::default());
         let trip = Trip { number, line, core: Some(core), start: at, end: Time::NEVER, stops };
         self.requested.borrow_mut().insert((core, line), trip);
     }
 
-    /// The last-level cache has not got what was requested.
+    /// Notes that the last-level cache does not have the requested line.
     pub fn missed(&self, core: usize, line: LineAddr, at: Time) {
         self.stop(core, line, |stops| stops.missed = Some(at));
     }
 
-    /// A write-back buffer is free for what a line that was requested may displace.
+    /// Notes that a write-back buffer is free for a line that the requested line may displace.
     pub fn went_on(&self, core: usize, line: LineAddr, at: Time) {
         self.stop(core, line, |stops| stops.went_on = Some(at));
     }
 
-    /// A line that was requested sets off to its core.
+    /// Notes that a requested line sets off to its core.
     pub fn set_off(&self, core: usize, line: LineAddr, at: Time) {
         self.stop(core, line, |stops| stops.set_off = Some(at));
     }
@@ -115,7 +119,7 @@ impl Excerpt {
         }
     }
 
-    /// A line arrives where it was requested.
+    /// Notes that a line arrives at the core that requested it.
     pub fn arrived(&self, core: usize, line: LineAddr, end: Time) {
         let trip = self.requested.borrow_mut().remove(&(core, line));
         if let Some(trip) = trip {
@@ -129,23 +133,23 @@ impl Excerpt {
         }
     }
 
-    /// What was kept, in the order in which it ended.
+    /// Returns the kept trips and clips, in the order of their ends, and empties the excerpt.
     pub fn take(&self) -> (Vec<Trip>, Vec<Clip>) {
         (self.trips.take(), self.clips.take())
     }
 }
 
-/// What one reader or writer keeps of its work.
+/// Clips of one reader's or writer's work.
 pub struct Clipper {
     excerpt: Rc<Excerpt>,
-    /// The trip that it is at work for.
+    /// Trip that the work is part of.
     trip: Cell<u64>,
     line: Cell<LineAddr>,
     began: Cell<Time>,
 }
 
 impl Clipper {
-    /// Keeps what meets the window of `excerpt`.
+    /// Returns a clipper that keeps the work that overlaps the window of `excerpt`.
     pub fn new(excerpt: &Rc<Excerpt>) -> Clipper {
         let (trip, line, began) = (Cell::new(0), Cell::new(LineAddr(0)), Cell::new(Time::ZERO));
         Clipper { excerpt: excerpt.clone(), trip, line, began }
@@ -162,13 +166,13 @@ impl Keep for Clipper {
     }
 }
 
-/// What a reader or a writer runs: it may want to know which line the work is for.
+/// Verbs of a reader or a writer, which may note the line that the work is for.
 pub trait Attended: Verbs {
-    /// From here on it is for this request.
+    /// The following work is for this core's request.
     fn reads(&self, core: usize, line: LineAddr);
-    /// From here on it is for a line that is written back.
+    /// The following work is for a line that is written back.
     fn writes(&self, line: LineAddr);
-    /// That line is written.
+    /// The write of that line is done.
     fn written(&self);
 }
 

@@ -1,7 +1,7 @@
-//! Explained: a wrapper around any way to run, which keeps what was done and when.
+//! Explained runner: a wrapper around any runner, which records operations and their times.
 //!
-//! It is not a third implementation: it asks the way inside and writes down the answer. The operations prove that the
-//! ways agree; the spans are the timeline. What is kept of both is a matter of its own ([`Keep`]).
+//! It is not a third implementation: it passes each verb to the runner inside and records the result. The operations prove that the
+//! runners agree; the spans are the timeline. A separate filter selects the records to keep ([`Keep`]).
 
 use crate::domain::Completion;
 use crate::execution::keep::{Everything, Keep, Piece, Unit};
@@ -19,56 +19,56 @@ use sim::span::{Cause, Span, Verb};
 use std::future::Future;
 use units::{Line, LineAddr, Time, WORD_BYTES, Words};
 
-/// A way to run whose work is kept.
+/// A runner that records its work.
 pub struct Explained<V, K = Everything> {
     inside: V,
     kept: K,
 }
 
 impl<V: Verbs + Watch> Explained<V> {
-    /// Wraps a way to run, and keeps everything.
+    /// Wraps a runner, and keeps everything.
     pub fn new(inside: V) -> Explained<V> {
         Explained::keeping(inside, Everything::default())
     }
 
-    /// Everything done so far, in the order in which it was asked for; asking forgets it.
+    /// Returns and clears all operations so far, in the order of their requests.
     pub fn take_operations(&self) -> Vec<Operation> {
         self.kept.take_operations()
     }
 
-    /// How many operations have been asked for since they were last taken.
+    /// Number of operations since they were last taken.
     pub fn operations(&self) -> usize {
         self.kept.operations()
     }
 
-    /// The timeline so far, in the order in which spans ended; asking forgets it.
+    /// Returns and clears the timeline so far, in the order in which spans ended.
     pub fn take_spans(&self) -> Vec<Span> {
         self.kept.take_spans()
     }
 
-    /// Adds a piece of work that was done elsewhere to the timeline.
+    /// Adds a piece of work by another component to the timeline.
     pub fn add(&self, verb: Verb, what: String, start: Time, end: Time) {
         self.kept.add(Span { verb, what, start, end, waited_for: None, outcome: None });
     }
 }
 
 impl<V: Verbs + Watch, K: Keep> Explained<V, K> {
-    /// Wraps a way to run, and keeps what is wanted of it.
+    /// Wraps a runner, and keeps the records that `kept` selects.
     pub fn keeping(inside: V, kept: K) -> Explained<V, K> {
         Explained { inside, kept }
     }
 
-    /// The way inside.
+    /// Returns the runner inside.
     pub fn inside(&self) -> &V {
         &self.inside
     }
 
-    /// What is kept.
+    /// Returns the filter with its records.
     pub fn kept(&self) -> &K {
         &self.kept
     }
 
-    /// Keeps a span from now, when the work was called for, until it is awaited and done.
+    /// Keeps a span from the call of the work until it is awaited and done.
     fn record<T>(
         &self,
         (verb, unit): (Verb, Unit),
@@ -78,7 +78,7 @@ impl<V: Verbs + Watch, K: Keep> Explained<V, K> {
         self.record_from(self.inside.now(), (verb, unit), what, work)
     }
 
-    /// As [`Explained::record`], of work that begins at `start`.
+    /// Like [`Explained::record`], for work that begins at `start`.
     async fn record_from<T>(
         &self,
         start: Time,
@@ -89,7 +89,7 @@ impl<V: Verbs + Watch, K: Keep> Explained<V, K> {
         let output = work.await;
         let Account { waited_for, outcome, done, waited, data } = self.inside.account();
         let end = done.unwrap_or_else(|| self.inside.now());
-        // A reader may have gone on with the first word while the rest was on its way.
+        // A reader may have continued with the first word while the other words were on their way.
         let last = data.map_or(end, |data| data.max(end));
         self.kept.span(start, last, || {
             let span = Span { verb, what: what(), start, end, waited_for, outcome };
@@ -102,7 +102,7 @@ impl<V: Verbs + Watch, K: Keep> Explained<V, K> {
         self.kept.operation(operation);
     }
 
-    /// Keeps work of which it is known when it is done, or what takes no time.
+    /// Keeps work with a known end, or work that takes no time.
     fn known(&self, (verb, unit): (Verb, Unit), what: impl Fn() -> String, (start, end): (Time, Time)) {
         self.kept.span(start, end, || {
             let span = Span { verb, what: what(), start, end, waited_for: None, outcome: None };
@@ -269,7 +269,7 @@ fn verb_of(purpose: Purpose) -> Verb {
     }
 }
 
-/// What goes through a block cipher, for a timeline.
+/// Describes the blocks of a block cipher, for a timeline.
 fn in_words(blocks: Blocks) -> String {
     let cipher = if blocks.cipher == BlockCipher::Tdes { "TDES " } else { "" };
     match blocks {
@@ -336,7 +336,7 @@ impl<V: Verbs + Watch, K: Keep> LockVerbs for Explained<V, K> {
     }
 }
 
-/// The first and last byte of these words, for a timeline.
+/// Returns the first and last byte of these words, for a timeline.
 fn in_bytes(words: Words) -> String {
     let (first, last) = (words.iter().next(), words.iter().last());
     match (first, last) {

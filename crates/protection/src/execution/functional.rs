@@ -1,4 +1,4 @@
-//! Functional: every verb is ready at once. Real bytes, no time: what campaigns attack.
+//! Functional runner: every verb is ready at once. Moves real bytes without time; campaigns attack it.
 
 use crate::domain::{Completion, Registers};
 use crate::execution::start_up::StartUp;
@@ -13,10 +13,10 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use units::{Line, LineAddr, Words};
 
-/// Runs a text whose verbs are all ready at once.
+/// Runs a text with verbs that are all ready at once.
 ///
 /// # Panics
-/// If the text waits for something: then it was not run on [`Functional`].
+/// If the text waits for something: then its verbs were not those of [`Functional`].
 pub fn run_now<T>(text: impl Future<Output = T>) -> T {
     match pin!(text).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => output,
@@ -24,7 +24,7 @@ pub fn run_now<T>(text: impl Future<Output = T>) -> T {
     }
 }
 
-/// A memory without time, its ledger of keystream, and what came out of it.
+/// A memory without time, its ledger of keystream, and the outcomes of its accesses.
 #[derive(Clone)]
 pub struct Functional {
     /// The memory chips. Attackers may change them between accesses.
@@ -39,7 +39,7 @@ pub struct Functional {
 }
 
 impl Functional {
-    /// A blank memory of this many slots, of a machine that starts with nothing.
+    /// Returns a blank memory of this many slots, for a machine that starts empty.
     pub fn new(slots: u64) -> Functional {
         Functional {
             start_up: None,
@@ -53,26 +53,27 @@ impl Functional {
         }
     }
 
-    /// A blank memory of this many slots, of a machine that starts with a content drawn from `seed`.
+    /// Returns a blank memory of this many slots, for a machine that starts with a content drawn from `seed`.
     pub fn booting(slots: u64, seed: u64) -> Functional {
         Functional { start_up: Some(StartUp::new(seed)), ..Functional::new(slots) }
     }
 
-    /// What the machine started with, if it did with anything.
+    /// Returns the start-up content of a line, if the machine starts with any.
     pub fn start_up_content(&self, line: LineAddr) -> Option<Line> {
         self.start_up.as_ref().map(|start_up| start_up.content(line))
     }
 
-    /// Notes that the chip writes a slot, whatever becomes of it on the way to the chips: a line of data no longer has what
-    /// the machine started with.
+    /// Notes that the chip writes a slot, even if the write is changed on the way to the chips: a line of data no
+    /// longer has its start-up content.
     pub fn note_write(&self, slot: Slot, role: Role, content: &Untrusted) {
         if let (Some(start_up), Role::Data, false) = (&self.start_up, role, content.is_blank()) {
             start_up.enter(slot);
         }
     }
 
-    /// Changes a cell of the chips as if booting had left it so: the cell that a slot reaches, which is its own unless something
-    /// on the bus leads elsewhere. The chip puts the line there, whatever cell that is.
+    /// Changes a cell of the chips as if booting had left this content. `cell` is the one that the slot reaches: the
+    /// slot's cell, unless an attack on the bus redirects it. In either case the chip has put the slot's line into
+    /// memory.
     pub fn boot_cell(&self, cell: Slot, (slot, role): (Slot, Role), change: impl Fn(Untrusted) -> Untrusted) {
         let mut media = self.media.borrow_mut();
         let booted = change(media.read(cell));
@@ -80,23 +81,23 @@ impl Functional {
         media.store(cell, booted);
     }
 
-    /// What the last access released, if it did; asking forgets it.
+    /// Returns and clears the plaintext that the last access released, if it did.
     pub fn take_released(&self) -> Option<(LineAddr, Plaintext)> {
         self.released.take()
     }
 
-    /// The words that the last access released before the rest of their line, if the rest was not released; asking forgets
-    /// it.
+    /// Returns and clears the words that the last access released first, if the remaining words of the line were not
+    /// released.
     pub fn take_released_first(&self) -> Option<(LineAddr, Plaintext, Words)> {
         self.first.take()
     }
 
-    /// What was released before a verdict that then was bad, and so is on the chip and nowhere else; asking forgets it.
+    /// Returns and clears plaintext that was released before a bad verdict, so that only the chip has it.
     pub fn take_refused(&self) -> Option<(LineAddr, Plaintext)> {
         self.refused.take()
     }
 
-    /// The tampering that the last access reported, if it did; asking forgets it.
+    /// Returns and clears the fault that the last access reported, if it did.
     pub fn take_fault(&self) -> Option<Fault> {
         self.fault.take()
     }
@@ -106,17 +107,17 @@ impl Functional {
         self.registers.borrow().clone()
     }
 
-    /// Goes on with the registers that a loss of power has left.
+    /// Continues with the registers that a loss of power has left.
     pub fn go_on_with(&self, registers: Registers) {
         self.registers.replace(registers);
     }
 
-    /// Goes on with the ledger of a machine that had the same keys before.
+    /// Continues with the ledger of a machine that had the same keys before.
     pub fn carry(&self, ledger: Ledger) {
         self.ledger.replace(ledger);
     }
 
-    /// The ledger of keystream.
+    /// Returns the ledger of keystream.
     pub fn ledger(&self) -> std::cell::Ref<'_, Ledger> {
         self.ledger.borrow()
     }
@@ -142,7 +143,7 @@ impl Untimed for Functional {
 
     fn started_with(&self, at: DataSlot) -> Option<Line> {
         let start_up = self.start_up.as_ref()?;
-        // Of lines that move, their scheme knows which are there.
+        // If lines move, their scheme knows which of them memory has.
         (at.moves() || start_up.awaits(at.slot())).then(|| start_up.content(at.line()))
     }
 

@@ -1,25 +1,26 @@
 //! Latencies as a histogram, from which any percentile can be read.
 //!
-//! A bucket is a thirty-second part of an octave, so that a percentile is known to within 3.2 %, whatever its size.
+//! A bucket is a thirty-second part of an octave, so that any percentile is known to within 3.2 %.
 
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 use std::ops::{AddAssign, Sub};
 use units::Duration;
 
-/// Buckets of an octave.
+/// Number of buckets of an octave.
 const SHARES: usize = 32;
-/// The first octave begins with two to this power of femtoseconds: about a nanosecond. What is shorter is in its first bucket.
+/// The first octave begins with two to this power of femtoseconds: about a nanosecond. Shorter latencies are in its
+/// first bucket.
 const FIRST_OCTAVE: u32 = 20;
-/// From a nanosecond to a millisecond; what is longer is in the last bucket.
+/// Buckets from a nanosecond to a millisecond; longer latencies are in the last bucket.
 const BUCKETS: usize = 20 * SHARES;
 
-/// How often a latency lay in each bucket.
+/// Number of latencies in each bucket.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Histogram([u64; BUCKETS]);
 
 impl Histogram {
-    /// Adds a latency.
+    /// Adds a latency to its bucket.
     #[inline]
     pub fn add(&mut self, latency: Duration) {
         self.0[Histogram::bucket(latency.as_fs())] += 1;
@@ -35,13 +36,14 @@ impl Histogram {
         ((octave - FIRST_OCTAVE) as usize * SHARES + share).min(BUCKETS - 1)
     }
 
-    /// Where a bucket ends, in femtoseconds.
+    /// Returns the end of a bucket, in femtoseconds.
     fn end(bucket: usize) -> u64 {
         let octave = FIRST_OCTAVE + (bucket / SHARES) as u32;
         (1 << octave) + ((bucket % SHARES) as u64 + 1) * (1 << (octave - SHARES.ilog2()))
     }
 
-    /// The latency that so many in a thousand do not exceed, as the end of its bucket; nothing if there are none.
+    /// Returns the latency that `permille` of a thousand do not exceed, as the end of its bucket; `None` if the
+    /// histogram is empty.
     pub fn permille(&self, permille: u64) -> Option<Duration> {
         let all: u64 = self.0.iter().sum();
         let wanted = (u128::from(all) * u128::from(permille)).div_ceil(1000).max(1) as u64;
@@ -75,7 +77,7 @@ impl Sub for Histogram {
 }
 
 impl Serialize for Histogram {
-    /// Buckets that have something, each as its end in femtoseconds and how often.
+    /// Serializes buckets that are not empty, each as its end in femtoseconds and its count.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut list = serializer.serialize_seq(None)?;
         for (bucket, count) in self.0.iter().enumerate().filter(|(_, count)| **count > 0) {

@@ -1,4 +1,4 @@
-//! What is kept of an explained way to run: everything, or what meets a window of time.
+//! Filters of an explained run: keep all spans, or those that overlap a window of time.
 
 use crate::execution::operation::Operation;
 use crate::verbs::{AesUnits, Cache, Leg, Slot};
@@ -7,49 +7,49 @@ use sim::span::Span;
 use std::cell::RefCell;
 use units::Time;
 
-/// What does a piece of work, as far as its verb says.
+/// Unit that does a piece of work, as far as its verb determines it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unit {
     /// Memory, for this slot.
     Memory(Slot),
     /// Units of a block cipher.
     Cipher(AesUnits, BlockCipher),
-    /// The same, for candidates of a speculation, which many batches at once wait to go in for.
+    /// The same units, for candidates of a speculation: many batches wait for them at once.
     Candidates(BlockCipher),
-    /// What decodes counters.
+    /// Decoder of lines of counters.
     Decoder,
     /// The engine for authentication codes.
     Mac,
-    /// What hashes lines of metadata.
+    /// Engine that hashes lines of metadata.
     Hash,
-    /// A cache.
+    /// A cache on the chip.
     Cache(Cache),
     /// A leg of the way on the chip.
     Way(Leg),
-    /// None: the access waits for others, or for time to pass.
+    /// No unit: the access waits for other accesses, or for time to pass.
     Wait,
-    /// None: what takes no time.
+    /// No unit: the piece takes no time.
     Exit,
 }
 
-/// A piece of work: a span, and what is known of the unit that did it.
+/// A piece of work: a span, and information about the unit that did it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Piece {
-    /// What did it.
+    /// Unit that did the work.
     pub unit: Unit,
-    /// What was done.
+    /// Span of the work.
     pub span: Span,
-    /// When the unit took it up: later than it was asked for, if the unit was at work for others.
+    /// Time at which the unit began: later than the request, if the unit was busy with other work.
     pub began: Time,
-    /// Of a read of memory that moved a line: when the last of it had arrived.
+    /// Time at which the last data had arrived, for a read of memory that moved a line.
     pub data: Option<Time>,
 }
 
-/// What is kept.
+/// Filter that keeps operations and spans.
 pub trait Keep {
-    /// Something was done.
+    /// Receives an operation that was done.
     fn operation(&self, operation: impl FnOnce() -> Operation);
-    /// Something took from `start` to `end`.
+    /// Receives a piece of work that took from `start` to `end`.
     fn span(&self, start: Time, end: Time, piece: impl FnOnce() -> Piece);
 }
 

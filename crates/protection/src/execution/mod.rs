@@ -1,4 +1,4 @@
-//! The ways to run a scheme. Each implements the verbs; none knows a part.
+//! The runners of a scheme. Each implements the verbs; runners do not depend on parts of a design.
 
 mod at_once;
 mod counters;

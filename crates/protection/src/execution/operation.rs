@@ -1,21 +1,21 @@
-//! What a scheme did, by which the ways to run are compared.
+//! Operations of a scheme, by which the runners are compared.
 
 use crate::domain::Completion;
 use crate::verbs::{AesUnits, Blocks, Cache, Exit, Fault, Keystream, Leg, Plaintext, Role, Slot, Untrusted};
 use units::{LineAddr, Words};
 
-/// One thing that a scheme did. Locks are not among them: they order the work and do none.
+/// One operation of a scheme. Locks are not among them: they order the work and do no work themselves.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Operation {
-    /// Read a slot.
+    /// Read a slot of memory.
     Fetch(Role, Slot),
-    /// Wrote this to a slot.
+    /// Wrote this content to a slot.
     Store(Role, Slot, Untrusted),
     /// Wrote these bytes to a slot as a part of the open tuple.
     Persist(Role, Slot, Untrusted),
-    /// Wrote so many bits of a slot as a part of the open tuple, which then holds this.
+    /// Wrote this number of bits of a slot as a part of the open tuple; the slot then has this content.
     PersistPart(Role, Slot, Untrusted, u32),
-    /// All that was persisted before has arrived.
+    /// Waited until all content persisted before had arrived.
     Fence,
     /// Completed the open tuple and set the registers.
     Complete(Completion),
@@ -31,18 +31,18 @@ pub enum Operation {
     Mac,
     /// Computed the hash of a line of metadata.
     Hash,
-    /// Looked into a cache.
+    /// Looked up a line in a cache.
     LookUp(Cache),
-    /// Went a leg of the way.
+    /// Travelled a leg of the way.
     Travel(Leg),
-    /// Let words of a line out before the rest.
+    /// Released words of a line before the remaining words.
     ReleaseFirst(LineAddr, Plaintext, Words),
-    /// Let a line out.
+    /// Released a line to the core.
     Release(LineAddr, Plaintext, Exit),
-    /// Had the verdict of a line that was let out before it.
+    /// Had the verdict of a line that was released before it.
     Settle(LineAddr, bool),
     /// Waited for all verdicts under way.
     AwaitVerdicts,
-    /// Reported tampering.
+    /// Reported a fault or tampering.
     Fault(Fault),
 }

@@ -1,14 +1,15 @@
-//! How much re-encryption a memory controller lets go on at once (EMCC, MICRO 2022, section V, "Baselines").
+//! Limits on concurrent re-encryption in a memory controller (EMCC, MICRO 2022, section V, "Baselines").
 //!
 //! # Why no access waits in a circle
-//! What an access may wait for has an order: the door, its line, its group, a renewal's permit, entries in the queue,
-//! lines of metadata from the leaf up, the channel. It asks for nothing that comes before what it holds.
-//! * At the door nothing is held, so an access that is shut out keeps no other from going on.
-//! * An access that waits for a permit holds a line and its group, alone. Renewals under way ask for neither any more,
-//!   so they end, and the oldest of those that wait is next.
-//! * Entries are held by renewals that have their permit. They need metadata and the channel, whose holders want no
-//!   entries. An entry is free when its write has left the queue; that happens at the latest when no read is left that
-//!   goes before it, and if permits are short no new one comes in.
+//! The resources that an access may wait for have an order. These are the door, its line, its group, a renewal's
+//! permit, entries in the queue, lines of metadata from the leaf up, the channel. An access never requests a resource
+//! that precedes one it holds.
+//! * An access at the door holds no resource, so an access that is shut out does not block another.
+//! * An access that waits for a permit holds a line and its group exclusively. Renewals under way do not request either
+//!   any more, so they end, and the oldest waiting one is next.
+//! * Entries are held by renewals that have their permit. They need metadata and the channel, and the holders of these
+//!   request no entries. An entry is free when its write has left the queue. That happens at the latest when all reads
+//!   with priority over it are done, and while permits are short no new read is admitted.
 
 use crate::media::Shape;
 use crate::verbs::Slot;
@@ -18,17 +19,17 @@ use sim::Clock;
 use sim::permits::Permits;
 use units::LineAddr;
 
-/// How much re-encryption goes on at once.
+/// Limits on concurrent re-encryption.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OverflowLimits {
-    /// Groups of lines that may be renewed at once. While a write waits for that, no request comes in.
+    /// Groups of lines that may be renewed at once. While a write waits for that, no request is admitted.
     pub outstanding: usize,
-    /// Entries of the memory's queue that reads and writes of re-encryption hold at most.
+    /// Most entries of the memory's queue that reads and writes of re-encryption hold.
     pub slots: usize,
 }
 
-/// Permits for renewals, and entries for what they read and write.
+/// Permits for renewals, and entries for their reads and writes.
 struct Limited {
     renewals: Permits,
     places: Permits,
@@ -37,14 +38,14 @@ struct Limited {
 }
 
 impl Limited {
-    /// The lines that the channels move for these slots.
+    /// Returns the lines that the channels move for these slots.
     fn lines(&self, slots: &[Slot]) -> impl Iterator<Item = LineAddr> {
         let lines = slots.iter().map(|slot| self.shape.lines(*slot));
         lines.flat_map(|(first, second)| [Some(first), second]).flatten()
     }
 }
 
-/// What limits re-encryption, if anything does.
+/// Limits on re-encryption, if the machine has any.
 #[derive(Default)]
 pub(super) struct Overflows(Option<Limited>);
 
@@ -68,7 +69,7 @@ impl Overflows {
         }
     }
 
-    /// Gives it back.
+    /// Gives back the permit of a renewal.
     pub fn end(&self) {
         self.0.iter().for_each(|limited| limited.renewals.give_back(1));
     }
@@ -80,7 +81,7 @@ impl Overflows {
         }
     }
 
-    /// Gives them back when nothing of these slots waits to be written any more.
+    /// Gives the entries back when the writes of these slots have all left the queue.
     pub async fn leave_places(&self, slots: &[Slot]) {
         if let Some(limited) = &self.0 {
             for line in limited.lines(slots) {
@@ -90,7 +91,7 @@ impl Overflows {
         }
     }
 
-    /// The most renewals that went on at once and the most entries that they held, if they are limited.
+    /// Returns the most renewals that were under way at once and the most entries that they held, if they are limited.
     pub fn most(&self) -> Option<(usize, usize)> {
         self.0.as_ref().map(|limited| (limited.renewals.most(), limited.places.most()))
     }

@@ -1,6 +1,6 @@
-//! The pins of a timed memory: every access passes here, and a probe may listen.
+//! The pins of a timed memory: every access passes them, and a probe may listen.
 //!
-//! Without one, this is the machine's memory and nothing else.
+//! Without a probe, this is only the machine's memory.
 
 use crate::media::{Media, Shape};
 use crate::planted::Planted;
@@ -12,19 +12,19 @@ use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 use units::{LineAddr, Time};
 
-/// The machine's memory as the chip sees it.
+/// The machine's memory, as the chip accesses it.
 pub(super) struct Pins {
     channels: MemorySystem,
     clock: Clock,
     shape: Shape,
     media: Rc<RefCell<Media>>,
     probe: OnceCell<Probe>,
-    /// A deliberate weakness of what is stored through them, or none.
+    /// Deliberate weakness of stores through the pins, if any.
     pub planted: Planted,
 }
 
 impl Pins {
-    /// The pins of a memory with these chips.
+    /// Returns the pins of a memory with these chips.
     pub fn new(channels: MemorySystem, clock: &Clock, shape: Shape, media: &Rc<RefCell<Media>>) -> Pins {
         Pins {
             channels,
@@ -36,22 +36,23 @@ impl Pins {
         }
     }
 
-    /// Puts a probe there, unless there is one.
+    /// Attaches a probe, unless one is attached already.
     pub fn attach(&self, probe: Probe) {
         let _ = self.probe.set(probe);
     }
 
-    /// The probe.
+    /// Returns the probe, if one is attached.
     pub fn probe(&self) -> Option<&Probe> {
         self.probe.get()
     }
 
-    /// What is behind them.
+    /// Returns the memory behind the pins.
     pub fn memory(&self) -> &MemorySystem {
         &self.channels
     }
 
-    /// What was wanted of a line has arrived. Apart from the read, which is awaited in one place less so.
+    /// Reports a read after the wanted words have arrived. A separate function from the read, which saves a level of
+    /// awaiting.
     #[inline]
     pub fn was_read(&self, line: LineAddr, answer: &Completion) {
         if let Some(probe) = self.probe.get() {
@@ -59,7 +60,7 @@ impl Pins {
         }
     }
 
-    /// Reads two lines that are wanted whole. The second is asked for last and arrives last, but for a refresh or another
+    /// Reads two lines completely. The second is requested last and arrives last, except for a refresh or another
     /// channel's queue.
     pub async fn read_both(&self, first: Burst, second: Burst) -> (Completion, Completion) {
         let read = async |burst: Burst| {
@@ -70,7 +71,7 @@ impl Pins {
         join!(read(first), read(second))
     }
 
-    /// Writes a burst, whose bytes the chips hold already; ready when memory's controller has taken it.
+    /// Writes a burst after the chips hold its bytes; ready when memory's controller has accepted it.
     #[inline]
     pub async fn write(&self, burst: Burst) {
         let moves = self.channels.write(burst).await;
@@ -101,7 +102,8 @@ mod tests {
     /// One clock of DDR4-3200.
     const CLOCK_FS: u64 = 625_000;
 
-    /// When the last of a few accesses let its task go on, and what a probe saw of all.
+    /// Returns the time at which the last of these accesses let its task continue, and all crossings that a probe has
+    /// seen.
     fn seen(accesses: &'static [(Kind, u64)]) -> (Time, Vec<(u64, Crossing)>) {
         let mut executor = Executor::new();
         let device = DramConfig::ddr4_3200().into();
@@ -143,7 +145,7 @@ mod tests {
     #[test]
     fn a_read_crosses_when_its_last_data_arrives_though_its_reader_went_on_with_the_first_word() {
         let (went_on, crossings) = seen(&[(Kind::Read, 0)]);
-        // The last beats of the line come three and a half clocks after the first.
+        // The last beats of the line arrive three and a half clocks after the first.
         assert_eq!(went_on, Time::from_fs(CLOCK_FS * 89 / 2));
         let line = Crossing { line: LineAddr(0), kind: Kind::Read, burst: true, content: None };
         assert_eq!(crossings, [(CLOCK_FS * 48, line)]);

@@ -1,26 +1,26 @@
-//! The AES units of one L2, and what they are promised to.
+//! The AES units of one L2, and their reserved time.
 //!
-//! An L2 decides when it misses, before it knows the counter and before a pad may begin. So it keeps an account of when its
-//! units will be through with all that it has taken on.
+//! An L2 decides when it misses, before it knows the counter and before a pad may begin. So it records the time at
+//! which its units will have finished all accepted blocks.
 
 use crate::execution::CipherEngine;
 use crate::execution::engines::CipherUnits;
 use std::cell::Cell;
 use units::{Duration, Time};
 
-/// The longest that a read may wait for the AES units of its L2.
+/// Longest time that a read may wait for the AES units of its L2.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Patience {
-    /// Of a read that the L2 has not predicted to go to memory.
+    /// Limit for a read that the L2 has not predicted to go to memory.
     pub unpredicted: Duration,
-    /// Of one that it has.
+    /// Limit for a read that the L2 has predicted to go to memory.
     pub predicted: Duration,
 }
 
 /// The AES units of one L2.
 pub(super) struct PrivateAes {
     pub units: CipherUnits,
-    /// What a block takes of all units together.
+    /// Time that one block takes of all units together.
     share: Duration,
     patience: Patience,
     promised: Cell<Time>,
@@ -32,7 +32,8 @@ impl PrivateAes {
         PrivateAes { units: engine.build(), share, patience, promised: Cell::new(Time::ZERO) }
     }
 
-    /// Takes on blocks that may begin at `wanted`, unless they would wait too long for those taken on before.
+    /// Accepts blocks that may begin at `wanted`, unless they would wait too long for blocks accepted before. Returns
+    /// whether it does.
     pub fn take_on(&self, wanted: Time, blocks: u32, predicted: bool) -> bool {
         let start = self.promised.get().max(wanted);
         let Patience { unpredicted, predicted: of_predicted } = self.patience;

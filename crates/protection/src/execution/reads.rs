@@ -1,13 +1,13 @@
-//! Where the time of reads went: from the controller's door to the release, of which each moment counts for one cause.
+//! Breakdown of the latency of reads, from the controller's door to the release. Each moment counts for one cause.
 //!
 //! ```text
 //! door ─ re-encryption ─ admission ─ re-encryption ─ queue of memory ─ data ─ what else is awaited, in the order in which it ends ─ release
 //!        of any group    line        of its group
 //! ```
-//! While the line itself is not there, time counts for it, though metadata may be under way at the same time: an unprotected
-//! read would wait as well. After that the first cause to end counts until its end, then the next, each by the last of its
-//! work that had been done when the line was released. So the parts of a read add up to it, and what hides behind another
-//! wait costs nothing.
+//! While the line itself has not arrived, time counts for the line, though metadata may be under way at the same time: an unprotected
+//! read would wait as well. After that the first cause to end counts until its end, then the next. The end of a cause is the end of its
+//! last work that was done when the line was released. So the parts of a read add up to its latency, and work that is hidden behind
+//! another wait costs no time.
 
 use super::Histogram;
 use crate::slot::{Kind, Role};
@@ -18,76 +18,76 @@ use serde::Serialize;
 use std::cell::Cell;
 use units::{Duration, Time};
 
-/// What a part of a read's time was for.
+/// Cause that a part of a read's time counts for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Enum, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReadPart {
-    /// On the way to the controller: a fill has to wait until a victim's write has left its buffer.
+    /// On the way to the controller: a fill waits until a victim's write has left its buffer.
     WriteBack,
-    /// Before the fetch: others have the line, or its owner is looked up.
+    /// Before the fetch: another access holds the line, or its owner is looked up.
     Admission,
-    /// Before the fetch as well: its group is being re-encrypted, or as many groups as may be.
+    /// Before the fetch as well: the line's group is being re-encrypted, or as many groups as the machine permits at once.
     Reencryption,
-    /// The line's fetch, in so far as other requests, refreshes and writes made it longer than a lone one.
+    /// Part of the line's fetch that other requests, refreshes and writes add.
     MemoryQueue,
-    /// The rest of the fetch.
+    /// The line's fetch, without waits in the memory's queue.
     Data,
-    /// Its counter, from its cache or memory.
+    /// The line's counter, from its cache or memory.
     Counter,
     /// Nodes of the tree and their hashes.
     Tree,
-    /// Its tag, from its cache or memory.
+    /// The line's tag, from its cache or memory.
     Tag,
-    /// The bitmap that its words lie by, likewise, with its decryption.
+    /// Bitmap that gives the order of the line's words, from its cache or memory, with its decryption.
     Bitmap,
-    /// Units for cryptography that were busy.
+    /// Waits for busy units for cryptography.
     EngineQueue,
-    /// Units for cryptography at work.
+    /// Work in units for cryptography.
     Engine,
     /// Ways and look-ups on the chip, before the controller and after it.
     OnChip,
     /// No read: a core's stores wait for its persist buffer.
     PersistBuffer,
-    /// No read: a core's persist fences waited for what it had flushed.
+    /// No read: a core's persist fences waited for flushed lines.
     Fence,
 }
 
-/// What reads of lines took.
+/// Latencies of reads of lines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
 pub struct ReadCounters {
-    /// Lines released, in whole or in part.
+    /// Lines released, completely or in part.
     pub lines: u64,
-    /// The sum of their times, in femtoseconds.
+    /// Sum of the lines' latencies, in femtoseconds.
     pub total_fs: u64,
-    /// The sum over them of each part, in femtoseconds.
+    /// Sum of each part over these lines, in femtoseconds.
     pub parts_fs: Parts,
-    /// How long they took together.
+    /// Distribution of the total latencies.
     pub histogram: Histogram,
 }
 
-/// Femtoseconds by part.
+/// Femtoseconds for each part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 #[serde(transparent)]
 pub struct Parts(EnumMap<ReadPart, u64>);
 
 impl Parts {
-    /// Of one part.
+    /// Femtoseconds of one part.
     pub fn of(&self, part: ReadPart) -> u64 {
         self.0[part]
     }
 
-    /// Of all.
+    /// Femtoseconds of all parts.
     pub fn total(&self) -> u64 {
         self.0.values().sum()
     }
 
-    /// Adds so much to one.
+    /// Adds this time to one part.
     pub fn add(&mut self, part: ReadPart, time: Duration) {
         self.0[part] += time.as_fs();
     }
 
-    /// A time shared among the parts in their proportion, to the femtosecond: the shares add up to it. All of it is for the way
-    /// on the chip if there are none.
+    /// Divides a time among the parts in their proportion, to the femtosecond: the shares add up to it. If all parts are zero, the whole
+    /// time counts as the way on the chip.
     pub fn share(&self, time: Duration) -> Parts {
         let (whole, mut shared) = (self.total(), Parts::default());
         if whole == 0 {
@@ -120,40 +120,40 @@ impl std::ops::Sub for Parts {
     }
 }
 
-/// One read under way, as far as its time is known.
+/// One read under way, with the times known so far.
 #[derive(Default)]
 pub(super) struct ReadProgress {
-    /// When it was at the door; nothing once words of its line are released.
+    /// Time of arrival at the door; `None` once words of the line are released.
     came: Cell<Option<Time>>,
-    /// When its first words were released before the rest, until that is.
+    /// Time at which its first words were released, until the remaining words are.
     began_release: Cell<Option<Time>>,
-    /// When it was let in.
+    /// Time at which the read was admitted.
     let_in: Cell<Time>,
-    /// When the line's fetch began, and how much longer than a lone one it took.
+    /// Time at which the line's fetch began, and how much longer it took than a fetch in an idle memory.
     fetch: Cell<Option<(Time, Duration)>>,
-    /// When words were there that came after the first of them.
+    /// Latest arrival of words that follow the first ones.
     later_words: Cell<Time>,
-    /// When the latest work of each part ended.
+    /// Time at which the latest work of each part ended.
     ends: EnumMap<ReadPart, Cell<Time>>,
 }
 
 impl ReadProgress {
-    /// An access comes to the door.
+    /// Begins an access, which arrives at the door.
     #[inline]
     pub fn begin(&self, now: Time) {
         self.came.set(Some(now));
-        // What ended before counts for nothing: ends of earlier accesses stay.
+        // Earlier work has no effect on this read: its ends may stay, since they are in the past.
         self.fetch.set(None);
         self.began_release.set(None);
     }
 
-    /// No renewal keeps it at the door any more.
+    /// Admits the access: renewals no longer keep it at the door.
     #[inline]
     pub fn let_in(&self, now: Time) {
         self.let_in.set(now);
     }
 
-    /// It has a lock.
+    /// Notes that the access has taken a lock.
     #[inline]
     pub fn locked(&self, name: LockName, now: Time) {
         match name {
@@ -163,14 +163,14 @@ impl ReadProgress {
         }
     }
 
-    /// Work of a part has ended.
+    /// Notes that work of a part has ended.
     #[inline]
     pub fn ended(&self, part: ReadPart, at: Time) {
         let end = &self.ends[part];
         end.set(end.get().max(at));
     }
 
-    /// A line is there, or as much of it as was wanted first, whose fetch began then.
+    /// Notes that a line, or at least the words wanted first, has arrived. Its fetch began at `began` and waited for `waited`.
     #[inline]
     pub fn fetched(&self, role: Role, (began, waited): (Time, Duration), at: Time) {
         if role == Role::Data && self.fetch.get().is_none() {
@@ -179,13 +179,13 @@ impl ReadProgress {
         self.ended(part_of(role), at);
     }
 
-    /// Words of the line are there that came after those wanted first.
+    /// Notes that words of the line have arrived after the words wanted first.
     #[inline]
     pub fn words_came(&self, at: Time) {
         self.later_words.set(self.later_words.get().max(at));
     }
 
-    /// The words wanted first are released, or the whole line, for the first time: how long it took, and each part of that.
+    /// Releases the words wanted first, or the whole line. Returns the latency and its parts, at the first release only.
     pub fn released(&self, now: Time, whole: bool) -> Option<(Duration, Parts)> {
         let came = self.came.take()?;
         if whole {
@@ -203,7 +203,7 @@ impl ReadProgress {
         Some((now.since(came), self.arriving(way)))
     }
 
-    /// The rest of a line follows words that were released before it: what that took since.
+    /// Releases the remaining words of a line, after words that were released first. Returns the parts of the time since then.
     #[inline]
     pub fn followed(&self, now: Time) -> Option<Parts> {
         let reached = self.began_release.take()?;
@@ -211,7 +211,7 @@ impl ReadProgress {
         Some(self.arriving(Way { reached, now, parts: Parts::default() }))
     }
 
-    /// The line's words, and then what else is awaited.
+    /// Counts the wait for the line's words, and then the other awaited work.
     #[inline]
     fn arriving(&self, mut way: Way) -> Parts {
         way.reach(ReadPart::Data, self.ends[ReadPart::Data].get());
@@ -222,14 +222,14 @@ impl ReadProgress {
         way.parts
     }
 
-    /// What of all that may be awaited when the line is there ended next after that.
+    /// Returns the part that is the next to end after this time.
     #[inline]
     fn next_to_end(&self, after: Time) -> Option<(Time, ReadPart)> {
         AWAITED.into_iter().map(|part| (self.ends[part].get(), part)).filter(|(end, _)| *end > after).min()
     }
 }
 
-/// A stretch of a read, from one moment until now, of which so much has been taken apart.
+/// A stretch of a read until now, divided into parts up to `reached`.
 struct Way {
     reached: Time,
     now: Time,
@@ -237,7 +237,7 @@ struct Way {
 }
 
 impl Way {
-    /// What is left until this end is for this part.
+    /// Counts the time until this end for this part.
     #[inline]
     fn reach(&mut self, part: ReadPart, end: Time) {
         let end = end.min(self.now).max(self.reached);
@@ -246,7 +246,7 @@ impl Way {
     }
 }
 
-/// What may be awaited when the line is there.
+/// Parts that may be awaited after the line has arrived.
 const AWAITED: [ReadPart; 7] = [
     ReadPart::Counter,
     ReadPart::Tree,
@@ -257,7 +257,7 @@ const AWAITED: [ReadPart; 7] = [
     ReadPart::OnChip,
 ];
 
-/// What work on a line of this role is for.
+/// Returns the part that work on a line of this role counts for.
 pub(super) fn part_of(role: Role) -> ReadPart {
     match role.kind() {
         Kind::Data => ReadPart::Data,
@@ -344,7 +344,7 @@ mod tests {
         let rest = progress.followed(at(160)).unwrap();
         assert_eq!(of_some_length(rest), [(P::Data, 25), (P::EngineQueue, 15), (P::Engine, 10)]);
         assert!(progress.followed(at(170)).is_none() && progress.released(at(170), true).is_none());
-        // A line that is released as a whole has no rest, nor has the next one.
+        // A line that is released as a whole has no remaining words, and neither has the next one.
         progress.begin(at(200));
         assert!(progress.released(at(210), true).is_some() && progress.followed(at(210)).is_none());
     }
@@ -352,7 +352,7 @@ mod tests {
     #[test]
     fn before_the_fetch_time_is_for_renewals_or_for_others_whichever_ended_next() {
         let progress = ReadProgress::default();
-        // The second access of a reader: what the first left behind counts for nothing.
+        // The second access of a reader: the ends that the first left behind have no effect.
         for origin in [0, 1_000] {
             progress.begin(at(origin));
             progress.let_in(at(origin + 5));

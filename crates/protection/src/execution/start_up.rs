@@ -1,7 +1,7 @@
-//! What a memory without time starts with: a content for each line, and which lines the chip has yet to put there.
+//! Start-up content of a memory without time: a content for each line, and the set of lines that memory has already.
 //!
-//! A line is put into memory once: by its first read, as if booting had done it, or by its first write. What an attacker makes
-//! of the slot changes nothing about that; nor does it bring the first content back.
+//! A line is put into memory once: by its first read, as if booting had done it, or by its first write. An attacker's
+//! change of the slot does not alter this, and does not restore the first content.
 
 use crate::verbs::Slot;
 use rustc_hash::FxHashSet;
@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use units::random::Random;
 use units::{Line, LineAddr};
 
-/// The content that a machine starts with.
+/// The start-up content of a machine.
 #[derive(Clone)]
 pub(super) struct StartUp {
     seed: u64,
@@ -17,22 +17,22 @@ pub(super) struct StartUp {
 }
 
 impl StartUp {
-    /// A content drawn from `seed`, of which nothing is in memory yet.
+    /// Returns a content drawn from `seed`; memory has no line of it yet.
     pub fn new(seed: u64) -> StartUp {
         StartUp { seed, there: RefCell::default() }
     }
 
-    /// What a line starts with.
+    /// Returns the start-up content of a line.
     pub fn content(&self, line: LineAddr) -> Line {
         Random::for_purpose(self.seed, line.0).line()
     }
 
-    /// Whether the line in a slot has yet to be put into memory.
+    /// Returns whether the line in a slot has yet to be put into memory.
     pub fn awaits(&self, slot: Slot) -> bool {
         !self.there.borrow().contains(&slot)
     }
 
-    /// The chip puts the line in a slot into memory.
+    /// Notes that the chip puts the line in a slot into memory.
     pub fn enter(&self, slot: Slot) {
         self.there.borrow_mut().insert(slot);
     }

@@ -1,8 +1,8 @@
-//! Timed: the verbs wait for real resources, and move the real bytes.
+//! Timed runner: the verbs wait for real resources, and move the real bytes.
 //!
-//! Memory is the machine's, with all its channels; AES, tags and hashes go through pipelined units; each metadata cache
-//! has a port. The bytes are in [`Media`] all the time: what is timed is encrypted, stored, fetched and checked as well,
-//! so every timed run is also a test.
+//! The memory is the machine's, with all its channels; AES, tags and hashes pass through pipelined units; each metadata
+//! cache has a port. [`Media`] holds the bytes all the time: a timed run also encrypts, stores, fetches and checks them, so
+//! every timed run is also a test.
 
 mod verbs;
 
@@ -52,7 +52,7 @@ pub struct TimedMemory {
 }
 
 impl TimedMemory {
-    /// A blank memory of this shape behind these channels. With `ledger`, every pad is written down.
+    /// Returns a blank memory of this shape behind these channels. With `ledger`, every pad is recorded.
     pub fn new(
         clock: &Clock,
         channels: impl Into<MemorySystem>,
@@ -78,63 +78,64 @@ impl TimedMemory {
         }
     }
 
-    /// The same, where all metadata is in one cache and goes through one port, if `one`.
+    /// Returns the memory with all metadata in one cache behind one port, if `one`.
     pub fn with_one_port(mut self, one: bool) -> Self {
         self.units.one_port = one;
         self
     }
 
-    /// The same, where lines of metadata take one AES block each instead of the engine for hashes, if `by_aes`.
+    /// Returns the memory with one AES block for each line of metadata instead of the engine for hashes, if `by_aes`.
     pub fn with_hashes_by_aes(mut self, by_aes: bool) -> Self {
         self.units.hashes_by_aes = by_aes;
         self
     }
 
-    /// The same, with AES units like these in the L2 of each of so many cores, which take on nothing that would wait longer
-    /// than `patience` for them.
+    /// Returns the memory with AES units like these in the L2 of each of `cores` cores. The units refuse work that would
+    /// wait longer than `patience` for them.
     pub fn with_private_aes(mut self, engine: &CipherEngine, cores: usize, patience: Patience) -> Self {
         self.units.add_to_l2s(engine, cores, patience);
         self
     }
 
-    /// The same, with so much re-encryption at once.
+    /// Returns the memory with these limits on concurrent re-encryption.
     pub fn with_overflows(self, limits: OverflowLimits) -> Self {
         let overflows = Overflows::limited(&self.clock, limits, self.channels.memory().clone(), self.shape);
         TimedMemory { overflows, ..self }
     }
 
-    /// The same with a deliberate weakness, or none.
+    /// Returns the memory with this deliberate weakness, if any.
     pub fn with_planted(mut self, planted: Planted) -> Self {
         self.channels.planted = planted;
         self
     }
 
-    /// The most renewals that went on at once and the most entries of the queue that they held, where they are limited.
+    /// Returns the most renewals that were under way at once and the most queue entries that they held, if
+    /// re-encryption is limited.
     pub fn most_overflows(&self) -> Option<(usize, usize)> {
         self.overflows.most()
     }
 
-    /// Puts a probe at the pins of memory, which listens from now on; of several the first stays. It costs no time.
+    /// Attaches a probe to the pins of memory, which listens from now on; the first of several stays. It costs no time.
     pub fn attach(&self, probe: Probe) {
         self.channels.attach(probe);
     }
 
-    /// The probe at the pins, if there is one.
+    /// Returns the probe at the pins, if one is attached.
     pub fn probe(&self) -> Option<&Probe> {
         self.channels.probe()
     }
 
-    /// The memory chips.
+    /// Content of the memory chips.
     pub fn media(&self) -> &RefCell<Media> {
         &self.media
     }
 
-    /// What is on the other side.
+    /// Receiver of the accesses' results.
     pub(crate) fn receiver(&self) -> &dyn Receiver {
         &*self.receiver
     }
 
-    /// What was done so far.
+    /// Returns the counts of all work so far.
     pub fn counters(&self) -> TimedCounters {
         let mut counters = *self.counters.borrow();
         self.units.count(&mut counters);
@@ -142,25 +143,25 @@ impl TimedMemory {
         counters
     }
 
-    /// The registers that outlive power.
+    /// Registers that outlive power.
     pub fn registers(&self) -> Registers {
         self.durable.registers.borrow().clone()
     }
 
-    /// Goes on with the registers that a loss of power has left.
+    /// Continues with the registers that a loss of power has left.
     pub fn go_on_with(&self, registers: Registers) {
         self.durable.registers.replace(registers);
     }
 
-    /// Keeps from now on what power loss has to undo. To be asked for before anything is written.
+    /// From now on, keeps the state that a power loss has to undo. Must be called before the first write.
     pub fn expect_power_loss(&self) {
         self.durable.keep_open_tuple();
     }
 
-    /// What a loss of power at this instant leaves: the chips without the tuple that is open, and the registers.
+    /// Returns the state that a loss of power leaves at this instant: the chips without the open tuple, and the registers.
     ///
     /// # Panics
-    /// If no loss was expected.
+    /// If `expect_power_loss` was not called.
     pub fn after_power_loss(&self) -> (Media, Registers) {
         (self.durable.left_of(&self.media.borrow()), self.registers())
     }
@@ -172,56 +173,57 @@ impl TimedMemory {
         self.durable.complete(completion);
     }
 
-    /// The longest time that a line was with the core before its verdict.
+    /// Longest time that the core had a line before its verdict.
     pub fn longest_window(&self) -> Duration {
         self.windows.longest()
     }
 
-    /// Whether pads are written down.
+    /// Returns whether pads are recorded.
     pub fn ledger_is_on(&self) -> bool {
         self.durable.ledger.is_some()
     }
 
-    /// The keystream that was noted so far, if the ledger is on.
+    /// Returns the keystream that was noted so far, if the ledger is on.
     pub fn ledger(&self) -> Option<Ledger> {
         self.durable.ledger.as_ref().map(|ledger| ledger.borrow().clone())
     }
 
-    /// Goes on with the ledger of a machine that had the same keys before, if the ledger is on.
+    /// Continues with the ledger of a machine that had the same keys before, if the ledger is on.
     pub fn carry(&self, ledger: Ledger) {
         if let Some(own) = &self.durable.ledger {
             own.replace(ledger);
         }
     }
 
-    /// The first keystream that served twice, if the ledger is on and one did.
+    /// Returns the first keystream that was used twice, if the ledger is on and has found one.
     pub fn keystream_reuse(&self) -> Option<Reuse> {
         self.durable.ledger.as_ref().and_then(|ledger| ledger.borrow().reuse())
     }
 
-    /// Asks the host for what a slot holds.
+    /// Prefetches the content of a slot into the host's caches.
     pub fn look_ahead(&self, slot: Slot) {
         self.media.borrow().look_ahead(slot);
     }
 
-    /// Whether a line was ever written there.
+    /// Returns whether a line was ever written to its slot.
     pub fn has(&self, at: DataSlot) -> bool {
         !self.media.borrow().is_blank(at.slot())
     }
 
-    /// The start-up content of a line, if nothing was ever written there.
+    /// Returns the start-up content of a line, if the line moves or its slot was never written to.
     pub(super) fn start_up(&self, at: DataSlot) -> Option<Line> {
         (at.moves() || !self.has(at)).then(|| self.receiver.start_up_content(at.line()))
     }
 }
 
-/// Sends items through a unit, when they are ready: when the last comes out, and how long they had to wait for others.
+/// Passes items through a unit from `ready` on. Returns the time at which the last leaves, and how long they waited for
+/// other items.
 fn pass(unit: &Pipe, ready: Time, items: u32) -> (Time, Duration) {
     let passage = unit.pass(ready, items);
     (passage.done, passage.start.min(passage.done).since(ready))
 }
 
-/// The timed verbs, as one access sees them.
+/// The timed verbs of one access.
 pub struct Timed {
     memory: Rc<TimedMemory>,
     account: Cell<Account>,
@@ -229,25 +231,25 @@ pub struct Timed {
 }
 
 impl Timed {
-    /// The verbs over a memory.
+    /// Returns the verbs over a memory.
     pub fn new(memory: &Rc<TimedMemory>) -> Timed {
         Timed { memory: memory.clone(), account: Cell::default(), progress: ReadProgress::default() }
     }
 
-    /// Sends items through a unit, now, and waits until the last has come out.
+    /// Passes items through a unit, now, and waits until the last has left it.
     fn through(&self, unit: &Pipe, items: u32, part: ReadPart) -> Working<'_> {
         let now = self.memory.clock.now();
         let (done, waited) = pass(unit, now, items);
         self.working(Some(part), (now, done), waited)
     }
 
-    /// Work that was ready for its unit then and is done at `end`, which may be before it is waited for. The unit was at work for
-    /// others first, for so long.
+    /// Returns a wait for work that was ready for its unit at `ready` and is done at `end`, possibly before the wait begins.
+    /// Before the work, the unit was busy with other items for `waited`.
     fn working(&self, part: Option<ReadPart>, (ready, end): (Time, Time), waited: Duration) -> Working<'_> {
         Working { timed: self, part, ready, end, waited, sleep: self.memory.clock.sleep_until(end) }
     }
 
-    /// The line of a read goes to the core, as a whole or the first words of it.
+    /// Counts a line of a read that is released to the core, as a whole or its first words.
     fn count_read(&self, line: LineAddr, whole: bool) {
         let now = self.memory.clock.now();
         let Some((took, parts)) = self.progress.released(now, whole) else {
@@ -261,13 +263,13 @@ impl Timed {
         reads.histogram.add(took);
     }
 
-    /// The units that idle work was offered to, and their account of it.
+    /// Returns the units that idle work was offered to, and their record of it.
     fn idle_work<'o>(&self, offered: &'o Offered) -> Option<(&Pipe, &'o IdleBatch)> {
         let units = self.memory.units.of_cipher(AesUnits::Controller, offered.blocks.cipher);
         offered.batch.as_ref().map(|batch| (&units.pipe, batch))
     }
 
-    /// Waits until a stretch of time from now is over.
+    /// Waits until this time from now is over.
     fn after(&self, stretch: Duration) -> Working<'_> {
         let now = self.memory.clock.now();
         self.working(None, (now, now + stretch), Duration::ZERO)
@@ -286,7 +288,7 @@ impl Timed {
     /// Writes a slot, as part of a tuple if it `persists`.
     async fn write(&self, slot: Slot, role: Role, content: Untrusted, persists: bool) {
         self.memory.counters.borrow_mut().stored.count(role);
-        // The bytes count from now on: a read that comes while the write waits for the queue must see them.
+        // The bytes are visible from now on: a read that arrives while the write waits for the queue must see them.
         let late = self.memory.channels.planted.has(Bug::StoredAfterQueue);
         if !late {
             self.memory.durable.put(&self.memory.media, slot, content, persists);
@@ -298,7 +300,7 @@ impl Timed {
         match bursts {
             (burst, None) => channels.write(burst).await,
             (first, Some(second)) => {
-                // The bytes of others on these lines are masked out, so nothing has to be read for it.
+                // The bytes of other slots on these lines are masked out, so the controller need not read the lines first.
                 self.memory.counters.borrow_mut().stored.count(Role::Tag);
                 join!(channels.write(first), channels.write(second));
             }
@@ -316,7 +318,8 @@ impl Timed {
         self.count_moved((first, second));
         self.memory.counters.borrow_mut().fetched.count(role);
         let began = self.memory.clock.now();
-        // How the line's own queue and bank were, when all of it is there, and which burst the picture shows: the last one's.
+        // The answer about the line's queue and bank, the arrival times of its words, and the burst that the timeline shows:
+        // the last.
         let (answer, beats, burst) = match second {
             None => {
                 let answer = channels.memory().read(first, wanted).await;
@@ -326,12 +329,12 @@ impl Timed {
             }
             Some(second) => {
                 self.memory.counters.borrow_mut().fetched.count(Role::Tag);
-                // What the second waits for is the first: only that may have waited for others.
+                // The second burst waits for the first: only the first may have waited for other requests.
                 let (answer, last) = Box::pin(channels.read_both(first, second)).await;
                 (answer, Beats::at_once(answer.at.max(last.at)), last.burst.then_some(last.at))
             }
         };
-        // It waits for room in the queue, too.
+        // The fetch also waits for room in the queue.
         let waited = answer.waited + answer.arrived.since(began);
         self.progress.fetched(role, (began, waited), self.memory.clock.now());
         let (waited_for, outcome) = (cause_of(answer.waited_for), Some(word_for(answer.outcome)));
@@ -340,10 +343,10 @@ impl Timed {
     }
 }
 
-/// A wait for work that has begun. By hand, as [`Sleep`] is.
+/// A wait for work that has begun. Polled by hand, like [`Sleep`].
 struct Working<'a> {
     timed: &'a Timed,
-    /// What it counts for among the parts of a read.
+    /// Part of a read that the wait counts for.
     part: Option<ReadPart>,
     ready: Time,
     end: Time,

@@ -1,4 +1,4 @@
-//! The units of the chip that a scheme's work goes through: AES, tags, hashes, and the ports of metadata caches.
+//! The units of the chip that do a scheme's work: AES, tags, hashes, and the ports of metadata caches.
 
 use super::engines::CipherUnits;
 use super::private::{Patience, PrivateAes};
@@ -13,25 +13,25 @@ use units::Duration;
 pub(super) struct Units {
     aes: CipherUnits,
     tdes: Option<CipherUnits>,
-    /// From a line of counters that must be decoded to the counter.
+    /// Time to decode a counter from its line.
     pub decoding: Duration,
-    /// From a chunk and the candidates for it to what they were found to be.
+    /// Time to find the matching candidate of a chunk.
     pub comparing: Duration,
-    /// From ciphertext and pad to plaintext, of a line that moves.
+    /// Time from ciphertext and pad to plaintext, of a line that moves.
     pub xor: Duration,
-    /// Those in each core's L2, where a machine has some and a design uses them.
+    /// Units in each core's L2, if the machine has some and the design uses them.
     in_l2: Box<[PrivateAes]>,
     pub mac: Pipe,
     hash: Pipe,
-    /// Whether lines of metadata have tags whose masks are made by AES, and nothing else of them takes time.
+    /// True if lines of metadata have tags with masks made by AES; the other work of these tags takes no time.
     pub hashes_by_aes: bool,
     ports: [Pipe; Kind::CACHES],
-    /// Whether one cache of all metadata has one port for all.
+    /// True if one cache of all metadata has one port for all.
     pub one_port: bool,
 }
 
 impl Units {
-    /// The controller's units, with a port for each cache of metadata.
+    /// Returns the controller's units, with a port for each cache of metadata.
     pub fn new(engines: &Engines) -> Units {
         Units {
             aes: engines.aes.build(),
@@ -48,15 +48,15 @@ impl Units {
         }
     }
 
-    /// Puts AES units like these into the L2 of each of so many cores.
+    /// Adds AES units like these to the L2 of each of `cores` cores.
     pub fn add_to_l2s(&mut self, engine: &CipherEngine, cores: usize, patience: Patience) {
         self.in_l2 = (0..cores).map(|_| PrivateAes::new(engine, patience)).collect();
     }
 
-    /// The units that do some work of a block cipher.
+    /// Returns the units that do some work of a block cipher.
     ///
     /// # Panics
-    /// If there are none, which machines are checked for.
+    /// If the machine has no units for the cipher; machines are checked for this.
     pub fn of_cipher(&self, units: AesUnits, cipher: BlockCipher) -> &CipherUnits {
         let in_l2 = match units {
             AesUnits::Controller => None,
@@ -71,22 +71,22 @@ impl Units {
         }
     }
 
-    /// The AES units in the L2 of a core, if it has some.
+    /// Returns the AES units in the L2 of a core, if it has some.
     pub fn in_l2(&self, core: usize) -> Option<&PrivateAes> {
         self.in_l2.get(core)
     }
 
-    /// The unit that hashes a line of metadata.
+    /// Returns the unit that hashes a line of metadata.
     pub fn hash(&self) -> &Pipe {
         if self.hashes_by_aes { &self.aes.pipe } else { &self.hash }
     }
 
-    /// The way into the cache of this kind of metadata.
+    /// Returns the port of the cache of this kind of metadata.
     pub fn port(&self, kind: Kind) -> &Pipe {
         &self.ports[if self.one_port { 0 } else { kind.cache() }]
     }
 
-    /// Adds what went through the units.
+    /// Sets the counts of items that passed through the units.
     pub fn count(&self, counters: &mut TimedCounters) {
         counters.aes_blocks_in_l2 = self.in_l2.iter().map(|aes| aes.units.pipe.items()).sum();
         counters.tdes_blocks = self.tdes.as_ref().map_or(0, |units| units.pipe.items());

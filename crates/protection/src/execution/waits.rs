@@ -1,9 +1,9 @@
-//! What the memory's waits and outcomes are called in a timeline.
+//! Names of the memory's waits and outcomes in a timeline.
 
 use machine::dram::{RowOutcome, WaitCause};
 use sim::span::Cause;
 
-/// What a read of memory waited for.
+/// Returns the cause of a wait of a read of memory.
 pub(super) fn cause_of(wait: WaitCause) -> Option<Cause> {
     match wait {
         WaitCause::Nothing => None,
@@ -14,7 +14,7 @@ pub(super) fn cause_of(wait: WaitCause) -> Option<Cause> {
     }
 }
 
-/// How it found its row.
+/// Returns the word for the state in which a read found its row.
 pub(super) fn word_for(outcome: RowOutcome) -> &'static str {
     match outcome {
         RowOutcome::Hit => "row hit",

@@ -1,31 +1,31 @@
-//! What a way to run says about itself when it is explained.
+//! Information about a runner for explained runs.
 
 use sim::span::Cause;
 use units::{Duration, Time};
 
-/// What can be said of a verb that has returned.
+/// Information about a verb that has returned.
 #[derive(Clone, Copy, Default)]
 pub struct Account {
-    /// What it had to wait for.
+    /// Cause of its wait, if it waited.
     pub waited_for: Option<Cause>,
-    /// A word on how it went.
+    /// Word for its outcome.
     pub outcome: Option<&'static str>,
-    /// When its work was done, if the access that began it may have come for it later.
+    /// Time at which its work was done, if the access may have awaited it later.
     pub done: Option<Time>,
-    /// How long the unit that did it was at work for others first.
+    /// Time for which the unit was busy with other work first.
     pub waited: Duration,
-    /// Of a read of memory that moved a line: when the last of it had arrived.
+    /// Time at which the last data had arrived, for a read of memory that moved a line.
     pub data: Option<Time>,
 }
 
-/// What a mode of execution can say about itself; without a clock, nothing.
+/// Information that a runner can give about itself; without a clock, it has defaults only.
 pub trait Watch {
-    /// The present instant.
+    /// Returns the present simulated time.
     fn now(&self) -> Time {
         Time::ZERO
     }
 
-    /// What can be said of the verb that has just returned; it is said once.
+    /// Returns and clears the information about the verb that has just returned.
     fn account(&self) -> Account {
         Account::default()
     }

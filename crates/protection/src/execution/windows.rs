@@ -1,4 +1,4 @@
-//! Lines that are with the core and have no verdict yet: from when to when, and what waits for them.
+//! Lines that the core has without a verdict: the times of these windows, and the writes that wait for them.
 
 use derive_more::{AddAssign, Sub};
 use rustc_hash::FxHashMap;
@@ -9,24 +9,24 @@ use std::future::poll_fn;
 use std::task::Poll;
 use units::{Duration, LineAddr, Time};
 
-/// What was used before it was verified.
+/// Counts of lines that were used before they were verified.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
 pub struct WindowCounters {
     /// Lines released before their verdicts, and since settled.
     pub windows: u64,
-    /// The sum of the times from release to verdict, in femtoseconds.
+    /// Sum of the times from release to verdict, in femtoseconds.
     pub open_fs: u64,
     /// Writes that had to wait for verdicts.
     pub writes_held: u64,
-    /// The sum of these waits, in femtoseconds.
+    /// Sum of these waits, in femtoseconds.
     pub held_fs: u64,
 }
 
-/// How a wait for verdicts ended.
+/// Result of a wait for verdicts.
 pub(super) struct Settled {
-    /// Whether it took time.
+    /// True if the wait took time.
     pub waited: bool,
-    /// Whether none of the verdicts that came in meanwhile was a refusal.
+    /// True if all verdicts in the meantime were good.
     pub all_good: bool,
 }
 
@@ -42,13 +42,13 @@ pub(super) struct Windows {
 }
 
 impl Windows {
-    /// A line goes to the core now.
+    /// Opens the window of a line that is released now.
     pub fn open(&self, line: LineAddr, now: Time) {
         self.opened.set(self.opened.get() + 1);
         self.open.borrow_mut().insert(line, (self.opened.get(), now));
     }
 
-    /// A line's verdict is in.
+    /// Closes the window of a line, with its verdict.
     pub fn close(&self, line: LineAddr, good: bool, clock: &Clock) {
         self.refused.set(self.refused.get() + u64::from(!good));
         let Some((_, since)) = self.open.borrow_mut().remove(&line) else { return };

@@ -1,4 +1,5 @@
-//! Records of chunks and the tree over pairs of them (CryptoPage: Duc and Keryell, ACSAC 2006, figure 3), above everything else.
+//! Records of chunks and the tree over pairs of them (CryptoPage: Duc and Keryell, ACSAC 2006, figure 3), above all
+//! data.
 //!
 //! ```text
 //! | ... | record 0 | record 1 | ... | pairs of nodes above pairs of records | ... | the topmost pair | contexts of processes |
@@ -8,8 +9,8 @@ use super::{Layout, Root};
 use crate::slot::{Kind, Role};
 use crypto::SHA1_BYTES;
 
-/// The same with a record of so many lines for each chunk of data, and a tree over pairs of records: a node is one hash of the pair
-/// below it, and a pair of nodes takes a line. Records are as many as the leaves of a binary tree.
+/// Adds a record of `lines_per_record` lines for each chunk of data, and a tree over pairs of records. A node is one
+/// hash of the pair below it, and a pair of nodes takes a line. Records are as many as the leaves of a binary tree.
 #[must_use]
 pub fn with_records(mut layout: Layout, lines_per_chunk: u64, lines_per_record: u64) -> Layout {
     let records = layout.data_lines().div_ceil(lines_per_chunk).next_power_of_two().max(2);
@@ -24,7 +25,7 @@ pub fn with_records(mut layout: Layout, lines_per_chunk: u64, lines_per_record: 
     layout
 }
 
-/// The same with room for this many contexts outside the chip, of `lines_per_context` lines each, above everything else.
+/// Adds room for this many contexts outside the chip, of `lines_per_context` lines each, above all other regions.
 #[must_use]
 pub fn with_contexts(mut layout: Layout, contexts: u64, lines_per_context: u64) -> Layout {
     if contexts > 0 {
@@ -49,7 +50,7 @@ mod tests {
         let [_, records, nodes @ ..] = &report.regions[..] else { panic!("records and nodes are apart") };
         assert_eq!((records.role.as_str(), records.lines, records.serves), ("record", 5 << 19, 256));
         assert_eq!(nodes.iter().map(|level| level.lines).sum::<u64>(), (1 << 18) - 1);
-        // Depths 18 to 1 lie in memory, the records are at depth 19, the root is on the chip.
+        // Depths 18 to 1 are in memory, the records are at depth 19, the root is on the chip.
         assert_eq!((nodes.len(), nodes.last().unwrap().lines), (18, 1));
         assert_eq!(report.on_chip.iter().map(|store| store.bytes).collect::<Vec<_>>(), [20]);
         assert_eq!(laid_out(1).total_lines(), 1 + 2 * 5, "a single chunk has a sibling");

@@ -1,4 +1,4 @@
-//! The layout as people read it: what lies where, what it costs, and what is on the chip.
+//! The layout as people read it: regions of memory, their costs, and the stores on the chip.
 
 use super::{Layout, Region};
 use crate::mac::Place;
@@ -9,50 +9,50 @@ use units::{Bytes, LINE_BYTES};
 /// A run of memory with one purpose.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct RegionReport {
-    /// What it holds.
+    /// Role of the lines.
     pub role: String,
-    /// Of a tree, the level; level 0 stands directly above the leaves.
+    /// Level of a region of tree nodes; level 0 is directly above the leaves.
     pub level: Option<u8>,
-    /// Its first byte.
+    /// Address of its first byte.
     pub start: u64,
-    /// Its lines; of tags that lie between the lines of data, as many as would have them.
+    /// Number of its lines; for tags between the lines of data, the number of lines with as many bytes.
     pub lines: u64,
-    /// Its bytes.
+    /// Number of its bytes.
     pub bytes: u64,
-    /// What one line serves: data lines for data, counters, tags and owners; children for nodes.
+    /// Number of lines that one line serves: data lines for data, counters, tags and owners; children for nodes.
     pub serves: u64,
-    /// Its size in percent of the data.
+    /// Size in percent of the data.
     pub percent: f64,
 }
 
-/// Something that is kept on the chip.
+/// A store that is kept on the chip.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct OnChipReport {
-    /// What it is.
+    /// Description of the store.
     pub what: String,
-    /// Its bytes.
+    /// Number of its bytes.
     pub bytes: u64,
-    /// Of a cache, the lines in a set.
+    /// Lines in a set, for a cache.
     pub ways: Option<usize>,
-    /// Of a root, the children of each of its lines.
+    /// Children of each line, for a root.
     pub serves: Option<u64>,
 }
 
-/// Where a design puts everything.
+/// Layout of a design, in memory and on the chip.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct LayoutReport {
-    /// Bytes of data.
+    /// Bytes of data in memory.
     pub memory: u64,
-    /// Memory, from the bottom up.
+    /// Regions of memory, from the bottom up.
     pub regions: Vec<RegionReport>,
-    /// The chip: caches, then the root.
+    /// Stores on the chip: caches, then the root.
     pub on_chip: Vec<OnChipReport>,
-    /// All metadata in memory in percent of the data.
+    /// Size of all metadata in memory, in percent of the data.
     pub overhead_percent: f64,
 }
 
 impl Layout {
-    /// The layout as people read it, with caches of these names and sizes with so many ways.
+    /// Returns the layout as people read it, with caches of these names and sizes with `ways` ways.
     pub fn report(&self, caches: &[(&str, Bytes)], ways: usize) -> LayoutReport {
         let cache = |(what, size): &(&str, Bytes)| OnChipReport {
             what: format!("cache of {what}"),
@@ -74,7 +74,7 @@ impl Layout {
         }
     }
 
-    /// A region; data with tags behind its lines are two, one within the other.
+    /// Returns the report of a region; data with tags behind its lines have two, one within the other.
     fn region_reports(&self, region: &Region) -> Vec<RegionReport> {
         let shape = self.shape();
         let start = shape.byte(region.slot(0));

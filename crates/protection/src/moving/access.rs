@@ -1,4 +1,4 @@
-//! A read of a line, or a store to it: in the cache, or after a way there is reserved for it.
+//! A read of a line, or a store to it: in the cache, or after a way is reserved for it.
 
 use super::MovingLines;
 use super::chunk::{Group, chunk_of, group_of, placed};
@@ -35,7 +35,7 @@ impl<V: Verbs> LineAccess<'_, V> {
         self.permute_ahead().await
     }
 
-    /// Reads a line.
+    /// Reads a line into the cache, if it does not have it.
     pub async fn read(&self) -> Result<(), Fault> {
         let LineAccess { lines, verbs, line } = *self;
         verbs.come_in().await;
@@ -48,7 +48,7 @@ impl<V: Verbs> LineAccess<'_, V> {
                 break;
             }
         }
-        // Who waits for its way waits for this.
+        // Accesses that wait for this line's way wait for this lock.
         let coming = verbs.lock(LockName::Line(line), Mode::Exclusive).await;
         match self.fetch().await {
             Ok(text) => {
@@ -64,14 +64,14 @@ impl<V: Verbs> LineAccess<'_, V> {
         self.permute_ahead().await
     }
 
-    /// With a planted bug: the line that was to be locked is not, nor are others of its chunk. Nothing without it.
+    /// Unlocks the chunk of the line, if this bug is planted. Has no effect without the bug.
     fn unlock_if(&self, bug: ChunkBug) {
         if self.lines.planted.has(bug) {
             self.lines.cache().unlock(chunk_of(self.line));
         }
     }
 
-    /// Reserves a way, or does what has to come before.
+    /// Tries to reserve a way, or does the step that must precede it. Returns whether a way is reserved.
     async fn has_reserved(&self) -> Result<bool, Fault> {
         match self.lines.cache().reserve(self.line) {
             Room::Reserved => return Ok(true),
@@ -81,7 +81,7 @@ impl<V: Verbs> LineAccess<'_, V> {
         Ok(false)
     }
 
-    /// Brings the line from its slot, and releases it.
+    /// Fetches the line from its slot, and releases it.
     async fn fetch(&self) -> Result<Line, Fault> {
         let LineAccess { lines, verbs, line } = *self;
         let chunk = chunk_of(line);
@@ -104,7 +104,7 @@ impl<V: Verbs> LineAccess<'_, V> {
             verbs.settle(line, opened.is_ok());
         }
         let text = opened?;
-        // What is stored as it is counts as there once it was read.
+        // A line that is stored as plaintext counts as present in memory once it was read.
         lines.entered.borrow_mut().note(line);
         if !ahead.get() {
             verbs.release(line, Plaintext { bytes: text, verified: lines.lines.are_checked() }, Exit::Controller);
@@ -112,7 +112,8 @@ impl<V: Verbs> LineAccess<'_, V> {
         Ok(text)
     }
 
-    /// While a line gets under a tag that has others, none of these is on its way.
+    /// Locks the tag of a group. While a line enters memory under a tag of several lines, this access is the only one
+    /// to the group.
     async fn tag(&self, group: &Group) -> Option<V::Guard<'_>> {
         if group.len() == 1 {
             return None;
@@ -122,7 +123,7 @@ impl<V: Verbs> LineAccess<'_, V> {
         Some(self.verbs.lock(LockName::Tag(group[0].slot()), mode).await)
     }
 
-    /// Permutes a chunk before a line of the same set needs the last way.
+    /// Permutes a chunk if a line of the same set would need the last way.
     async fn permute_ahead(&self) -> Result<(), Fault> {
         if self.lines.cache().unlocked_ways(self.line) > 1 {
             return Ok(());

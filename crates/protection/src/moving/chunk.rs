@@ -1,4 +1,4 @@
-//! Chunks of memory: their lines, the slots that a record gives these, and which slots are under one tag.
+//! Chunks of memory: their lines, the slots that a record gives these, and the slots that share a tag.
 
 use crate::placement::DataSlot;
 use crate::record::{Record, SLOTS};
@@ -7,29 +7,29 @@ use arrayvec::ArrayVec;
 use crypto::CHUNK_LINE_BYTES;
 use units::{Line, LineAddr, ZERO_LINE};
 
-/// The most slots under one tag.
+/// Most slots under one tag.
 pub const SLOTS_PER_TAG_MAX: usize = 4;
 
-/// The lines under one tag, in order of their slots, which lie side by side.
+/// The lines under one tag, in order of their slots, which are adjacent.
 pub(super) type Group = ArrayVec<DataSlot, SLOTS_PER_TAG_MAX>;
 
-/// The chunk of a line.
+/// Returns the number of a line's chunk.
 pub(super) fn chunk_of(line: LineAddr) -> u64 {
     line.0 / SLOTS as u64
 }
 
-/// A line in the slot that the record of its chunk gives it.
+/// Returns a line in the slot that the record of its chunk gives it.
 pub(super) fn placed(record: &Record, line: LineAddr) -> DataSlot {
     let (first, position) = (line_at(chunk_of(line), 0), line.0 % SLOTS as u64);
     DataSlot::by_record(line, Slot(first.0 + u64::from(record.slot_of(position as u8))))
 }
 
-/// The line of a chunk at this position.
+/// Returns the line of a chunk at this position.
 pub(super) fn line_at(chunk: u64, position: u8) -> LineAddr {
     LineAddr(chunk * SLOTS as u64 + u64::from(position))
 }
 
-/// A line with those that are under its tag, so many together.
+/// Returns a line with the other lines under its tag, `slots_per_tag` together.
 pub(super) fn group_of(record: &Record, line: LineAddr, slots_per_tag: usize) -> Group {
     let at = placed(record, line);
     if slots_per_tag == 1 {
@@ -43,23 +43,23 @@ pub(super) fn group_of(record: &Record, line: LineAddr, slots_per_tag: usize) ->
         .collect()
 }
 
-/// All lines of a chunk in groups of so many, in order of slots.
+/// Returns all lines of a chunk in groups of `slots_per_tag`, in order of slots.
 pub(super) fn groups(chunk: u64, record: &Record, slots_per_tag: usize) -> impl Iterator<Item = Group> + '_ {
     let mut places = record.lines_by_slot().into_iter().map(move |position| placed(record, line_at(chunk, position)));
     (0..SLOTS / slots_per_tag).map(move |_| places.by_ref().take(slots_per_tag).collect())
 }
 
-/// The number of a slot in its chunk.
+/// Returns the number of a slot in its chunk.
 pub(super) fn in_chunk(at: DataSlot) -> u8 {
     (at.slot().0 % SLOTS as u64) as u8
 }
 
-/// The bytes of a line.
+/// Returns the bytes of a line.
 pub(super) fn narrowed(line: &Line) -> [u8; CHUNK_LINE_BYTES] {
     std::array::from_fn(|byte| line[byte])
 }
 
-/// A line of these bytes.
+/// Returns a line of these bytes.
 pub(super) fn widened(bytes: &[u8; CHUNK_LINE_BYTES]) -> Line {
     let mut line = ZERO_LINE;
     line[..CHUNK_LINE_BYTES].copy_from_slice(bytes);

@@ -5,16 +5,16 @@ use context::{CONTEXT_BYTES, EXPORTED_BYTES};
 use serde::{Deserialize, Serialize};
 use units::LINE_BYTES;
 
-/// The most buffers, and the most entries of the table of contexts outside.
+/// Most buffers, and most entries of the table of contexts outside.
 const COUNT_MAX: usize = 65_535;
 /// Bytes of an entry of that table: the number of a context.
 const ENTRY_BYTES: usize = 8;
 
-/// Sizes of the processor's store of contexts (CryptoPage, section 2.6, which gives none).
+/// Sizes of the processor's store of contexts; CryptoPage, section 2.6, gives no sizes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ContextsDesign {
-    /// Hardware context buffers, at least one. A process whose context is in a buffer continues at once.
+    /// Hardware context buffers, at least one. A process with its context in a buffer continues at once.
     pub buffers: usize,
     /// Encrypted contexts that may be outside the chip at the same time; with 0, no context leaves. A context must leave before
     /// another one is loaded into its buffer, so `buffers + outside - 1` processes can take turns.
@@ -25,7 +25,7 @@ impl ContextsDesign {
     /// Lines of metadata that an encrypted context takes.
     pub(crate) const LINES_PER_CONTEXT: u64 = EXPORTED_BYTES.div_ceil(LINE_BYTES) as u64;
 
-    /// The rule that these sizes break, if they do.
+    /// Returns the rule that these sizes break, if any.
     pub(crate) fn broken_rule(&self) -> Option<String> {
         let ContextsDesign { buffers, outside } = *self;
         if !(1..=COUNT_MAX).contains(&buffers) {
@@ -38,7 +38,7 @@ impl ContextsDesign {
             .then(|| format!("permutation.contexts.outside is {outside}: expected at most {COUNT_MAX} contexts"))
     }
 
-    /// On-chip stores, with their bytes.
+    /// Returns the on-chip stores, with their bytes.
     pub(crate) fn on_chip(&self) -> [OnChipReport; 2] {
         let ContextsDesign { buffers, outside } = *self;
         let store = |what: String, bytes: usize| OnChipReport { what, bytes: bytes as u64, ways: None, serves: None };

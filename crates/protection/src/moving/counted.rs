@@ -1,4 +1,4 @@
-//! What permutations and fills have done, and whether a slot crossed the bus twice.
+//! Counts of permutations and fills, and of slots that crossed the bus twice.
 
 use super::chunk::Group;
 use crate::placement::DataSlot;
@@ -9,25 +9,26 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 use std::rc::Rc;
 
-/// What was counted.
+/// Counts of a moving memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
 pub struct MovingCounters {
-    /// Lines that were brought from memory for a reader.
+    /// Lines that were fetched from memory for a reader.
     pub fills: u64,
-    /// Slots that were read for them: all that are under their tags.
+    /// Slots that were read for these lines: all slots under their tags.
     pub fetched: u64,
-    /// Records that were brought from memory, each by a walk.
+    /// Records that were fetched from memory, each by a walk.
     pub records: u64,
     /// Chunks that were permuted.
     pub permutations: u64,
     /// Slots that permutations have read.
     pub read: u64,
-    /// Slots that they have written.
+    /// Slots that permutations have written.
     pub written: u64,
-    /// Slots that were read or written a second time between two permutations; none in a right machine. Where several are under one
-    /// tag: lines brought twice, and groups that a permutation reads twice or though all their lines were brought.
+    /// Slots that were read or written a second time between two permutations; zero in a correct machine. If several slots are
+    /// under one tag: lines fetched twice, and groups that a permutation reads twice, or reads although all their lines were
+    /// fetched.
     pub twice: u64,
-    /// Permutations before which not every slot was read and written; none in a right machine.
+    /// Permutations before which not every slot was read and written; zero in a correct machine.
     pub incomplete: u64,
     /// Switches from one secure process to another, clock interrupts included.
     pub switches: u64,
@@ -35,16 +36,16 @@ pub struct MovingCounters {
     pub contexts_out: u64,
     /// Contexts that were loaded from memory again.
     pub contexts_back: u64,
-    /// Permutations of chunks whose process had locked lines when its context left. They are among `permutations`.
+    /// Permutations of chunks because their process had locked lines when its context left. They are among `permutations`.
     pub chunks_for_contexts: u64,
 }
 
-/// Of a chunk, which slots were read and written since it was permuted last.
+/// Slots of a chunk that were read and written since its last permutation.
 #[derive(Clone, Default)]
 struct Epoch {
-    /// Slots of lines that were brought for readers.
+    /// Slots of lines that were fetched for readers.
     filled: Bits,
-    /// Slots that were read, be it with another of the same tag.
+    /// Slots that were read, possibly only with another slot of the same tag.
     read: Bits,
     /// Slots that a permutation has read.
     swept: Bits,
@@ -58,7 +59,7 @@ struct Bits([u64; SLOTS / 64]);
 impl Bits {
     const ALL: Bits = Bits([u64::MAX; SLOTS / 64]);
 
-    /// Sets a bit. Whether it was set.
+    /// Sets a bit. Returns whether it was set before.
     fn set(&mut self, slot: usize) -> bool {
         let (word, bit) = (&mut self.0[slot / 64], 1 << (slot % 64));
         let before = *word & bit != 0;
@@ -71,12 +72,12 @@ impl Bits {
     }
 }
 
-/// The counters, with what they look at.
+/// The counters, with the state that they need.
 #[derive(Clone, Default)]
 pub(super) struct EpochCounts {
     sum: MovingCounters,
     epochs: FxHashMap<u64, Epoch>,
-    /// How often each chunk was permuted, and its record since.
+    /// Number of permutations of each chunk, and its record since the last.
     permuted: FxHashMap<u64, (u64, Rc<Record>)>,
 }
 
@@ -85,17 +86,17 @@ impl EpochCounts {
         self.sum
     }
 
-    /// Counters that others than lines advance.
+    /// Counters that other parts than lines advance.
     pub fn counters_mut(&mut self) -> &mut MovingCounters {
         &mut self.sum
     }
 
-    /// How often a chunk was permuted.
+    /// Number of permutations of a chunk.
     pub fn permutations_of(&self, chunk: u64) -> u64 {
         self.permuted.get(&chunk).map_or(0, |(times, _)| *times)
     }
 
-    /// The record of a chunk, if it was ever permuted.
+    /// Returns the record of a chunk, if it was ever permuted.
     pub fn record_of(&self, chunk: u64) -> Option<&Record> {
         self.permuted.get(&chunk).map(|(_, record)| &**record)
     }
@@ -105,7 +106,7 @@ impl EpochCounts {
         (epoch, (slot.0 % SLOTS as u64) as usize, &mut self.sum)
     }
 
-    /// A fill of a line reads a group.
+    /// Counts a fill of a line, which reads a group.
     pub fn filled(&mut self, line: DataSlot, group: &Group) {
         let (epoch, place, sum) = self.epoch(line.slot());
         sum.fills += 1;
@@ -117,7 +118,7 @@ impl EpochCounts {
         }
     }
 
-    /// A permutation reads a group, of which not every line was brought before.
+    /// Counts a group that a permutation reads, in which at least one line was not fetched before.
     pub fn read(&mut self, group: &Group) {
         let mut were_filled = true;
         for at in group {
@@ -130,7 +131,7 @@ impl EpochCounts {
         self.sum.twice += u64::from(were_filled);
     }
 
-    /// A permutation writes a group.
+    /// Counts a group that a permutation writes.
     pub fn written(&mut self, group: &Group) {
         for at in group {
             let (epoch, place, sum) = self.epoch(at.slot());
@@ -139,7 +140,7 @@ impl EpochCounts {
         }
     }
 
-    /// A permutation of a chunk is over, which has this record from now on.
+    /// Counts a permutation of a chunk that is over; the chunk has this record from now on.
     pub fn permuted(&mut self, chunk: u64, record: &Rc<Record>) {
         self.sum.permutations += 1;
         let times = self.permutations_of(chunk) + 1;

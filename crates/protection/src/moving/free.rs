@@ -1,4 +1,5 @@
-//! The verbs of a permutation that takes no time, over others that do: what permuting costs is what a run with them is faster.
+//! Verbs of a permutation that takes no time, over verbs that do: a run with them is faster by the cost of
+//! permutations.
 
 use crate::domain::Completion;
 use crate::placement::DataSlot;
@@ -11,18 +12,18 @@ use std::future::{Future, ready};
 use strum::VariantArray;
 use units::{Line, LineAddr, Words};
 
-/// Whether permutations take time.
+/// Choice of the time of permutations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum PermutationTime {
-    /// Each line that they move takes its time.
+    /// Each line that permutations move takes its time.
     #[default]
     Charged,
-    /// They take none.
+    /// Permutations take no time.
     Free,
 }
 
-/// What other verbs say, at once.
+/// Other verbs, without their time.
 pub(super) struct Free<'a, V>(pub &'a V);
 
 impl<V: Verbs> Untimed for Free<'_, V> {

@@ -1,5 +1,5 @@
-//! The records of chunks that are on the chip: those of pages that TLBs have translations of, and a small buffer for others, such as
-//! of a chunk that is permuted when its page has left the TLBs. Records that are not there are brought by walks.
+//! The records of chunks that are on the chip: those of pages in TLBs, and a small buffer for other records. An example of these is
+//! the record of a chunk that is permuted when its page has left the TLBs. Walks fetch records that the chip does not have.
 
 use crate::planted::{ChunkBug, Planted};
 use crate::record::{Record, Records};
@@ -9,16 +9,16 @@ use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-/// The buffer: the records that were used last.
+/// The buffer: the most recently used records.
 #[derive(Clone)]
 struct RecordBuffer {
     tags: TagArray,
-    /// By the position of their tag.
+    /// Records by the position of their tag.
     records: Box<[Option<Rc<Record>>]>,
 }
 
 impl RecordBuffer {
-    /// Room for so many, at least one.
+    /// Returns a buffer with room for `most` records, at least one.
     fn new(most: usize) -> RecordBuffer {
         let most = most.max(1);
         RecordBuffer { tags: TagArray::new(1, most), records: vec![None; most].into() }
@@ -42,15 +42,15 @@ impl RecordBuffer {
     }
 }
 
-/// The record of a chunk that TLBs have translations of.
+/// The record of a chunk with pages in TLBs.
 #[derive(Clone)]
 struct TranslatedRecord {
     record: Rc<Record>,
-    /// So many pages.
+    /// Number of its pages in TLBs.
     pages: usize,
 }
 
-/// All records, and which of them the chip has.
+/// All records, with those that the chip has.
 pub(super) struct ChunkRecords {
     all: Records,
     translated: RefCell<FxHashMap<u64, TranslatedRecord>>,
@@ -60,7 +60,7 @@ pub(super) struct ChunkRecords {
 }
 
 impl ChunkRecords {
-    /// None is on the chip, whose buffer has room for so many.
+    /// Returns a chip without records, with a buffer for `most` of them.
     pub fn new(all: Records, most: usize, planted: Planted) -> ChunkRecords {
         ChunkRecords {
             all,
@@ -71,7 +71,7 @@ impl ChunkRecords {
         }
     }
 
-    /// The same once more, between two accesses.
+    /// Returns a copy of the records, between two accesses.
     pub fn twin(&self) -> ChunkRecords {
         ChunkRecords {
             all: self.all.twin(),
@@ -82,15 +82,15 @@ impl ChunkRecords {
         }
     }
 
-    /// All of them, in memory.
+    /// Returns all records, in memory.
     pub fn all(&self) -> &Records {
         &self.all
     }
 
-    /// The record of a chunk, from the chip or by a walk into the buffer.
+    /// Returns the record of a chunk, from the chip or by a walk into the buffer.
     ///
     /// # Errors
-    /// As of [`Records::bring`].
+    /// Same errors as [`Records::bring`].
     pub async fn get<V: Verbs>(&self, verbs: &V, chunk: u64) -> Result<Rc<Record>, Fault> {
         if let Some(record) = self.used(chunk) {
             return Ok(record);
@@ -100,16 +100,16 @@ impl ChunkRecords {
         Ok(record)
     }
 
-    /// The record of a chunk is on the chip for one page more that a TLB has.
+    /// Keeps the record of a chunk on the chip for one more page in a TLB.
     ///
     /// # Errors
-    /// As of [`Records::bring`].
+    /// Same errors as [`Records::bring`].
     pub async fn acquire<V: Verbs>(&self, verbs: &V, chunk: u64) -> Result<(), Fault> {
         let record = match self.used(chunk) {
             Some(record) => record,
             None => self.walk_for_tlb(verbs, chunk).await?,
         };
-        // What changes later changes in one place.
+        // The chip keeps one copy of a record, so that a later change needs one update.
         if !self.planted.has(ChunkBug::BufferKeepsTranslated) {
             self.buffer.borrow_mut().remove(chunk);
         }
@@ -118,7 +118,7 @@ impl ChunkRecords {
         Ok(())
     }
 
-    /// A TLB has given up a page of a chunk.
+    /// Notes that a TLB has given up a page of a chunk.
     pub fn release(&self, chunk: u64) {
         let mut translated = self.translated.borrow_mut();
         let Some(of_chunk) = translated.get_mut(&chunk) else { return };
@@ -134,7 +134,7 @@ impl ChunkRecords {
         Ok(Rc::new(brought.unwrap_or_else(|| self.all.first(chunk))))
     }
 
-    /// The record of a chunk that a TLB misses: the operating system brings it, if the design leaves that to it.
+    /// Fetches the record of a chunk that a TLB misses. The operating system loads it, if the design requires that.
     async fn walk_for_tlb<V: Verbs>(&self, verbs: &V, chunk: u64) -> Result<Rc<Record>, Fault> {
         if !self.all.are_brought_by_system() {
             return self.walk(verbs, chunk).await;
@@ -143,7 +143,7 @@ impl ChunkRecords {
         self.all.load_page_info(verbs, chunk).await.map(Rc::new)
     }
 
-    /// How many were brought by walks.
+    /// Number of records that were fetched by walks.
     pub fn brought(&self) -> u64 {
         self.brought.get()
     }
@@ -156,12 +156,12 @@ impl ChunkRecords {
         self.translated.borrow().get(&chunk).map(|translated| translated.record.clone())
     }
 
-    /// The record of a chunk, if the chip has it; that is no use of it.
+    /// Returns the record of a chunk, if the chip has it. Does not update replacement state.
     pub fn held(&self, chunk: u64) -> Option<Rc<Record>> {
         self.translated(chunk).or_else(|| self.buffer.borrow().held(chunk))
     }
 
-    /// The chunk has this record from now on.
+    /// Sets the record that the chip has of a chunk from now on.
     pub fn put(&self, chunk: u64, record: &Rc<Record>) {
         match self.translated.borrow_mut().get_mut(&chunk) {
             Some(translated) => translated.record = Rc::clone(record),
@@ -169,7 +169,7 @@ impl ChunkRecords {
         }
     }
 
-    /// The chip gives up the records and the nodes of a process, since another one runs.
+    /// Gives up the records and the nodes of a process, since another one runs.
     pub fn empty_for_switch(&self) {
         if !self.planted.has(ChunkBug::SwitchKeepsRecords) {
             self.give_up_held();
@@ -177,7 +177,7 @@ impl ChunkRecords {
         self.all.forget_nodes();
     }
 
-    /// The chip gives up those that it has.
+    /// Gives up all records on the chip.
     pub fn give_up_held(&self) {
         self.translated.borrow_mut().clear();
         let most = self.buffer.borrow().records.len();

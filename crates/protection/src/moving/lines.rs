@@ -1,11 +1,12 @@
-//! The lines of chunks in memory: opened and checked, or encrypted with their codes. Lines of HIDE are stored as they are.
+//! The lines of chunks in memory: opened and checked, or encrypted with their codes. Lines of HIDE are stored as
+//! plaintext.
 //!
 //! ```text
 //! open:   pads and H(0) ─┬─ words ─ XOR ─ line
 //!                        └─ first block ─ link ─ second block ─ link ─ ... ─ tag ─ compare
 //! ```
-//! One tag is over one slot, or over two or four that lie side by side, and behind the last of them. So a line comes with all that are
-//! under its tag, in one burst ([`opening`](super::opening)).
+//! One tag covers one slot, or two or four adjacent slots, and is stored behind the last of them. So a line is fetched together
+//! with all lines under its tag, in one burst ([`opening`](super::opening)).
 
 use super::chunk::{Group, SLOTS_PER_TAG_MAX, in_chunk, narrowed, widened};
 use super::entered::Entered;
@@ -23,22 +24,22 @@ use sim::{join, join_all};
 use std::cell::{Cell, RefCell};
 use units::{Line, LineAddr, ZERO_LINE};
 
-/// Of each line of a group its text, if memory has one.
+/// Text of each line of a group, `None` if memory does not have the line.
 pub(super) type Texts = ArrayVec<Option<Line>, SLOTS_PER_TAG_MAX>;
 
 /// Encryption and codes of lines, with their times.
 pub struct ChunkLines {
-    /// Nothing of lines that are stored as they are.
+    /// Cipher of the lines; `None` for lines that are stored as plaintext.
     cipher: Option<ChunkCipher>,
     /// Slots under one tag.
     slots_per_tag: usize,
-    /// Lines encrypted or decrypted so far, and tags of lines; one over several lines counts as theirs.
+    /// Lines encrypted or decrypted so far, and tags of lines; a tag over several lines counts once for each line.
     computed: Cell<(u64, u64)>,
     planted: Planted,
 }
 
 impl ChunkLines {
-    /// Lines that are encrypted and authenticated under the keys Ke and Km, so many slots under one tag.
+    /// Returns lines that are encrypted and authenticated under the keys Ke and Km, with `slots_per_tag` slots under one tag.
     ///
     /// # Panics
     /// If these are neither one, two nor four.
@@ -47,17 +48,17 @@ impl ChunkLines {
         ChunkLines { cipher: Some(ChunkCipher::new(pads, codes)), slots_per_tag, computed: Cell::default(), planted }
     }
 
-    /// Lines that are stored as they are, which nothing checks.
+    /// Returns lines that are stored as plaintext and are not checked.
     pub fn plain(planted: Planted) -> ChunkLines {
         ChunkLines { cipher: None, slots_per_tag: 1, computed: Cell::default(), planted }
     }
 
-    /// The same once more.
+    /// Returns a copy of the lines' state.
     pub fn twin(&self) -> ChunkLines {
         ChunkLines { cipher: self.cipher.clone(), computed: self.computed.clone(), ..*self }
     }
 
-    /// Lines encrypted or decrypted so far, and tags computed.
+    /// Returns the numbers of lines encrypted or decrypted so far, and of tags computed.
     pub(super) fn computed(&self) -> (u64, u64) {
         self.computed.get()
     }
@@ -69,18 +70,18 @@ impl ChunkLines {
         }
     }
 
-    /// Whether lines are checked when they come.
+    /// Returns whether lines are checked when they arrive.
     pub(super) fn are_checked(&self) -> bool {
         self.cipher.is_some()
     }
 
-    /// How many slots are under one tag.
+    /// Number of slots under one tag.
     pub(super) fn slots_per_tag(&self) -> usize {
         self.slots_per_tag
     }
 
-    /// Puts a line of a group into memory that the machine started with and that is not there yet, unless what is there is forged, which
-    /// the next fetch finds.
+    /// Puts the start-up content of a line of a group into memory, if memory does not have the line yet. Does not overwrite forged
+    /// content, which the next fetch detects.
     pub(super) fn boot<V: Verbs>(
         &self,
         verbs: &V,
@@ -108,10 +109,11 @@ impl ChunkLines {
         entered.borrow_mut().note(line);
     }
 
-    /// A line from its slot, with what comes along under its tag. Calls `release` when it is decrypted, before the code is compared.
+    /// Opens a line from its slot, fetched with the lines under its tag. Calls `release` when it is decrypted, before the code is
+    /// compared.
     ///
     /// # Errors
-    /// [`Fault::Tag`] if what memory returned is not what was written there under this record.
+    /// [`Fault::Tag`] if the fetched content differs from the content that was written under this record.
     pub(super) async fn open_line<V: Verbs>(
         &self,
         verbs: &V,
@@ -129,15 +131,15 @@ impl ChunkLines {
         let check = opening.is_genuine(|_, contents| self.code((group, record), contents).unwrap_or(0));
         let (_, text, is_genuine) = join!(opening.fetch(), decrypt, check);
         self.count(1, 0);
-        // Under the tag of others lie blanks for lines that memory does not have.
+        // A tag over several lines also covers blanks, for lines that memory does not have.
         let is_there = entered.borrow().has(line) && self.has_all(group, &opening.contents(), entered);
         if is_genuine && (is_there || self.cipher.is_none()) { Ok(text) } else { Err(Fault::Tag(line)) }
     }
 
-    /// All lines of a group from their slots, but for those that memory does not have yet.
+    /// Opens all lines of a group from their slots, except for those that memory does not have yet.
     ///
     /// # Errors
-    /// As [`ChunkLines::open_line`].
+    /// Same errors as [`ChunkLines::open_line`].
     pub(super) async fn open_group<V: Verbs>(
         &self,
         verbs: &V,
@@ -170,7 +172,8 @@ impl ChunkLines {
         Ok(texts)
     }
 
-    /// Whether what came has every line of a group that memory has: a group as it was before one of them booted does not.
+    /// Returns whether the fetched content has every line of a group that memory has: a copy from before one of them booted does
+    /// not.
     fn has_all(&self, group: &Group, contents: &Contents, entered: &RefCell<Entered>) -> bool {
         let lacks = |(at, content): (&DataSlot, &Untrusted)| {
             entered.borrow().has(at.line()) && narrowed(&content.examine()) == [0; CHUNK_LINE_BYTES]
@@ -178,7 +181,7 @@ impl ChunkLines {
         self.cipher.is_none() || !group.iter().zip(contents).any(lacks)
     }
 
-    /// The code of what lies in the slots of a group, if there are codes.
+    /// Returns the code over the slots of a group, if lines have codes.
     fn code(&self, (group, record): (&Group, &Record), contents: &Contents) -> Option<u128> {
         let cipher = self.cipher.as_ref()?;
         self.count(0, group.len());
@@ -190,7 +193,7 @@ impl ChunkLines {
         Some(cipher.code(number, slot, &stored[..covered]))
     }
 
-    /// What memory gets of a line, but for its tag.
+    /// Returns the content for memory of a line, without its tag.
     fn encrypted(&self, at: DataSlot, record: &Record, text: &Line) -> Line {
         self.count(1, 0);
         let mut bytes = narrowed(text);
@@ -198,7 +201,7 @@ impl ChunkLines {
         widened(&bytes)
     }
 
-    /// Puts the tag behind the lines of a group, if there are tags.
+    /// Puts the tag behind the lines of a group, if lines have tags.
     fn tag(&self, place: (&Group, &Record), contents: &mut Contents) {
         let tag = self.code(place, contents);
         if let (Some(last), Some(tag)) = (contents.last_mut(), tag) {
@@ -212,7 +215,7 @@ impl ChunkLines {
         verbs.spend(at.slot(), || self.cipher.as_ref().map(|_| pad()));
     }
 
-    /// Writes the lines of a group to their slots, or what stands for those that are not in memory yet.
+    /// Writes the lines of a group to their slots, with blanks for those that are not in memory yet.
     pub(super) async fn store<V: Verbs>(&self, verbs: &V, (group, record): (&Group, &Record), texts: &[Option<&Line>]) {
         if self.cipher.is_some() {
             verbs.await_blocks(begin(verbs, group.len())).await;

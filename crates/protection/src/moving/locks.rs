@@ -1,8 +1,8 @@
-//! Which lines of chunks are locked, and which chunk has to be permuted: the last-level cache's part (HIDE, section 2.2 of
+//! Locked lines of chunks, and the choice of the chunk that has to be permuted: the last-level cache's part (HIDE, section 2.2 of
 //! CryptoPage's paper).
 //!
-//! A line is locked when it is read from memory, and when it is stored to, until its chunk is permuted. A locked line does not leave,
-//! so an unlocked one is as memory has it.
+//! A line is locked when it is read from memory, and when it is stored to, until its chunk is permuted. A locked line does not leave the
+//! cache. So an unlocked line in the cache is equal to memory.
 
 use crate::record::SLOTS;
 use machine::cache::Replacement;
@@ -12,73 +12,73 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use units::{Line, LineAddr, ZERO_LINE};
 
-/// Whether a way is reserved for a line, or what has to come before.
+/// Result of a reservation: a way, or the step that has to be done before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Room {
-    /// One is reserved.
+    /// A way is reserved for the line.
     Reserved,
-    /// This line enters the way that is reserved for it.
+    /// First, this line must enter the way that is reserved for it.
     After(LineAddr),
-    /// This chunk is permuted.
+    /// First, this chunk must be permuted.
     Permute(u64),
 }
 
-/// The last-level cache, as far as lines are locked in it. Reserved ways count as locked.
+/// The last-level cache, with regard to its locked lines. Reserved ways count as locked.
 pub trait LockingCache {
-    /// What it has of a line; that is a use of it.
+    /// Returns the text of a line that the cache has; this counts as a use.
     fn look_up(&self, line: LineAddr) -> Option<Line>;
-    /// Whether it has a line that was read from memory since its chunk was permuted last.
+    /// Returns whether the cache has a line that was read from memory since its chunk was last permuted.
     fn was_read(&self, line: LineAddr) -> bool;
-    /// Reserves a way for a line that it does not have, for which an unlocked line may leave. Where all are locked, a chunk of them is
-    /// permuted; where all are reserved, or one is for this line, another line comes first.
+    /// Reserves a way for a line that the cache does not have; an unlocked line may have to leave. If all ways are locked, the
+    /// chunk of one of them must be permuted first. If all are reserved, or one is for this line, another line must enter first.
     fn reserve(&self, line: LineAddr) -> Room;
-    /// Gives the way back that was reserved for a line.
+    /// Gives back the way that was reserved for a line.
     fn give_back(&self, line: LineAddr);
-    /// A line that was read enters its reserved way.
+    /// Enters a line that was read into its reserved way.
     fn filled(&self, line: LineAddr, text: &Line);
-    /// A line that was stored enters its reserved way.
+    /// Enters a line that was stored into its reserved way.
     fn enter_stored(&self, line: LineAddr, text: &Line);
-    /// Stores to a line, if it is there.
+    /// Stores to a line, if the cache has it. Returns whether it does.
     fn stored(&self, line: LineAddr, text: &Line) -> bool;
-    /// How many ways a line of the same set can have.
+    /// Number of unlocked ways in the set of a line.
     fn unlocked_ways(&self, line: LineAddr) -> usize;
-    /// The chunk whose permutation makes room in the set of a line: of those with a locked line there, the one with most locked lines in
-    /// the whole cache, then the one whose line there was used least recently. Nothing if all ways are reserved.
+    /// Returns the chunk to permute for room in the set of a line, among the chunks with a locked line in the set. It is the one with
+    /// most locked lines in the whole cache. Among equals, it is the one with the least recently used line in the set. `None` if all ways
+    /// are reserved.
     fn chunk_to_permute(&self, line: LineAddr) -> Option<u64>;
-    /// Unlocks all lines of a chunk, which memory is about to get as they are now: those that are there, in order.
+    /// Unlocks all lines of a chunk, since memory is about to receive their present content. Returns those in the cache, in order.
     fn unlock(&self, chunk: u64) -> Vec<(LineAddr, Line)>;
     /// Locks the lines of a chunk that caches above have stored to.
     fn lock_stores_above(&self, chunk: u64);
-    /// Drops all lines of a chunk, none of which is locked.
+    /// Drops all lines of a chunk. They must be unlocked.
     fn drop_chunk(&self, chunk: u64);
-    /// Chunks of which memory lacks a store, in order.
+    /// Chunks with stores that memory lacks, in order.
     fn chunks_with_stores(&self) -> Vec<u64>;
     /// Chunks with a locked line, in order.
     fn chunks_with_locks(&self) -> Vec<u64>;
-    /// Gives up every line that is not locked.
+    /// Drops every line that is not locked.
     fn empty(&self);
-    /// The same once more.
+    /// Returns a copy of the cache.
     ///
     /// # Panics
-    /// If it is a machine's.
+    /// If it is a machine's cache.
     fn twin(&self) -> Rc<dyn LockingCache>;
 }
 
-/// A last-level cache by itself, for runs without a machine: tags as a machine has them, with what their lines hold.
+/// A last-level cache for runs without a machine: tags as in a machine, with the texts of their lines.
 pub struct SmallCache {
     tags: RefCell<Llc>,
     texts: RefCell<FxHashMap<LineAddr, Line>>,
 }
 
 impl SmallCache {
-    /// Sets and ways where nobody says otherwise: few, so that chunks are permuted often.
+    /// Default sets and ways: few, so that chunks are permuted often.
     pub const USUAL: (usize, usize) = (16, 4);
 
-    /// An empty cache.
+    /// Returns an empty cache.
     ///
     /// # Panics
-    /// If `sets` is no power of two, or with fewer than two ways: the line that is asked for would have none while its chunk is
-    /// permuted.
+    /// If `sets` is no power of two, or with fewer than two ways: the requested line would have no way while its chunk is permuted.
     pub fn new(sets: usize, ways: usize) -> SmallCache {
         assert!(ways > 1, "a cache of {ways} ways");
         let tags = Llc::new(sets, ways, Replacement::Lru, Inclusion::Inclusive).locking(SLOTS as u64);
@@ -152,7 +152,7 @@ impl LockingCache for SmallCache {
         lines.into_iter().map(|line| (line, self.text(line))).collect()
     }
 
-    /// No cache is above.
+    /// Has no effect: this cache has no caches above.
     fn lock_stores_above(&self, _: u64) {}
 
     fn drop_chunk(&self, chunk: u64) {

@@ -1,5 +1,5 @@
 //! Lines that move: each chunk of memory is permuted before an address in it recurs on the bus (HIDE: Zhuang, Zhang and Pande,
-//! ASPLOS 2004), and every slot is encrypted, authenticated and kept fresh once for each permutation (CryptoPage: Duc and Keryell,
+//! ASPLOS 2004). Every slot is encrypted, authenticated and kept fresh once for each permutation (CryptoPage: Duc and Keryell,
 //! ACSAC 2006).
 //!
 //! ```text
@@ -8,12 +8,12 @@
 //! write:   into the cache, locked
 //! no way:  permute the chunk that has most lines locked: read what was not read, draw the record anew, write all slots
 //! ```
-//! A line is locked in the cache from when it is read or stored to until its chunk is permuted; no line is written back alone. So
-//! between two permutations a slot is written once and read once, and its pad serves once.
+//! A line is locked in the cache from its fill or first store until its chunk is permuted; a permutation writes all lines of a
+//! chunk back together. So between two permutations a slot is written once and read once, and its pad is used once.
 //!
-//! Which lines are locked is known to the last-level cache ([`LockingCache`]). Where everything lies in a chunk is in its
-//! [record](crate::record), which is on the chip while it is in use ([`held`]); how a line is opened and sealed is in [`lines`], and how
-//! a chunk is permuted in [`permutation`]. A chunk that was never permuted lies as the chip derives from its key.
+//! The last-level cache knows which lines are locked ([`LockingCache`]). The [record](crate::record) of a chunk gives the slot of
+//! each line, and is on the chip while it is in use ([`held`]). The module [`lines`] opens and seals lines, and [`permutation`]
+//! permutes a chunk. The record of a chunk that was never permuted is derived from the chip's key.
 
 mod access;
 mod chunk;
@@ -58,10 +58,10 @@ use std::rc::Rc;
 use units::random::Random;
 use units::{Line, LineAddr};
 
-/// Lines of a chunk.
+/// Number of lines in a chunk.
 pub const LINES_PER_CHUNK: u64 = SLOTS as u64;
 
-/// A memory whose lines move, with its state on the chip.
+/// A memory with moving lines, with its state on the chip.
 pub struct MovingLines {
     records: ChunkRecords,
     lines: ChunkLines,
@@ -70,17 +70,17 @@ pub struct MovingLines {
     entered: RefCell<Entered>,
     release: Release,
     time: PermutationTime,
-    /// Whether a permutation was given up after its first write.
+    /// True if a permutation was given up after its first write.
     halted: Cell<bool>,
-    /// Contexts of secure processes, if the design has such, and the first slot of those outside the chip.
+    /// Contexts of secure processes, if the design has contexts, and the first slot of those outside the chip.
     processes: Option<RefCell<Processes>>,
     first_context: Option<Slot>,
     planted: Planted,
 }
 
 impl MovingLines {
-    /// Lines under these records, none of which was ever written. Beside the records of pages that TLBs have, the chip has a buffer
-    /// of so many, at least one.
+    /// Returns a blank memory under these records. In addition to the records of pages in TLBs, the chip has a buffer of
+    /// `record_buffer` records, at least one.
     pub fn new(
         records: Records,
         lines: ChunkLines,
@@ -103,13 +103,14 @@ impl MovingLines {
         }
     }
 
-    /// The same with contexts of secure processes. `first` is the first slot of the contexts outside, if any may be outside.
+    /// Returns the memory with contexts of secure processes. `first` is the first slot of the contexts outside, if any may be
+    /// outside.
     #[must_use]
     pub fn with_contexts(self, design: ContextsDesign, draws: Random, first: Option<Slot>) -> MovingLines {
         MovingLines { processes: Some(RefCell::new(Processes::new(design, draws))), first_context: first, ..self }
     }
 
-    /// The same once more, between two accesses.
+    /// Returns a copy of the memory, between two accesses.
     ///
     /// # Panics
     /// If its lines are locked in a machine's last-level cache.
@@ -129,7 +130,7 @@ impl MovingLines {
         }
     }
 
-    /// Lines are locked in this cache from now on, and not in one of their own. To be asked for before the first access.
+    /// Locks lines in this cache from now on, and not in the separate one. Must be called before the first access.
     pub fn lock_in(&self, cache: Rc<dyn LockingCache>) {
         self.cache.replace(cache);
     }
@@ -138,15 +139,15 @@ impl MovingLines {
         self.cache.borrow().clone()
     }
 
-    /// The slot that a line lies in now.
+    /// Returns the slot of a line now.
     ///
     /// # Errors
-    /// As of a read, if the record of its chunk is refused.
+    /// Same errors as a read, if the record of the line's chunk is refused.
     pub async fn slot_of<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<Slot, Fault> {
         Ok(placed(&*self.records.get(verbs, chunk_of(line)).await?, line).slot())
     }
 
-    /// The slot that a line lies in now, whatever became of its record in memory. Only the judge of an attack may ask.
+    /// Returns the slot of a line now, even if its record in memory was changed. Only the judge of an attack may call it.
     pub fn slot_for_judge(&self, line: LineAddr) -> Slot {
         let chunk = chunk_of(line);
         match self.counted.borrow().record_of(chunk) {
@@ -155,8 +156,8 @@ impl MovingLines {
         }
     }
 
-    /// Names the slots that a read of a line fetches now, as far as the chip knows: the line's own and those under its tag, or those of
-    /// the record that says where that is.
+    /// Calls `name` with each slot that a read of a line would fetch now, as far as the chip knows. These are the line's slot and
+    /// those under its tag, or the slots of the record that gives them.
     pub fn name_fetched(&self, line: LineAddr, mut name: impl FnMut(Slot)) {
         match self.records.held(chunk_of(line)) {
             Some(record) => group_of(&record, line, self.lines.slots_per_tag()).iter().for_each(|at| name(at.slot())),
@@ -164,18 +165,18 @@ impl MovingLines {
         }
     }
 
-    /// Lines encrypted or decrypted so far, tags of lines and hashes of the tree.
+    /// Returns the numbers of lines encrypted or decrypted so far, of tags of lines and of hashes of the tree.
     pub fn computed(&self) -> (u64, u64, u64) {
         let (lines, tags) = self.lines.computed();
         (lines, tags, self.records.all().hashed())
     }
 
-    /// What was counted so far.
+    /// Returns all counts so far.
     pub fn counted(&self) -> MovingCounters {
         MovingCounters { records: self.records.brought(), ..self.counted.borrow().sum() }
     }
 
-    /// Whether memory has a line, wherever it lies.
+    /// Returns whether memory has a line, in any slot.
     pub fn is_in_memory(&self, line: LineAddr) -> bool {
         self.entered.borrow().has(line)
     }
@@ -186,8 +187,8 @@ impl MovingLines {
         report(verbs, outcome);
     }
 
-    /// A TLB misses a page with this line: its record comes to the chip and is checked, and stays until [`MovingLines::release_record`].
-    /// Whether it is there; else tampering was reported.
+    /// Fetches and checks the record of a page with this line, which a TLB misses. The record stays on the chip until
+    /// [`MovingLines::release_record`]. Returns true if the record is on the chip; else tampering was reported.
     pub async fn acquire_record<V: Verbs>(&self, verbs: &V, line: LineAddr) -> bool {
         let chunk = chunk_of(line);
         let _shared = verbs.lock(LockName::Group(chunk), Mode::Shared).await;
@@ -199,17 +200,17 @@ impl MovingLines {
         outcome.is_ok()
     }
 
-    /// No TLB has a page with this line any longer, which was translated.
+    /// Releases the record of a page with this line, which was translated: TLBs no longer hold the page.
     pub fn release_record(&self, line: LineAddr) {
         self.records.release(chunk_of(line));
     }
 
-    /// The operating system's side, if it brings records.
+    /// Returns the operating system's interface, if the operating system loads records.
     pub fn system(&self) -> Option<SystemPort<'_>> {
         self.records.all().are_brought_by_system().then(|| SystemPort::new(&self.records, self.planted))
     }
 
-    /// The secure processes of the memory, if the design has contexts.
+    /// Returns the interface of secure processes, if the design has contexts.
     pub fn processes(&self) -> Option<ProcessPort<'_>> {
         self.processes.as_ref().map(|processes| ProcessPort::new(self, processes))
     }
@@ -220,7 +221,7 @@ impl MovingLines {
         report(verbs, outcome);
     }
 
-    /// Permutes every chunk of which lines are locked, and gives up what is on the chip of lines, records and nodes.
+    /// Permutes every chunk with locked lines, and empties the chip's stores of lines, records and nodes.
     pub async fn flush<V: Verbs>(&self, verbs: &V) {
         for chunk in self.cache().chunks_with_locks() {
             let outcome = self.permute(verbs, chunk, None).await;
@@ -231,18 +232,18 @@ impl MovingLines {
         self.records.all().forget_nodes();
     }
 
-    /// How many chunks have lines locked in the cache.
+    /// Number of chunks with locked lines in the cache.
     pub fn chunks_with_locks(&self) -> usize {
         self.cache().chunks_with_locks().len()
     }
 
-    /// Permutes the chunk of a line, whatever is locked of it.
+    /// Permutes the chunk of a line, however many of its lines are locked.
     pub async fn permute_chunk_of<V: Verbs>(&self, verbs: &V, line: LineAddr) {
         let outcome = self.permute(verbs, chunk_of(line), None).await;
         report(verbs, outcome);
     }
 
-    /// Puts all that the machine started with into memory, as booting does: it takes no time.
+    /// Puts the machine's start-up content into memory, as booting does: takes no time.
     pub fn boot<V: Verbs>(&self, verbs: &V, chunks: u64) {
         for chunk in 0..chunks {
             let record = self.records.all().first(chunk);
@@ -254,13 +255,13 @@ impl MovingLines {
         }
     }
 
-    /// Permutes a chunk, unless another access has done so when its turn has come.
+    /// Permutes a chunk, unless another access has permuted it by the time this one has the lock.
     async fn permute_again<V: Verbs>(&self, verbs: &V, chunk: u64) -> Result<(), Fault> {
         let before = self.counted.borrow().permutations_of(chunk);
         self.permute(verbs, chunk, Some(before)).await
     }
 
-    /// The chip gives up all records, as if other pages had needed their places.
+    /// Gives up all records on the chip, as if other pages had needed their entries.
     pub fn forget_records(&self) {
         self.records.give_up_held();
     }

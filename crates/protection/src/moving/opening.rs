@@ -1,4 +1,5 @@
-//! A group of lines on its way from memory: the lines under one tag come one after the other, and the code takes each block as it comes.
+//! A group of lines on its way from memory: the lines under one tag arrive one after the other, and the code takes each block as it
+//! arrives.
 
 use super::chunk::{Group, SLOTS_PER_TAG_MAX, in_chunk, narrowed, widened};
 use crate::record::Record;
@@ -15,34 +16,34 @@ use units::{Line, Word, Words};
 /// Bytes of a line with the tag behind it.
 const BURST_BYTES: usize = CHUNK_LINE_BYTES + BLOCK_BYTES;
 
-/// What memory has in the slots of a group.
+/// Contents of the slots of a group.
 pub(super) type Contents = ArrayVec<Untrusted, SLOTS_PER_TAG_MAX>;
 
-/// Begins what needs the record alone: the pads of so many lines and the first block of a code.
+/// Begins the work that needs only the record: the pads of `lines` lines and the first block of a code.
 pub(super) fn begin<V: Verbs>(verbs: &V, lines: usize) -> Passing {
     let blocks = Blocks::parallel(BlockCipher::Aes, Purpose::Ahead, (lines * CHUNK_LINE_BLOCKS + 1) as u32);
     verbs.pad(AesUnits::Controller, blocks, Known::default())
 }
 
-/// Waits for a link of a code, which begins when that before it is known.
+/// Computes and awaits one link of a code, which begins when the link before it is known.
 pub(super) async fn link<V: Verbs>(verbs: &V, before: Known) {
     let link = Blocks::chained(BlockCipher::Aes, Purpose::Tag, 1);
     verbs.await_blocks(verbs.pad(AesUnits::Controller, link, before)).await;
 }
 
-/// A group that is fetched.
+/// A group of slots that is fetched.
 pub(super) struct GroupOpening<'a, V> {
     verbs: &'a V,
     group: &'a Group,
     record: &'a Record,
-    /// What opens it, and pads and H(0) on their way; nothing of lines that are stored as they are.
+    /// Cipher of the group, with pads and H(0) on their way; `None` for lines that are stored as plaintext.
     cipher: Option<(&'a ChunkCipher, Passing)>,
-    /// Of each slot, from when its first block is there.
+    /// Arrival of each slot, set when its first block has arrived.
     arrivals: [Cell<Option<Arriving>>; SLOTS_PER_TAG_MAX],
 }
 
 impl<'a, V: Verbs> GroupOpening<'a, V> {
-    /// Begins with what needs the record alone, to decrypt so many lines.
+    /// Begins the work that needs only the record, to decrypt `decrypted` lines.
     pub fn begin(
         verbs: &'a V,
         (group, record): (&'a Group, &'a Record),
@@ -53,7 +54,7 @@ impl<'a, V: Verbs> GroupOpening<'a, V> {
         GroupOpening { verbs, group, record, cipher, arrivals: Default::default() }
     }
 
-    /// Fetches all slots, until the first block of each is there.
+    /// Fetches all slots, until the first block of each has arrived.
     pub async fn fetch(&self) {
         let fetch = async |position: usize| {
             let (slot, wanted) = (self.group[position].slot(), Wanted::piece(Word::FIRST, BLOCK_BYTES));
@@ -77,7 +78,7 @@ impl<'a, V: Verbs> GroupOpening<'a, V> {
         content
     }
 
-    /// A line of the group, when it is there and decrypted.
+    /// Returns a line of the group, when it has arrived and is decrypted.
     pub async fn text(&self, position: usize) -> Line {
         let Some((cipher, begun)) = self.cipher else {
             return widened(&narrowed(&self.bytes(position, 0, CHUNK_LINE_BYTES).await.examine()));
@@ -90,8 +91,8 @@ impl<'a, V: Verbs> GroupOpening<'a, V> {
         widened(&text)
     }
 
-    /// Whether the tag is the code of what came, once that is computed; `code` computes it. Of lines that are stored as they are there
-    /// is none.
+    /// Returns whether the tag equals the code of the fetched content, once that is computed; `code` computes it. Lines that are stored
+    /// as plaintext have no tag and are always genuine.
     pub async fn is_genuine(&self, code: impl FnOnce(&ChunkCipher, &Contents) -> u128) -> bool {
         let Some((cipher, begun)) = self.cipher else { return true };
         for position in 0..self.group.len() {
@@ -105,7 +106,7 @@ impl<'a, V: Verbs> GroupOpening<'a, V> {
         tag == code(cipher, &self.contents())
     }
 
-    /// What came.
+    /// Returns the contents that have arrived.
     pub fn contents(&self) -> Contents {
         let arrivals = self.arrivals.iter().take(self.group.len());
         arrivals.map(|arrival| arrival.get().map_or(Untrusted::BLANK, |arriving| arriving.content)).collect()

@@ -1,10 +1,11 @@
-//! A permutation of a chunk.
+//! A permutation of the lines of a chunk.
 //!
 //! ```text
 //! read every slot that no fill has read ─ check all ─ verdicts ─ unlock ─ draw anew ─ write all slots ─ record and path
 //! ```
-//! Slots are read and written in their order, and the first is written when the last is read and checked: a buffer of one chunk is
-//! between them. What the cache has of a line is what goes to memory; lines stay there, as memory has them.
+//! Slots are read and written in their order, and the first is written after the last is read and checked. A buffer of one chunk
+//! holds the lines in the meantime. If the cache has a line, memory gets the content in the cache; the lines stay in the cache,
+//! equal to memory.
 
 use super::chunk::{Group, SLOTS_PER_TAG_MAX, groups, line_at};
 use super::free::Free;
@@ -20,7 +21,7 @@ use sim::lock::Mode;
 use std::rc::Rc;
 use units::{Line, LineAddr};
 
-/// The lines of a chunk between reading and writing, by position; nothing of those that are not in memory yet.
+/// The lines of a chunk between reading and writing, by position; `None` for those that are not in memory yet.
 struct Buffer {
     first: u64,
     texts: Box<[Option<Line>]>,
@@ -45,7 +46,7 @@ fn slots_of(group: &Group) -> ArrayVec<Slot, SLOTS_PER_TAG_MAX> {
 }
 
 impl MovingLines {
-    /// Permutes a chunk; if so many permutations of it are told, only while there were no more.
+    /// Permutes a chunk; with `unless_after`, only if the chunk was permuted exactly this number of times so far.
     pub(super) async fn permute<V: Verbs>(
         &self,
         verbs: &V,
@@ -59,7 +60,7 @@ impl MovingLines {
         match self.time {
             PermutationTime::Charged => verbs.renewing(Permutation { lines: self, verbs, chunk }.carry_out()).await,
             PermutationTime::Free => {
-                // No walk may be under way that looked at what changes, and none begins before it has.
+                // No walk may see a part of the changes: this waits for walks under way, and blocks new ones.
                 let _walks = self.records.all().alone(verbs).await;
                 let all_good = verbs.await_verdicts().await;
                 if !all_good {
@@ -71,7 +72,7 @@ impl MovingLines {
     }
 }
 
-/// A permutation that nothing else of its chunk is under way beside.
+/// A permutation of a chunk without any other access to it.
 struct Permutation<'a, V> {
     lines: &'a MovingLines,
     verbs: &'a V,
@@ -98,7 +99,7 @@ impl<V: Verbs> Permutation<'_, V> {
         self.write_all(&drawn.record, &buffer).await;
         let record = Rc::new(drawn.record.clone());
         if let Err(fault) = lines.records.all().store(verbs, chunk, &drawn).await {
-            // Memory has lines whose record it has not.
+            // Memory has lines without their record.
             lines.halted.set(true);
             return Err(fault);
         }
@@ -107,8 +108,8 @@ impl<V: Verbs> Permutation<'_, V> {
         Ok(())
     }
 
-    /// Reads the slots of a chunk that no fill has read for their lines since it was permuted last, each with what is under its tag, and
-    /// checks them.
+    /// Reads and checks the slots of a chunk that no fill has read for their lines since its last permutation, each with all slots
+    /// under its tag.
     async fn read_rest(&self, record: &Record) -> Result<Buffer, Fault> {
         let Permutation { lines, verbs, chunk } = *self;
         let (cache, by_cache) = (lines.cache(), lines.planted.has(ChunkBug::CachedSlotsNotRead));

@@ -1,5 +1,5 @@
-//! Secure processes that take turns on a core, and where each one's context is: in the registers, in a hardware context buffer, or
-//! encrypted outside the chip (CryptoPage, section 2.6).
+//! Secure processes that take turns on a core, and the locations of their contexts: in the registers, in a hardware
+//! context buffer, or encrypted outside the chip (CryptoPage, section 2.6).
 //!
 //! Recordings contain no register values and all programs of a run share one tree, so a context here has random registers and keys.
 //! Its bytes, its number and the checks on its return are those of the context unit.
@@ -21,7 +21,7 @@ pub struct ProcessId(pub u32);
 /// Location of the context of a process that is not running.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Parked {
-    /// In a buffer, since this interrupt.
+    /// In a buffer, since the interrupt of this number.
     Buffer { buffer: usize, interrupt: u64 },
     /// Outside the chip, in this entry of memory.
     Outside { entry: u64, number: u64 },
@@ -31,7 +31,7 @@ enum Parked {
 #[derive(Clone)]
 pub(super) struct Processes {
     design: ContextsDesign,
-    /// Booted by the first process.
+    /// Context unit, booted by the first process.
     unit: Option<ContextUnit>,
     draws: Random,
     running: Option<ProcessId>,
@@ -41,7 +41,7 @@ pub(super) struct Processes {
 }
 
 impl Processes {
-    /// No process yet.
+    /// Returns an empty set of processes.
     pub fn new(design: ContextsDesign, draws: Random) -> Processes {
         Processes {
             design,
@@ -72,7 +72,7 @@ impl Processes {
     /// Saves the context of the running process, if there is one, to a buffer.
     ///
     /// # Errors
-    /// As of [`ContextUnit::interrupt`].
+    /// Same errors as [`ContextUnit::interrupt`].
     pub fn interrupt(&mut self) -> Result<(), ContextError> {
         let Some(process) = self.running else { return Ok(()) };
         let InterruptFrame { buffer, .. } = self.unit()?.interrupt()?;
@@ -82,17 +82,18 @@ impl Processes {
         Ok(())
     }
 
-    /// Whether the context of a process is in a buffer.
+    /// Returns whether the context of a process is in a buffer.
     pub fn is_in_buffer(&self, process: ProcessId) -> bool {
         matches!(self.parked.get(&process), Some(Parked::Buffer { .. }))
     }
 
-    /// Whether any process has run.
+    /// Returns whether any process has run.
     pub fn have_run(&self) -> bool {
         self.has_run
     }
 
-    /// Process whose context leaves the chip to free a buffer: the one that was interrupted first. `None` if a buffer is free.
+    /// Process to move out of the chip to free a buffer: the one that was interrupted first. `None` if a buffer is
+    /// free.
     pub fn next_to_leave(&self) -> Option<ProcessId> {
         let in_buffers = self.parked.iter().filter_map(|(process, parked)| match parked {
             Parked::Buffer { interrupt, .. } => Some((*interrupt, *process)),
@@ -109,7 +110,7 @@ impl Processes {
     /// memory and its bytes.
     ///
     /// # Errors
-    /// As of [`ContextUnit::export`].
+    /// Same errors as [`ContextUnit::export`].
     pub fn export(&mut self, process: ProcessId, locked: usize) -> Result<(u64, Vec<u8>), ContextError> {
         let buffer = self.buffer_of(process)?;
         let bytes = self.unit()?.export(buffer, locked)?;
@@ -130,7 +131,7 @@ impl Processes {
     /// Loads the context of a process from the bytes that memory returns.
     ///
     /// # Errors
-    /// As of [`ContextUnit::import`].
+    /// Same errors as [`ContextUnit::import`].
     pub fn import(&mut self, process: ProcessId, bytes: &[u8]) -> Result<(), ContextError> {
         let buffer = self.unit()?.import(bytes)?;
         self.parked.insert(process, Parked::Buffer { buffer, interrupt: self.interrupts });
@@ -140,7 +141,7 @@ impl Processes {
     /// Starts a process from an initial context that its vendor has sealed.
     ///
     /// # Errors
-    /// As of [`ContextUnit::admit`].
+    /// Same errors as [`ContextUnit::admit`].
     pub fn admit(&mut self, process: ProcessId, root: Root) -> Result<(), ContextError> {
         let mut bytes = [0; context::REGISTER_FILE_BYTES];
         bytes.fill_with(|| self.draws.word() as u8);
@@ -154,10 +155,10 @@ impl Processes {
         Ok(())
     }
 
-    /// Continues a process whose context is in a buffer.
+    /// Continues a process that has its context in a buffer.
     ///
     /// # Errors
-    /// As of [`ContextUnit::resume`].
+    /// Same errors as [`ContextUnit::resume`].
     pub fn resume(&mut self, process: ProcessId) -> Result<(), ContextError> {
         let buffer = self.buffer_of(process)?;
         self.unit()?.resume(buffer, &RegisterFile::default())?;
@@ -170,7 +171,7 @@ impl Processes {
     /// Removes the context of a process that has ended.
     ///
     /// # Errors
-    /// As of [`ContextUnit::discard`] and [`ContextUnit::forget`].
+    /// Same errors as [`ContextUnit::discard`] and [`ContextUnit::forget`].
     pub fn end(&mut self, process: ProcessId) -> Result<(), ContextError> {
         if self.running == Some(process) {
             self.running = None;
@@ -190,7 +191,8 @@ impl Processes {
         }
     }
 
-    /// The lowest entry of memory without a context: there is one, since the chip let no more contexts out than memory has room for.
+    /// Returns the lowest entry of memory without a context. The chip lets out only as many contexts as memory has
+    /// entries.
     fn free_entry(&self) -> u64 {
         let taken: Vec<u64> = self.parked.keys().filter_map(|process| self.entry_of(*process)).collect();
         (0..).find(|entry| !taken.contains(entry)).unwrap_or_default()

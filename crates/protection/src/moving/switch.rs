@@ -5,7 +5,7 @@
 //!                                no ─ a buffer free? no: leave ─ load or admit the next one's ──────┘
 //! leave:   permute its chunks with locked lines ─ drop its lines from the cache ─ encrypt the context ─ store it
 //! ```
-//! A process whose context is outside has no keys on the chip, so none of its chunks may have a locked line then.
+//! A process with its context outside has no keys on the chip, so its chunks have no locked lines at that time.
 
 use super::processes::{ProcessId, Processes};
 use super::{ContextsDesign, MovingCounters, MovingLines, report};
@@ -22,13 +22,13 @@ use units::{LINE_BYTES, ZERO_LINE};
 const CONTEXT_BLOCKS: Blocks =
     Blocks::parallel(BlockCipher::Aes, Purpose::Sealing, CONTEXT_BYTES.div_ceil(BLOCK_BYTES) as u32);
 
-/// Chunks of each process: those whose pages it has mapped.
+/// Chunks of each process: those with pages that it has mapped.
 pub trait ProcessChunks {
     /// Numbers of the chunks of a process, in order. A chunk may belong to several.
     fn chunks_of(&self, process: ProcessId) -> Vec<u64>;
 }
 
-/// The secure processes of a memory whose lines move, which an operating system switches.
+/// The secure processes of a memory with moving lines, which an operating system switches.
 #[derive(Clone, Copy)]
 pub struct ProcessPort<'a> {
     lines: &'a MovingLines,
@@ -72,7 +72,7 @@ impl<'a> ProcessPort<'a> {
     /// Interrupts the running process for another one that is not recorded, and continues it.
     ///
     /// # Errors
-    /// None while a buffer is free, as always when a process runs.
+    /// Does not fail while a buffer is free, as always when a process runs.
     pub fn interrupt(self) -> Result<(), ContextError> {
         let mut processes = self.processes.borrow_mut();
         let Some(running) = processes.running() else { return Ok(()) };
@@ -82,15 +82,15 @@ impl<'a> ProcessPort<'a> {
         processes.resume(running)
     }
 
-    /// A process has ended: its context is removed.
+    /// Removes the context of a process that has ended.
     ///
     /// # Errors
-    /// None while the chip knows the process.
+    /// Does not fail while the chip knows the process.
     pub fn end(self, process: ProcessId) -> Result<(), ContextError> {
         self.processes.borrow_mut().end(process)
     }
 
-    /// Lets the context of a process leave the chip, when none of its lines is on the chip any more.
+    /// Moves the context of a process out of the chip, after its lines have left the chip.
     async fn let_out<V: Verbs>(self, verbs: &V, leaving: ProcessId, chunks: &[u64]) -> Result<(), ContextError> {
         let (lines, cache) = (self.lines, self.lines.cache());
         let leaves_locks = lines.planted.has(ChunkBug::ContextLeavesLocks);
@@ -136,7 +136,7 @@ impl<'a> ProcessPort<'a> {
         change(self.lines.counted.borrow_mut().counters_mut());
     }
 
-    /// Of these chunks, those that have locked lines.
+    /// Returns the chunks in this list that have locked lines.
     fn locked_of(self, chunks: &[u64]) -> Vec<u64> {
         let locked = self.lines.cache().chunks_with_locks();
         locked.into_iter().filter(|chunk| chunks.contains(chunk)).collect()

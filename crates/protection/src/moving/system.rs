@@ -1,7 +1,8 @@
-//! What an operating system can do to lines that move: bring the records that TLBs miss, by two instructions, and switch processes.
+//! Interface of an operating system to moving lines: it loads the records that TLBs miss, by two instructions, and switches
+//! processes.
 //!
-//! The processor's own part is small: it says which page it misses, keeps a record that HashCheck has verified, and repeats the exception
-//! while the record is not there.
+//! The processor's part is small: it reports the page that it misses, keeps a record that HashCheck has verified, and
+//! repeats the exception until the chip has the record.
 
 use super::chunk::chunk_of;
 use super::held::ChunkRecords;
@@ -13,7 +14,7 @@ use crypto::SHA1_BYTES;
 use std::rc::Rc;
 use units::LineAddr;
 
-/// The operating system's side of a memory whose records it brings.
+/// The operating system's side of a memory, if it loads the records.
 #[derive(Clone, Copy)]
 pub struct SystemPort<'a> {
     records: &'a ChunkRecords,
@@ -25,27 +26,29 @@ impl<'a> SystemPort<'a> {
         SystemPort { records, planted }
     }
 
-    /// The node of the record of a line's page.
+    /// Returns the name of the node of the record of a line's page.
     pub fn name_of(&self, line: LineAddr) -> NodeName {
         self.records.all().name_of(chunk_of(line))
     }
 
-    /// Where a node lies with its sibling.
+    /// Returns the slot of a node and its sibling.
     pub fn address_of(&self, name: NodeName) -> Slot {
         self.records.all().address_of(name)
     }
 
-    /// Whether the processor goes on with an access to a line: the record of its page is on the chip. Else the exception repeats.
+    /// Returns whether the processor continues with an access to a line: the record of its page is on the chip. Else the
+    /// exception repeats.
     pub fn has_record(&self, line: LineAddr) -> bool {
         self.records.held(chunk_of(line)).is_some()
     }
 
-    /// LoadNode.
+    /// LoadNode: loads a node and its sibling from an address.
     pub async fn load_node<V: Verbs>(&self, verbs: &V, address: Slot, name: NodeName) -> LoadNode {
         self.records.all().load_node(verbs, address, name).await
     }
 
-    /// HashCheck, during an exception for the page of a line. A record is kept for the page that it is of.
+    /// HashCheck, during an exception for the page of a line. Keeps a verified record for the page that the record belongs
+    /// to.
     ///
     /// # Errors
     /// The security exception: the process is aborted.
@@ -66,27 +69,27 @@ impl<'a> SystemPort<'a> {
         })
     }
 
-    /// Brings the record of a line's page as an honest operating system does.
+    /// Loads the record of a line's page as an honest operating system does.
     ///
     /// # Errors
-    /// The security exception.
+    /// The security exception: the process is aborted.
     pub async fn load_page_info<V: Verbs>(&self, verbs: &V, line: LineAddr) -> Result<(), Fault> {
         let record = self.records.all().load_page_info(verbs, chunk_of(line)).await?;
         self.records.put(chunk_of(line), &Rc::new(record));
         Ok(())
     }
 
-    /// Another process runs: what the chip has of records and nodes goes.
+    /// Empties the chip's records and nodes, since another process runs.
     pub fn switch_process(&self) {
         self.records.empty_for_switch();
     }
 
-    /// The root of the process's tree, for its context.
+    /// Returns the root of the process's tree, for its context.
     pub fn root(&self) -> [u8; SHA1_BYTES] {
         self.records.all().root()
     }
 
-    /// The root that a context has brought back.
+    /// Sets the root from a context that was loaded again.
     pub fn set_root(&self, root: [u8; SHA1_BYTES]) {
         self.records.all().set_root(root);
     }

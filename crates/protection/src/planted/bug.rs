@@ -1,9 +1,9 @@
-//! The weaknesses, by the part that has them.
+//! The weaknesses, grouped by the part that contains them.
 
 use super::chunk_bug::ChunkBug;
 
 bugs! {
-    /// One deliberate weakness.
+    /// One deliberate weakness of a part.
     Bug(OfChunks(ChunkBug)):
     // In ciphers.
     /// The pad of a line does not depend on where the line is.
@@ -12,19 +12,19 @@ bugs! {
     PadAddressTruncated,
     /// The pad of a line does not depend on the line's version.
     PadWithoutCounter,
-    /// Of the counter, only as many bits as a minor has go into the pad.
+    /// Only the lowest bits of the counter, as many as a minor has, enter the pad.
     PadCounterTruncated,
     /// The highest bit of every byte of a pad is zero.
     PadTopBitsMissing,
-    /// Every block of a line is encrypted as if it was the first: one pad, tweak or offset for all.
+    /// Every block of a line is encrypted as if it were the first: one pad, tweak or offset for all.
     BlockIndexMissing,
     /// The keys that a machine draws at boot are those of the boot before.
     KeysSurviveReset,
-    /// The round keys of the encryption lie in memory.
+    /// The round keys of the encryption are stored in memory.
     ScheduleSpilled,
-    /// The key of the encryption lies in memory.
+    /// The key of the encryption is stored in memory.
     KeySpilled,
-    /// The cipher gets of a line's place what addresses of 32 bits say of it.
+    /// The cipher gets only those bits of a line's place that a 32-bit address contains.
     PlaceWithoutHighBits,
     /// The key that encrypts data also encrypts the places that XTS tweaks with.
     OneKeyForDataAndTweak,
@@ -32,28 +32,28 @@ bugs! {
     OneKeyForDataAndTags,
     /// The key that authenticates data also makes the nodes of the tree.
     OneKeyForTagsAndTree,
-    /// What the machine started with lies in memory under the counter that comes next.
+    /// Memory holds the initial content of a line under the next counter.
     BootUnderNextCounter,
 
-    /// Words of a line are used before they have come.
+    /// Words of a line are used before they have arrived.
     WordsNotAwaited,
-    /// Words that are small numbers go on without waiting for their decryption, as if they were stored shorter.
+    /// Words that are small numbers do not wait for their decryption, as if they were stored shorter.
     SmallNumbersEarly,
-    /// Nodes of the tree are fetched once more than they are needed: no hole, but time.
+    /// Nodes of the tree are fetched once more than needed: costs time, but opens no hole.
     NodesFetchedTwice,
 
     // In codes.
-    /// The piece of a line that the core asked for goes to it before its own tag is checked.
+    /// The piece of a line that the core requested is released before the piece's tag is checked.
     FirstPieceUnchecked,
-    /// The tag of a line does not say where the line belongs.
+    /// The tag of a line does not bind the line's place.
     TagWithoutAddress,
     /// The tag names a line by its place in its page.
     TagAddressTruncated,
-    /// The tag names the line of tags that it lies in, not its own line.
+    /// The tag names the line of tags that contains it, not the line of data.
     TagNamesLineOfTags,
-    /// The tag of a line does not say which version of the line it vouches for.
+    /// The tag of a line does not bind the version of the line.
     TagWithoutCounter,
-    /// Of the counter, only as many bits as a minor has go into the tag.
+    /// Only the lowest bits of the counter, as many as a minor has, enter the tag.
     TagCounterTruncated,
     /// The tag does not cover the last block of the line.
     TagWithoutLastBlock,
@@ -63,29 +63,29 @@ bugs! {
     ShortComparison,
     /// The bits that a tag leaves unused are not compared.
     SpareTagBitsIgnored,
-    /// Of a tag that is longer than a word, the first 64 bits are compared.
+    /// Only the first 64 bits of a tag longer than a word are compared.
     WideTagComparedShort,
-    /// Of the tags of a line's chunks, the last is not compared.
+    /// The tag of the last chunk of a line is not compared.
     LastChunkTagNotCompared,
-    /// The tags of a line's chunks are compared as a set: whichever chunk each is of.
+    /// The tags of a line's chunks are compared as a set, in any order.
     ChunkTagsComparedAsSet,
     /// Every chunk of a line has the tag that it would have as the first.
     ChunkIndexMissing,
-    /// A stored tag of zero fits every line, as if nothing had been written yet.
+    /// A stored tag of zero fits every line, as if the line had never been written.
     ZeroTagFits,
     /// All machines have the same key for tags.
     OneTagKey,
-    /// A line of zeros in memory needs no tag, as if nothing had been written yet.
+    /// A line of zeros in memory needs no tag, as if it had never been written.
     BlankLinePasses,
     /// Data leaves the chip's checker before the verdict.
     ReleaseBeforeVerdict,
-    /// What does not fit is kept from the core, but no fault is reported.
+    /// A line that does not fit its tag is kept from the core, but no fault is reported.
     FaultSwallowed,
 
     // In speculation.
-    /// A chunk that has the ciphertext of a candidate is taken for authentic, whatever its tag.
+    /// A chunk with the ciphertext of a candidate is accepted as authentic, with any tag.
     CandidateTagNotCompared,
-    /// Of a candidate's ciphertext the first half is compared.
+    /// Only the first half of a candidate's ciphertext is compared.
     CandidateComparedShort,
     /// Candidates are encrypted under the version before the line's.
     CandidatesOfVersionBefore,
@@ -93,29 +93,30 @@ bugs! {
     CandidatesOfLineBefore,
     /// Candidates are encrypted as if every chunk of the line was the first, and have its tag.
     CandidatePositionMissing,
-    /// What a candidate stands for is looked up when it matches, in a table that has learned since.
+    /// A matching candidate is translated to plaintext by a table that has learned since the candidate was encrypted.
     CandidateOfLaterTable,
-    /// What a resolved chunk no longer needs is not given up.
+    /// The candidates that a resolved chunk no longer needs are not given up.
     CandidatesNotGivenUp,
-    /// Candidates also go in as work on demand, and so before what decrypts and verifies.
+    /// Candidates also enter the units as work on demand, and so before blocks that decrypt and verify.
     CandidatesOnDemand,
-    /// The line is released when the chunk that the core asked for is verified.
+    /// The line is released when the chunk that the core requested is verified.
     TrailingChunksUnchecked,
     /// Tags are made as if their lines had no bitmaps.
     TagWithoutBitmap,
-    /// A line is put back in the order that the table of now would give it.
+    /// A line is put back in the order that the present table would give it.
     OrderOfPresentTable,
     /// A write does not change the bitmap of its line.
     BitmapNotWritten,
     /// Lines of bitmaps are encrypted under one value whenever they leave the chip.
     BitmapValueRepeats,
-    /// A line of bitmaps that is called back while it is being encrypted goes to memory all the same, and is clean.
+    /// A line of bitmaps that is called back while it is being encrypted is still written to memory, and counts as
+    /// clean.
     BitmapDepartureUnchecked,
-    /// A line that is released before its verdict may have been put in order by another bitmap than the verdict is about.
+    /// A line that is released before its verdict may have been put in order by a bitmap other than the verified one.
     ReleasedOrderUnjudged,
-    /// The words of a re-ordered line that reach the core first are named by the places where they lie.
+    /// The words of a re-ordered line that reach the core first are named by their positions in memory.
     FirstWordsMisplaced,
-    /// The word that was asked for is looked for where it would lie in a line that is not re-ordered.
+    /// The word that the core requested is looked for at its position in a line that is not re-ordered.
     FirstWordsUnplaced,
     /// The table of frequent values goes to memory with the metadata of the chip.
     TableSpilled,
@@ -123,7 +124,7 @@ bugs! {
     // In counters.
     /// A write does not advance the counter.
     CounterStandsStill,
-    /// A monolithic counter at its full width begins again.
+    /// A monolithic counter at its full width starts again at zero.
     ExhaustedWraps,
     /// A minor counter wraps to zero without a renewal.
     MinorWraps,
@@ -147,44 +148,45 @@ bugs! {
     MorphableRebaseLosesWrite,
     /// Morphable counters: the overflow of one half clears the minors of the other too.
     SetOverflowForgetsOtherHalf,
-    /// Morphable counters: a base at its end begins again.
+    /// Morphable counters: a base at its end starts again at zero.
     MorphableBaseWraps,
     /// Morphable counters: a base at its end leads to the next block of counters, into which the old ones reach.
     MorphableNextBlockOnly,
-    /// Re-encryption takes what it finds in memory without checking it.
+    /// Re-encryption takes the lines in memory without checking them.
     ReencryptionTrustsMemory,
-    /// A line that is first read gets into memory under the counter that memory returns, before that is verified.
+    /// A line is put into memory by its first read under the counter that memory returns, before that counter is
+    /// verified.
     BootTrustsMemory,
-    /// A tag over several lines is also over those that are not in memory yet, so that their masks serve once more when they
-    /// come.
+    /// A tag over several lines also covers those that are not in memory yet, so that their masks are used again when
+    /// those lines enter memory.
     TagOverBlankLines,
-    /// A line that comes under a tag over several lines takes the others as they lie there.
+    /// A line that joins a tag over several lines takes the other lines from memory unchecked.
     BootBesideForgery,
-    /// A write under a tag over several lines takes the others as it finds them.
+    /// A write under a tag over several lines takes the other lines from memory unchecked.
     OthersUnchecked,
-    /// Of a major counter, only 32 bits count.
+    /// Only 32 bits of a major counter are used.
     MajorCutShort,
     /// A number that is drawn at random is always the same.
     DrawsRepeat,
     /// Re-encryption leaves the last line of the group as it was.
     RenewalSkipsLast,
-    /// Re-encryption lets others at the lines of its group meanwhile.
+    /// Re-encryption lets other accesses to the lines of its group proceed meanwhile.
     RenewalLetsOthersIn,
     /// A tag over several lines does not cover the last of them.
     GroupTagWithoutLast,
     /// Re-encryption leaves the first line of the group as it was.
     RenewalSkipsFirst,
-    /// Re-encryption encrypts under the old counters again.
+    /// Re-encryption uses the old counters again.
     RenewalUnderOldCounter,
 
     // In trees.
     /// The walk trusts the last stored level below the root without checking it.
     TreeStopsALevelEarly,
-    /// Nodes of the lowest level are used without asking their parents.
+    /// Nodes of the lowest level are used without a check against their parents.
     LowestNodesUnverified,
-    /// A fetched counter line is used without asking its parent.
+    /// A fetched counter line is used without a check against its parent.
     CounterUnverified,
-    /// The tag of a tree node does not say where the node belongs.
+    /// The tag of a tree node does not bind the node's place.
     NodeWithoutAddress,
     /// The tag of a tree node names the node by the lowest bits of its place.
     NodeAddressTruncated,
@@ -194,15 +196,15 @@ bugs! {
     BlankFits,
     /// Two children of a node share an entry.
     ChildrenShareEntries,
-    /// All nodes below the root go by its first line.
+    /// All nodes below the root use its first line.
     RootLinesShared,
     /// A dirty line of metadata is written back without notifying its parent.
     ParentNotUpdated,
-    /// The root register ignores what the last level notifies it of.
+    /// The root register ignores notifications from the last level.
     RootNotUpdated,
     /// A dirty line of tags is dropped instead of written back.
     TagsDropped,
-    /// A line of counters that must leave the last-level cache is forgotten, though memory lacks what it holds.
+    /// A line of counters that must leave the last-level cache is dropped, though memory lacks its changes.
     DisplacedCountersDropped,
     /// A dirty line of counters is dropped after its parent was notified.
     CountersDropped,
@@ -212,9 +214,9 @@ bugs! {
     VerdictsNotAwaited,
     /// A write leaves the copies of its counters in L2s as they are.
     CopiesOutliveWrites,
-    /// A dirty line that has to leave is forgotten.
+    /// A dirty line that has to leave is dropped.
     EvictionForgetsDirty,
-    /// The MAC in a line of a counter tree does not say which version of the line it vouches for.
+    /// The MAC in a line of a counter tree does not bind the version of the line.
     MacWithoutVersion,
     /// The MAC in a line of a counter tree is not compared.
     EmbeddedMacUnchecked,
@@ -224,7 +226,7 @@ bugs! {
     RenewalTrustsMemory,
     /// After an overflow in a tree node, the first child keeps its old MAC.
     FirstChildNotRenewed,
-    /// A line of counters that was never written gets its first version as zeros, not as what it began with.
+    /// A line of counters that was never written gets zeros as its first version, not its initial content.
     BlankChildStaysZeros,
     /// The MAC in a line of a counter tree names the line by the lowest twelve bits of its place.
     MacPlaceTruncated,
@@ -232,37 +234,39 @@ bugs! {
     RaiseStopsEarly,
     /// A line that is called back while it leaves the chip counts as one that memory has.
     CalledBackClean,
-    /// A line that comes back from the last-level cache counts as one that memory has.
+    /// A line recalled from the last-level cache counts as one that memory has.
     RecalledClean,
-    /// What was fetched on a prediction counts even if the slot was written since.
+    /// A line that was fetched on a prediction counts even if the slot was written since.
     EarlyFetchUnchecked,
-    /// A root of a forest makes room like any clean line, as if its parent and memory knew what it holds.
+    /// A root of a forest makes room like any clean line, as if its parent and memory had its content.
     RootDropped,
-    /// A root that is folded becomes what its parent knows of it, even if it has heard more meanwhile.
+    /// A root that is folded takes the value that its parent has of it, even if the root was notified of more changes
+    /// meanwhile.
     FoldLosesNews,
-    /// A root that is folded becomes an ordinary node, even if its parent knows less than it has heard meanwhile.
+    /// A root that is folded becomes an ordinary node, even if it was notified of changes that its parent does not
+    /// have.
     FoldKeepsNews,
     /// A tuple completes without the roots of a forest at which its paths have ended.
     ForestNotRegistered,
-    /// A tuple completes with the roots of a forest as they are on the chip, with what tuples behind it have changed.
+    /// A tuple completes with the roots of a forest as they are on the chip, with changes of later tuples.
     RootsAsOnChip,
-    /// A forest changes while tuples are on their way up.
+    /// A forest changes while tuples climb to its roots.
     ReshapedAmongTuples,
-    /// A node that has become a root, with a register, is still in its parent what it was.
+    /// A node that has become a root, with a register, keeps its old value in its parent.
     PromotedStaysInParent,
-    /// The register of a root stays when that is folded.
+    /// The register of a root remains when the root is folded.
     FoldedStaysRegistered,
-    /// Recovery compares the tree's own root, and no other of a forest.
+    /// Recovery compares only the tree's own root, and not the other roots of a forest.
     RecoveryComparesOwnRoot,
-    /// Recovery compares the roots of a forest, and the chip keeps none of them.
+    /// Recovery compares the roots of a forest, but the chip keeps only the tree's own root.
     RecoveryForgetsForest,
     /// A copy of counters enters an L2 although they have changed while it was on its way.
     OutdatedCopyEnters,
     /// An overflow leaves the copies of the counters in L2s as they are; other writes drop them.
     CopiesOutliveRenewals,
-    /// The controller lets an L2 go on with counters that have changed since it began.
+    /// The controller lets an L2 continue with counters that have changed since it began.
     VoidCountersServe,
-    /// The owner of a page may ask for it as any of its pages.
+    /// The owner of a page may access it under the address of any of its pages.
     GuestPageUnchecked,
     /// A tuple is completed without waiting until its lines have arrived.
     FenceDropped,
@@ -272,9 +276,9 @@ bugs! {
     CounterNotPersisted,
     /// The tags of a tuple are left to be written back some time.
     TagNotPersisted,
-    /// No register knows of a re-encryption under way.
+    /// The registers do not contain a re-encryption under way.
     RenewalNotRegistered,
-    /// Recovery forgets about a re-encryption under way before it has ended it.
+    /// Recovery clears the register of a re-encryption under way before it has ended it.
     RenewalForgottenEarly,
     /// Metadata leaves the chip without waiting for the tuples that have changed it.
     LeavesAmongTuples,
@@ -284,9 +288,9 @@ bugs! {
     TagsCopiedEarly,
     /// Recovery takes the line that was written with the new counters for one that is still to be re-encrypted.
     RecoveryRenewsWritten,
-    /// A tuple takes the nodes as they are on the chip, with what tuples behind it have changed.
+    /// A tuple takes the nodes as they are on the chip, with changes of later tuples.
     StagesShareNodes,
-    /// A tuple takes writes along that do not have their lines yet.
+    /// A tuple includes writes that do not have their lines yet.
     UnreadyGathered,
     /// A store to a resident line leaves the ciphertext of its entry as it is.
     CiphertextOfOlderText,
@@ -294,83 +298,88 @@ bugs! {
     TagOfOlderText,
     /// Each store to a resident line counts, while pad and root stay those of the first.
     CountedByEachStore,
-    /// A drain counts once more although the entry has its counter.
+    /// A drain counts once more although the entry has its new counter.
     CountedOnceMore,
-    /// An entry takes its line's old counter for its new one.
+    /// An entry uses its line's old counter as its new one.
     NotCounted,
-    /// A core goes on from a store that its persist buffer has not accepted, although what follows may be accepted first.
+    /// A core continues after a store that its persist buffer has not accepted, although the buffer may accept later
+    /// stores first.
     CoreGoesOnUnaccepted,
     /// A store enters an entry that is being drained.
     DrainedEntryWritten,
-    /// An entry drains without telling the root of its counters.
+    /// An entry drains without notifying the root of its counters.
     EntryDrainedBeforeRoot,
-    /// An entry stays when its tuple is complete, and serves the next store to its line.
+    /// An entry stays when its tuple is complete, and accepts the next store to its line.
     EntryOutlivesTuple,
-    /// The early steps of a store whose counter overflows are forgotten.
+    /// The early steps of a store are forgotten if its counter overflows.
     OverflowLosesStore,
-    /// A group is re-encrypted although entries of it are ahead of memory.
+    /// A group is re-encrypted although entries of it are newer than memory.
     RenewalForgetsEntries,
-    /// A read goes to memory although the buffer has the line.
+    /// A read fetches the line from memory although the buffer has it.
     BufferPassedByReads,
-    /// The battery leaves the last entry.
+    /// The battery does not drain the last entry.
     BatteryStopsEarly,
-    /// The battery moves the data of entries and nothing else.
+    /// The battery moves only the data of entries.
     BatteryMovesData,
-    /// The battery of durable caches leaves the last dirty line.
+    /// The battery of durable caches does not write back the last dirty line.
     DirtyLineForgotten,
-    /// The battery of durable caches writes lines back, and leaves metadata on the chip.
+    /// The battery of durable caches writes lines back, but leaves metadata on the chip.
     MetadataNotFlushed,
-    /// The battery of durable caches writes metadata before the lines, whose counters and tags then stay on the chip.
+    /// The battery of durable caches writes metadata before the lines, so the lines' new counters and tags stay on the
+    /// chip.
     MetadataBeforeLines,
     /// The battery of durable caches does not save the root.
     RootNotSaved,
-    /// The battery of durable caches saves the root of a chip whose recovery has not ended, or has refused the memory.
+    /// The battery of durable caches saves the root although the chip's recovery has not ended, or has refused the
+    /// memory.
     RootSavedUnrecovered,
-    /// Recovery takes the root that it computes for the right one.
+    /// Recovery accepts any root that it computes.
     RecoveryAcceptsAnyRoot,
-    /// Recovery leaves the nodes in memory as they are.
+    /// Recovery leaves the nodes in memory unchanged.
     RecoveryKeepsNodes,
-    /// After recovery has refused the memory, the chip goes on with the root of a blank one.
+    /// After recovery has refused the memory, the chip continues with the root of a blank one.
     RefusalLeavesBlankRoot,
     /// Recovery compares the first half of each line of the root with its register.
     RecoveryComparesHalf,
-    /// Recovery stores the nodes of the lowest level and no others.
+    /// Recovery stores only the nodes of the lowest level.
     RecoveryStoresLowestNodes,
     /// Recovery leaves nodes in memory that should be blank.
     RecoveryKeepsUnknownNodes,
-    /// Recovery compares the root, and leaves the one on the chip blank.
+    /// Recovery compares the root, but leaves the one on the chip blank.
     RecoveryForgetsRoot,
-    /// Recovery leaves a re-encryption under way as it is.
+    /// Recovery leaves a re-encryption under way unfinished.
     RecoverySkipsRenewal,
     /// The battery does not note which entries it could not take to memory.
     LossNotRegistered,
-    /// Recovery does not look at what the battery has lost.
+    /// Recovery ignores the lines that the battery has lost.
     LossForgotten,
     /// The battery of durable caches saves the root although it has met a fault.
     RootSavedDespiteFaults,
     /// The root that the battery of durable caches has saved stays valid when memory changes.
     RootOutlivesSession,
-    /// The root that the battery of durable caches has saved stays valid until memory changes, whatever caches have by then.
+    /// The root that the battery of durable caches has saved stays valid until memory changes, whatever the caches hold
+    /// by then.
     RootValidUntilWritten,
-    /// After recovery a blank line gets what the machine started with.
+    /// After recovery a blank line gets the content that the machine started with.
     BootsAfterRecovery,
-    /// Observers are let in to memory behind a chip that has halted as if it had everything.
+    /// Observers may read memory after a chip has halted, as if memory were complete.
     HaltedIsConsistent,
-    /// A line of metadata whose parent's counter is exhausted is dropped, although memory does not have it.
+    /// A line of metadata is dropped if its parent's counter is exhausted, although memory does not have the line.
     ExhaustedLineDropped,
     /// The table of frequent values learns from lines that are refused.
     RefusedLinesLearned,
-    /// Where several lines are under a tag, what a renewal encrypts again does not reach the ledger.
+    /// If several lines are under a tag, lines that a renewal encrypts again do not reach the ledger.
     GroupedRenewalUnspent,
-    /// A persist buffer asks a store for its content before the store's line is locked.
+    /// A persist buffer requests a store's content before the store's line is locked.
     ContentBeforeLock,
-    /// What a drain encrypts before its turn, it encrypts without the lock of the line.
+    /// A drain that encrypts a line before its turn does so without the lock of the line.
     ValueWithoutLock,
     /// A line of counters in the last-level cache counts as one that memory has, as soon as memory has an older version of it.
     NewerLineMarkedClean,
-    /// Under a tag over several lines, an access to one of them locks that line and no other.
+    /// Under a tag over several lines, an access to one of them locks only that line.
     GroupedLineLockedAlone,
-    /// Stored bytes are in memory when its queue has room for them, and not from the moment on at which they are stored.
+    /// Stored bytes are visible in memory when its queue has room for them, and not from the moment at which they are
+    /// stored.
     StoredAfterQueue,
     /// A renewal leaves the copies of its counters that have entered L2s since a counter overflowed.
     RenewalLeavesCopies,

@@ -1,9 +1,9 @@
-//! Which check catches what, where it is not any campaign.
+//! Planted bugs that only particular checks catch, and not every campaign.
 
 use super::{Bug, ChunkBug};
 
 impl Bug {
-    /// Bugs that only a loss of power brings to light.
+    /// Bugs that show only after a loss of power.
     pub const AFTER_LOSSES: &[Bug] = &[
         Bug::FenceDropped,
         Bug::CompleteBeforePersist,
@@ -56,10 +56,10 @@ impl Bug {
         Bug::BootsAfterRecovery,
     ];
 
-    /// Bugs in single parts that the conformance kit catches and no campaign: in a small memory they take too long to
-    /// show, or show as others do.
+    /// Bugs in single parts that only the conformance kit catches: in a small memory they take too long to show, or
+    /// show as other bugs do.
     pub const ONLY_IN_THE_KIT: &[Bug] = &[
-        // A core finds a resident line in its buffer before it asks for it.
+        // A core finds a resident line in its buffer before it requests the line.
         Bug::BufferPassedByReads,
         Bug::TagCounterTruncated,
         Bug::TagCutShort,
@@ -76,13 +76,13 @@ impl Bug {
         Bug::SealedUnderOldVersion,
         Bug::MajorCutShort,
         Bug::RaiseStopsEarly,
-        // Whatever is written next below the node notifies all nodes above.
+        // The next write below the node notifies all nodes above.
         Bug::FoldKeepsNews,
-        // No line of data lies where a line of the tree does, so the two never have a message in common.
+        // Data and the tree have different slots, so the two never have a message in common.
         Bug::OneKeyForTagsAndTree,
         // Campaigns begin with new counters, which are zeros.
         Bug::BlankChildStaysZeros,
-        // In a memory under attack, others show first that a record or a line of a chunk is not as it should be.
+        // In a memory under attack, other checks show first that a record or a line of a chunk is wrong.
         Bug::OfChunks(ChunkBug::CodeOfFirstLine),
         Bug::OfChunks(ChunkBug::BufferKeepsTranslated),
         Bug::OfChunks(ChunkBug::RecordVectorRepeats),
@@ -97,7 +97,8 @@ impl Bug {
         Bug::OfChunks(ChunkBug::PermutationIgnoresCache),
         Bug::OfChunks(ChunkBug::CachedSlotsNotRead),
         Bug::OfChunks(ChunkBug::HaltIgnored),
-        // One process alone meets no buffer or cache of another, and no permutation in the middle of its walk.
+        // A campaign with one process meets no buffer or cache of another, and no permutation in the middle of its
+        // walk.
         Bug::OfChunks(ChunkBug::DepthUnchecked),
         Bug::OfChunks(ChunkBug::VerificationBufferKept),
         Bug::OfChunks(ChunkBug::MerkleCacheKept),
@@ -106,7 +107,7 @@ impl Bug {
         Bug::OfChunks(ChunkBug::ContextLeavesLocks),
         Bug::OfChunks(ChunkBug::ContextLeavesLines),
         Bug::OfChunks(ChunkBug::SwitchKeepsRecords),
-        // Nodes of lines that were never written; a later write of them raises an alarm.
+        // Nodes of lines that were never written; a later write of these lines raises an alarm.
         Bug::RecoveryKeepsUnknownNodes,
     ];
 }

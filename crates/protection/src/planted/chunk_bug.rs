@@ -8,28 +8,28 @@ bugs! {
     RecordVectorRepeats,
     /// The hash of a pair of records leaves their initial vectors out.
     RecordVectorUnhashed,
-    /// The bytes that a record or a pair of nodes leaves of its lines are not looked at.
+    /// The bytes of its lines that a record or a pair of nodes does not use are not checked.
     RecordSpareIgnored,
     /// The walk from a record ends below the root.
     RecordWalkALevelShort,
     /// A record that is renewed keeps its table.
     RecordTableKept,
-    /// A record that is renewed has a table that is turned.
+    /// A record that is renewed has a table that is a cyclic shift.
     TableTurned,
-    /// A record that is renewed has a table in which most lines lie in the slots of their own numbers.
+    /// A record that is renewed has a table in which most lines have the slot of the same number.
     TableBarelyMixed,
     /// A record that is renewed keeps the number that pads are made of.
     PadNumberKept,
 
     /// A node enters the cache of nodes before it is compared.
     MerkleCacheUnverified,
-    /// The cache of nodes keeps what a write changes.
+    /// The cache of nodes keeps nodes that a write has changed.
     MerkleCacheStale,
 
     // In walks of an operating system.
-    /// HashCheck takes a parent from the verification buffer.
+    /// HashCheck accepts a parent from the verification buffer.
     ParentFromBuffer,
-    /// HashCheck takes any node above as the parent.
+    /// HashCheck accepts any node above as the parent.
     DepthUnchecked,
     /// The verification buffer keeps its lines over a switch of processes.
     VerificationBufferKept,
@@ -37,9 +37,9 @@ bugs! {
     MerkleCacheKept,
     /// The verification buffer keeps lines that a permutation has written anew.
     VerificationBufferStale,
-    /// Nodes of a hardware walk push out what the next HashCheck needs.
+    /// Nodes of a hardware walk evict the parent that the next HashCheck needs.
     HardwareWalksEvict,
-    /// A record that HashCheck has verified is taken for that of the page that missed, whatever page it is of.
+    /// A record that HashCheck has verified is used for the page that missed, even if it belongs to another page.
     RecordForMissedPage,
     /// HashCheck of an empty line raises the security exception.
     EmptyLineRaises,
@@ -47,25 +47,25 @@ bugs! {
     // In lines that move.
     /// The code of a line is made without the number that is drawn for it.
     CodeWithoutRecord,
-    /// It is made without the slot.
+    /// The code of a line is made without the slot.
     CodeWithoutSlot,
-    /// A permutation takes what memory returns, whatever its code says.
+    /// A permutation takes lines from memory, even if their codes do not fit.
     PermutationTrustsMemory,
     /// A store to a line that is in the cache does not lock it.
     StoreLeavesUnlocked,
     /// A line that is read from memory is not locked.
     FillLeavesUnlocked,
-    /// A permutation writes to memory what it read there, whatever the cache has.
+    /// A permutation writes back the lines that it has read from memory, even if the cache has newer ones.
     PermutationIgnoresCache,
     /// A permutation reads no slot of a line that is in the cache.
     CachedSlotsNotRead,
-    /// A permutation writes the lines in their order, whatever slots they get.
+    /// A permutation writes the lines in their order, and not in the order of their new slots.
     SweepByLine,
-    /// A chip that gave up a permutation half-way goes on.
+    /// A chip that gave up a permutation half-way continues.
     HaltIgnored,
-    /// A tag over several slots covers the line in the first alone.
+    /// A tag over several slots covers only the line in the first.
     CodeOfFirstLine,
-    /// A record that a TLB asks for stays in the buffer, too, and is not renewed there.
+    /// A record that a TLB requests also stays in the buffer, where it is not renewed.
     BufferKeepsTranslated,
 
     // In switches of processes.

@@ -1,9 +1,9 @@
-//! A line that a tag is not over to its end.
+//! A line without the end that a weak tag does not cover.
 
 use crypto::BLOCK_BYTES;
 use units::{LINE_BYTES, Line};
 
-/// A line of which the last block is left out.
+/// Returns a line with zeros for its last block.
 pub(crate) fn without_last_block(line: &Line) -> Line {
     let mut line = *line;
     line[LINE_BYTES - BLOCK_BYTES..].fill(0);

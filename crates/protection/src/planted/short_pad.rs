@@ -3,7 +3,7 @@
 use crypto::{LineCipher, Nonce, Uses};
 use units::{Line, ZERO_LINE};
 
-/// Counter mode whose pads lack the highest bit of every byte.
+/// Counter mode with pads that lack the highest bit of every byte.
 pub(super) struct ShortPad(pub Box<dyn LineCipher>);
 
 impl LineCipher for ShortPad {

@@ -1,27 +1,27 @@
-//! What a record says: the slot of each line of its chunk, and the two numbers that the chunk is encrypted and authenticated
-//! under until it is permuted again (Duc and Keryell, ACSAC 2006, section 2.3).
+//! Content of a record: the slot of each line of its chunk, and two numbers. The chunk is encrypted and authenticated under these
+//! numbers until it is permuted again (Duc and Keryell, ACSAC 2006, section 2.3).
 //!
 //! ```text
 //! byte 0           256                  271                 286   288
 //!     | slot of each | R': pads, 119 bit | R: tags, 120 bit | 0    |
 //! ```
-//! A chunk has 256 lines of 32 bytes, of two blocks each: R' with the number of a slot and of a block fills a block of AES, as R
-//! with the number of a slot does.
+//! A chunk has 256 lines of 32 bytes, of two blocks each. R' with the number of a slot and of a block fills a block of AES; R with
+//! the number of a slot does as well.
 
 use crate::planted::{ChunkBug, Planted};
 use crypto::BLOCK_BYTES;
 use std::array;
 use units::random::Random;
 
-/// Lines of a chunk, and slots for them.
+/// Number of lines of a chunk, and of slots for them.
 pub const SLOTS: usize = 256;
-/// Bits of the number that pads are made of: a block without the number of a slot and that of one of two blocks.
+/// Bits of the number that pads are made from: a block without the number of a slot and that of one of two blocks.
 const PAD_NUMBER_BITS: u32 = 8 * BLOCK_BYTES as u32 - SLOTS.ilog2() - 1;
-/// Bits of the number that tags are made of: a block without the number of a slot.
+/// Bits of the number that tags are made from: a block without the number of a slot.
 const TAG_NUMBER_BITS: u32 = 8 * BLOCK_BYTES as u32 - SLOTS.ilog2();
-/// Bytes that either takes.
+/// Bytes that either number takes.
 const NUMBER_BYTES: usize = TAG_NUMBER_BITS.div_ceil(8) as usize;
-/// Where the second one ends.
+/// End of the second number.
 const END: usize = SLOTS + 2 * NUMBER_BYTES;
 /// Bytes of a record in whole blocks.
 pub(super) const TEXT_BYTES: usize = END.next_multiple_of(BLOCK_BYTES);
@@ -29,7 +29,7 @@ pub(super) const TEXT_BYTES: usize = END.next_multiple_of(BLOCK_BYTES);
 /// The record of a chunk.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Record {
-    /// By line.
+    /// Slots by position of the line.
     slots: [u8; SLOTS],
     pad_number: u128,
     tag_number: u128,
@@ -41,7 +41,7 @@ impl Record {
     /// Bits of a record on the chip.
     pub const BITS: usize = 8 * SLOTS + (PAD_NUMBER_BITS + TAG_NUMBER_BITS) as usize;
 
-    /// One with any permutation and any numbers, all equally likely.
+    /// Returns a record with a random permutation and random numbers, all equally likely.
     pub fn draw(random: &mut Random) -> Record {
         let mut slots = array::from_fn(|line| line as u8);
         random.shuffle(&mut slots);
@@ -50,29 +50,29 @@ impl Record {
         Record { slots, pad_number, tag_number }
     }
 
-    /// The slot in its chunk that a line lies in, by the line's position in the chunk.
+    /// Returns the slot of a line in its chunk, by the line's position in the chunk.
     pub fn slot_of(&self, line: u8) -> u8 {
         self.slots[usize::from(line)]
     }
 
-    /// The positions of the lines in the chunk, slot after slot.
+    /// Returns the positions of the lines in the chunk, slot after slot.
     pub fn lines_by_slot(&self) -> [u8; SLOTS] {
         let mut lines = [0; SLOTS];
         (0..=u8::MAX).zip(self.slots).for_each(|(line, slot)| lines[usize::from(slot)] = line);
         lines
     }
 
-    /// R': what the chunk's pads are made of.
+    /// R': the number that the chunk's pads are made from.
     pub fn pad_number(&self) -> u128 {
         self.pad_number
     }
 
-    /// R: what the chunk's tags are made of.
+    /// R: the number that the chunk's tags are made from.
     pub fn tag_number(&self) -> u128 {
         self.tag_number
     }
 
-    /// The text that is encrypted.
+    /// Returns the text that is encrypted.
     pub(super) fn to_bytes(&self) -> [u8; TEXT_BYTES] {
         let mut text = [0; TEXT_BYTES];
         text[..SLOTS].copy_from_slice(&self.slots);
@@ -82,7 +82,7 @@ impl Record {
         text
     }
 
-    /// The record that a text is of; nothing if it is of none: two lines share a slot, or a number or the end is too long.
+    /// Returns the record of a text, or `None` if the text is invalid: two lines share a slot, or a number or the end is too long.
     pub(super) fn from_bytes(text: &[u8; TEXT_BYTES]) -> Option<Record> {
         let number = |bytes: &[u8]| {
             let mut wide = [0; 16];
@@ -99,7 +99,7 @@ impl Record {
         is_one.then_some(Record { slots, pad_number, tag_number })
     }
 
-    /// With what a planted bug keeps of the record before.
+    /// Returns the record with the parts that a planted bug keeps of the record before.
     pub(super) fn weakened(mut self, before: &Record, planted: Planted) -> Record {
         if planted.has(ChunkBug::RecordTableKept) {
             self.slots = before.slots;

@@ -1,15 +1,15 @@
-//! The hashes of the tree over records: what each takes of the unit for hashes, and how many there were.
+//! The hashes of the tree over records: their time in the unit for hashes, and their number.
 
 use crate::verbs::Verbs;
 use crypto::sha1_steps;
 use serde::{Deserialize, Serialize};
 use std::cell::Cell;
 
-/// The time that a hash takes of the unit for hashes.
+/// Time that a hash takes in the unit for hashes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HashCharge {
-    /// One passage, whatever its length, as the paper has it.
+    /// One passage, for any length, as in the paper.
     #[default]
     Once,
     /// A passage for each block of 64 bytes that SHA-1 takes.
@@ -24,17 +24,17 @@ pub(super) struct RecordHashes {
 }
 
 impl RecordHashes {
-    /// None so far.
+    /// Returns a count of zero hashes.
     pub fn new(charge: HashCharge) -> RecordHashes {
         RecordHashes { charge, computed: Cell::new(0) }
     }
 
-    /// How many were computed so far.
+    /// Number of hashes computed so far.
     pub fn computed(&self) -> u64 {
         self.computed.get()
     }
 
-    /// Waits for the hash of so many bytes.
+    /// Waits for the hash of `bytes` bytes.
     pub async fn compute<V: Verbs>(&self, verbs: &V, bytes: usize) {
         self.computed.set(self.computed.get() + 1);
         let passages = match self.charge {

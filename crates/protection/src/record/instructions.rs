@@ -8,7 +8,7 @@
 //!                                      hash of the line = parent, which the chip has ─ nodes into their cache, a record to the chip
 //!                                      else the security exception
 //! ```
-//! The chip has the root, and the nodes of its cache; what is in the buffer vouches for nothing.
+//! The chip has the root, and the nodes of its cache; lines in the buffer are not verified.
 
 use super::leaf::Leaf;
 use super::node::Node;
@@ -30,23 +30,23 @@ pub(super) struct Instructions {
 }
 
 impl Instructions {
-    /// A buffer of so many lines.
+    /// Returns a buffer of `lines` lines.
     pub fn new(lines: usize, planted: Planted) -> Instructions {
         let buffer = RefCell::new(VerificationBuffer::new(lines));
         Instructions { buffer, executed: Cell::default(), planted }
     }
 
-    /// Lines of the buffer.
+    /// Number of lines of the buffer.
     pub fn lines(&self) -> usize {
         self.buffer.borrow().lines()
     }
 
-    /// LoadNodes and HashChecks executed so far.
+    /// Number of LoadNodes and HashChecks executed so far.
     pub fn executed(&self) -> (u64, u64) {
         self.executed.get()
     }
 
-    /// The buffer gives all up.
+    /// Empties the buffer, as for another process.
     pub fn forget(&self) {
         self.buffer.borrow_mut().clear();
     }
@@ -64,10 +64,11 @@ impl Instructions {
         if is_in { LoadNode::Loaded } else { LoadNode::Nowhere }
     }
 
-    /// HashCheck: compares what the line of a depth has with its parent, and moves it to where the chip keeps it.
+    /// HashCheck: compares the line of a depth with its parent, and moves its content to the chip's cache or records.
     ///
     /// # Errors
-    /// The security exception: [`Fault::Tree`] with the address of what does not fit, or has no parent on the chip.
+    /// The security exception: [`Fault::Tree`] with the address of nodes that do not fit, or have no parent on the
+    /// chip.
     pub async fn hash_check<V: Verbs>(
         &self,
         verbs: &V,
@@ -95,7 +96,7 @@ impl Instructions {
         })
     }
 
-    /// Whether the chip vouches for this as the parent of a node.
+    /// Returns whether the chip vouches for this as the parent of a node.
     fn is_parent(&self, tree: &PairTree, name: NodeName, node: Node) -> bool {
         let parent = name.parent();
         let is_in_buffer = || {

@@ -15,58 +15,58 @@ pub(super) const SEALED_BYTES: usize = BLOCK_BYTES + TEXT_BYTES;
 /// Lines of metadata that a record takes.
 pub const LEAF_LINES: usize = SEALED_BYTES.div_ceil(LINE_BYTES);
 
-/// The lines of a record, side by side.
+/// The adjacent lines of a record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Leaf([u8; LEAF_LINES * LINE_BYTES]);
 
 impl Leaf {
-    /// That of a record that was never written.
+    /// Leaf of a record that was never written.
     pub const BLANK: Leaf = Leaf([0; LEAF_LINES * LINE_BYTES]);
 
-    /// The leaf of these lines.
+    /// Returns the leaf of these lines.
     pub fn of_lines(lines: &[Line]) -> Leaf {
         let mut leaf = Leaf::BLANK;
         leaf.0.chunks_exact_mut(LINE_BYTES).zip(lines).for_each(|(bytes, line)| bytes.copy_from_slice(line));
         leaf
     }
 
-    /// Its lines.
+    /// Returns the lines of the leaf.
     pub fn lines(&self) -> impl Iterator<Item = Line> {
         let (lines, _) = self.0.as_chunks::<LINE_BYTES>();
         lines.iter().copied()
     }
 
-    /// Whether the record was never written.
+    /// Returns whether the record was never written.
     pub fn is_blank(&self) -> bool {
         *self == Leaf::BLANK
     }
 
-    /// Vector and ciphertext.
+    /// Returns vector and ciphertext.
     pub fn sealed(&self) -> &[u8] {
         &self.0[..SEALED_BYTES]
     }
 
-    /// Whether what is left of the lines is zero.
+    /// Returns whether the unused bytes of the lines are zero.
     pub fn spare_is_zero(&self) -> bool {
         self.0[SEALED_BYTES..].iter().all(|byte| *byte == 0)
     }
 }
 
-/// Encryption of records, under a key of its own.
+/// Encryption of records, under a separate key.
 pub(super) struct RecordCipher {
     cbc: Cbc<Aes128>,
 }
 
 impl RecordCipher {
-    /// Blocks of a record.
+    /// Number of blocks of a record.
     pub const BLOCKS: u32 = (TEXT_BYTES / BLOCK_BYTES) as u32;
 
-    /// Expands the key.
+    /// Expands the key of records.
     pub fn new(key: &Key) -> RecordCipher {
         RecordCipher { cbc: Cbc::new(key) }
     }
 
-    /// Encrypts a record from a vector that never served before.
+    /// Encrypts a record from a vector that was never used before.
     pub fn seal(&self, record: &Record, vector: &[u8; BLOCK_BYTES]) -> Leaf {
         let mut leaf = Leaf::BLANK;
         let (first, rest) = leaf.0[..SEALED_BYTES].split_at_mut(BLOCK_BYTES);
@@ -76,7 +76,7 @@ impl RecordCipher {
         leaf
     }
 
-    /// Decrypts a record; nothing if that is none.
+    /// Decrypts a record; `None` if the result is invalid.
     pub fn open(&self, leaf: &Leaf) -> Option<Record> {
         let (vector, rest) = leaf.sealed().split_first_chunk()?;
         let mut text: [u8; TEXT_BYTES] = rest.try_into().ok()?;

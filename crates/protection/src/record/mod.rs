@@ -1,13 +1,13 @@
-//! Records of chunks: where each line of a chunk lies and under which numbers, kept in memory and brought by walks up a tree
-//! (the page information of CryptoPage, Duc and Keryell, ACSAC 2006, sections 2.3 and 2.4).
+//! Records of chunks: the slot of each line of a chunk, and the numbers that it is encrypted under. Records are stored in memory
+//! and fetched by walks up a tree (the page information of CryptoPage, Duc and Keryell, ACSAC 2006, sections 2.3 and 2.4).
 //!
 //! ```text
 //! bring:   fetch the record, its sibling and the pairs of nodes above ─┬ hash each ─ compare from the root down ─ the record
 //!                                                                      └ decrypt the record
 //! renew:   draw everything anew ─ encrypt ─ bring the path ─ hash it again ─ store record and path ─ the root
 //! ```
-//! What a record says is in [`content`], its bytes in memory in [`leaf`], what vouches for it in [`tree`]. No line of data, no
-//! counter and no cache has a name here.
+//! The content of a record is defined in [`content`], its bytes in memory in [`leaf`], and the tree that vouches for it in
+//! [`tree`]. This folder does not depend on lines of data, counters or caches.
 
 mod content;
 mod hashes;
@@ -43,27 +43,27 @@ use units::random::Random;
 /// The blocks of a record that is decrypted.
 const OPENING: Blocks = Blocks::parallel(BlockCipher::Aes, Purpose::Opening, RecordCipher::BLOCKS);
 
-/// All records of a memory, with what vouches for them on the chip.
+/// All records of a memory, with the state on the chip that vouches for them.
 pub struct Records {
     tree: PairTree,
     instructions: Instructions,
     cipher: Rc<RecordCipher>,
     /// The chip's random numbers.
     draws: RefCell<Random>,
-    /// What first records are drawn from.
+    /// Seed that first records are drawn from.
     first: u64,
     planted: Planted,
 }
 
 /// A record that is drawn and not stored.
 pub struct Drawn {
-    /// What it says.
+    /// Content of the record.
     pub record: Record,
     vector: [u8; BLOCK_BYTES],
 }
 
 impl Records {
-    /// The records that `layout` has room for, none of which was ever written, encrypted under `key`.
+    /// Returns the records of `layout`, in a blank memory, encrypted under `key`.
     ///
     /// # Panics
     /// If the layout has no records.
@@ -81,12 +81,12 @@ impl Records {
         }
     }
 
-    /// Hashes of the tree computed so far.
+    /// Number of hashes of the tree computed so far.
     pub fn hashed(&self) -> u64 {
         self.tree.hashed()
     }
 
-    /// Brings the record of a chunk, by its number, and checks it up to the root. Nothing if it was never written.
+    /// Fetches the record of a chunk, by its number, and checks it up to the root. Returns `None` if the record was never written.
     ///
     /// # Errors
     /// [`Fault::Tree`] if the record or the path above it is not as it was written.
@@ -103,12 +103,12 @@ impl Records {
         self.opened(chunk, &leaf).map(Some)
     }
 
-    /// What a leaf says that was checked.
+    /// Decrypts a leaf that was checked.
     fn opened(&self, chunk: u64, leaf: &Leaf) -> Result<Record, Fault> {
         self.cipher.open(leaf).ok_or(Fault::Tree(self.tree.slot_of(chunk)))
     }
 
-    /// The same once more, between two accesses.
+    /// Returns a copy of the records, between two accesses.
     pub fn twin(&self) -> Records {
         Records {
             tree: self.tree.clone(),
@@ -119,17 +119,17 @@ impl Records {
         }
     }
 
-    /// Waits until no record is on its way, and lets none set out until what comes back is dropped.
+    /// Waits until all walks have ended, and blocks new walks until the returned guard is dropped.
     pub async fn alone<'a, V: Verbs>(&self, verbs: &'a V) -> V::Guard<'a> {
         self.tree.alone(verbs).await
     }
 
-    /// Names the slots that bringing the record of a chunk fetches now.
+    /// Calls `name` with each slot that a walk to the record of a chunk would fetch now.
     pub fn name_fetched(&self, chunk: u64, name: impl FnMut(Slot)) {
         self.tree.name_fetched(chunk, name);
     }
 
-    /// The cache of nodes and the verification buffer give all up, as for another process.
+    /// Empties the cache of nodes and the verification buffer, as for another process.
     pub fn forget_nodes(&self) {
         if !self.planted.has(ChunkBug::MerkleCacheKept) {
             self.tree.vouched().forget();
@@ -139,15 +139,16 @@ impl Records {
         }
     }
 
-    /// The record of a chunk that was never written, which the chip derives from its key.
+    /// Returns the record of a chunk that was never written, which the chip derives from its key.
     pub fn first(&self, chunk: u64) -> Record {
         Record::draw(&mut Random::for_purpose(self.first, chunk))
     }
 
-    /// Draws the record of a chunk anew, all of it, and stores it with the path above it. `before` is the record of the chunk until now.
+    /// Draws a completely new record for a chunk, and stores it with the path above it. `before` is the record of the chunk until
+    /// now.
     ///
     /// # Errors
-    /// As [`Records::store`].
+    /// Same errors as [`Records::store`].
     pub async fn renew<V: Verbs>(&self, verbs: &V, chunk: u64, before: Option<&Record>) -> Result<Record, Fault> {
         let drawn = self.draw(before);
         self.store(verbs, chunk, &drawn).await?;
@@ -163,13 +164,14 @@ impl Records {
         verbs.await_blocks(verbs.pad(AesUnits::Controller, sealing, Known::default())).await;
         self.tree.write(verbs, chunk, self.cipher.seal(&drawn.record, &drawn.vector)).await?;
         if !self.planted.has(ChunkBug::VerificationBufferStale) {
-            // In the moment of the write, and all of it: a parent that is missing would raise the exception for what hangs below it.
+            // The buffer is emptied at the moment of the write, and completely: a missing parent would raise the exception for its
+            // children in the buffer.
             self.instructions.forget();
         }
         Ok(())
     }
 
-    /// A record and an initial vector that the chip draws. `before` is the record of the chunk until now.
+    /// Draws a record and an initial vector. `before` is the record of the chunk until now.
     pub fn draw(&self, before: Option<&Record>) -> Drawn {
         let mut draws = self.draws.borrow_mut();
         let mut record = Record::draw(&mut draws);

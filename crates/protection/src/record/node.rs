@@ -5,12 +5,12 @@ use units::{Line, ZERO_LINE};
 
 /// The hash of a pair.
 pub(super) type Node = [u8; SHA1_BYTES];
-/// That of a pair that was never written.
+/// Node of a pair that was never written.
 pub(super) const BLANK_NODE: Node = [0; SHA1_BYTES];
 /// Bytes of a pair of nodes.
 pub(super) const PAIR_BYTES: usize = 2 * SHA1_BYTES;
 
-/// The node above a pair.
+/// Returns the node above a pair.
 pub(super) fn node_of(left: &[u8], right: &[u8]) -> Node {
     if left.iter().chain(right).all(|byte| *byte == 0) {
         return BLANK_NODE;
@@ -27,23 +27,23 @@ pub(super) fn node_of(left: &[u8], right: &[u8]) -> Node {
 pub(super) struct Pair(pub [Node; 2]);
 
 impl Pair {
-    /// One that was never written.
+    /// Pair that was never written.
     pub const BLANK: Pair = Pair([BLANK_NODE; 2]);
 
-    /// The pair in a line, and whether the rest of the line is zeros.
+    /// Returns the pair in a line, and true if the remaining bytes of the line are zeros.
     pub fn read(line: &Line) -> (Pair, bool) {
         let node = |position: usize| std::array::from_fn(|byte| line[position * SHA1_BYTES + byte]);
         (Pair([node(0), node(1)]), line[PAIR_BYTES..].iter().all(|byte| *byte == 0))
     }
 
-    /// The line of the pair.
+    /// Returns the line of the pair.
     pub fn to_line(self) -> Line {
         let mut line = ZERO_LINE;
         line[..PAIR_BYTES].copy_from_slice(self.0.as_flattened());
         line
     }
 
-    /// The node above it.
+    /// Returns the node above the pair.
     pub fn node(&self) -> Node {
         node_of(&self.0[0], &self.0[1])
     }

@@ -1,10 +1,11 @@
-//! Records that an operating system brings: its two instructions, and what an honest one does at a TLB miss (Duc and Keryell, ACSAC
-//! 2006, section 2.5 and figure 5).
+//! Records that an operating system loads: its two instructions, and the steps of an honest one at a TLB miss (Duc and Keryell,
+//! ACSAC 2006, section 2.5 and figure 5).
 //!
 //! ```text
 //! TLB miss ─ exception ─ LoadNode from the record up, until the chip has a node ─ HashCheck from there down to the record ─ return
 //! ```
-//! If the record is not on the chip when the operating system returns, the exception repeats: it can refuse service, no more.
+//! If the chip does not have the record when the operating system returns, the exception repeats. So the operating system can only
+//! refuse service.
 
 use super::leaf::Leaf;
 use super::verification::{HashCheck, LoadNode, NodeName};
@@ -15,12 +16,12 @@ use crypto::SHA1_BYTES;
 use sim::lock::Mode;
 
 impl Records {
-    /// The node of a record.
+    /// Returns the name of the node of a record.
     pub fn name_of(&self, chunk: u64) -> NodeName {
         NodeName { depth: self.tree.depth(), position: chunk }
     }
 
-    /// Where a node lies with its sibling.
+    /// Returns the slot of a node and its sibling.
     pub fn address_of(&self, name: NodeName) -> Slot {
         self.tree.address_of(name)
     }
@@ -30,10 +31,11 @@ impl Records {
         self.instructions.load_node(verbs, &self.tree, address, name).await
     }
 
-    /// HashCheck: checks a line of the verification buffer. A record that was never written is that which the chip derives.
+    /// HashCheck: checks a line of the verification buffer. If the record was never written, returns the one that the chip
+    /// derives.
     ///
     /// # Errors
-    /// The security exception: [`Fault::Tree`] with the address of what does not fit, or has no parent on the chip.
+    /// The security exception: [`Fault::Tree`] with the address of nodes that do not fit, or have no parent on the chip.
     pub async fn hash_check<V: Verbs>(&self, verbs: &V, depth: usize) -> Result<HashCheck<Record>, Fault> {
         Ok(match self.instructions.hash_check(verbs, &self.tree, depth).await? {
             HashCheck::Empty => HashCheck::Empty,
@@ -50,30 +52,31 @@ impl Records {
         self.opened(chunk, leaf)
     }
 
-    /// The root on the chip.
+    /// Returns the root on the chip.
     pub fn root(&self) -> [u8; SHA1_BYTES] {
         self.tree.vouched().root()
     }
 
-    /// The root on the chip is this from now on.
+    /// Sets the root on the chip from now on.
     pub fn set_root(&self, root: [u8; SHA1_BYTES]) {
         self.tree.vouched().set_root(root);
     }
 
-    /// LoadNodes and HashChecks executed so far.
+    /// Number of LoadNodes and HashChecks executed so far.
     pub fn executed(&self) -> (u64, u64) {
         self.instructions.executed()
     }
 
-    /// Whether a TLB miss is the operating system's: it has a verification buffer.
+    /// Returns whether the operating system handles TLB misses: the design has a verification buffer.
     pub fn are_brought_by_system(&self) -> bool {
         self.instructions.lines() > 0
     }
 
-    /// Brings the record of a chunk as an honest operating system does, from one exception to the return that finds it.
+    /// Loads the record of a chunk as an honest operating system does, from one exception to the return that finds the
+    /// record.
     ///
     /// # Errors
-    /// The security exception, as of [`Records::hash_check`].
+    /// The security exception, as for [`Records::hash_check`].
     pub async fn load_page_info<V: Verbs>(&self, verbs: &V, chunk: u64) -> Result<Record, Fault> {
         let _handler = verbs.lock(LockName::Handler, Mode::Exclusive).await;
         loop {
@@ -85,7 +88,7 @@ impl Records {
         }
     }
 
-    /// Loads the nodes from a record up, as far as the chip does not have them. Returns the depth of the highest that it lacks.
+    /// Loads the nodes from a record up, until the chip has one. Returns the depth of the highest node that the chip lacks.
     async fn climb<V: Verbs>(&self, verbs: &V, chunk: u64) -> usize {
         let mut name = self.name_of(chunk);
         while name.depth > 0 && self.load_node(verbs, self.address_of(name), name).await != LoadNode::OnChip {

@@ -7,10 +7,10 @@
 //!                      ...
 //! five lines each      record 2n, record 2n + 1
 //! ```
-//! A pair that was never written is zeros, and so is its node; the node of any other pair is not zeros. What a hash leaves out
-//! of the lines in memory is zeros or refused.
+//! A pair that was never written is zeros, and so is its node; the node of any other pair is not zeros. The bytes of a line that a
+//! hash does not cover must be zeros, or the line is refused.
 //!
-//! All walks share one lock, which a write has alone: a write changes the root, and so what every walk compares with.
+//! All walks share one lock, and a write takes it exclusively: a write changes the root, which every walk compares with.
 
 use super::hashes::{HashCharge, RecordHashes};
 use super::leaf::{LEAF_LINES, Leaf, SEALED_BYTES};
@@ -29,25 +29,25 @@ use sim::lock::Mode;
 use sim::{join, join_all};
 use units::Line;
 
-/// A record with its sibling, and the pairs of nodes above, from the lowest up to where the chip vouches for the rest.
+/// A record with its sibling, and the pairs of nodes above, from the lowest up to the level that the chip vouches for.
 struct Path {
     leaves: [Leaf; 2],
-    /// Each with whether the cache has it.
+    /// Pairs, each with `true` if the cache has it.
     pairs: Vec<(Pair, bool)>,
-    /// The node above the last.
+    /// Node above the last pair.
     above: Node,
 }
 
-/// How walks are done.
+/// Options of walks to records.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct WalkDesign {
-    /// What a hash takes.
+    /// Time of a hash in the unit.
     #[serde(default)]
     pub hash_charge: HashCharge,
-    /// Where a walk may stop.
+    /// Nodes at which a walk may stop.
     #[serde(default)]
     pub merkle_cache: MerkleCacheDesign,
-    /// Lines of the verification buffer, through which the operating system walks; none if hardware does.
+    /// Lines of the verification buffer, through which the operating system walks; zero if hardware walks.
     #[serde(default)]
     pub verification_buffer: usize,
 }
@@ -62,7 +62,7 @@ pub(super) struct PairTree {
 }
 
 impl PairTree {
-    /// The tree that `layout` has room for, over records that were never written.
+    /// Returns a tree with the slots of `layout`, over records that were never written.
     ///
     /// # Panics
     /// If the layout has no records.
@@ -73,35 +73,35 @@ impl PairTree {
         PairTree { slots, vouched, hashes: RecordHashes::new(walks.hash_charge), planted }
     }
 
-    /// The nodes that the chip vouches for.
+    /// Nodes that the chip vouches for.
     pub fn vouched(&self) -> &VouchedNodes {
         &self.vouched
     }
 
-    /// The depth of records.
+    /// Depth of the records in the tree.
     pub fn depth(&self) -> usize {
         self.slots.levels() + 1
     }
 
-    /// Hashes computed so far.
+    /// Number of hashes computed so far.
     pub fn hashed(&self) -> u64 {
         self.hashes.computed()
     }
 
-    /// The first slot of a record.
+    /// Returns the first slot of a record.
     pub fn slot_of(&self, record: u64) -> Slot {
         self.slots.of_record(record)
     }
 
-    /// Where a node lies with its sibling.
+    /// Returns the slot of a node and its sibling.
     pub fn address_of(&self, name: NodeName) -> Slot {
         self.slots.of_siblings(name)
     }
 
-    /// Brings a record, and checks it up to the root (Fig. 4a). Calls `start` when the record has come, before it is checked.
+    /// Fetches a record, and checks it up to the root (Fig. 4a). Calls `start` when the record has arrived, before it is checked.
     ///
     /// # Errors
-    /// The slot of the pair that does not fit what vouches for it, or of a line whose spare bytes are not zeros.
+    /// The slot of a pair or record that does not fit the node above it, or of a line with spare bytes that are not zeros.
     pub async fn read<V: Verbs>(&self, verbs: &V, record: u64, start: impl Fn(&Leaf)) -> Result<Leaf, Fault> {
         let _shared = verbs.lock(self.lock(), Mode::Shared).await;
         let (known, above) = self.vouched.nearest(record);
@@ -111,10 +111,10 @@ impl PairTree {
         Ok(path.leaves[position(record, 0)])
     }
 
-    /// Stores a record, after its path was checked, and the path as it is then (Fig. 4b).
+    /// Checks the path of a record, then stores the record and the path as it is after the change (Fig. 4b).
     ///
     /// # Errors
-    /// As [`PairTree::read`]; then nothing changes.
+    /// Same errors as [`PairTree::read`]; in this case the tree does not change.
     pub async fn write<V: Verbs>(&self, verbs: &V, record: u64, leaf: Leaf) -> Result<(), Fault> {
         let _alone = verbs.lock(self.lock(), Mode::Exclusive).await;
         let mut path = self.bring(verbs, record, (self.vouched.cached(record), self.vouched.root()), |_| ()).await?;
@@ -131,8 +131,8 @@ impl PairTree {
         Ok(())
     }
 
-    /// Brings as many pairs as are told, and compares them from the topmost down, which is below `above`: those that the cache has are
-    /// given. Pairs are asked for first: they are hashed while the longer records come.
+    /// Fetches the pairs that `cached` lacks, and compares all pairs from the topmost down. The topmost is below `above`. Pairs are
+    /// requested first: they are hashed while the longer records arrive.
     async fn bring<V: Verbs>(
         &self,
         verbs: &V,
@@ -159,7 +159,7 @@ impl PairTree {
         self.unless_spare_is_used(slot, spare_is_zero).map(|()| pair)
     }
 
-    /// A record and its sibling, in order.
+    /// Fetches a record and its sibling, in order.
     async fn bring_leaves<V: Verbs>(&self, verbs: &V, record: u64, start: impl Fn(&Leaf)) -> Result<[Leaf; 2], Fault> {
         let bring_leaf = async |of: u64| {
             let leaf = fetch_leaf(verbs, self.slot_of(of)).await;
@@ -181,7 +181,7 @@ impl PairTree {
         if is_zero || self.planted.has(ChunkBug::RecordSpareIgnored) { Ok(()) } else { Err(Fault::Tree(slot)) }
     }
 
-    /// Compares each pair that was brought with the node above it, from the topmost down.
+    /// Compares each pair that was fetched with the node above it, from the topmost down.
     fn compare(&self, record: u64, path: &Path) -> Result<(), Fault> {
         let mut expected = path.above;
         let slots: Vec<_> = self.slots.above(record).collect();
@@ -197,7 +197,7 @@ impl PairTree {
         if fits { Ok(()) } else { Err(Fault::Tree(self.slot_of(record))) }
     }
 
-    /// Puts the hashes of what has changed into the pairs of a path, from the lowest up. Returns the new root.
+    /// Puts the new hashes of a changed record into the pairs of its path, from the lowest up. Returns the new root.
     async fn hash_again<V: Verbs>(&self, verbs: &V, record: u64, path: &mut Path) -> Node {
         self.hashes.compute(verbs, 2 * SEALED_BYTES).await;
         let mut node = self.node_of_leaves(&path.leaves);
@@ -214,7 +214,8 @@ impl PairTree {
         node_of(&left.sealed()[start..], &right.sealed()[start..])
     }
 
-    /// A node and its sibling from an address; nothing if memory has no such address, or the tree no such node.
+    /// Fetches a node and its sibling from an address. Returns `None` if memory has no slots at this address, or the tree has no
+    /// node of this name.
     pub async fn fetch_siblings<V: Verbs>(&self, verbs: &V, address: Slot, name: NodeName) -> Option<Siblings> {
         let are_records = name.depth == self.depth();
         let lines = if are_records { 2 * LEAF_LINES } else { 1 };
@@ -233,10 +234,10 @@ impl PairTree {
         })
     }
 
-    /// The node above two siblings that were loaded.
+    /// Computes the node above two siblings that were loaded.
     ///
     /// # Errors
-    /// Their address, if what their hash leaves out of their lines is in use.
+    /// The siblings' address, if bytes of their lines that the hash does not cover are not zeros.
     pub async fn node_above<V: Verbs>(&self, verbs: &V, loaded: &Loaded) -> Result<Node, Fault> {
         let node = match &loaded.siblings {
             Siblings::Nodes(pair, _) => {
@@ -251,36 +252,36 @@ impl PairTree {
         self.unless_spare_is_used(loaded.address, loaded.siblings.spare_is_zero()).map(|()| node)
     }
 
-    /// Names the slots that a walk to a record fetches now.
+    /// Calls `name` with each slot that a walk to a record would fetch now.
     pub fn name_fetched(&self, record: u64, mut name: impl FnMut(Slot)) {
         let pairs = self.slots.above(record).take(self.vouched.lowest(record)).map(|(slot, _)| slot);
         pairs.chain(self.slots.of_leaf(record & !1)).chain(self.slots.of_leaf(record | 1)).for_each(&mut name);
     }
 
-    /// Waits until no walk is under way, and lets none begin until what comes back is dropped.
+    /// Waits until all walks have ended, and blocks new walks until the returned guard is dropped.
     pub async fn alone<'a, V: Verbs>(&self, verbs: &'a V) -> V::Guard<'a> {
         verbs.lock(self.lock(), Mode::Exclusive).await
     }
 
-    /// What all walks share, and a write has alone.
+    /// Name of the lock that all walks share and a write takes exclusively.
     pub fn lock(&self) -> LockName {
         LockName::Metadata(self.slots.topmost())
     }
 }
 
-/// A pair from a line, and whether the rest of the line is zeros.
+/// Returns a pair from a line, and true if the remaining bytes of the line are zeros.
 async fn fetch_pair<V: Verbs>(verbs: &V, slot: Slot, role: Role) -> (Pair, bool) {
     Pair::read(&verbs.fetch(slot, role, Wanted::LINE).await.content.examine())
 }
 
-/// A record from the lines that begin with this one.
+/// Returns a record from the lines that begin with this one.
 async fn fetch_leaf<V: Verbs>(verbs: &V, first: Slot) -> Leaf {
     let lines = leaf_from(first).map(|slot| verbs.fetch(slot, Role::Record, Wanted::LINE));
     let lines: Vec<Line> = join_all(lines).await.iter().map(|line| line.content.examine()).collect();
     Leaf::of_lines(&lines)
 }
 
-/// Where a record is in its pair, or, at each level above, the node of its pair in the next.
+/// Index of a record in its pair at level 0, or, at each level above, of the node of its pair in the next pair.
 pub(super) fn position(record: u64, level: usize) -> usize {
     (record >> level & 1) as usize
 }

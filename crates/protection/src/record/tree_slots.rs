@@ -1,4 +1,4 @@
-//! Where records and the pairs of nodes above them lie in memory.
+//! Slots of records and of the pairs of nodes above them.
 
 use super::leaf::LEAF_LINES;
 use super::verification::NodeName;
@@ -8,7 +8,7 @@ use crate::slot::{Kind, Role, Slot};
 /// The slots of a tree over records.
 #[derive(Clone)]
 pub(super) struct TreeSlots {
-    /// All slots of memory.
+    /// Number of all slots of memory.
     total: u64,
     records: Region,
     /// Lines of pairs, from the lowest level up.
@@ -16,7 +16,7 @@ pub(super) struct TreeSlots {
 }
 
 impl TreeSlots {
-    /// Those that `layout` has room for.
+    /// Returns the slots of the tree in `layout`.
     ///
     /// # Panics
     /// If the layout has no records.
@@ -25,37 +25,37 @@ impl TreeSlots {
         TreeSlots { total: layout.total_lines(), records, levels: layout.levels().into() }
     }
 
-    /// Levels of pairs.
+    /// Number of levels of pairs.
     pub fn levels(&self) -> usize {
         self.levels.len()
     }
 
-    /// The first slot of a record.
+    /// Returns the first slot of a record.
     pub fn of_record(&self, record: u64) -> Slot {
         self.records.slot(record * LEAF_LINES as u64)
     }
 
-    /// The first slot of the right one of two records that lie side by side from here on.
+    /// Returns the first slot of the right one of two adjacent records that begin here.
     pub fn right_of(&self, left: Slot) -> Slot {
         Slot(left.0 + LEAF_LINES as u64)
     }
 
-    /// The slots of a record.
+    /// Returns the slots of a record.
     pub fn of_leaf(&self, record: u64) -> impl Iterator<Item = Slot> + use<> {
         leaf_from(self.of_record(record))
     }
 
-    /// The lines of pairs above a record, from the lowest up.
+    /// Returns the lines of pairs above a record, from the lowest up.
     pub fn above(&self, record: u64) -> impl Iterator<Item = (Slot, Role)> {
         self.levels.iter().enumerate().map(move |(level, region)| (region.slot(record >> (level + 2)), region.role))
     }
 
-    /// What the pairs of a level are, from the lowest up.
+    /// Returns the role of the pairs of a level, from the lowest up.
     pub fn role(&self, level: usize) -> Role {
         self.levels[level].role
     }
 
-    /// Where a node lies with its sibling: the first slot of both.
+    /// Returns the first slot of a node and its sibling.
     pub fn of_siblings(&self, name: NodeName) -> Slot {
         match self.levels().checked_sub(name.depth) {
             Some(level) => self.levels[level].slot(name.position / 2),
@@ -63,18 +63,18 @@ impl TreeSlots {
         }
     }
 
-    /// Whether memory has so many slots from one on.
+    /// Returns whether memory has `count` slots from `first` on.
     pub fn has(&self, first: Slot, count: usize) -> bool {
         first.0.checked_add(count as u64).is_some_and(|end| end <= self.total)
     }
 
-    /// A slot that the whole tree is known by: the topmost.
+    /// Returns a slot that identifies the whole tree: the topmost.
     pub fn topmost(&self) -> Slot {
         self.levels.last().unwrap_or(&self.records).slot(0)
     }
 }
 
-/// The slots of a record that begins here.
+/// Returns the slots of a record that begins here.
 pub(super) fn leaf_from(first: Slot) -> impl Iterator<Item = Slot> {
     (first.0..first.0 + LEAF_LINES as u64).map(Slot)
 }

@@ -1,5 +1,5 @@
-//! The verification buffer, through which an operating system brings records to the chip (Duc and Keryell, ACSAC 2006, section
-//! 2.5): a line for each depth of the tree, in which a node and its sibling wait until they are checked.
+//! The verification buffer, through which an operating system loads records onto the chip (Duc and Keryell, ACSAC 2006,
+//! section 2.5). It has a line for each depth of the tree, in which a node and its sibling wait until they are checked.
 
 use super::leaf::Leaf;
 use super::node::Pair;
@@ -8,39 +8,39 @@ use crate::slot::Slot;
 /// A node of the tree, as LoadNode names it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NodeName {
-    /// Levels below the root; records are deepest.
+    /// Depth below the root; records are deepest.
     pub depth: usize,
-    /// From the left, among the nodes of its depth.
+    /// Position from the left, among the nodes of its depth.
     pub position: u64,
 }
 
 impl NodeName {
-    /// The node above it.
+    /// Returns the name of the node above this one.
     pub fn parent(self) -> NodeName {
         NodeName { depth: self.depth - 1, position: self.position / 2 }
     }
 
-    /// This node and those above it, up to just below the root.
+    /// Returns this node and those above it, up to just below the root.
     pub fn path(self) -> impl Iterator<Item = NodeName> {
         std::iter::successors(Some(self), |name| (name.depth > 1).then(|| name.parent()))
     }
 }
 
-/// What LoadNode says.
+/// Result of the LoadNode instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LoadNode {
-    /// The chip has the node: nothing is loaded, and the status flag is set.
+    /// The chip has the node: LoadNode loads no line, and sets the status flag.
     OnChip,
     /// The node and its sibling are in the line of their depth.
     Loaded,
-    /// There is no such node, or no such address: nothing is loaded.
+    /// The tree has no node of this name, or memory has no line at this address: LoadNode loads no line.
     Nowhere,
 }
 
-/// What HashCheck says, unless it raises the security exception.
+/// Result of HashCheck, unless it raises the security exception.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HashCheck<R> {
-    /// The line has nothing: the status flag is set.
+    /// The line is empty: the status flag is set.
     Empty,
     /// The nodes are in the cache of nodes.
     Nodes,
@@ -51,14 +51,14 @@ pub enum HashCheck<R> {
 /// Two children of one parent.
 #[derive(Clone)]
 pub(super) enum Siblings {
-    /// Nodes, and whether the rest of their line is zeros.
+    /// Nodes, and true if the remaining bytes of their line are zeros.
     Nodes(Pair, bool),
-    /// Records.
+    /// Two records of a pair.
     Records(Box<[Leaf; 2]>),
 }
 
 impl Siblings {
-    /// Whether what their hash leaves out of their lines is zeros.
+    /// Returns whether the bytes of their lines that the hash does not cover are zeros.
     pub fn spare_is_zero(&self) -> bool {
         match self {
             Siblings::Nodes(_, spare_is_zero) => *spare_is_zero,
@@ -67,27 +67,27 @@ impl Siblings {
     }
 }
 
-/// A line of the buffer that has something.
+/// A line of the buffer that is in use.
 #[derive(Clone)]
 pub(super) struct Loaded {
-    /// Which node was asked for.
+    /// Node that was requested.
     pub name: NodeName,
-    /// Where the operating system said that it lies.
+    /// Address that the operating system gave for the node.
     pub address: Slot,
     pub siblings: Siblings,
 }
 
-/// The buffer.
+/// Verification buffer with its lines.
 #[derive(Clone, Default)]
 pub(super) struct VerificationBuffer(Vec<Option<Loaded>>);
 
 impl VerificationBuffer {
-    /// Lines of the depths 1 to `depth`, all empty.
+    /// Returns lines of the depths 1 to `depth`, all empty.
     pub fn new(depth: usize) -> VerificationBuffer {
         VerificationBuffer(vec![None; depth])
     }
 
-    /// How many lines it has.
+    /// Number of lines of the buffer.
     pub fn lines(&self) -> usize {
         self.0.len()
     }
@@ -96,24 +96,24 @@ impl VerificationBuffer {
         self.0.get_mut(depth.checked_sub(1)?)
     }
 
-    /// Puts a node with its sibling into the line of its depth. Whether there is one.
+    /// Puts a node with its sibling into the line of its depth. Returns whether the buffer has that line.
     pub fn put(&mut self, loaded: Loaded) -> bool {
         let line = self.line(loaded.name.depth);
         line.map(|line| *line = Some(loaded)).is_some()
     }
 
-    /// Empties the line of a depth.
+    /// Empties the line of a depth, and returns its content.
     pub fn take(&mut self, depth: usize) -> Option<Loaded> {
         self.line(depth)?.take()
     }
 
-    /// The line that has this node or its sibling.
+    /// Returns the line that has this node or its sibling.
     pub fn with(&self, name: NodeName) -> Option<&Loaded> {
         let loaded = self.0.get(name.depth.checked_sub(1)?)?.as_ref()?;
         (loaded.name.position / 2 == name.position / 2).then_some(loaded)
     }
 
-    /// Empties all lines.
+    /// Empties all lines of the buffer.
     pub fn clear(&mut self) {
         self.0.iter_mut().for_each(|line| *line = None);
     }

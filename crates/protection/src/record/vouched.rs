@@ -10,41 +10,41 @@ use std::cell::{Cell, RefCell};
 pub(super) struct VouchedNodes {
     root: Cell<Node>,
     cache: RefCell<MerkleCache>,
-    /// Levels of pairs below the root.
+    /// Number of levels of pairs below the root.
     levels: usize,
-    /// Whether hardware walks put nodes into the cache. Where an operating system walks they do not: they could push out the parent that
-    /// the next HashCheck needs.
+    /// True if hardware walks put nodes into the cache. If an operating system walks, they do not: they could evict the
+    /// parent that the next HashCheck needs.
     hardware_enters: bool,
 }
 
 impl VouchedNodes {
-    /// The root of records that were never written, below which there are so many levels of pairs.
+    /// Returns the root of records that were never written, above `levels` levels of pairs.
     pub fn new(design: MerkleCacheDesign, levels: usize, hardware_enters: bool) -> VouchedNodes {
         let cache = RefCell::new(MerkleCache::new(design));
         VouchedNodes { root: Cell::new(BLANK_NODE), cache, levels, hardware_enters }
     }
 
-    /// The root.
+    /// Returns the root of the tree.
     pub fn root(&self) -> Node {
         self.root.get()
     }
 
-    /// The root is this from now on.
+    /// Sets the root from now on.
     pub fn set_root(&self, root: Node) {
         self.root.set(root);
     }
 
-    /// The cache gives all up.
+    /// Empties the cache of nodes.
     pub fn forget(&self) {
         self.cache.borrow_mut().clear();
     }
 
-    /// The level of the pairs of a depth, from the lowest up.
+    /// Returns the level of the pairs of a depth, from the lowest up.
     pub fn level_of(&self, depth: usize) -> usize {
         self.levels - depth
     }
 
-    /// A node, if the chip has it; records it has not.
+    /// Returns a node, if the chip has it; it has no records.
     pub fn node(&self, name: NodeName) -> Option<Node> {
         match name.depth {
             0 => Some(self.root()),
@@ -53,18 +53,19 @@ impl VouchedNodes {
         }
     }
 
-    /// A pair enters that HashCheck has verified.
+    /// Adds a pair that HashCheck has verified to the cache.
     pub fn enter(&self, name: NodeName, pair: Pair) {
         self.cache.borrow_mut().put(self.level_of(name.depth), name.position, pair);
     }
 
-    /// The level of the lowest node above a record that the cache has; that of the root if there is none. It is no use of it.
+    /// Level of the lowest node above a record that the cache has, else that of the root. Does not update replacement state.
     pub fn lowest(&self, record: u64) -> usize {
         let cache = self.cache.borrow();
         (0..self.levels).find(|level| cache.has(*level, node_above(record, *level))).unwrap_or(self.levels)
     }
 
-    /// The lowest node above a record that the chip has, and its level: that of the root if the cache has none.
+    /// Returns the level of the lowest node above a record that the chip has, and the node: the root if the cache has no
+    /// node above.
     pub fn nearest(&self, record: u64) -> (usize, Node) {
         let mut cache = self.cache.borrow_mut();
         let mut found = (0..self.levels).map(|level| (level, cache.node(level, node_above(record, level))));
@@ -72,7 +73,7 @@ impl VouchedNodes {
         found.unwrap_or((self.levels, self.root()))
     }
 
-    /// The pairs above a record that the cache has, from the lowest up.
+    /// Returns the pairs above a record that the cache has, from the lowest up.
     pub fn cached(&self, record: u64) -> Vec<Option<Pair>> {
         let mut cache = self.cache.borrow_mut();
         (0..self.levels).map(|level| cache.pair(level, node_above(record, level))).collect()
@@ -88,7 +89,7 @@ impl VouchedNodes {
     }
 }
 
-/// The number of the node above a record at a level of pairs, from the lowest up.
+/// Returns the number of the node above a record at a level of pairs, from the lowest up.
 fn node_above(record: u64, level: usize) -> u64 {
     record >> (level + 1)
 }

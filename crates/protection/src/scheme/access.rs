@@ -1,4 +1,4 @@
-//! One access to a line of data: what reads, writes and renewals of it share.
+//! One access to a line of data: the part that reads, writes and renewals share.
 //!
 //! It says which locks the access takes, and where the line's counter, its tag and the other lines under its tag are.
 //! Locks are taken upward only: the line (and with it those under the same tag), its group, metadata from leaf to root.
@@ -23,13 +23,13 @@ pub(super) type Fetched = Vec<(DataSlot, Untrusted)>;
 /// A line as memory returned it, with all that memory says of it.
 pub(super) struct Arrivals {
     at: DataSlot,
-    /// The word that was asked for first.
+    /// The word that the reader requested first.
     word: Word,
-    /// What memory returned.
+    /// The line as memory returned it.
     pub stored: Untrusted,
-    /// When its words are there.
+    /// Times at which its words arrive.
     beats: Beats,
-    /// Its tag; anything without a code.
+    /// Stored tag of the line; any value if the design has no MAC.
     tag: StoredTag,
     /// The other lines under its tag.
     pub others: Fetched,
@@ -40,7 +40,7 @@ pub(super) struct Access<'a, V> {
     pub scheme: &'a Scheme,
     pub verbs: &'a V,
     pub at: DataSlot,
-    /// The word of it that its reader asks for first.
+    /// The word that the reader requests first.
     pub word: Word,
 }
 
@@ -58,7 +58,7 @@ impl<'a, V: Verbs> Access<'a, V> {
         Access { scheme, verbs, at: scheme.layout.data_slot(line), word: Word::FIRST }
     }
 
-    /// The line.
+    /// Address of the line.
     pub fn line(&self) -> LineAddr {
         self.at.line()
     }
@@ -70,7 +70,7 @@ impl<'a, V: Verbs> Access<'a, V> {
         self.verbs.lock(LockName::Line(LineAddr(self.line().0 / lines * lines)), Mode::Exclusive).await
     }
 
-    /// Locks the group of lines whose counters share a line, if there are counters.
+    /// Locks the group of lines that share a line of counters, if there are counters.
     pub async fn lock_group(&self, mode: Mode) -> Option<V::Guard<'a>> {
         let counters = &self.scheme.counters;
         if !counters.exist() {
@@ -79,7 +79,7 @@ impl<'a, V: Verbs> Access<'a, V> {
         Some(self.verbs.lock(LockName::Group(counters.group(self.line())), mode).await)
     }
 
-    /// Refuses to change memory on a chip that has halted and has power, or whose memory recovery has refused.
+    /// Refuses to change memory on a chip that has halted and has power, or after recovery has refused the memory.
     pub fn refuse_if_halted(&self) -> Result<(), Fault> {
         match self.scheme.metadata.on_chip(|chip| (chip.power.changes_nothing(), chip.power.rootless)) {
             (true, _) => Err(Fault::Halted(self.line())),
@@ -93,7 +93,7 @@ impl<'a, V: Verbs> Access<'a, V> {
         self.scheme.counter_slot(self.line())
     }
 
-    /// Moves the line's counter on, which lies in this slot, unless it overflows or the chip has halted.
+    /// Advances the line's counter in this slot, unless the counter overflows or the chip has halted.
     pub async fn advance(&self, slot: Slot) -> Result<Result<Counter, Overflow>, Fault> {
         self.refuse_if_halted()?;
         let counters = &self.scheme.counters;
@@ -126,15 +126,15 @@ impl<'a, V: Verbs> Access<'a, V> {
         }
     }
 
-    /// Joins what the line is opened and checked with: the line itself and its version, as these bring them, its tag, and
-    /// the other lines under that. Not its bitmap, which may come later ([`LineBitmap::beside`](super::bitmap)).
+    /// Fetches the inputs for opening and checking the line at once: the line and its version, from the two futures, its
+    /// tag, and the other lines under that tag. The bitmap may arrive later ([`LineBitmap::beside`](super::bitmap)).
     pub async fn arrive<T>(
         &self,
         line: impl Future<Output = Arriving>,
         version: impl Future<Output = Result<T, Fault>>,
     ) -> Result<(T, Arrivals), Fault> {
         let beside_version = async {
-            // Apart in memory, as all that few accesses need: each would carry its length along.
+            // Boxed, since few accesses need it: inline, it would enlarge the future of each access.
             if self.scheme.layout.lines_per_tag() > 1 {
                 let (tag, others) = Box::pin(async { join!(self.stored_tag(), self.fetch_others()) }).await;
                 return Ok((tag?, others));
@@ -158,7 +158,7 @@ impl<'a, V: Verbs> Access<'a, V> {
         }
     }
 
-    /// Fetches the line.
+    /// Fetches the line from memory.
     pub async fn fetch(&self, wanted: Wanted) -> Arriving {
         self.verbs.fetch(self.at.slot(), Role::Data, wanted).await
     }
@@ -181,7 +181,7 @@ impl<'a, V: Verbs> Access<'a, V> {
 }
 
 impl Arrivals {
-    /// The line as it is checked under the version that these counters give it, with its words in that order.
+    /// The line with the version from these counters and with this order of its words, ready to be checked.
     pub fn under<'o>(&self, scheme: &Scheme, counters: &Line, order: Order<'o>) -> Arrived<'o> {
         let Arrivals { at, word, stored, beats, ref tag, ref others } = *self;
         let counter = scheme.version(counters, at.line());
@@ -197,8 +197,8 @@ impl Arrivals {
         all
     }
 
-    /// Compares the tag of all lines with the stored one, under the versions that these counters give them; where none is in
-    /// memory there is no tag yet.
+    /// Compares the tag of all lines with the stored one, under the versions that these counters give them. If memory has
+    /// not yet any of the lines, it has no tag yet.
     pub async fn check_all<V: Verbs>(&self, scheme: &Scheme, verbs: &V, counters: &Line) -> Result<(), Fault> {
         let all = self.all();
         if all.iter().all(|(_, stored)| stored.is_blank()) {
@@ -210,7 +210,7 @@ impl Arrivals {
         let arrived = Arrived { tag: self.tag.clone(), others: others.to_vec(), ..line };
         let (ahead, check) = (scheme.codec.work.to_tag_ahead(verbs), scheme.codec.check(verbs, &arrived, &text));
         if scheme.codec.work.tag.is_some() {
-            // A chain begins with what the nonce makes.
+            // A chain begins with the blocks that depend on the nonce only.
             ahead.await;
             return check.await;
         }
@@ -218,7 +218,7 @@ impl Arrivals {
     }
 }
 
-/// Those of the lines that are in memory, with the versions that these counters give them.
+/// The lines that memory has, with the versions that these counters give them.
 pub(super) fn versioned(scheme: &Scheme, counters: &Line, lines: &[(DataSlot, Untrusted)]) -> Others {
     let even_blank = scheme.planted.has(Bug::TagOverBlankLines);
     let there = lines.iter().filter(|(_, stored)| !stored.is_blank() || even_blank);

@@ -25,31 +25,31 @@ pub(super) struct LineBitmap<'a, V> {
 }
 
 impl<'a, V: Verbs> LineBitmap<'a, V> {
-    /// Of this line; nothing if lines are not re-ordered.
+    /// Returns the bitmap of this line; `None` if lines are not re-ordered.
     pub fn of(scheme: &'a Scheme, verbs: &'a V, line: LineAddr) -> Option<LineBitmap<'a, V>> {
         Some(LineBitmap { scheme, verbs, line, slot: slot(&scheme.layout, line)? })
     }
 
-    /// What the line lies by.
+    /// Returns the bitmap that gives the order of the line's words.
     pub async fn get(&self) -> Result<Bitmap, Fault> {
         let LineBitmap { scheme, verbs, .. } = *self;
         let bitmaps = scheme.metadata.get(verbs, self.slot, Role::Bitmap).await?;
         Ok(bitmaps::read(&bitmaps, self.line))
     }
 
-    /// The same, if that is on the chip.
+    /// Returns the bitmap if the chip holds it.
     pub fn on_chip(&self) -> Option<Bitmap> {
         let bitmaps = self.scheme.metadata.on_chip(|chip| chip.caches.content(Role::Bitmap, self.slot))?;
         Some(bitmaps::read(&bitmaps, self.line))
     }
 
-    /// Does work on a line in the order that the bitmap says, which is brought meanwhile.
+    /// Does work on a line in the order of the bitmap, and fetches the bitmap in parallel.
     pub async fn beside<T>(&self, work: impl AsyncFnOnce(Order<'_>) -> T) -> T {
         let brought = Brought::default();
         join!(async { brought.set(self.get().await) }, work(Order::by(&brought))).1
     }
 
-    /// Brings the next line of bitmaps, if the design asks for that where one was missed.
+    /// Prefetches the next line of bitmaps, if the design does so after a miss.
     pub async fn bring_next(&self) -> Result<(), Fault> {
         let LineBitmap { scheme, verbs, .. } = *self;
         let last = scheme.layout.data_lines() - 1;
@@ -60,7 +60,7 @@ impl<'a, V: Verbs> LineBitmap<'a, V> {
         }
     }
 
-    /// The line lies by this one from now on.
+    /// Writes the bitmap of the line.
     pub async fn put(&self, bitmap: Bitmap) -> Result<(), Fault> {
         let LineBitmap { scheme, verbs, .. } = *self;
         if scheme.planted.has(Bug::BitmapNotWritten) {

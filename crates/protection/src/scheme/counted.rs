@@ -1,4 +1,4 @@
-//! What the text counts of its own work, wherever that is done.
+//! Counters of the scheme's work, from all its modules.
 
 use crate::metadata::FoundIn;
 use crate::moving::MovingCounters;
@@ -7,11 +7,11 @@ use derive_more::{AddAssign, Sub};
 use serde::Serialize;
 use std::cell::Cell;
 
-/// Reads of data that came from memory, by where their counters were found (EMCC, MICRO 2022, figures 6 and 7). The four
-/// places together are all lines released, of a design with counters.
+/// Reads of data from memory, by the place that held their counters (EMCC, MICRO 2022, figures 6 and 7). In a design with
+/// counters, the sum over the four places is the number of lines released.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
 pub struct CountersFound {
-    /// In the L2 that asked for the line.
+    /// In the L2 that requested the line.
     pub in_l2: u64,
     /// In the controller's cache, or on their way out of it.
     pub at_controller: u64,
@@ -19,8 +19,8 @@ pub struct CountersFound {
     pub in_last_level: u64,
     /// In memory, or on their way from there for another access.
     pub in_memory: u64,
-    /// How often the last-level cache was looked up for counters of reads of data, by L2s or by the controller (figure 12):
-    /// by L2s also for data that they then found on the chip.
+    /// Look-ups of counters in the last-level cache for reads of data, by L2s or by the controller (figure 12). L2s also
+    /// look up counters for data that they then find on the chip.
     pub looked_up_in_last_level: u64,
 }
 
@@ -35,8 +35,8 @@ impl CountersFound {
     }
 }
 
-/// What followed overflows. Each line or child is fetched once and stored once, which is in the traffic as well; tags go
-/// through their cache, and are there alone.
+/// Renewals after overflows. Each line or child is fetched once and stored once, and the traffic counts this as well.
+/// Tags pass through their cache, and only the traffic counts them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
 pub struct Renewals {
     /// Overflows of counters of data.
@@ -49,17 +49,17 @@ pub struct Renewals {
     pub children: u64,
 }
 
-/// What the text has counted so far, to be changed while others look.
+/// Shared cell with the counters so far. Several accesses may change it through shared references.
 #[derive(Clone, Default)]
 pub(crate) struct Counting(Cell<SchemeCounters>);
 
 impl Counting {
-    /// As it is.
+    /// Returns the counters so far.
     pub fn get(&self) -> SchemeCounters {
         self.0.get()
     }
 
-    /// Counts something.
+    /// Changes the counters.
     pub fn change(&self, change: impl FnOnce(&mut SchemeCounters)) {
         let mut counted = self.0.get();
         change(&mut counted);
@@ -67,15 +67,15 @@ impl Counting {
     }
 }
 
-/// What the text has counted.
+/// Counters of a scheme's work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
 pub struct SchemeCounters {
-    /// Where the counters of lines from memory were found.
+    /// Reads, by the place that held the line's counter.
     pub counters_found: CountersFound,
-    /// What followed overflows.
+    /// Renewals after counter overflows.
     pub renewals: Renewals,
-    /// What speculation predicted, and what came of it.
+    /// Predictions of the speculation, and their outcomes.
     pub speculation: SpeculationCounters,
-    /// What lines that move did.
+    /// Work of lines that move.
     pub moving: MovingCounters,
 }

@@ -1,5 +1,5 @@
-//! What a run's cryptography costs the computer that simulates it: how much of it was computed, and each kind by itself,
-//! outside of any memory, for a caller that measures how long it takes.
+//! Cost of a run's cryptography on the host: the amount that was computed, and each kind as a separate call without a
+//! memory, so that a caller can measure its time.
 
 use super::Scheme;
 use crate::counter::Counter;
@@ -12,32 +12,32 @@ use crypto::Tag;
 use serde::Serialize;
 use units::{Line, LineAddr};
 
-/// Cryptography computed, for accesses and for what booting left behind. What is still known from a moment before is not
+/// Cryptography computed, for accesses and for lines put into memory at boot. Results that are still cached are not
 /// computed again, and not counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Computed {
     /// Lines encrypted or decrypted.
     pub lines: u64,
-    /// Tags of lines; one over several lines counts as theirs.
+    /// Tags of lines. A tag over several lines counts once for each of them.
     pub tags: u64,
-    /// How many of these were computed two at once.
+    /// Tags among these that were computed in pairs.
     pub tags_in_pairs: u64,
     /// Hashes or MACs of lines of metadata.
     pub hashes: u64,
 }
 
-/// The cryptography of a scheme by itself.
+/// The cryptography of a scheme, without its memory.
 pub struct Cryptography<'a>(&'a Scheme);
 
 impl Scheme {
-    /// The cryptography by itself.
+    /// Returns the scheme's cryptography, without its memory.
     pub fn cryptography(&self) -> Cryptography<'_> {
         Cryptography(self)
     }
 }
 
 impl<'a> Cryptography<'a> {
-    /// What was computed so far.
+    /// Returns the amounts computed so far.
     pub fn computed(&self) -> Computed {
         if let Some((lines, tags, hashes)) = self.0.moving.as_ref().map(MovingLines::computed) {
             return Computed { lines, tags, tags_in_pairs: 0, hashes };
@@ -48,12 +48,12 @@ impl<'a> Cryptography<'a> {
         Computed { lines: codec.cipher.computed(), tags, tags_in_pairs, hashes }
     }
 
-    /// The speculation on what lines hold, if there is any.
+    /// Returns the speculation on the content of lines, if the design has one.
     pub fn speculation(&self) -> Option<&'a Speculation> {
         self.0.codec.speculation.as_ref()
     }
 
-    /// Whether first offsets are kept with the counters on the chip.
+    /// Returns true if the chip keeps first offsets with the counters.
     pub fn keeps_offsets(&self) -> bool {
         self.0.codec.work.offsets_kept
     }
@@ -76,7 +76,7 @@ impl<'a> Cryptography<'a> {
         }
     }
 
-    /// Compares a line of the tree with what its parent might hold about it; always equal without a tree.
+    /// Compares a line of the tree with a sample of its parent's entry. Returns true without a tree.
     pub fn compare(&self, slot: Slot, content: &Line) -> bool {
         let compare = |tree: &Tree| tree.fits(slot, Role::Node(0), content, tree.some_voucher());
         self.0.metadata.tree().is_none_or(compare)

@@ -1,4 +1,4 @@
-//! The one text: how a protected memory reads and writes a line.
+//! Reads and writes of a line in a protected memory, for all designs.
 //!
 //! ```text
 //! read:   fetch ciphertext ─┐
@@ -6,13 +6,13 @@
 //!         stored tag ───────┘
 //! write:  counter + 1 ─ encrypt ─ tag ─ store both
 //! ```
-//! A read in stages is in [`read`], with its policies and with what L2s and predictions begin; a write in steps in [`write`],
-//! in place or in tuples that outlive a loss of power; what follows an overflow in [`renew`], how memory comes back in
-//! [`recover`]. An access is what they share ([`access`]); which software may ask at all is in [`owner`], what is counted in
-//! [`counted`]. The bytes are the [`codec`](crate::codec)'s, verified counters and tags the [`metadata`](crate::metadata)'s.
+//! [`read`] performs a read in stages, with its policies and with the early steps of L2s and predictions. [`write`] performs
+//! a write in steps, in place or in tuples that outlive a loss of power. [`renew`] handles overflows, [`recover`] a loss of
+//! power. All share an [`access`]. [`owner`] checks the rights of software, [`counted`] has the counters. The
+//! [`codec`](crate::codec) computes bytes; [`metadata`](crate::metadata) returns verified counters and tags.
 //!
-//! What a scheme lacks it skips: without counters there is nothing to look up, without a tag nothing to compare. All
-//! designs are this one text with other parts.
+//! A scheme skips the steps of parts that it lacks: without counters it looks up no counter, without a tag it compares no
+//! tag. All designs run this one text with different parts.
 //!
 //! Locks are taken upward only (a line, its group, a renewal's permit, metadata from leaf to root), so accesses cannot wait for each other
 //! in a circle. On-chip state changes only between two awaits, and is looked at again after each.
@@ -55,19 +55,19 @@ use units::{Line, LineAddr};
 
 /// A composition of parts, with its state on the chip.
 pub struct Scheme {
-    /// Lines that move: then accesses are theirs, and the other parts are none.
+    /// Lines that move: this part then performs all accesses, and the other parts are empty.
     pub(crate) moving: Option<MovingLines>,
     /// Encryption and authentication of data.
     pub(crate) codec: LineCodec,
     /// Versions of data.
     pub(crate) counters: Counters,
-    /// Versions and tags where they lie, and their freshness.
+    /// Versions and tags in their slots, and their freshness.
     pub(crate) metadata: Metadata,
-    /// Where everything lies.
+    /// Slots of data and metadata.
     pub(crate) layout: Rc<Layout>,
-    /// Which software may ask.
+    /// Software that may access each page.
     pub(crate) ownership: Ownership,
-    /// What becomes durable, and in which order.
+    /// Writes that become durable, and their order.
     pub(crate) persistence: Persistence,
     /// Writes that memory does not have yet.
     pub(crate) pending: Pending,
@@ -79,13 +79,12 @@ pub struct Scheme {
 }
 
 impl Scheme {
-    /// Where everything lies.
+    /// Slots of data and metadata.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// The same scheme once more, with the same keys and all that is on the chip; what becomes of one from now on does not show
-    /// in the other.
+    /// Returns a copy of the scheme with the same keys and on-chip state. Later changes to either do not affect the other.
     ///
     /// # Panics
     /// If an access is under way, or if the scheme shares a machine's last-level cache.
@@ -111,13 +110,13 @@ impl Scheme {
         self.moving.as_ref()
     }
 
-    /// Looks at or changes what is trusted on the chip, between two accesses: what caches have seen, where a machine's
-    /// last-level cache and L2s take part.
+    /// Reads or changes the trusted state on the chip, between two accesses. The state includes the caches' observations if
+    /// a machine's last-level cache and L2s take part.
     pub fn on_chip<R>(&self, access: impl FnOnce(&mut OnChip) -> R) -> R {
         self.metadata.on_chip(access)
     }
 
-    /// What the text has counted.
+    /// Counters of the scheme's work so far.
     pub fn counted(&self) -> SchemeCounters {
         let mut counted = self.counted.get();
         let RenewedNodes { nodes, children } = self.metadata.renewed();
@@ -127,8 +126,8 @@ impl Scheme {
         counted
     }
 
-    /// Writes back all dirty metadata and forgets the rest, as if the caches had been needed for something else. Lines that move are
-    /// in memory then, and their records and nodes not on the chip.
+    /// Writes back all dirty metadata and drops the clean lines, as if other accesses had evicted them. Lines that move are
+    /// then in memory, and their records and nodes are no longer on the chip.
     pub async fn flush<V: Verbs>(&self, verbs: &V) {
         if let Some(moving) = &self.moving {
             Box::pin(moving.flush(verbs)).await;
@@ -141,20 +140,20 @@ impl Scheme {
         }
     }
 
-    /// Puts the counters of a line and of its group where a long life would have brought them. None of these lines may
-    /// have been written yet, since nothing is re-encrypted.
+    /// Sets the counters of a line and of its group to the values of a long life. The caller must not have written any of
+    /// these lines yet, since the scheme does not re-encrypt them.
     pub async fn age<V: Verbs>(&self, verbs: &V, line: LineAddr, age: Age) {
         let Some(slot) = self.counter_slot(line) else { return };
         let outcome =
             self.metadata.edit(verbs, slot, Role::Counter, |counters| *counters = self.counters.aged(age)).await;
         self.finish(verbs, outcome).await;
         if self.persistence.exists() {
-            // A long life of durable writes has brought them to memory too.
+            // After a long life of durable writes, memory has these counters too.
             self.metadata.flush(verbs).await;
         }
     }
 
-    /// Folds all other roots into the tree's own, as a machine must that keeps no more than that one line.
+    /// Folds all other roots into the topmost one, for a machine that keeps only that one line.
     pub async fn fold_forest<V: Verbs>(&self, verbs: &V) {
         for root in self.on_chip(|chip| chip.forest.roots()) {
             let outcome = ParentUpdate { metadata: &self.metadata, verbs }.fold(root).await;
@@ -162,7 +161,7 @@ impl Scheme {
         }
     }
 
-    /// Ends an access: reports tampering, and writes back the metadata that had to make room.
+    /// Ends an access: reports tampering, and writes back the metadata that the access evicted.
     async fn finish<V: Verbs>(&self, verbs: &V, outcome: Result<(), Fault>) {
         if let Err(fault) = outcome
             && !self.planted.has(Bug::FaultSwallowed)
@@ -173,7 +172,7 @@ impl Scheme {
         self.metadata.write_back_leaving(verbs).await;
     }
 
-    /// Data lines whose counters share a line, if there are counters.
+    /// Data lines for each line of counters, if there are counters.
     pub fn lines_per_counter_line(&self) -> Option<u64> {
         self.counters.exist().then(|| self.counters.lines_per_group())
     }
@@ -183,8 +182,8 @@ impl Scheme {
         self.counters.read(counters, self.counters.position(line))
     }
 
-    /// Names the slots that a read of a line fetches now, the line's own last; those of nodes that several lines of metadata
-    /// miss more than once, and counters even if an L2 has a copy that serves. Looking is no use of them.
+    /// Names the slots that a read of a line would fetch now, the line's slot last. A node that several lines of metadata
+    /// miss is named more than once. Counters are named even if an L2 has a usable copy. Does not update replacement state.
     pub fn name_fetched(&self, line: LineAddr, mut name: impl FnMut(Slot)) {
         if let Some(moving) = &self.moving {
             return moving.name_fetched(line, name);

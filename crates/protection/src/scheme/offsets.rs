@@ -1,24 +1,24 @@
 //! The first offsets of lines, which the cache of counters may keep with their counters: R of OCB.
 //!
-//! An offset is a function of the line's place and its version. It is made when the line is sealed, or opened for the first
-//! time since its counter came to the chip, and it is there until that leaves or changes. What the simulator keeps is
-//! whether it is there; the codec computes the bytes again.
+//! An offset is a function of the line's slot and its version. The codec makes it when it seals the line, or when it first
+//! opens the line after the counter arrived on the chip. The cache keeps the offset until the counter leaves or changes.
+//! The simulator keeps one bit for each offset, set while the chip has it; the codec computes the bytes again.
 
 use super::Scheme;
 use crate::slot::Slot;
 use units::LineAddr;
 
-/// Whether the offset of a line is on the chip, for its present version.
+/// Returns true if the chip has the offset of a line for its present version.
 pub(super) fn is_kept(scheme: &Scheme, line: LineAddr) -> bool {
     with(scheme, line, |offsets, bit| *offsets & bit != 0).unwrap_or(false)
 }
 
-/// The offset of a line has been made, for its present version.
+/// Notes that the chip has the offset of a line for its present version.
 pub(super) fn keep(scheme: &Scheme, line: LineAddr) {
     with(scheme, line, |offsets, bit| *offsets |= bit);
 }
 
-/// The lines of a group get new versions.
+/// Drops the offsets of a group, since its lines get new versions.
 pub(super) fn forget(scheme: &Scheme, counters: Slot) {
     if scheme.codec.work.offsets_kept {
         scheme.metadata.on_chip(|chip| chip.caches.offsets(counters).map(std::mem::take));
@@ -26,7 +26,7 @@ pub(super) fn forget(scheme: &Scheme, counters: Slot) {
 }
 
 fn with<T>(scheme: &Scheme, line: LineAddr, change: impl FnOnce(&mut u128, u128) -> T) -> Option<T> {
-    // Most designs keep none: whether this one does comes before all that has to be computed.
+    // Most designs keep no offsets, so this check precedes the computation of slot and position.
     let slot = scheme.codec.work.offsets_kept.then(|| scheme.counter_slot(line)).flatten()?;
     let bit = 1 << scheme.counters.position(line);
     scheme.metadata.on_chip(|chip| chip.caches.offsets(slot).map(|offsets| change(offsets, bit)))

@@ -1,7 +1,7 @@
-//! Which software asks: the owner table is asked before memory is.
+//! Access rights of software: the controller checks the owner table before it fetches a line.
 //!
-//! A processor asks it when it walks the page tables, so it is asked first here too, and not while the line is on its way.
-//! Its lines share the cache of counters, which are per page as well.
+//! A processor reads the table when it walks the page tables. So the scheme also reads it first, and not in parallel with
+//! the line. Lines of the table share the cache of counters, which are per page as well.
 
 use super::Scheme;
 use super::access::Access;
@@ -13,24 +13,25 @@ use crate::verbs::{Exit, Fault, Plaintext, Role, Verbs, Wanted};
 use units::{Line, LineAddr, Word};
 
 impl Scheme {
-    /// As [`Scheme::read`], of a line whose reader asks for this word first, for a request that comes to the controller without
-    /// an L2 having begun anything.
+    /// Like [`Scheme::read`], for a reader that requests this word first, and for a request that arrives at the controller
+    /// without an L2 having begun any part of it.
     pub async fn read_at_controller<V: Verbs>(&self, verbs: &V, line: LineAddr, word: Word) {
         read(Access { word, ..Access::new(self, verbs, line) }, Asker::tenant(line)).await;
     }
 
-    /// Writes a line.
+    /// Writes a line as its tenant.
     pub async fn write<V: Verbs>(&self, verbs: &V, line: LineAddr, plaintext: &Line) {
         self.write_as(verbs, line, plaintext, Asker::tenant(line)).await;
     }
 
-    /// Reads a line for an asker: releases its plaintext, or reports why not. What other software than the tenant reads of
-    /// memory with owners is ciphertext.
+    /// Reads a line for an asker: releases its plaintext, or reports why not. In memory with owners, software other than
+    /// the tenant reads ciphertext.
     pub async fn read_as<V: Verbs>(&self, verbs: &V, line: LineAddr, asker: Asker) {
         read(Access::new(self, verbs, line), asker).await;
     }
 
-    /// Writes a line for an asker. What other software than the tenant writes to memory with owners is taken as ciphertext.
+    /// Writes a line for an asker. In memory with owners, the controller stores the content as ciphertext if the software
+    /// is not the tenant.
     pub async fn write_as<V: Verbs>(&self, verbs: &V, line: LineAddr, content: &Line, asker: Asker) {
         if let Some(moving) = &self.moving {
             return Box::pin(moving.write(verbs, line, content)).await;
@@ -43,8 +44,8 @@ impl Scheme {
         self.finish(verbs, outcome).await;
     }
 
-    /// The hypervisor gives the page of a line to an owner, as one of its pages. Its new owner must accept it before it is
-    /// of any use, and tenants here never accept another page than those that they have since the machine started.
+    /// Assigns the page of a line to an owner, for the hypervisor, as one of the owner's pages. The new owner must accept
+    /// the page before it can use it. Tenants here accept only the pages that they have had since the machine started.
     pub async fn assign<V: Verbs>(&self, verbs: &V, line: LineAddr, to: Asker) {
         let Some(slot) = self.layout.owner_slot(line) else { return };
         let entry = Entry { owner: to.owner, guest_page: to.guest_page, validated: false };
@@ -67,7 +68,7 @@ async fn read<V: Verbs>(access: Access<'_, V>, asker: Asker) {
 }
 
 impl<V: Verbs> Access<'_, V> {
-    /// Whether this asker may have the line. Its lock must be held, so that accesses stay in their order.
+    /// Refuses an asker that may not access the line. The caller must hold the line's lock, so that accesses stay in order.
     pub(super) async fn admit(&self, asker: Asker) -> Result<(), Fault> {
         match self.scheme.layout.owner_slot(self.line()) {
             Some(slot) => Box::pin(self.admit_by(slot, asker)).await,
@@ -101,7 +102,7 @@ impl<V: Verbs> Access<'_, V> {
     }
 }
 
-/// Whether an asker does without the tenant's keys.
+/// Returns true if an asker accesses memory without the tenant's keys.
 fn has_other_keys(scheme: &Scheme, asker: Asker) -> bool {
     scheme.layout.region(Kind::Owners).is_some() && asker.owner != Owner::TENANT
 }

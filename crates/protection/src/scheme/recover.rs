@@ -1,18 +1,18 @@
-//! Recovery: what the machine does with its memory when power is back.
+//! Recovery: the machine checks its memory when power returns.
 //!
 //! ```text
 //! the tree again from the counters in memory (metadata/rebuild) ─ compare with the roots' registers ─ finish a renewal
 //! ```
-//! What a battery could not take to memory is named, line by line, and refused until it is written again.
+//! Recovery reports each line that a battery could not write to memory. Reads of the line fail until it is written again.
 //!
-//! From then on nothing boots: a machine starts with its content once, in its first session, and a slot that is blank later was
-//! blanked. (Only a model puts that content there line by line. A program that goes on after a loss writes a line that it has
-//! never touched before it reads it, as a loader does.)
+//! From then on no line boots: a machine starts with its content once, in its first session, so an attacker blanked any slot
+//! that is blank later. (Only a model boots that content line by line. A program that continues after a loss writes an
+//! untouched line before it reads it, as a loader does.)
 //!
-//! Tags are not looked at: they are tied to counters that are now known to be fresh, and are checked with each read.
+//! Recovery does not check tags: they are tied to counters that are now known to be fresh, and each read checks them.
 //!
-//! A loss of power during recovery does no harm. Nodes are computed from counters alone, and of a renewal that was
-//! going on each line's tag says how far it had come.
+//! A loss of power during recovery does no harm. Recovery computes nodes from counters only. During an interrupted renewal,
+//! each line's tag shows whether the line already has its new version.
 
 use super::Scheme;
 use super::write::outdate_root;
@@ -22,7 +22,7 @@ use crate::metadata::Rebuild;
 use crate::planted::Bug;
 use crate::verbs::{Fault, Verbs};
 
-/// Names the lines whose stores the battery has lost, which are refused until they are written again.
+/// Reports the lines with stores that the battery has lost. Reads of these lines fail until they are written again.
 fn keep_lost<V: Verbs>(scheme: &Scheme, verbs: &V, registers: &Registers) {
     if !scheme.planted.has(Bug::LossForgotten) {
         scheme.on_chip(|chip| chip.power.loses(registers.lost.iter().copied()));
@@ -32,7 +32,7 @@ fn keep_lost<V: Verbs>(scheme: &Scheme, verbs: &V, registers: &Registers) {
 
 impl Scheme {
     /// Makes a fresh chip continue with the memory that a loss of power has left behind; reports if that cannot be trusted.
-    /// A design without persistence has nothing to continue with: its chip stays as new.
+    /// The chip of a design without persistence stays as new.
     pub async fn recover<V: Verbs>(&self, verbs: &V, registers: &Registers) {
         let (true, Some(tree)) = (self.persistence.exists(), self.metadata.tree()) else { return };
         let outcome = async {

@@ -1,11 +1,11 @@
-//! After an overflow: lines get new counters, and are encrypted again under them.
+//! Renewal after an overflow: lines get new counters, and are re-encrypted under them.
 //!
-//! The counters move on first. If tampering stops the re-encryption half-way, the rest of the lines is lost, but no later
-//! attempt uses the new pads again. What memory returns is checked under the old counters: otherwise a forgery would get a
-//! valid tag.
+//! The counters advance first. If tampering stops the re-encryption half-way, the remaining lines are lost, but no later
+//! attempt uses the new pads again. Each line from memory is checked under the old counters: otherwise a forgery would get
+//! a valid tag.
 //!
-//! A machine may let few groups be renewed at once, and leave their lines few entries of the memory's queue.
-//! Renewals in tuples, which become durable one after the other, are under neither rule.
+//! A machine may limit the groups that are renewed at once, and the entries of the memory's queue that their lines use.
+//! Neither limit applies to renewals in tuples, since tuples become durable one after the other.
 
 use super::access::{Access, Fetched, versioned};
 use super::bitmap::LineBitmap;
@@ -25,10 +25,10 @@ use sim::{join, join_all};
 use std::future::ready;
 use units::{Line, LineAddr};
 
-/// The lines of a renewal: a line of counters has no more.
+/// The lines of a renewal: at most 128, the counters of a line.
 pub(super) type Renewed = ArrayVec<LineAddr, 128>;
 
-/// What renews: an overflow's group, in place or as a part of a tuple.
+/// Renews the group of an overflow, in place or as a part of a tuple.
 pub(super) struct Renewer<'a, V> {
     pub scheme: &'a Scheme,
     pub verbs: &'a V,
@@ -53,7 +53,7 @@ impl<'a, V: Verbs> Renewer<'a, V> {
         Ok(self.scheme.version(&new, written))
     }
 
-    /// Gives the lines concerned new counters on the chip. Returns what is to be done, and the new line of counters.
+    /// Gives the lines of the renewal new counters on the chip. Returns the renewal and the new line of counters.
     pub async fn renew_counters(
         &self,
         slot: Slot,
@@ -78,7 +78,7 @@ impl<'a, V: Verbs> Renewer<'a, V> {
         Ok((Renewal { counters: slot, old, first: positions.start, end: positions.end, written }, new))
     }
 
-    /// With a planted bug: changes a line of counters, of which L2s keep their copies. Nothing without it.
+    /// With a planted bug: changes a line of counters, but leaves the copies in L2s. Returns `None` without the bug.
     async fn planted_edit<T>(&self, slot: Slot, change: impl Fn(&mut Line) -> T) -> Result<Option<T>, Fault> {
         if !self.scheme.planted.has(Bug::RenewalLeavesCopies) {
             return Ok(None);
@@ -103,13 +103,13 @@ impl<'a, V: Verbs> Renewer<'a, V> {
         self.scheme.counters.lines(group, &positions).filter(concerned).skip(skipped).collect()
     }
 
-    /// At the same time go those lines whose tags lie in one line, so that the smallest cache of tags fetches it once.
+    /// Splits lines into batches that share a line of tags, so that the smallest cache of tags fetches that line once.
     pub fn by_line_of_tags<'b>(&self, lines: &'b [LineAddr]) -> impl Iterator<Item = &'b [LineAddr]> + use<'b, V> {
         let each = self.scheme.layout.lines_per_line_of_tags();
         lines.chunk_by(move |one, next| one.0 / each == next.0 / each)
     }
 
-    /// Moves the lines under one tag from their old versions to their new ones, as entries of the queue are free.
+    /// Re-encrypts the lines under one tag from their old versions to their new ones, as queue entries become free.
     async fn reencrypt(&self, lines: &[LineAddr], versions: (&Line, &Line)) -> Result<(), Fault> {
         let Some(&first) = lines.first() else { return Ok(()) };
         let slots: ArrayVec<Slot, GROUP_MAX> =
@@ -130,8 +130,8 @@ impl<'a, V: Verbs> Renewer<'a, V> {
         }
     }
 
-    /// The plaintext of a line with a tag of its own under its old version; nothing if it was never written, or has its new
-    /// version already.
+    /// Returns the plaintext of a line that has a separate tag, under its old version. Returns `None` if no program has
+    /// written the line, or if it has its new version already.
     pub async fn reopen(&self, access: &Access<'a, V>, old: &Line, new: Option<&Line>) -> Result<Option<Line>, Fault> {
         match LineBitmap::of(self.scheme, self.verbs, access.line()) {
             None => self.reopen_in(Order::AS_IT_IS, access, old, new).await,
@@ -151,7 +151,7 @@ impl<'a, V: Verbs> Renewer<'a, V> {
         scheme.counted.change(|counted| counted.renewals.lines += 1);
         let ((), arrivals) = access.arrive(access.fetch(Wanted::LINE), ready(Ok(()))).await?;
         if arrivals.stored.is_blank() {
-            // The traffic is real, the content is not there yet.
+            // A real machine has this traffic; the model has no content for the slot yet.
             verbs.store(access.at.slot(), Role::Data, arrivals.stored).await;
             return Ok(None);
         }
@@ -169,7 +169,7 @@ impl<'a, V: Verbs> Renewer<'a, V> {
         Ok(Some(plaintext.bytes))
     }
 
-    /// Moves the lines under the tag of this one from their old versions to their new ones, after they were checked.
+    /// Checks the lines under the tag of this one, then re-encrypts them from their old versions to their new ones.
     async fn reencrypt_under_one_tag(&self, access: &Access<'a, V>, (old, new): (&Line, &Line)) -> Result<(), Fault> {
         let (scheme, verbs, codec) = (self.scheme, self.verbs, &self.scheme.codec);
         let ((), arrivals) = access.arrive(access.fetch(Wanted::LINE), ready(Ok(()))).await?;
@@ -185,12 +185,12 @@ impl<'a, V: Verbs> Renewer<'a, V> {
                 access.put_tag(tag).await?;
             }
         }
-        // Of blank lines the traffic is real, the content is not there yet.
+        // A real machine has the traffic of blank lines too; the model has no content for them yet.
         join_all(stored.iter().map(|(at, stored)| verbs.store(at.slot(), Role::Data, *stored))).await;
         Ok(())
     }
 
-    /// Encrypts those of the lines again that are in memory, in their places. Returns them.
+    /// Re-encrypts in place the lines that memory has. Returns them.
     async fn reseal(&self, stored: &mut Fetched, (old, new): (&Line, &Line)) -> Vec<Sealed> {
         let (scheme, verbs, codec) = (self.scheme, self.verbs, &self.scheme.codec);
         let there = stored.iter().filter(|(_, stored)| !stored.is_blank()).count();

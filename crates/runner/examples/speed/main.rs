@@ -1,11 +1,12 @@
-//! Speed on this host, as one JSON object a line: of whole runs, or of the DRAM model alone.
+//! Measures the speed on this host, as one JSON object a line: of whole runs, or only of the DRAM model.
 //!
 //! ```text
 //! speed run MACHINE WORKLOAD DESIGN MILLIONS [parameter=value ...] [machine.key=value ...]
 //! speed dram REQUESTS
 //! ```
 //!
-//! Speeds are by the processor time that the simulating thread had, so neighbours on the host count little.
+//! Speeds are per second of processor time of the simulating thread, so other programs on the host have little
+//! influence.
 
 mod dram;
 mod whole;
@@ -31,7 +32,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Seconds that `work` takes of a processor, where the system has that of a thread, else by the clock; and its result.
+/// Returns the seconds of processor time of `work`, and its result. Uses wall-clock time if the system does not count
+/// the time of a thread.
 fn timed<T>(work: impl FnOnce() -> T) -> (f64, T) {
     let (started, before) = (std::time::Instant::now(), thread_seconds());
     let result = work();
@@ -39,7 +41,7 @@ fn timed<T>(work: impl FnOnce() -> T) -> (f64, T) {
     (seconds.unwrap_or_else(|| started.elapsed().as_secs_f64()), result)
 }
 
-/// Seconds that this thread has had of a processor.
+/// Seconds of processor time of this thread.
 fn thread_seconds() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     status.split_whitespace().next()?.parse::<f64>().ok().map(|nanoseconds| nanoseconds / 1e9)

@@ -1,17 +1,17 @@
-//! One whole run.
+//! Measures the speed of one whole run.
 //!
 //! A workload is a built-in kernel, `champsim/NAME` for one of the traces on which the machine is compared with
-//! ChampSim, or `trace:PATH` for a recorded program. As in every run, the program is produced on a thread of its own. A machine of several cores runs it on each of
-//! them, in memory of its own.
+//! ChampSim, or `trace:PATH` for a recorded program. A separate thread produces the program, like in any run. A machine
+//! with several cores runs the program once on each core, in separate memory.
 //!
-//! The overhead in memory is what the process takes at its peak beyond the program, which is all of the built-in program's own
-//! data, touched in the run or not, beyond its content in simulated memory, and beyond its metadata there. Of a trace, which
-//! does not say how large its program is, it is what the run touched. Pages that a program has not written yet, and that the
-//! host has not given it, are counted as its own as well, so the overhead is a lower bound where there are many of them.
+//! The overhead in memory is the peak memory of the process minus three parts: all data of the built-in program, its
+//! content in simulated memory, and its simulated metadata. For a trace of unknown program size, the pages that the run
+//! touched replace the first part. Pages that a program has not written yet count as its data, although the host has
+//! not allocated them. So the overhead is a lower bound if there are many of these pages.
 //!
-//! The share of real cryptography is what it costs here to do once more, alone and in a warm cache, what the run computed:
-//! every line that it encrypted or decrypted, every tag and every hash of the tree, times the measured cost of one in the
-//! design's own parts. Lines that the machine started with are in it. What cold caches add is not.
+//! The share of real cryptography is the time to repeat the cryptography of the run on this host, in a warm cache. It covers every
+//! encrypted or decrypted line, every tag and every hash of the tree, times the measured cost of one in the parts of the design. It
+//! includes lines with initial content. It excludes the cost of cold caches.
 
 use crate::timed;
 use casemate_runner::{Control, Record, RunError, RunOptions, run_together};
@@ -29,14 +29,15 @@ use units::{LINE_BYTES, Line, LineAddr, LineLength};
 use workload::broadcast::{Tap, broadcast};
 use workload::{Persistent, champsim, kernels, stored};
 
-/// Instructions of a trace, which then starts again: as many as the reference's files have.
+/// Instructions of a trace before it starts again, as in the files of the reference.
 const TRACE_INSTRUCTIONS: u64 = 4_000_000;
 
-/// What a parameter begins with that changes a key of the machine or the design; others are the workload's.
+/// Prefixes of parameters that change a key of the machine or of the design; all other parameters belong to the
+/// workload.
 const OF_MACHINE: &str = "machine.";
 const OF_DESIGN: &str = "design.";
 
-/// Runs `millions` of instructions and returns how fast that was.
+/// Runs `millions` of instructions, and returns the speed as JSON.
 pub fn measure(
     machine: &str,
     workload: &str,
@@ -94,13 +95,13 @@ pub fn measure(
     }))
 }
 
-/// The simulation alone, as a function that a profiler can count by its name; see scripts/bench_counts.py.
+/// Only the simulation, as a function that a profiler can find by its name; see scripts/bench_counts.py.
 #[inline(never)]
 fn simulate(options: &RunOptions, programs: Vec<Tap>) -> Result<Record, RunError> {
     run_together(options, programs, |_| Control::GoOn)
 }
 
-/// Seconds that the run's cryptography takes alone, in the design's own parts.
+/// Seconds that the cryptography of the run takes in the parts of the design.
 fn crypto_seconds(record: &Record, parts: &Parts, length: LineLength) -> Result<f64, String> {
     if parts.permutation.is_some() {
         return Ok(moving_seconds(record.host.computed));
@@ -120,7 +121,7 @@ fn crypto_seconds(record: &Record, parts: &Parts, length: LineLength) -> Result<
     Ok(seconds.iter().sum())
 }
 
-/// The same of lines that move.
+/// The same for a design that moves lines.
 fn moving_seconds(Computed { lines, tags, hashes, .. }: Computed) -> f64 {
     let cipher = ChunkCipher::new(&Key([1; 16]), &Key([2; 16]));
     let text = |n| [n as u8; CHUNK_LINE_BYTES];
@@ -136,14 +137,14 @@ fn moving_seconds(Computed { lines, tags, hashes, .. }: Computed) -> f64 {
     seconds.iter().sum()
 }
 
-/// A node as of a tree with two children, which leaves its end blank; other trees do not care.
+/// A node as in a tree with two children, which leaves its end blank; other trees accept it as well.
 fn node(n: u64) -> Line {
     let mut node = [n as u8 | 1; LINE_BYTES];
     node[3 * LINE_BYTES / 4..].fill(0);
     node
 }
 
-/// Seconds that so many calls take, measured on as many as the system's count of processor time needs to be exact.
+/// Seconds that `wanted` calls take, extrapolated from enough calls for an exact count of processor time.
 fn seconds_of<T>(wanted: u64, work: impl Fn(u64) -> T) -> f64 {
     const AT_ONCE: u64 = 50_000;
     const ENOUGH_SECONDS: f64 = 0.2;
@@ -162,7 +163,7 @@ fn seconds_of<T>(wanted: u64, work: impl Fn(u64) -> T) -> f64 {
     taken * wanted as f64 / calls as f64
 }
 
-/// The most memory this process has had, where the system says.
+/// Peak memory of this process, if the system reports it.
 fn peak_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -1,4 +1,4 @@
-//! A block of crossings, as columns: in memory, and as the bytes that go through zstd.
+//! A block of crossings, as columns: in memory, and as the bytes that zstd compresses.
 
 use protection::probe::{Content, Crossing};
 use std::cell::Cell;
@@ -7,13 +7,13 @@ use workload::trace::bytes::{Bytes, put_signed, put_varint};
 
 /// The flag of a write.
 pub const WRITE: u8 = 1;
-/// The flag of an access that moves no line of its own.
+/// Flag of an access without a burst on the bus.
 pub const NO_BURST: u8 = 2;
-/// The flag of an access whose bytes are there.
+/// Flag of an access whose bytes are in the file.
 pub const WITH_CONTENT: u8 = 4;
-/// A line and its spare bits.
+/// Bytes of a line and its spare bits.
 pub const CONTENT_BYTES: usize = LINE_BYTES + 8;
-/// A block is closed when its columns take so many bytes.
+/// Size of the columns at which a block is complete.
 const FULL: usize = 1 << 20;
 
 /// The flags of a crossing.
@@ -31,12 +31,12 @@ pub(super) struct Filling {
     lines: Vec<u8>,
     flags: Vec<u8>,
     contents: Vec<u8>,
-    /// The time and the line of the crossing before.
+    /// Time and line of the previous crossing.
     before: Cell<(u64, u64)>,
 }
 
 impl Filling {
-    /// Adds a crossing, no earlier than the one before.
+    /// Adds a crossing, no earlier than the previous one.
     pub fn add(&mut self, at_fs: u64, line: u64, flags: u8, content: Option<Content>) {
         let (time_before, line_before) = self.before.replace((at_fs, line));
         put_varint(&mut self.times, at_fs - time_before);
@@ -48,17 +48,17 @@ impl Filling {
         }
     }
 
-    /// Whether it should be stored now.
+    /// Returns true if the block is large enough to be stored.
     pub fn is_full(&self) -> bool {
         self.times.len() + self.lines.len() + self.flags.len() + self.contents.len() >= FULL
     }
 
-    /// Whether nothing is in it.
+    /// Returns true if the block contains no crossing.
     pub fn is_empty(&self) -> bool {
         self.flags.is_empty()
     }
 
-    /// Its bytes; it is empty afterwards, and begins anew.
+    /// Takes the bytes of the block and leaves it empty.
     pub fn take(&mut self) -> Vec<u8> {
         let mut out = Vec::with_capacity(FULL + CONTENT_BYTES + 64);
         for column in [&mut self.times, &mut self.lines, &mut self.flags, &mut self.contents] {
@@ -70,21 +70,22 @@ impl Filling {
     }
 }
 
-/// A block that was read, column by column; an entry of the first three for each crossing.
+/// A block that was read, column by column; the first three columns have one entry for each crossing.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Block {
-    /// Femtoseconds from power-on, never less than before.
+    /// Femtoseconds from power-on, in rising order.
     pub times_fs: Vec<u64>,
-    /// The numbers of the lines.
+    /// Numbers of the lines.
     pub lines: Vec<u64>,
-    /// [`WRITE`], [`NO_BURST`] and [`WITH_CONTENT`].
+    /// Flags: [`WRITE`], [`NO_BURST`] and [`WITH_CONTENT`].
     pub flags: Vec<u8>,
-    /// Of each crossing with [`WITH_CONTENT`] in turn, [`CONTENT_BYTES`]: the line, then its spare bits, little-endian.
+    /// [`CONTENT_BYTES`] for each crossing with [`WITH_CONTENT`], in order: the line, then its spare bits,
+    /// little-endian.
     pub contents: Vec<u8>,
 }
 
 impl Block {
-    /// The block of these bytes, or nothing if they are none.
+    /// Decodes a block; `None` if the bytes are not a block.
     pub(super) fn decode(bytes: &[u8]) -> Option<Block> {
         let mut bytes = Bytes(bytes);
         let (mut times, mut lines) = (bytes.section()?, bytes.section()?);

@@ -1,4 +1,4 @@
-//! Reading what crossed the pins: every byte is covered by a checksum, and the end record must agree with what was read.
+//! Reads a file of crossings. A checksum covers every byte, and the end record must agree with the blocks.
 
 use super::block::Block;
 use super::{BusError, BusTotals, KIND_BLOCK, KIND_END, MAGIC, PLAIN_BYTES_MAX, RECORD_HEADER_BYTES, VERSION};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 const HEADER_BYTES: usize = MAGIC.len() + 3 * 4;
 
-/// A file of what crossed the pins, block by block.
+/// Reader of a file of crossings, block by block.
 pub struct BusReader {
     path: PathBuf,
     file: BufReader<File>,
@@ -19,10 +19,10 @@ pub struct BusReader {
 }
 
 impl BusReader {
-    /// Opens a file and checks that it is one.
+    /// Opens a file, and checks its header.
     ///
     /// # Errors
-    /// [`BusError`].
+    /// [`BusError`] for a file that is not a readable bus file.
     pub fn open(path: &Path) -> Result<BusReader, BusError> {
         let file = BufReader::new(File::open(path).map_err(BusError::reading(path))?);
         let mut reader = BusReader {
@@ -53,20 +53,20 @@ impl BusReader {
         Ok(reader)
     }
 
-    /// What the file is about, as JSON.
+    /// Description of the file, as JSON.
     pub fn header(&self) -> &str {
         &self.header
     }
 
-    /// What was read so far; after the last block, what the file holds.
+    /// Totals of the blocks read so far; after the last block, totals of the file.
     pub fn totals(&self) -> BusTotals {
         self.totals
     }
 
-    /// The next block; nothing after the last.
+    /// The next block; `None` after the last.
     ///
     /// # Errors
-    /// [`BusError`].
+    /// [`BusError`] for a damaged or truncated file.
     pub fn next_block(&mut self) -> Result<Option<Block>, BusError> {
         if self.ended {
             return Ok(None);
@@ -94,7 +94,7 @@ impl BusReader {
         Ok(Some(block))
     }
 
-    /// The next record: its kind and its bytes as stored, and how many they are when unpacked.
+    /// The next record: its kind, its bytes as stored, and its size after decompression.
     fn record(&mut self) -> Result<(u8, Vec<u8>, usize), BusError> {
         let head = self.up_to(RECORD_HEADER_BYTES)?;
         let (kind, numbers) = head.split_first().ok_or_else(|| self.truncated())?;
@@ -112,7 +112,7 @@ impl BusReader {
         Ok((*kind, stored, plain_bytes as usize))
     }
 
-    /// So many bytes, or fewer where the file ends.
+    /// Reads `count` bytes, or fewer at the end of the file.
     fn up_to(&mut self, count: usize) -> Result<Vec<u8>, BusError> {
         let mut bytes = Vec::new();
         let read = (&mut self.file).take(count as u64).read_to_end(&mut bytes);

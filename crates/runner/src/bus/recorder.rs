@@ -1,4 +1,4 @@
-//! The probe of a run, and the file that it fills.
+//! The probe of a run, and the file that it writes.
 
 use super::{BusError, BusOptions, BusWriter, Header};
 use crate::record::Configuration;
@@ -8,14 +8,14 @@ use protection::probe::Probe;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// A file that a probe fills, or the reason why it does not any more; that is known until it is asked for.
+/// A file that a probe fills, or the error that ended it; taking the error leaves `None`.
 type Filled = Result<BusWriter, Option<BusError>>;
 
-/// What a run writes of its pins, if anything.
+/// Recorder of the crossings of a run; inactive unless the options request a file.
 pub(crate) struct BusRecorder(Option<Rc<RefCell<Filled>>>);
 
 impl BusRecorder {
-    /// Begins the file that is asked for, and puts a probe to the pins that fills it.
+    /// Creates the requested file, and attaches a probe to the pins that fills it.
     pub fn begin(
         bus: Option<&BusOptions>,
         configuration: impl FnOnce() -> Configuration,
@@ -33,27 +33,27 @@ impl BusRecorder {
             if let Ok(writer) = filled
                 && let Err(error) = writer.write(at, &crossing)
             {
-                // The writer goes, and takes what it has begun with it.
+                // Dropping the writer deletes its unfinished file.
                 *filled = Err(Some(error));
             }
         }));
         Ok(BusRecorder(Some(filled)))
     }
 
-    /// Whether it cannot go on.
+    /// Returns true if writing has failed.
     pub fn has_failed(&self) -> bool {
         self.0.as_ref().is_some_and(|filled| filled.borrow().is_err())
     }
 
-    /// Why it cannot.
+    /// Takes the error that ended the file, if any.
     pub fn take_error(&self) -> Option<BusError> {
         self.0.as_ref().and_then(|filled| filled.borrow_mut().as_mut().err()?.take())
     }
 
-    /// Ends the file.
+    /// Completes the file of crossings.
     ///
     /// # Errors
-    /// What went wrong with it, then or before.
+    /// The error of the file, from now or before.
     pub fn finish(&self, memory: &TimedMemory) -> Result<(), BusError> {
         let Some(filled) = &self.0 else { return Ok(()) };
         memory.probe().into_iter().for_each(Probe::finish);
@@ -65,7 +65,7 @@ impl BusRecorder {
 }
 
 impl Drop for BusRecorder {
-    /// A file that was not ended goes with the run, whatever else still holds the probe.
+    /// Deletes an unfinished file, even if the memory still holds the probe.
     fn drop(&mut self) {
         self.0.iter().for_each(|filled| drop(filled.replace(Err(None))));
     }

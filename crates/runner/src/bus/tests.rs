@@ -1,4 +1,4 @@
-//! Files of what crossed the pins: what was written comes back, and what is not such a file is refused.
+//! Tests of bus files: a reader returns the crossings as written, and refuses any other file.
 
 use super::*;
 use crate::run::{Control, RunOptions, run};
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use protection::probe::{Content, Crossing};
 use units::{LineAddr, Time};
 
-/// A folder of this test alone, which goes when it ends.
+/// A temporary folder of one test, deleted when it is dropped.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -32,7 +32,7 @@ impl Drop for Folder {
 
 fn options(path: &Path, bytes: bool) -> RunOptions {
     let (mut machine, design) = (catalogue::machine("modern").unwrap(), catalogue::design("sc64-bmt").unwrap());
-    // So small that lines go back to memory.
+    // Small enough that the caches write lines back to memory.
     (machine.llc.size, machine.node.l2.size) = (units::Bytes(512 << 10), units::Bytes(128 << 10));
     let bus = Some(BusOptions { path: path.to_owned(), bytes });
     RunOptions { bus, ..RunOptions::new(machine, design, 100_000) }
@@ -58,7 +58,7 @@ fn a_run_writes_what_its_memory_counts_with_its_time_and_the_same_each_time() {
     let record = run(&options(&plain, false), gups(), |_| Control::GoOn).unwrap();
     let (blocks, totals) = all(&plain).unwrap();
     let counted = record.dram;
-    // Reads that are on their way when the program ends have been counted, and nothing of them has crossed.
+    // Memory has counted reads under way at the end of the program, but their lines have not crossed.
     let queue = 64;
     assert!(totals.reads <= counted.reads && counted.reads <= totals.reads + queue, "{totals:?} {counted:?}");
     assert_eq!((totals.writes, totals.merged), (counted.writes, counted.merged));
@@ -187,7 +187,7 @@ proptest! {
     #[test]
     fn no_bytes_of_a_block_make_its_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), counts in any::<[u8; 4]>()) {
         let _ = Block::decode(&bytes);
-        // Four sections of these lengths, so that what is in them is reached.
+        // Four sections of these lengths, so that the decoder reaches their content.
         let mut rest = &bytes[..];
         let sections = counts.map(|count| {
             let (section, after) = rest.split_at(rest.len().min(usize::from(count % 40)));

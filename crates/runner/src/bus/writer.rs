@@ -1,4 +1,4 @@
-//! Writing what crosses the pins. The file bears its name only when it is whole.
+//! Writes a file of crossings. The file gets its name only when it is complete.
 
 use super::block::{Filling, flags_of};
 use super::{BusError, BusTotals, Header, KIND_BLOCK, KIND_END, MAGIC, VERSION};
@@ -8,10 +8,10 @@ use std::path::Path;
 use units::Time;
 use zstd::bulk::Compressor;
 
-/// The effort of zstd: beyond this the simulation waits for it.
+/// Level of zstd: at higher levels the simulation would wait for it.
 const LEVEL: i32 = 1;
 
-/// A file in the making.
+/// A bus file that is being written.
 pub struct BusWriter {
     file: WholeFile,
     compressor: Compressor<'static>,
@@ -20,7 +20,7 @@ pub struct BusWriter {
 }
 
 impl BusWriter {
-    /// Begins a file with this description.
+    /// Creates a file with this description.
     pub(super) fn create(asked: &Path, header: &Header<'_>) -> Result<BusWriter, BusError> {
         let file = WholeFile::create(asked)?;
         let compressor = Compressor::new(LEVEL).map_err(file.unwritten())?;
@@ -36,7 +36,7 @@ impl BusWriter {
         Ok(writer)
     }
 
-    /// Adds a crossing, no earlier than the one before.
+    /// Adds a crossing, no earlier than the previous one.
     #[inline]
     pub fn write(&mut self, at: Time, crossing: &Crossing) -> Result<(), BusError> {
         let flags = flags_of(crossing);

@@ -1,8 +1,9 @@
-//! The file: JSON in the trace-event format.
+//! Writes the file of the window: JSON in the trace-event format.
 //!
-//! Times are microseconds, exact to the femtosecond; a beginning has half of one more. Readers that cut times to whole
-//! nanoseconds, as Perfetto does, would else find some beginnings a nanosecond too early, for their binary fractions lie below
-//! what is written, and two spans that touch would overlap.
+//! Times are microseconds, exact to the femtosecond; a start time has half a femtosecond added. Some readers, such as
+//! Perfetto, cut times to whole nanoseconds. The binary fraction of a start time is often slightly below the written
+//! decimal. Without the addition, these readers would move it to the nanosecond before, and two adjacent spans would
+//! overlap.
 
 use super::tracks::{Event, Part, Tracks};
 use crate::record::Configuration;
@@ -12,25 +13,25 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use units::{Duration, Time};
 
-/// The version of what is in the file.
+/// Version of the content of the file.
 const VERSION: u32 = 1;
 const FS_PER_US: u64 = 1_000_000_000;
 
-/// What the file is about.
+/// The run and the window that the file describes.
 pub(super) struct TraceAbout<'a> {
     pub configuration: &'a Configuration,
     pub window: Range<Time>,
     pub ended: Time,
 }
 
-/// Where an event is: the process and the thread of the format.
+/// Track of an event: process and thread in the terms of the format.
 #[derive(Clone, Copy)]
 struct Track {
     process: usize,
     thread: u32,
 }
 
-/// Writes everything.
+/// Writes the header, the metadata of all tracks, all events and the arrows between them.
 pub(super) fn write(file: &mut WholeFile, tracks: &Tracks, about: &TraceAbout<'_>) -> Result<(), Unwritten> {
     let Configuration { design, machine, .. } = about.configuration;
     let head = json!({
@@ -80,12 +81,12 @@ pub(super) fn write(file: &mut WholeFile, tracks: &Tracks, about: &TraceAbout<'_
     file.put(b"\n]}\n")
 }
 
-/// A name or a position of a process or a thread.
+/// A metadata event: a name or a sort position for a process or a thread.
 fn named(what: &str, process: usize, thread: u32, args: &Value) -> String {
     format!("{{\"ph\":\"M\",\"name\":\"{what}\",\"pid\":{process},\"tid\":{thread},\"args\":{args}}}")
 }
 
-/// A span, or a moment.
+/// The JSON of a span or of an instant event.
 fn placed(Track { process, thread }: Track, event: &Event) -> String {
     let (kind, length) = match event.is_moment() {
         true => ("i\",\"s\":\"t", String::new()),

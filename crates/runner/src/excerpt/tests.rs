@@ -1,4 +1,4 @@
-//! What is in the file of a window, held against the run's whole file and against what the machine can do.
+//! Tests of the file of a window, against the file of the whole run and against the capacity of the machine.
 
 use super::*;
 use crate::run::{Control, RunError, RunOptions, run};
@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use workload::Source;
 
-/// A folder of a test's own, which goes with it.
+/// A temporary folder of one test, deleted when it is dropped.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -32,7 +32,7 @@ impl Drop for Folder {
 
 const US: u64 = 1_000_000_000;
 
-/// A run whose lines go back to memory.
+/// Options of a run in which the last-level cache writes lines back to memory.
 fn options(design: &str, path: &Path, from_fs: u64, length_fs: u64) -> RunOptions {
     let mut machine = catalogue::machine("modern").unwrap();
     machine.llc.size = units::Bytes(512 << 10);
@@ -47,10 +47,10 @@ fn gups() -> Box<dyn Source> {
     workload::kernels::open("gups", &settings, 1).unwrap()
 }
 
-/// A span as a file has it: the unit (of all lanes), name, start, length, and the access.
+/// A span as read from a file: unit (all its lanes together), name, start, length and access.
 type Found = (String, String, u64, u64, u64);
 
-/// What the tests look at of a file in the trace event format.
+/// The parts of a trace-event file that the tests read.
 #[derive(Deserialize)]
 struct File {
     #[serde(rename = "traceEvents")]
@@ -79,12 +79,12 @@ struct Arguments {
     access: u64,
 }
 
-/// A length in microseconds as whole femtoseconds.
+/// Converts a length in microseconds to whole femtoseconds.
 fn length(micros: f64) -> u64 {
     (micros * US as f64).round() as u64
 }
 
-/// The same of a beginning, which has half a femtosecond more.
+/// Converts a start in microseconds to whole femtoseconds, without the half femtosecond that the file adds.
 fn beginning(micros: f64) -> u64 {
     (micros * US as f64).floor() as u64
 }
@@ -118,7 +118,7 @@ fn a_window_has_exactly_what_meets_it_of_the_whole_run() {
     run(&all, gups(), |_| Control::GoOn).unwrap();
     let all: Vec<Found> = found(&whole).into_iter().filter(|(unit, ..)| unit != "window").collect();
     assert!(all.len() > 10_000, "{}", all.len());
-    // A window that begins where some work ends, and ends where other work begins.
+    // A window that begins where one piece of work ends, and ends where another begins.
     let work = |from: u64| all.iter().find(|(unit, _, start, length, _)| unit == "MAC" && *length > 0 && *start > from);
     let (_, _, start, length, _) = work(10 * US).unwrap();
     let (from, (_, _, to, ..)) = (start + length, work(12 * US).unwrap());
@@ -153,7 +153,7 @@ fn no_unit_does_more_at_once_than_it_can() {
     (all.machine.engines.mac, all.machine.engines.hash) = (units(1), units(2));
     run(&all, gups(), |_| Control::GoOn).unwrap();
     let found = found(&path);
-    // So many go in within an interval as there are units, and each comes out after the latency.
+    // Within one interval, as many operations start as there are units, and each finishes after the latency.
     for (unit, units) in [("MAC", 1), ("hash", 2)] {
         let mut starts: Vec<u64> = of(&found, unit).map(|(_, _, start, ..)| *start).collect();
         starts.sort_unstable();
@@ -198,7 +198,8 @@ fn a_burst_whose_reader_went_on_with_its_first_word_is_in_the_windows_that_it_me
         of(&found, "channel 0 data bus: reads").map(|(_, _, start, length, _)| (*start, start + length)).collect()
     };
     let bursts: Vec<(u64, u64)> = from(&whole, 0, 1000 * US);
-    // One that none follows at once, so that a window may begin in its last moment and end before the next.
+    // A burst without an adjacent successor, so that a window can begin in its last moment and end before the next
+    // burst.
     let [burst, next] = *bursts.windows(2).skip(100).find(|pair| pair[1].0 > pair[0].1 + 1_000).unwrap() else {
         panic!("two")
     };
@@ -233,7 +234,7 @@ fn a_read_comes_to_the_last_level_cache_waits_for_a_buffer_and_goes_back_without
     let folder = Folder::new("stops");
     let path = folder.0.join("file");
     let mut options = options("sc64-bmt", &path, 0, 1000 * US);
-    // So few that reads wait for them.
+    // Few enough buffers that reads wait for them.
     options.machine.llc.writeback_buffers = 2;
     run(&options, gups(), |_| Control::GoOn).unwrap();
     let found = found(&path);

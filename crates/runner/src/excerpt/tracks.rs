@@ -1,4 +1,5 @@
-//! Which unit did what, on tracks: one for each unit, with as many lanes as it has work at once.
+//! Sorts the work of all units onto tracks: one for each unit, with a lane for each operation that it does at the same
+//! time.
 
 use crate::record::Configuration;
 use machine::memory::{DeviceConfig, MemoryConfig};
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use units::{Cycles, Duration, LINE_BYTES, LineAddr, Time};
 
-/// A part of the machine whose tracks stand together.
+/// A part of the machine; the viewer shows its tracks as one group.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Part {
     Cores,
@@ -36,21 +37,21 @@ impl Part {
     }
 }
 
-/// A unit, with a number that puts those of one part in order.
+/// Name of a unit, with a number that sorts the units of one part.
 pub(super) type Name = (Part, u32, String);
 
-/// What is said of a span.
+/// Details of a span, shown by the viewer.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub(super) struct SpanAbout {
-    /// The access that it is a part of.
+    /// Number of the access that the span belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub access: Option<u64>,
-    /// The address of what it is about.
+    /// Address of the line that the span is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waited_for: Option<Cause>,
-    /// How long its unit was at work for others first, if that is known.
+    /// Nanoseconds for which the unit worked for other accesses first, if that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waited_ns: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,23 +65,23 @@ pub(super) struct Event {
     pub category: &'static str,
     pub start: Time,
     pub end: Time,
-    /// Numbered from zero.
+    /// Lane of the track, counted from zero.
     pub lane: usize,
     pub about: SpanAbout,
 }
 
 impl Event {
-    /// Whether it takes no time.
+    /// Returns true if the event takes no time.
     pub fn is_moment(&self) -> bool {
         self.start == self.end
     }
 }
 
-/// What a machine's units are called under a design.
+/// Names of a machine's units under a design.
 pub(super) struct Units {
     memory: MemoryConfig,
     shape: Shape,
-    /// How long a line takes the bus.
+    /// Time for which a line occupies the data bus.
     burst: Duration,
     aes_in_l2: bool,
     one_port: bool,
@@ -130,7 +131,7 @@ impl Units {
         }
     }
 
-    /// The line of a slot that is asked for last, which is the one that memory's answer is about.
+    /// The line of a slot that is requested last. Memory's answer is about this line.
     fn last_line(&self, slot: Slot) -> LineAddr {
         let (first, second) = self.shape.lines(slot);
         second.unwrap_or(first)
@@ -161,7 +162,7 @@ impl Units {
         }
     }
 
-    /// When a line that was read was on the bus, and on which.
+    /// The data bus and the time span in which a read transferred its line over it.
     fn on_bus(&self, piece: &Piece) -> Option<(Name, Range<Time>)> {
         let (Unit::Memory(slot), Some(end)) = (piece.unit, piece.data) else { return None };
         let channel = self.memory.place(self.last_line(slot)).0;
@@ -170,7 +171,7 @@ impl Units {
     }
 }
 
-/// What the caches of metadata are of, in the order of [`Kind::cache`].
+/// Contents of the metadata caches, in the order of [`Kind::cache`].
 const NAMES_OF_CACHES: [&str; Kind::CACHES] = ["counters", "tags", "tree nodes", "bitmaps"];
 
 fn order_of(leg: Leg) -> u32 {
@@ -183,12 +184,12 @@ fn order_of(leg: Leg) -> u32 {
     }
 }
 
-/// All units with what they did, in order.
+/// All units with their events, in order.
 #[derive(Default)]
 pub(super) struct Tracks(pub BTreeMap<Name, Vec<Event>>);
 
 impl Tracks {
-    /// What was kept of a window, by unit.
+    /// Sorts the recorded trips and clips of a window by unit.
     pub fn of(units: &Units, window: Range<Time>, trips: &[Trip], clips: &[Clip]) -> Tracks {
         let mut tracks = Tracks::default();
         let about = SpanAbout { access: None, line: None, waited_for: None, waited_ns: None, outcome: None };
@@ -209,7 +210,7 @@ impl Tracks {
         tracks
     }
 
-    /// The stretches of a read's way on which no text runs.
+    /// Adds the parts of a read's trip in which no task of protection runs.
     fn add_stops(&mut self, trip: &Trip, window: &Range<Time>, about: &SpanAbout) {
         let Stops { missed, went_on, set_off } = trip.stops;
         for (unit, name, category, from, to) in [
@@ -292,7 +293,7 @@ fn address(line: LineAddr) -> String {
     format!("{:#x}", line.0 * LINE_BYTES as u64)
 }
 
-/// What an access waits for that is no unit.
+/// Names the resource that an access waits for, if it is not a unit.
 fn waits(verb: Verb) -> &'static str {
     match verb {
         Verb::Lock => "for locks",

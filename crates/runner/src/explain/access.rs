@@ -1,4 +1,4 @@
-//! The accesses that are explained: what each fetches, and how some are begun.
+//! The accesses that can be explained: the slots that each fetches, and the first steps of some.
 
 use protection::execution::{Explained, Timed};
 use protection::scheme::{Demand, Scheme};
@@ -6,7 +6,7 @@ use protection::slot::Slot;
 use protection::verbs::{Cache, Leg, Role, TransitVerbs};
 use units::{LineAddr, Word};
 
-/// The slots that an access fetches, a read's line last. What a write stores waits in its controller's queue, whatever the
+/// The slots that an access fetches, a read's line last. The lines of a write wait in the queue of their controller in any state of the
 /// row.
 pub(super) fn fetched(scheme: &Scheme, target: LineAddr, is_read: bool) -> Vec<Slot> {
     let mut slots = Vec::new();
@@ -21,7 +21,7 @@ pub(super) fn fetched(scheme: &Scheme, target: LineAddr, is_read: bool) -> Vec<S
     slots
 }
 
-/// Brings the record of a page, or permutes the page.
+/// Loads the record of a page, or permutes the page.
 pub(super) async fn walk(scheme: &Scheme, verbs: &Explained<Timed>, target: LineAddr, permutes: bool) {
     let Some(moving) = scheme.moving() else { return };
     if permutes {
@@ -31,7 +31,7 @@ pub(super) async fn walk(scheme: &Scheme, verbs: &Explained<Timed>, target: Line
     }
 }
 
-/// A read as a core's L2 sees it, from its look-up on. The last-level cache has not got the line.
+/// A read as seen by a core's L2, from its look-up on. The last-level cache does not have the line.
 pub(super) async fn read_from_l2(
     scheme: &Scheme,
     verbs: &Explained<Timed>,

@@ -1,4 +1,4 @@
-//! The condition that a machine is in when an access is explained: what is on the chip, and a memory at rest.
+//! The condition of a machine when an access is explained: the metadata on the chip, and a memory at rest.
 
 use catalogue::Machine;
 use machine::memory::DeviceConfig;
@@ -10,20 +10,21 @@ use std::rc::Rc;
 use strum::VariantArray;
 use units::{Cycles, Duration, LINES_PER_PAGE, LineAddr, Time, Word};
 
-/// Which metadata of the line is on the chip when the access begins.
+/// Metadata of the line that is on the chip when the access begins.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnChip {
-    /// Nothing: the walk goes up to the root.
+    /// No metadata: the walk goes up to the root.
     #[default]
     Nothing,
     /// The nodes of the tree above the line's counter.
     Tree,
-    /// The counter as well, in the last-level cache, for a design that has counters there; else nowhere.
+    /// The tree, and the counter in the last-level cache. A design that does not keep counters in this cache has only
+    /// the tree on the chip.
     LastLevel,
-    /// The counter as well, in the controller's cache.
+    /// The tree and the counter, in the controller's cache.
     Counter,
-    /// The counter and the tag; and the line's offset, if those are kept.
+    /// The counter and the tag; also the line's offset, if the design keeps offsets.
     All,
 }
 
@@ -32,13 +33,13 @@ pub fn memory_lines(machine: &Machine) -> u64 {
     machine.data_lines().count
 }
 
-/// How many lines share a line of counters, or as many as share a page if there are no counters.
+/// Number of lines that share a line of counters; without counters, the lines of a page.
 pub(super) fn lines_per_group(scheme: &Scheme) -> u64 {
     scheme.lines_per_counter_line().unwrap_or(LINES_PER_PAGE as u64)
 }
 
-/// Reads that bring what is wanted on the chip, and no more: of a line whose counter has the same parents, of one with
-/// the same line of counters, of one with the same line of tags.
+/// Loads exactly the required metadata by a read of another line. This line has a counter with the same parents, or
+/// shares the line of counters, or shares the line of tags.
 pub(super) async fn prepare(scheme: &Scheme, memory: &Rc<TimedMemory>, target: LineAddr, on_chip: OnChip) {
     if let Some(moving) = scheme.moving() {
         return records(moving, memory, target, on_chip).await;
@@ -48,7 +49,7 @@ pub(super) async fn prepare(scheme: &Scheme, memory: &Rc<TimedMemory>, target: L
         OnChip::Nothing => return,
         OnChip::Tree => target.0 ^ group,
         OnChip::LastLevel | OnChip::Counter => target.0 ^ (group / 2),
-        // Tags that fill a line each are brought by the line itself alone, and so is its offset.
+        // Only a read of the line itself loads a tag that fills a whole line, or the line's offset.
         OnChip::All if scheme.cryptography().keeps_offsets() => target.0,
         OnChip::All if scheme.tag_slot(LineAddr(target.0 ^ 2)) != scheme.tag_slot(target) => target.0,
         OnChip::All => target.0 ^ 2,
@@ -59,18 +60,19 @@ pub(super) async fn prepare(scheme: &Scheme, memory: &Rc<TimedMemory>, target: L
     }
 }
 
-/// Walks that bring what is wanted of records and nodes: of the page itself, or of one whose record has the same nodes above it.
+/// Loads the required records and nodes by a walk: for the page itself, or for a page whose record has the same nodes above it.
 async fn records(moving: &MovingLines, memory: &Rc<TimedMemory>, target: LineAddr, on_chip: OnChip) {
     let before = match on_chip {
         OnChip::Nothing => return,
         OnChip::Tree => target.0 ^ (2 * LINES_PER_CHUNK),
         OnChip::LastLevel | OnChip::Counter | OnChip::All => target.0,
     };
-    // Nobody has tampered with it.
+    // Without an attacker, the walk cannot fail.
     let _ = moving.slot_of(&Timed::new(memory), LineAddr(before)).await;
 }
 
-/// A moment when the memory is idle and, if it is refreshed, has just been, so that the next refresh is far.
+/// A moment when the memory is idle and, if the device needs refresh, has just been refreshed, so that the next refresh
+/// is far.
 pub(super) fn at_rest(device: &DeviceConfig, now: Time) -> Time {
     let settled = now + Duration::from_ns(1_000);
     match device {

@@ -1,8 +1,7 @@
-//! Two reads of which the second's address is what the first brings, as a probe at the pins of memory sees them: how long after
-//! the first line's crossing the second's is. That is how long the chip took to release the first, and all that an
-//! attacker on the bus learns of it.
+//! Timing of two dependent reads at the pins of memory: the content of the first line gives the address of the second. The time between the
+//! crossings of both lines is the time that the chip needs to release the first. An attacker on the bus learns only this time.
 //!
-//! The first line's metadata is on the chip, and nothing else is under way: whatever differs, the line's content makes differ.
+//! The first line's metadata is on the chip, and no other access is under way, so only the line's content can change the time.
 
 use super::condition::{OnChip, at_rest, memory_lines, prepare};
 use super::value;
@@ -19,12 +18,12 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use units::{Duration, Line, LineAddr, Word};
 
-/// The reads.
+/// Two dependent reads of lines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Dependent {
     /// The line that is read first.
     pub first: LineAddr,
-    /// What it holds.
+    /// Content of the first line.
     pub content: Line,
     /// The line that is read as soon as the first word of the first line is released.
     pub second: LineAddr,
@@ -35,10 +34,11 @@ pub fn frequent_values(values: usize) -> Vec<u64> {
     value::table(values)
 }
 
-/// How long after the first line the second crosses the pins.
+/// Measures the time between the crossings of both lines at the pins.
 ///
 /// # Errors
-/// The rule that the composition breaks; what the machine lacks for it; a line outside the memory, or twice the same.
+/// An error in words if the design breaks a rule of composition, the machine lacks units for it, a line is outside the
+/// memory, or both lines are the same.
 pub fn between_fetches(
     machine: &Machine,
     parts: &Parts,

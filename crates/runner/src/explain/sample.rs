@@ -1,57 +1,57 @@
-//! Which lines are read when a read is explained, and what is made of their latencies.
+//! The sample of lines that are measured when an access is explained, and the percentiles of their latencies.
 //!
-//! The lines are drawn evenly from all of the memory. The seed and the memory alone decide which, so designs are explained
-//! by the same ones, unless their lines of counters serve so many lines that the memory's last ones are left out.
+//! The lines are drawn evenly from all of the memory. Only the seed and the size of the memory decide the draws, so all designs use the
+//! same lines. The exception is a design whose last lines of counters are incomplete: it leaves out the last lines of memory.
 
 use protection::design::DataLines;
 use serde::{Deserialize, Serialize};
 use units::random::Random;
 use units::{Duration, LineAddr, LineLength, PhysAddr, Word};
 
-/// Sets the draws apart from everything else that a seed decides.
+/// Separates these draws from all other draws of the same seed.
 const PURPOSE: u64 = 0x6578_706c_6169_6e73;
 
-/// Which lines are read.
+/// Selection of the lines to measure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Lines {
-    /// The one that holds the byte at this address.
+    /// The line that contains the byte at this address.
     At(u64),
-    /// So many, drawn from all of the memory.
+    /// Lines drawn from all of the memory.
     Sample {
-        /// How many, at least one.
+        /// Number of lines, at least one.
         lines: u32,
-        /// What they are drawn from.
+        /// Seed of the draws.
         seed: u64,
     },
 }
 
 impl Default for Lines {
-    /// So many that a twentieth of them are fifty.
+    /// 999 lines: a twentieth of them is about fifty lines.
     fn default() -> Lines {
         Lines::Sample { lines: 999, seed: 1 }
     }
 }
 
-/// The latencies of a sample: a hundredth of the lines took no longer than the first percentile, and so on.
+/// Percentiles of the latencies of a sample (nearest rank).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct Spread {
-    /// How many lines were read.
+    /// Number of lines that were measured.
     pub lines: u32,
-    /// What they were drawn from.
+    /// Seed of the draws.
     pub seed: u64,
-    /// The shortest, in femtoseconds.
+    /// The shortest latency, in femtoseconds.
     pub shortest_fs: u64,
     /// The 5th percentile, in femtoseconds.
     pub p5_fs: u64,
     /// The 95th percentile, in femtoseconds.
     pub p95_fs: u64,
-    /// The longest, in femtoseconds.
+    /// The longest latency, in femtoseconds.
     pub longest_fs: u64,
 }
 
 impl Lines {
-    /// The word that a reader asks for first, in lines of this length: that with the named byte.
+    /// The word that a reader requests first, in lines of this length: the word with the named byte.
     pub(super) fn word(self, length: LineLength) -> Word {
         match self {
             Lines::At(byte) => Word::at(length.offset(byte)),
@@ -59,7 +59,7 @@ impl Lines {
         }
     }
 
-    /// The lines to read, of a memory whose first so many have what it takes.
+    /// The lines to measure. `memory` counts only the lines that can be explained.
     pub(super) fn targets(self, memory: impl Into<DataLines>) -> Result<Vec<LineAddr>, String> {
         let DataLines { count: memory_lines, length } = memory.into();
         match self {
@@ -84,10 +84,11 @@ impl Lines {
         }
     }
 
-    /// The median of what was read, the first of those that took as long, and how far all are spread.
+    /// The median measurement and the spread of all latencies. The function returns the first of several measurements
+    /// with the median latency.
     ///
     /// # Panics
-    /// If nothing was read.
+    /// If there are no measurements.
     pub(super) fn median<T>(self, mut read: Vec<T>, latency: impl Fn(&T) -> Duration) -> (T, Option<Spread>) {
         read.sort_by_key(&latency);
         let spread = match self {
@@ -104,7 +105,7 @@ impl Lines {
     }
 }
 
-/// Where a percentile is among so many in order: the first that so many percent are not beyond (nearest rank).
+/// Index of a percentile among `count` sorted values (nearest rank).
 fn rank(count: usize, percent: usize) -> usize {
     (count * percent).div_ceil(100).saturating_sub(1)
 }

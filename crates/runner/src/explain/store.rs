@@ -1,11 +1,11 @@
-//! The store that is explained: what it meets in the persist buffer, and what it does there.
+//! The explained store: the state of the persist buffer when it arrives, and its steps in the buffer.
 //!
 //! ```text
 //! stores before it ─ caches of metadata emptied ─ chosen metadata read again ─ the store ─ the drain of its entry
 //! ```
-//! The stores before it go through the scheme's own text at once, while the clock stands still: they leave entries and
-//! counters behind, and no metadata on the chip. Which entry a store finds, whether there is room for one and which entry
-//! leaves first is decided by the buffer that simulated cores have ([`machine::persist`]).
+//! The earlier stores run through the scheme's code at once, while the clock does not advance: they leave entries and counters, but no
+//! metadata on the chip. The persist buffer of the simulated cores ([`machine::persist`]) decides which entry a store finds, whether it has
+//! room for one, and which entry leaves first.
 
 use super::condition::lines_per_group;
 use catalogue::{Design, Machine};
@@ -25,28 +25,28 @@ use units::{Cycles, Duration, Line, LineAddr, Time};
 /// Separates the lines that fill a buffer from all other random draws.
 const PURPOSE: u64 = 0x6675_6c6c_6275_6666;
 
-/// What a store meets in the persist buffer.
+/// State of the persist buffer when a store arrives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Meets {
     /// No entry of its line, and room for a new one.
     #[default]
     NewEntry,
-    /// The entry of its line, which an earlier store has allocated.
+    /// The buffer has an entry of the line, which an earlier store has allocated.
     Entry,
-    /// Entries of other lines in all places. The entry that leaves first begins to drain as the store arrives, and the
-    /// store waits until that has left.
+    /// Entries of other lines fill the buffer. The first of them begins to drain as the store arrives, and the store
+    /// waits until it has left.
     FullBuffer,
-    /// Room for a new entry; and its line's counter is at its end, so that counting on renews the counters of the group
-    /// and encrypts all lines of the group anew.
+    /// The buffer has room for a new entry, but the line's counter is at its end. The store renews the counters of the
+    /// group, and re-encrypts all its lines.
     Overflow,
 }
 
 impl Meets {
-    /// What an access meets if that is asked for: a store a new entry if nothing is said, others nothing.
+    /// The state that a store meets, by default room for a new entry; `None` for a read or a write.
     ///
     /// # Errors
-    /// The rule, if it is no store and meets something.
+    /// A sentence, if a state is requested for a read or a write.
     pub(super) fn of(is_store: bool, asked: Option<Meets>) -> Result<Option<Meets>, String> {
         match (is_store, asked) {
             (true, meets) => Ok(Some(meets.unwrap_or_default())),
@@ -60,25 +60,25 @@ impl Meets {
     }
 }
 
-/// How stores of a design come to its persist buffer.
+/// Stores of a design on their way to its persist buffer.
 pub(super) struct StorePath {
     buffer: PersistBufferConfig,
-    /// The time that a store takes into it.
+    /// Time from a store's start until it reaches the buffer.
     look_up: Duration,
     meets: Meets,
     content: Line,
-    /// Lines that may fill the buffer, from the first.
+    /// Number of lines, from the first, that may fill the buffer.
     lines: u64,
-    /// Writes of a line in an old group before the one that overflows its counter.
+    /// Writes of a line in an old group before the write that overflows its counter.
     writes_left: u64,
 }
 
 impl StorePath {
-    /// Stores of this content under a design, whose memory has so many lines that a store may be explained of.
+    /// Stores of this content under a design. A store can be explained for the first `lines` lines of memory.
     ///
     /// # Errors
-    /// If the design has no persist buffer, no entry that stays, or counters that never overflow; or if the memory cannot fill
-    /// the buffer.
+    /// A sentence, if the design has no persist buffer, keeps no entry, or has counters that never overflow; or if the memory has too few
+    /// lines to fill the buffer.
     pub fn new(
         machine: &Machine,
         design: &Design,
@@ -106,8 +106,7 @@ impl StorePath {
         Ok(StorePath { buffer, look_up, meets, content, lines, writes_left })
     }
 
-    /// Brings the buffer and the counters into the condition that a store to this line meets. No metadata is on the chip
-    /// afterwards.
+    /// Prepares the buffer and the counters for a store to this line. The chip holds no metadata afterwards.
     pub fn arrange(self: Rc<Self>, scheme: &Scheme, memory: &Rc<TimedMemory>, line: LineAddr) -> Arrival {
         let verbs = AtOnce::new(memory);
         let buffer = PersistBuffer::of(scheme);
@@ -130,7 +129,7 @@ impl StorePath {
         arrival
     }
 
-    /// The lines that have an entry when a store to this line arrives.
+    /// The lines with an entry when a store to this line arrives.
     fn residents(&self, line: LineAddr) -> Vec<LineAddr> {
         if self.meets == Meets::Entry {
             return vec![line];
@@ -147,18 +146,18 @@ impl StorePath {
     }
 }
 
-/// A store that is about to come to the buffer.
+/// A store that is about to reach the buffer.
 pub(super) struct Arrival {
     stores: Rc<StorePath>,
     line: LineAddr,
-    /// The entries of lines that were stored to before.
+    /// Entries of earlier stores.
     entries: persist::PersistBuffer,
-    /// Those of them that were chosen to leave, in that order.
+    /// Entries among them that were chosen to leave, in that order.
     leaving: Vec<LineAddr>,
 }
 
 impl Arrival {
-    /// The lines whose metadata the store has to wait for: that of the entry that makes room, if one has to, and its own.
+    /// The lines whose metadata delays the store: the line of the entry that must leave, if the buffer is full, and the line of the store.
     pub fn lines(&self) -> Vec<LineAddr> {
         self.leaving.first().copied().into_iter().chain([self.line]).collect()
     }
@@ -168,8 +167,8 @@ impl Arrival {
         self.leaving.extend(std::iter::from_fn(|| self.entries.next_to_drain()));
     }
 
-    /// Carries out the store, and the drain of its entry behind it. Returns when the buffer has accepted the store, and the
-    /// spans that `explained` does not have.
+    /// Carries out the store, and the drain of its entry after it. Returns the time at which the buffer accepted the store, and the spans
+    /// that `explained` does not contain.
     pub async fn carry_out(
         mut self,
         scheme: &Scheme,
@@ -198,7 +197,7 @@ impl Arrival {
         (accepted, spans)
     }
 
-    /// Drains the entry that leaves first, if the store has found a full buffer; the spans of that.
+    /// Drains the entry that leaves first, if the store has found a full buffer. Returns the spans of the drain.
     async fn make_room(&mut self, found: Finds, scheme: &Scheme, memory: &Rc<TimedMemory>) -> Vec<Span> {
         let Some(oldest) = self.leaving.first().copied().filter(|_| found == Finds::Full) else { return Vec::new() };
         let explained = Explained::new(Timed::new(memory));
@@ -210,7 +209,7 @@ impl Arrival {
     }
 }
 
-/// Writes all other lines of a line's group, whose counters a long life has brought near their end.
+/// Ages a line's group until its counters are near their end, and writes all its other lines.
 fn make_old<V: Verbs>(scheme: &Scheme, verbs: &V, line: LineAddr, content: &Line) {
     run_now(scheme.age(verbs, line, Age::BeforeRenewal));
     let group = lines_per_group(scheme);
@@ -219,7 +218,7 @@ fn make_old<V: Verbs>(scheme: &Scheme, verbs: &V, line: LineAddr, content: &Line
     others.for_each(|other| run_now(scheme.write(verbs, other, content)));
 }
 
-/// How often a line of an old group is written before the write that overflows its counter, found by trying.
+/// Number of writes to a line of an old group before the write that overflows its counter, found by trial.
 fn writes_before_overflow(design: &Design, lines: u64, content: &Line) -> Result<u64, String> {
     let scheme = design.parts.build(lines, 1)?;
     let verbs = Functional::new(scheme.layout().total_lines());

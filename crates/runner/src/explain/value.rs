@@ -1,4 +1,4 @@
-//! What the line of an explained access holds, as it is asked for: in hexadecimal digits.
+//! The content of the line of an explained access, given as hexadecimal digits or a word.
 
 use protection::design::SpeculationDesign;
 use protection::speculation::Tracking;
@@ -7,7 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 use units::{LINE_BYTES, Line, LineLength, WORD_BYTES};
 
-/// Words for lines: of zeros, and of what the table of a speculation holds or does not.
+/// Words for lines: zeros, or a value from or outside the table of a speculation.
 const NAMED: [(&str, Value); 4] = [
     ("zeros", Value::of([0; LINE_BYTES])),
     ("frequent", Value { line: [0; LINE_BYTES], place: Some(Place::First) }),
@@ -15,16 +15,16 @@ const NAMED: [(&str, Value); 4] = [
     ("other", Value { line: Value::USUAL.line, place: Some(Place::Nowhere) }),
 ];
 
-/// The byte of which the rarest value of a table is made.
+/// Byte that fills the rarest value of a table.
 const RAREST: u8 = 0x77;
 
-/// What a table of so many values holds when an access is explained, the most frequent first.
+/// The values of a table of this size when an access is explained, the most frequent first.
 pub(super) fn table(values: usize) -> Vec<u64> {
     let rarest = u64::from_le_bytes([RAREST; 8]);
     (0..values.saturating_sub(1).max(1) as u64).chain([rarest]).take(values).collect()
 }
 
-/// What the table of this speculation holds then: what it is given, if it learns nothing. Nothing if there is no speculation.
+/// The values of the table of this speculation: the given list for a fixed table, otherwise a default; empty without speculation.
 pub(super) fn table_of(speculation: &SpeculationDesign) -> Vec<u64> {
     match speculation.tracking {
         Tracking::Fixed => speculation.list.iter().map(|value| value.cast_unsigned()).collect(),
@@ -32,7 +32,7 @@ pub(super) fn table_of(speculation: &SpeculationDesign) -> Vec<u64> {
     }
 }
 
-/// A place in the table of a speculation.
+/// A position in the table of a speculation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     First,
@@ -40,30 +40,31 @@ enum Place {
     Nowhere,
 }
 
-/// What a line holds. It is asked for as a whole line, as a pattern that fills a line when it is repeated, or by a word: `zeros`, or
-/// `frequent`, `rarest` and `other` of what a speculation's table holds. It is written as the whole line.
+/// The content of a line. The user gives a whole line, a pattern that is repeated to fill the line, or a word. The
+/// words are `zeros`, and `frequent`, `rarest` and `other`, which refer to the table of a speculation. It is printed as
+/// the whole line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Value {
     line: Line,
-    /// Where in a table the value is of which the line is, if it is asked for by that.
+    /// Position of the value in a table, if the user gave it by that.
     place: Option<Place>,
 }
 
 impl Value {
-    /// A pattern that is neither zeros nor ones, if nothing is asked for.
+    /// The default content, a pattern that is neither zeros nor ones.
     pub const USUAL: Value = Value::of([0x5a; LINE_BYTES]);
 
     const fn of(line: Line) -> Value {
         Value { line, place: None }
     }
 
-    /// The same where a table holds this: of what it holds, if that is asked for.
+    /// The content for this table: replaces a position by the value at this position.
     pub(super) fn under(self, table: &[u64]) -> Value {
         let word = match self.place {
             None => return self,
             Some(Place::First) => table.first().copied(),
             Some(Place::Last) => table.last().copied(),
-            // Of so many repeated bytes no table holds all.
+            // No table holds all the candidates, which repeat one byte.
             Some(Place::Nowhere) => {
                 (self.line[0]..=u8::MAX).map(|byte| u64::from_le_bytes([byte; 8])).find(|word| !table.contains(word))
             }
@@ -71,10 +72,10 @@ impl Value {
         word.map_or(self, |word| Value::of(std::array::from_fn(|at| word.to_le_bytes()[at % WORD_BYTES])))
     }
 
-    /// Refuses what a line of this length has no room for.
+    /// Rejects content that is longer than a line of this length.
     ///
     /// # Errors
-    /// How many digits it has.
+    /// A sentence with the number of digits that fit.
     pub(super) fn fits(self, length: LineLength) -> Result<(), String> {
         let (front, rest) = self.line.split_at(length.bytes());
         match rest.iter().zip(front).all(|(rest, front)| rest == front) {
@@ -86,7 +87,7 @@ impl Value {
         }
     }
 
-    /// The bytes.
+    /// The bytes of the line.
     pub fn line(&self) -> Line {
         self.line
     }

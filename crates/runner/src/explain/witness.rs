@@ -1,4 +1,4 @@
-//! What takes the place of the chip when an access is explained: the ways between its stations, each as long as in the mean.
+//! The receiver of explained accesses, which replaces the chip: the latency between its components is the mean of a run.
 
 use catalogue::Machine;
 use chip::Distances;
@@ -11,18 +11,18 @@ use std::future::poll_fn;
 use std::task::Poll;
 use units::{Duration, Line, LineAddr, Time, Words};
 
-/// Hands out one content for all lines and notes when a line is released, and where.
+/// Returns the same content for all lines, and notes the time and place of a release.
 pub(super) struct Witness {
     clock: Clock,
-    /// What every line holds.
+    /// Content of every line.
     content: Line,
     distances: Distances,
-    /// One way between L2 and the last-level cache.
+    /// Latency from L2 to the last-level cache, one way.
     way: Duration,
-    /// What the last-level cache takes to look a line up.
+    /// Look-up latency of the last-level cache.
     look_up: Duration,
     released: Cell<Option<(Time, bool)>>,
-    /// When all of it was.
+    /// Time at which the whole line was released.
     whole: Cell<Option<Time>>,
 }
 
@@ -35,27 +35,27 @@ impl Witness {
         Witness { clock, content, distances, way, look_up, released, whole }
     }
 
-    /// Nothing has been released yet.
+    /// Forgets the releases so far.
     pub fn forget(&self) {
         self.released.set(None);
     }
 
-    /// When the line was released, or the asked-for words of it before the rest.
+    /// Time at which the line was released, or its requested words if these were earlier.
     pub fn released(&self) -> Option<Time> {
         self.released.get().map(|(at, _)| at)
     }
 
-    /// Waits until the line is released, or the asked-for words of it, in the same task as its read.
+    /// Waits until the line or its requested words are released, in the same task as the read.
     pub async fn until_released(&self) {
         poll_fn(|_| self.released.get().map_or(Poll::Pending, |_| Poll::Ready(()))).await;
     }
 
-    /// When all of the line was released.
+    /// Time at which the whole line was released.
     pub fn whole(&self) -> Option<Time> {
         self.whole.get()
     }
 
-    /// When the line is in L2. What the controller releases goes there, which is written down in `explained`.
+    /// Time at which the line is in L2. If the controller released the line, `explained` records its way to L2.
     pub fn in_l2(&self, explained: &Explained<Timed>, line: LineAddr) -> Option<Time> {
         let (mut at, in_l2) = self.released.get()?;
         for leg in [Leg::FromController, Leg::Answer(0, line)].into_iter().filter(|_| !in_l2) {

@@ -1,4 +1,4 @@
-//! One machine with its programs, put together: whoever runs it says how long.
+//! Assembles one machine with its programs. The caller decides how long the machine runs.
 
 use super::programs::{logged, pages, shadow};
 use super::{RunError, RunOptions};
@@ -25,35 +25,35 @@ use std::rc::Rc;
 use workload::deal::{Hand, deal};
 use workload::{Origin, Source};
 
-/// Whether power may fail while the machine runs: then it keeps what that has to find.
+/// Power supply of the machine. If it may fail, the machine keeps the state that a loss of power needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Supply {
-    /// It lasts.
+    /// Power does not fail.
     Lasts,
-    /// It may fail.
+    /// Power may fail at any time.
     Fails,
 }
 
 /// The feed of one core.
 type CoreProgram<S> = Rc<RefCell<Program<Hand<S>>>>;
 
-/// Everything on the bench: one machine with its programs.
+/// One assembled machine with its programs.
 pub(super) struct Bench<S> {
     pub executor: Executor,
     pub meters: Meters,
     pub sampler: Option<Rc<RefCell<Sampler>>>,
     pub pages: Pages,
     pub teams: Vec<Rc<Team<S>>>,
-    /// By core.
+    /// Feeds of the cores, in their order.
     pub programs: Vec<CoreProgram<S>>,
     pub ends: Rc<Ends>,
 }
 
 impl<S: Source + 'static> Bench<S> {
-    /// Puts a machine together for these programs.
+    /// Assembles a machine for these programs.
     ///
     /// # Errors
-    /// As of [`run`](super::run).
+    /// The errors of [`run`](super::run).
     pub fn assemble(
         options: &RunOptions,
         sources: Vec<S>,
@@ -93,7 +93,7 @@ impl<S: Source + 'static> Bench<S> {
         let (teams, programs) = enlist(sources, cores, *budget, &pages, &shadow);
         let sampler = sampler(options, &meters, &uncore)?;
         if sampler.is_some() {
-            // The sampler says when the core gets its first instruction.
+            // The sampler decides when the core gets its first instruction.
             programs.iter().for_each(|program| program.borrow_mut().pause_at(0));
         }
         if let Some(pace) = requests {
@@ -122,20 +122,21 @@ impl<S: Source + 'static> Bench<S> {
         Ok(Bench { executor, meters, sampler, pages, teams, programs, ends })
     }
 
-    /// What came through the feeds, of each program the sum over its cores.
+    /// Counts of the feeds; for each program the sum over its cores.
     pub fn fed(&self) -> impl Iterator<Item = FeedCounters> + '_ {
         let of = |team: usize| self.programs.iter().skip(team).step_by(self.teams.len());
         (0..self.teams.len())
             .filter_map(move |team| of(team).map(|program| program.borrow().counters()).reduce(FeedCounters::beside))
     }
 
-    /// What the programs are.
+    /// Descriptions of the programs, in their order.
     pub fn origins(&self) -> Vec<Origin> {
         self.teams.iter().map(|team| team.dealer.borrow().origin().clone()).collect()
     }
 }
 
-/// Whether a run of such a machine can be sampled: what is warmed must not be taken from the core meanwhile.
+/// Checks that a run of this machine can be sampled. No other core and no inclusion may take lines from the core during
+/// warming.
 fn check_sampled(machine: &Machine) -> Result<(), RunError> {
     let why = match (machine.cores, machine.llc.inclusion) {
         (1, Inclusion::Neither | Inclusion::Victim) => return Ok(()),
@@ -146,7 +147,7 @@ fn check_sampled(machine: &Machine) -> Result<(), RunError> {
     Err(RunError::Sampling(format!("machine '{machine}' {why}, and such runs are not sampled: run it in full detail")))
 }
 
-/// What decides which part is in detail, if not all is.
+/// The sampler of the run; `None` if every instruction is in detail.
 fn sampler(
     options: &RunOptions,
     meters: &Meters,
@@ -160,7 +161,8 @@ fn sampler(
     Ok(Some(Rc::new(RefCell::new(sampler))))
 }
 
-/// Deals the cores to the programs in turn, and each program to its cores: the programs' teams, and the cores' feeds.
+/// Deals the cores to the programs in turn, and each program to its cores. Returns the programs' teams and the cores'
+/// feeds.
 fn enlist<S: Source>(
     sources: Vec<S>,
     cores: usize,

@@ -12,7 +12,7 @@ impl<S: Source + 'static> Bench<S> {
         let lines = chip.observed();
         let false_alarm = chip.fault_reported();
         let pad_reused = memory.ledger_is_on().then(|| memory.keystream_reuse().is_some());
-        // A run that ended in an alarm has stores under way.
+        // A run that ended in an alarm may have stores under way.
         let lines_lost = if false_alarm.is_some() { 0 } else { chip.lost_lines() };
         let lines_stranded = chip.counters().stranded;
         let load_values = self.load_values();

@@ -1,4 +1,4 @@
-//! What is counted of a run: all that comes after its warm-up, and that by interval where it is asked for.
+//! Counting of a run: everything after its warm-up, and by interval if the options request intervals.
 
 use super::intervals::{CountedMoment, Intervals, check_interval};
 use super::warm_up::{Before, warm_up_of};
@@ -7,25 +7,24 @@ use crate::record::Interval;
 use chip::counts::Meters;
 use units::Clock;
 
-/// Takes down what has been counted, at the moments of a run that part what is counted from what is not, or one interval from
-/// the next.
+/// Takes the counts at the moment when the warm-up ends, and at the end of each interval.
 pub(super) struct Counting {
-    /// With how many instructions of all programs together the next such moment comes; nothing if none does.
+    /// Number of instructions of all programs together at which the next moment is due; `None` after the last.
     due: Option<u64>,
-    /// Until when nothing counts, while that is to come.
+    /// Length of the warm-up in instructions of all programs together, until it ends.
     warm_up: Option<u64>,
     before: Before,
-    /// Of each interval, if there are to be any.
+    /// Length of each interval; `None` if the options request no intervals.
     length: Option<u64>,
     clock: Clock,
     intervals: Option<Intervals>,
 }
 
 impl Counting {
-    /// Of a run of so many programs.
+    /// Counting for a run of `programs` programs.
     ///
     /// # Errors
-    /// [`RunError::WarmUp`] and [`RunError::Interval`] if it cannot be counted so.
+    /// [`RunError::WarmUp`] and [`RunError::Interval`] if the options do not allow the warm-up or the intervals.
     pub fn new(options: &RunOptions, programs: usize) -> Result<Counting, RunError> {
         let (warm_up, length) = (warm_up_of(options, programs)?, options.interval);
         check_interval(options, programs)?;
@@ -38,13 +37,13 @@ impl Counting {
         Ok(counting)
     }
 
-    /// Counting begins, as it was to with so many instructions.
+    /// Begins to count, at the instruction `origin` where counting was due.
     fn begin(&mut self, origin: u64, now: impl FnOnce() -> CountedMoment) {
         self.intervals = self.length.map(|length| Intervals::new(length, self.clock, origin, now()));
         self.due = self.intervals.as_ref().map(|intervals| intervals.due(origin));
     }
 
-    /// Takes down what has been counted, if this was the event with which such a moment came.
+    /// Takes the counts if the event has reached the instruction where they are due.
     #[inline]
     pub fn look(&mut self, meters: &Meters) {
         if let Some(due) = self.due {
@@ -68,20 +67,20 @@ impl Counting {
         }
     }
 
-    /// Why the run cannot go on, if it cannot.
+    /// The error that ends the run: too many intervals.
     pub fn error(&self) -> Option<RunError> {
         self.intervals.as_ref().filter(|intervals| intervals.is_full()).map(Intervals::overflow)
     }
 
-    /// What had been counted when counting began: nothing if it has not, or if it began with the run.
+    /// Counts at the moment when counting began; zero if it has not begun, or if it began with the run.
     pub fn before(&self) -> &Before {
         &self.before
     }
 
-    /// What was counted by interval, until now.
+    /// The counts by interval, until now.
     pub fn intervals(self, meters: &Meters) -> Option<Vec<Interval>> {
         self.length?;
-        // A run that ended in an alarm during its warm-up is all counted.
+        // A run that ended in an alarm during its warm-up counts from its start.
         let intervals =
             self.intervals.unwrap_or_else(|| Intervals::new(u64::MAX, self.clock, 0, CountedMoment::default()));
         Some(intervals.until(CountedMoment::now(meters)))

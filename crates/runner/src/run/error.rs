@@ -1,4 +1,4 @@
-//! Why a run has no result, or lacks a file beside it. Tampering and wrong lines are results.
+//! Reasons why a run has no result, or lacks an output file. Tampering and wrong lines are results, not errors.
 
 use crate::bus::BusError;
 use crate::excerpt::ExcerptError;
@@ -9,110 +9,110 @@ use thiserror::Error;
 use units::{Bytes, Time};
 use workload::Origin;
 
-/// Why a run has no result, or not all of it.
+/// A reason why a run has no result, or only a part of it.
 #[derive(Debug, Error)]
 pub enum RunError {
-    /// The program, or its place in memory.
+    /// The program failed, or its memory could not be mapped.
     #[error(transparent)]
     Feed(#[from] FeedError),
     /// The program is larger than the machine's memory, which is known before it runs.
     #[error("the program needs more memory than the machine's {size}: it touches {} MB", needed.0.div_ceil(1 << 20))]
     TooLarge {
-        /// What the program touches.
+        /// Bytes of memory that the program touches.
         needed: Bytes,
-        /// What the machine has for programs.
+        /// Bytes of memory that the machine has for programs.
         size: Bytes,
     },
-    /// The composition of the design.
+    /// The design breaks a rule of composition.
     #[error("design {design}: {rule}")]
     Design {
-        /// Its name.
+        /// Name of the design.
         design: String,
-        /// The rule that it breaks.
+        /// The broken rule, in words.
         rule: String,
     },
-    /// What is of lines of 64 bytes, asked for of a machine with shorter ones.
+    /// The options request an output for 64-byte lines, and the machine has shorter lines.
     #[error(
         "{what} is of lines of 64 bytes, and memory has lines of {bytes}: leave it out, or set memory.line = \"64 B\""
     )]
     ShortLines {
-        /// What.
+        /// Name of the requested output.
         what: &'static str,
         /// Bytes of a line of the machine's memory.
         bytes: usize,
     },
-    /// More programs than cores.
+    /// There are more programs than cores.
     #[error("{programs} programs need {programs} cores, and machine '{machine}' has {cores}")]
     TooManyPrograms {
-        /// How many programs.
+        /// Number of programs to run.
         programs: usize,
-        /// The machine's name.
+        /// Name of the machine.
         machine: String,
-        /// How many cores it has.
+        /// Number of cores of the machine.
         cores: usize,
     },
-    /// Nothing was executed.
+    /// The program executed no instruction.
     #[error("'{program}' executed no instruction that could be simulated{why}")]
     Nothing {
-        /// The program.
+        /// Name of the program.
         program: String,
-        /// What was left out, if that may be all of it.
+        /// The part of the program that was left out, if that may be all of it.
         why: String,
     },
-    /// No store of a program went to the part of its memory that has to outlive a loss of power.
+    /// No store of a program wrote to the part of its memory that is persistent.
     #[error(
         "'{program}' stored nothing to {part} in its first {instructions} instructions, and nothing else of it is to be persistent: expected --persistent all, a program that does, or a higher --limit"
     )]
     NothingPersistent {
-        /// The part.
+        /// The part of memory, in words.
         part: &'static str,
-        /// The program.
+        /// Name of the program.
         program: String,
-        /// So far as it was run.
+        /// Instructions that the program executed.
         instructions: u64,
     },
-    /// A trace of requests that lie behind the caches, and what it cannot be run with.
+    /// The options do not suit a trace of requests below the caches.
     #[error("'{trace}' is a trace of requests behind the caches, and {rule}")]
     Requests {
-        /// The trace.
+        /// Name of the trace.
         trace: String,
-        /// The rule.
+        /// The broken rule, in words.
         rule: String,
     },
-    /// How to sample it.
+    /// The sampling options are wrong.
     #[error("{0}")]
     Sampling(String),
-    /// How much of it goes before what counts.
+    /// The warm-up is too long or not allowed.
     #[error("{0}")]
     WarmUp(String),
-    /// How it is taken apart.
+    /// The intervals are too many or not allowed.
     #[error("{0}")]
     Interval(String),
-    /// No figure has bounds.
+    /// The sample has too few units for a confidence interval.
     #[error(
         "'{program}' executed {instructions} instructions, in which {units} units could be measured: too few to sample; run it with every instruction in detail"
     )]
     TooShort {
-        /// The program.
+        /// Name of the program.
         program: String,
-        /// All that it executed.
+        /// Instructions that the program executed.
         instructions: u64,
-        /// Units that were measured.
+        /// Number of units that were measured.
         units: usize,
     },
-    /// What keeps power from being cut in it.
+    /// Power cannot fail in this run, or its loss cannot be judged.
     #[error("{0}")]
     PowerLoss(String),
-    /// What crosses the pins cannot be written.
+    /// The file of the lines that cross the pins cannot be written.
     #[error(transparent)]
     Bus(#[from] BusError),
-    /// A window of it cannot be written.
+    /// The file of a window cannot be written.
     #[error(transparent)]
     Excerpt(#[from] ExcerptError),
-    /// The run is whole and its record, too, but not a file that was asked for beside it.
+    /// The run and its record are complete, but an output file is missing.
     #[error("{0}")]
     Unfinished(Box<Unfinished>),
-    /// It was asked to stop.
+    /// The observer stopped the run.
     #[error("stopped")]
     Stopped,
     /// A bug: all tasks wait for each other.
@@ -120,14 +120,14 @@ pub enum RunError {
     StandsStill(Time),
 }
 
-/// A run whose files are not all written.
+/// A run with a missing output file.
 #[derive(Debug)]
 pub struct Unfinished {
-    /// What the run found.
+    /// The record of the run.
     pub record: Record,
-    /// Why there is no file of what crossed the pins, if one was asked for.
+    /// The error of the file of the pins, if the options request the file.
     pub bus: Result<(), BusError>,
-    /// Why there is no file of the window, likewise.
+    /// The error of the file of the window, likewise.
     pub excerpt: Result<(), ExcerptError>,
 }
 
@@ -143,7 +143,7 @@ impl Display for Unfinished {
 }
 
 impl RunError {
-    /// Nothing of this was executed.
+    /// The error for a program that executed no instruction.
     pub(super) fn nothing_of(origin: &Origin) -> RunError {
         let why = match (origin.is_marked_region(), origin.skip) {
             (true, 0) => {

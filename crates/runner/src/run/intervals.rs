@@ -1,9 +1,9 @@
-//! A run by interval: what was counted in each so many instructions, for the phases of a program.
+//! A run by interval: the counts of every N instructions, for the phases of a program.
 //!
-//! An interval ends as a warm-up does, with the event in which the programs together have come so far: nothing is held up for it, so
-//! no event changes. A core takes many instructions in one event, so an interval has some more than asked for; where the next one
-//! ends is counted from the beginning, so that these do not add up. Each interval is the difference of what was counted at
-//! its two ends, so that all of them add up to the run.
+//! An interval ends like a warm-up, with the event in which the programs together reach its last instruction. The core does not stop for
+//! it, so that no event changes. One event may execute many instructions, so an interval may have some more than requested. The module
+//! counts the end of the next interval from the beginning, so that the excess does not add up. Each interval is the difference of the
+//! counts at its two ends, so that the sum of all intervals is the run.
 
 use super::{RunError, RunOptions};
 use crate::record::{CoreTime, Interval, ReadTimes, ipc, read_latency_ns};
@@ -11,13 +11,13 @@ use crate::sampling::Detail;
 use chip::counts::{Counts, Meters};
 use units::{Clock, Time};
 
-/// More than a table has that is looked at: each is a row, and stays in memory until the run ends.
+/// More intervals than a user would read in a table: each is a row, and stays in memory until the run ends.
 const INTERVALS_MAX: u64 = 10_000;
 
-/// Whether a run of so many programs can be counted by intervals as it is to be, as far as that is known before it runs.
+/// Checks all conditions for counting a run of `programs` programs by interval that are known before the run.
 ///
 /// # Errors
-/// [`RunError::Interval`].
+/// [`RunError::Interval`] with the rule that the options break.
 pub fn check_interval(options: &RunOptions, programs: usize) -> Result<(), RunError> {
     let Some(length) = options.interval else { return Ok(()) };
     let refused = |rule: String| Err(RunError::Interval(rule));
@@ -30,7 +30,7 @@ pub fn check_interval(options: &RunOptions, programs: usize) -> Result<(), RunEr
         let rule = "a sampled run is not counted by interval (--interval): most of it has no time; its record has each unit that was measured, or run it with every instruction in detail";
         return refused(rule.to_owned());
     }
-    // A budget without an end says nothing: then what comes is counted.
+    // The length of a run with an unlimited budget is unknown in advance; such a run counts its intervals.
     let counted = options.budget.saturating_sub(options.warm_up).saturating_mul(programs as u64);
     if options.budget != u64::MAX && counted / length > INTERVALS_MAX {
         return Err(too_many(length));
@@ -38,29 +38,29 @@ pub fn check_interval(options: &RunOptions, programs: usize) -> Result<(), RunEr
     Ok(())
 }
 
-/// There are more intervals than are kept.
+/// The error for more intervals than the run keeps.
 pub(super) fn too_many(length: u64) -> RunError {
     RunError::Interval(format!(
         "there would be more than {INTERVALS_MAX} intervals of {length} instructions (--interval): make them longer, or the run shorter"
     ))
 }
 
-/// What had been counted at one moment of the run.
+/// Counts at one moment of the run.
 #[derive(Default)]
 pub(super) struct CountedMoment {
     counts: Counts,
-    /// When the latest retirement was that was known.
+    /// Time of the latest retirement known at that moment.
     at: Time,
-    /// Whether the design speculates on what lines hold.
+    /// True if the design speculates on the content of lines.
     speculates: bool,
-    /// Whether its lines move.
+    /// True if the design moves lines.
     moves: bool,
-    /// Whether its stores go through persist buffers.
+    /// True if the stores of the design go through persist buffers.
     buffers: bool,
 }
 
 impl CountedMoment {
-    /// This one.
+    /// Takes the counts now.
     pub fn now(meters: &Meters) -> CountedMoment {
         let counts = meters.read();
         CountedMoment {
@@ -78,34 +78,34 @@ impl CountedMoment {
     }
 }
 
-/// Takes a run apart as it goes on.
+/// Divides a run into intervals while it runs.
 pub(super) struct Intervals {
     length: u64,
-    /// The cores' clock.
+    /// Clock of the cores.
     clock: Clock,
-    /// With how many instructions the first was to begin.
+    /// Number of instructions at which the first interval was due to begin.
     origin: u64,
-    /// When the one that is open began.
+    /// Counts at the start of the open interval.
     begun: CountedMoment,
-    /// When it ended, if instructions follow: what comes after the last of them is part of it.
+    /// Counts at the end of the open interval. The interval closes only if instructions follow, because events after
+    /// the last instruction are part of it.
     ended: Option<CountedMoment>,
     closed: Vec<Interval>,
 }
 
 impl Intervals {
-    /// Intervals of so many instructions, the first of which begins at this moment, with so many instructions or as few more
-    /// as there were.
+    /// Intervals of `length` instructions. The first begins now, at instruction `origin` or at most a few instructions later.
     pub fn new(length: u64, clock: Clock, origin: u64, begun: CountedMoment) -> Intervals {
         Intervals { length, clock, origin, begun, ended: None, closed: Vec::new() }
     }
 
-    /// With how many instructions the open one ends, when there have been so many.
+    /// The instruction at which the open interval ends, after `reached` instructions.
     pub fn due(&self, reached: u64) -> u64 {
         let whole = reached.saturating_sub(self.origin) / self.length;
         self.origin.saturating_add((whole + 1).saturating_mul(self.length))
     }
 
-    /// The open one ends, and the next begins.
+    /// Ends the open interval and begins the next.
     pub fn cut(&mut self, now: CountedMoment) {
         if let Some(end) = self.ended.replace(now) {
             self.close(end);
@@ -117,17 +117,17 @@ impl Intervals {
         self.begun = end;
     }
 
-    /// Whether there are more than are kept.
+    /// Returns true if there are more intervals than the run keeps.
     pub fn is_full(&self) -> bool {
         self.closed.len() as u64 > INTERVALS_MAX
     }
 
-    /// Why the run does not go on when there are.
+    /// The error that ends the run when it has too many intervals.
     pub fn overflow(&self) -> RunError {
         too_many(self.length)
     }
 
-    /// All of them, the last until the run ended.
+    /// All intervals; the last one extends to the end of the run.
     pub fn until(mut self, end: CountedMoment) -> Vec<Interval> {
         if let Some(last) = self.ended.take()
             && last.instructions() < end.instructions()
@@ -173,7 +173,7 @@ mod tests {
     fn as_many_intervals_are_kept_as_are_said_to_be_and_one_more_is_too_many() {
         let clock = catalogue::machine("modern").unwrap().node.clock_mhz.clock();
         let mut intervals = Intervals::new(1, clock, 0, CountedMoment::default());
-        // The first cut ends one, which is open until something follows.
+        // The first cut ends an interval, which stays open until another cut follows.
         (0..=INTERVALS_MAX).for_each(|_| intervals.cut(CountedMoment::default()));
         assert!(!intervals.is_full());
         intervals.cut(CountedMoment::default());

@@ -1,4 +1,4 @@
-//! What to run, and how.
+//! Options of a run: program limits, machine, design and output files.
 
 use crate::bus::BusOptions;
 use crate::excerpt::ExcerptOptions;
@@ -12,38 +12,38 @@ use protection::speculation::COMPUTED_ONE_IN;
 use units::LineLength;
 use workload::Origin;
 
-/// What to run.
+/// Options of a run.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
-    /// The machine.
+    /// The machine to simulate.
     pub machine: Machine,
-    /// What protects its memory.
+    /// The design that protects the machine's memory.
     pub design: Design,
     /// Seeds keys, page placement and the counters of an aged machine.
     pub seed: u64,
-    /// How old the counters of data are when it begins.
+    /// Age of the counters of data at the start of the run.
     pub age: StartingAge,
     /// The most instructions of each program to run, on all its cores together.
     pub budget: u64,
-    /// How many of these, of each program, go before counting begins. They are simulated like the rest.
+    /// Instructions of each program to simulate before counting begins, as part of the budget.
     pub warm_up: u64,
-    /// Whether every pad is written down and compared: exact, and costly in memory.
+    /// True if the ledger records and compares every pad: exact, but it needs much memory.
     pub ledger: bool,
-    /// How much of it is in detail.
+    /// Part of the run to simulate in detail.
     pub detail: Detail,
-    /// How many instructions of all programs together are counted by themselves each, if that is asked for.
+    /// Length of an interval in instructions of all programs together, if the run is to be counted by interval.
     pub interval: Option<u64>,
-    /// How many values each table of frequent values has that watches the run.
+    /// Sizes of the tables of frequent values that watch the run, in values.
     pub tables: Vec<usize>,
-    /// Where what crosses the pins of memory is written, if it is.
+    /// File for the lines that cross the pins of memory, if requested.
     pub bus: Option<BusOptions>,
-    /// Which window of it is written as what each unit did, and where, if one is.
+    /// Window of the run to write to a file, with the work of each unit, if requested.
     pub excerpt: Option<ExcerptOptions>,
 }
 
 impl RunOptions {
-    /// A run of so many instructions of each program, all in detail and counted from the first: with new counters, without
-    /// a ledger, under the first seed.
+    /// A run of `budget` instructions of each program, all in detail and counted from the first instruction: with new counters, without a
+    /// ledger, and with seed 1.
     pub fn new(machine: Machine, design: Design, budget: u64) -> RunOptions {
         let (age, detail) = (StartingAge::New, Detail::All);
         let (seed, warm_up, ledger, tables) = (1, 0, false, Vec::new());
@@ -51,15 +51,15 @@ impl RunOptions {
         RunOptions { machine, design, seed, age, budget, warm_up, ledger, detail, interval, tables, bus, excerpt }
     }
 
-    /// Whether the design makes sense, and the machine has the units for it: all of that can be known before it runs.
+    /// Checks that the design is consistent, and that the machine has the units for it, before the run.
     ///
     /// # Errors
-    /// [`RunError::Design`].
+    /// [`RunError::Design`] with the rule that the design breaks.
     pub fn check_design(&self) -> Result<(), RunError> {
         self.compose().map(drop)
     }
 
-    /// Whether what is written of the run and watches it can do the machine's lines.
+    /// Checks that the requested outputs support the machine's line length.
     fn check_lines(&self) -> Result<(), RunError> {
         let asked_for = [
             (self.bus.is_some(), "the file of what crosses the pins"),
@@ -86,7 +86,7 @@ impl RunOptions {
         Ok(scheme)
     }
 
-    /// All that decides a run of these programs.
+    /// All inputs that determine a run of these programs.
     pub(crate) fn configuration(&self, mut programs: Vec<Origin>) -> Configuration {
         let workload = programs.remove(0);
         Configuration {

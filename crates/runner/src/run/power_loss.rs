@@ -1,19 +1,19 @@
-//! A loss of power while programs run: the whole machine stops, the battery works, a fresh chip recovers, and memory is compared
-//! with what the programs' accepted stores have made.
+//! A loss of power while programs run: the whole machine stops, the battery works, and a fresh chip recovers. The verdict then compares
+//! memory with the programs' accepted stores.
 //!
 //! ```text
 //! run ─ power fails ─ what is begun ends ─ the battery drains ─┬─ it lasts ──────────┬─ a fresh chip recovers ─ every line is read
 //!                     (where there is a battery)               └─ or dies on the way ┘   and compared with the account of stores
 //!                                                                   ─ more stores, a second loss, once more the same
 //! ```
-//! The account ([`chip::store_log`]) shares nothing with what is simulated: it has the stores as the programs made them.
+//! The account ([`chip::store_log`]) shares no code with the simulated parts: it contains the stores as the programs made them.
 //!
 //! | file | part |
 //! |---|---|
-//! | `battery.rs` | the battery's work, what it takes, and what it leaves if it dies |
-//! | `recovery.rs` | a fresh chip on the memory that is left, and what it returns |
-//! | `verdict.rs` | what is found, against the account |
-//! | `prefix.rs` | whether each core's durable stores are the first of its program |
+//! | `battery.rs` | the battery's work, its energy, and the memory if it dies |
+//! | `recovery.rs` | a fresh chip on the remaining memory, and the lines that it reads |
+//! | `verdict.rs` | comparison with the account |
+//! | `prefix.rs` | check that each core's durable stores are the first of its program |
 
 mod battery;
 mod prefix;
@@ -37,85 +37,85 @@ use units::Time;
 use verdict::Judge;
 use workload::Source;
 
-/// When power fails.
+/// Moment at which power fails.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum At {
-    /// When the cores have been given so many instructions, all together.
+    /// When the cores have received this many instructions together.
     Instructions(u64),
-    /// At the first event then or later.
+    /// At the first event at or after this time.
     Time(Time),
-    /// After so many events.
+    /// After this number of events.
     Events(u64),
 }
 
 /// A loss of power.
 #[derive(Clone, Copy, Debug)]
 pub struct LossOptions {
-    /// When it is. Programs that end before lose it when their last store was accepted.
+    /// Moment of the loss. Programs that end earlier lose power when their last store is accepted.
     pub at: At,
-    /// What the battery holds; nothing if it always lasts.
+    /// Energy of the battery; `None` if it always lasts.
     pub battery: Option<Energy>,
 }
 
-/// When power failed.
+/// Moment at which power failed.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Moment {
-    /// On the simulated clock.
+    /// Time on the simulated clock, in femtoseconds.
     pub time_fs: u64,
-    /// How many instructions the cores had been given.
+    /// Number of instructions that the cores had received.
     pub instructions: u64,
-    /// How many events there had been.
+    /// Number of events before the loss.
     pub events: u64,
-    /// Whether the programs had ended.
+    /// True if the programs had ended.
     pub ended: bool,
 }
 
-/// What the programs had stored when power failed.
+/// Stores of the programs at the loss of power.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Stores {
-    /// How many stores they had made, as far as cores were ahead.
+    /// Number of stores that the cores had executed, including those executed ahead of the clock.
     pub executed: u64,
-    /// How many of them were accepted where they are durable, or on their way to it.
+    /// Number of these stores that were accepted: they are durable or will become durable.
     pub accepted: u64,
 }
 
-/// What a battery did.
+/// Work of a battery after a loss of power.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct OnBattery {
-    /// Lines that were durable and not in memory.
+    /// Lines that were durable but not yet in memory.
     pub lines: usize,
-    /// What its work takes.
+    /// Energy that the work needs.
     #[serde(rename = "needed_nj", serialize_with = "in_nanojoules")]
     pub needed: Energy,
-    /// After how many operations it died, if it did.
+    /// Number of operations before the battery died, if it died.
     pub died_after: Option<usize>,
 }
 
-/// What a loss of power came to.
+/// Outcome of a loss of power.
 #[derive(Clone, Debug, Serialize)]
 pub struct Loss {
     /// The seed of the run.
     pub seed: u64,
-    /// When it was.
+    /// Moment of the loss.
     pub at: Moment,
-    /// What the programs had stored.
+    /// Stores of the programs at the loss.
     pub stores: Stores,
-    /// What the battery did, if there is one.
+    /// Work of the battery, if the design has one.
     pub battery: Option<OnBattery>,
-    /// Lines that were read and compared.
+    /// Number of lines that were read and compared.
     pub lines_compared: usize,
-    /// How many things were wrong.
+    /// Number of mismatches, including those not listed.
     pub wrong: usize,
-    /// What was wrong; the first few.
+    /// The first mismatches that were found.
     pub mismatches: Vec<Mismatch>,
-    /// Whether a pad hid two texts, where the ledger is on.
+    /// True if a pad encrypted two texts; false without a ledger.
     pub pad_used_twice: bool,
     /// Time of this computer's processor for battery, recovery and comparison, in milliseconds.
     pub host_ms: f64,
 }
 
 impl Loss {
-    /// Whether nothing was wrong.
+    /// Returns true if no mismatch was found and no pad was used twice.
     pub fn passed(&self) -> bool {
         self.wrong == 0 && !self.pad_used_twice
     }
@@ -125,10 +125,10 @@ fn in_nanojoules<S: Serializer>(energy: &Energy, serializer: S) -> Result<S::Ok,
     energy.nanojoules().serialize(serializer)
 }
 
-/// Whether power can be cut in such a run.
+/// Checks that power can fail in this run.
 ///
 /// # Errors
-/// [`RunError::PowerLoss`] with the rule.
+/// [`RunError::PowerLoss`] with the broken rule.
 pub fn check_power_loss<S: Source>(options: &RunOptions, sources: &[S]) -> Result<(), RunError> {
     let RunOptions { design, detail, warm_up, interval, bus, excerpt, .. } = options;
     let name = &design.name;
@@ -148,10 +148,10 @@ pub fn check_power_loss<S: Source>(options: &RunOptions, sources: &[S]) -> Resul
     Err(RunError::PowerLoss(rule))
 }
 
-/// How many events such a run has until its programs have ended.
+/// Counts the events of the run until its programs end.
 ///
 /// # Errors
-/// As of [`lose_power`].
+/// The errors of [`lose_power`].
 pub fn count_events<S: Source + 'static>(
     options: &RunOptions,
     sources: Vec<S>,
@@ -163,11 +163,11 @@ pub fn count_events<S: Source + 'static>(
     Ok(bench.executor.clock().event_count())
 }
 
-/// Runs programs on a machine under a design until power fails, and judges what comes back. `watch` gets the number of
-/// instructions so far, now and then.
+/// Runs programs on a machine under a design until power fails, and judges the recovered memory. `watch` gets the
+/// number of instructions so far, now and then.
 ///
 /// # Errors
-/// See [`RunError`]. Stores that do not come back are results.
+/// See [`RunError`]. Stores that recovery loses are results, not errors.
 pub fn lose_power<S: Source + 'static>(
     options: &RunOptions,
     sources: Vec<S>,
@@ -194,7 +194,7 @@ pub fn lose_power<S: Source + 'static>(
     let meters = bench.meters.clone();
     meters.chip.lose_power();
     if options.design.parts.persistence.point != Point::Controller {
-        // What has begun ends; then nothing is left to happen.
+        // Operations that have begun run to their end; the executor then has no event left.
         bench.executor.run_until(|| false);
     }
     let battery = Battery { meters: &meters, parts: &options.design.parts, holds: loss.battery };
@@ -227,7 +227,7 @@ fn begin<S: Source + 'static>(options: &RunOptions, sources: Vec<S>) -> Result<B
     Bench::assemble(options, sources, &ExcerptFile::begin(None, options.detail)?, Supply::Fails)
 }
 
-/// Lets time pass until then, or until the programs have ended.
+/// Runs the machine until the moment of the loss, or until the programs have ended.
 fn run_to<S: Source + 'static>(
     bench: &mut Bench<S>,
     at: At,
@@ -247,7 +247,7 @@ fn run_to<S: Source + 'static>(
             At::Time(time) => clock.now() >= time,
             At::Events(count) => clock.event_count() >= count,
         };
-        // An alarm is a result.
+        // An alarm ends the run and is a result.
         stop || is_then || chip.fault_reported().is_some() || ends.is_over()
     });
     if stop {

@@ -1,4 +1,4 @@
-//! Whether programs can run so: what they need of the machine and of the design, as far as they say so.
+//! Checks of programs before a run: the resources and properties that they need of the machine and of the design.
 
 use super::{RunError, RunOptions};
 use crate::sampling::Detail;
@@ -11,11 +11,11 @@ use protection::design::Parts;
 use units::{Bytes, LineLength};
 use workload::{Origin, Pace, Persistent, Source};
 
-/// Whether there is a core for each program, and whether they fit the machine's memory together, as far as it is known before
-/// they run. A program of which it is not known fails when memory is full.
+/// Checks that there is a core for each program, and that all programs together fit the machine's memory, if their sizes are known before
+/// the run. A program of unknown size fails when memory is full.
 ///
 /// # Errors
-/// [`RunError::TooManyPrograms`] and [`RunError::TooLarge`].
+/// [`RunError::TooManyPrograms`] for too few cores, and [`RunError::TooLarge`] for too little memory.
 pub fn check_fits<S: Source>(programs: &[S], machine: &Machine) -> Result<(), RunError> {
     let (found, cores) = (programs.len(), machine.cores);
     if found > cores {
@@ -26,16 +26,16 @@ pub fn check_fits<S: Source>(programs: &[S], machine: &Machine) -> Result<(), Ru
     if needed > size { Err(RunError::TooLarge { needed, size }) } else { Ok(()) }
 }
 
-/// What of memory has to outlive a loss of power: all of it, unless a program says otherwise.
+/// The part of memory that must survive a loss of power: all of it, unless a program requests less.
 pub(super) fn persistent<S: Source>(programs: &[S]) -> Persistent {
     let said = programs.iter().map(|program| program.origin().persistent);
     said.reduce(|one, other| if one.is_all() { other } else { one }).unwrap_or_default()
 }
 
-/// Whether the design can have a part of memory outlive a loss of power, if that is asked for.
+/// Checks that the design supports the persistence of a part of memory, if a program requests it.
 ///
 /// # Errors
-/// [`RunError::Design`] if it does not take stores one by one.
+/// [`RunError::Design`] if the design does not persist single stores.
 pub fn check_persistent<S: Source>(programs: &[S], options: &RunOptions) -> Result<(), RunError> {
     let Design { name, parts, .. } = &options.design;
     if persistent(programs).is_all() || parts.persistence.hands_stores_on() || !parts.persistence.exists() {
@@ -46,7 +46,7 @@ pub fn check_persistent<S: Source>(programs: &[S], options: &RunOptions) -> Resu
     Err(RunError::Design { design: name.clone(), rule: rule.into() })
 }
 
-/// The content that these programs have on a machine of so many lines.
+/// The content of memory for these programs on a machine with `lines` lines.
 pub(super) fn shadow<S: Source>(lines: u64, machine: &Machine, options: &RunOptions, programs: &[S]) -> Shadow {
     let compares_loads = programs.iter().any(|program| program.origin().load_values);
     let shadow = Shadow::new(lines).observing(&options.tables, compares_loads);
@@ -56,8 +56,8 @@ pub(super) fn shadow<S: Source>(lines: u64, machine: &Machine, options: &RunOpti
     }
 }
 
-/// The same content, which keeps what a loss of power has to find: an account of the programs' stores, and what of them caches have
-/// had. `machine` is that of the design.
+/// The same content with the state that a loss of power needs: an account of the programs' stores, and the stores that caches have
+/// accepted. `machine` is the machine with the persistence of the design.
 pub(super) fn logged(shadow: Shadow, machine: &Machine, parts: &Parts) -> Shadow {
     let certain = match parts.persistence.has_battery() {
         true => Certain::Accepted,
@@ -68,8 +68,8 @@ pub(super) fn logged(shadow: Shadow, machine: &Machine, parts: &Parts) -> Shadow
     if machine.node.reports_stores { shadow.accepted_by_caches(machine.cores) } else { shadow }
 }
 
-/// The pages of a machine, for programs or for requests: these have physical addresses, or virtual ones that no core
-/// walks tables for.
+/// The pages of a machine, for programs or for requests. Requests have physical addresses, or virtual ones without
+/// page-table walks.
 pub(super) fn pages(machine: &Machine, seed: u64, requests: Option<Pace>) -> PageTable {
     let divided = Divided { page: machine.memory.page, line: machine.line_length() };
     let pages = PageTable::new(machine.memory.size, divided, machine.memory.placement, seed);
@@ -80,10 +80,11 @@ pub(super) fn pages(machine: &Machine, seed: u64, requests: Option<Pace>) -> Pag
     }
 }
 
-/// Whether a trace of requests that lie behind the caches can run so: by itself, as a whole, without a core's stores.
+/// Checks that a trace of requests below the caches can run: as the only program, as a whole, and without persistence
+/// of stores.
 ///
 /// # Errors
-/// [`RunError::Requests`].
+/// [`RunError::Requests`] with the rule that the options break.
 pub fn check_requests<S: Source>(programs: &[S], options: &RunOptions) -> Result<(), RunError> {
     let Some(trace) = programs.iter().find(|program| program.origin().requests.is_some()) else { return Ok(()) };
     let RunOptions { design, warm_up, detail, interval, .. } = options;
@@ -105,12 +106,11 @@ pub fn check_requests<S: Source>(programs: &[S], options: &RunOptions) -> Result
     Err(RunError::Requests { trace: trace.origin().program.join(" "), rule })
 }
 
-/// Whether each program of which only that has to outlive a loss of power has stored to a file that it maps shared; of a design that
-/// does not take such stores apart, whether it has touched one. Many programs do that in libraries, which map tables of theirs to
-/// read them.
+/// Checks that each program with only partly persistent memory has stored to the persistent part. If the design does not handle single
+/// stores, the program must have touched a shared file mapping. Many programs do that through libraries, which map tables to read them.
 ///
 /// # Errors
-/// [`RunError::NothingPersistent`].
+/// [`RunError::NothingPersistent`] for the first program without such an access.
 pub(super) fn check_mapped<'a>(
     programs: impl Iterator<Item = (&'a Origin, FeedCounters)>,
     design: &Design,

@@ -1,7 +1,7 @@
-//! The beginning of a run that is simulated like the rest and not counted, so that the figures are of caches in use.
+//! The warm-up: the first part of a run, simulated in detail but not counted, so that the figures are of caches in use.
 //!
-//! What was counted by then is taken off in the end. That is one moment of the simulation, after the event in which the
-//! programs together have come so far: a core by itself may be ahead of the clock then, by as much as it always may be.
+//! The record subtracts the counts of the warm-up at the end. The warm-up ends after the event in which the programs
+//! together reach its last instruction. A core may be ahead of the clock at that moment, like at any other.
 
 use super::{RunError, RunOptions};
 use crate::sampling::Detail;
@@ -10,10 +10,10 @@ use chip::predictability::Predictions;
 use machine::node::NodeCounters;
 use workload::Origin;
 
-/// Whether so many instructions of a program can go before those that count, of `most` in all.
+/// Checks that a warm-up of `warm_up` instructions is shorter than the `most` instructions of a program.
 ///
 /// # Errors
-/// [`RunError::WarmUp`].
+/// [`RunError::WarmUp`] if the warm-up is not shorter.
 pub fn check_warm_up(warm_up: u64, most: u64) -> Result<(), RunError> {
     if warm_up > 0 && warm_up >= most {
         let rule = "expected fewer, since those that count come after it";
@@ -22,35 +22,36 @@ pub fn check_warm_up(warm_up: u64, most: u64) -> Result<(), RunError> {
     Ok(())
 }
 
-/// What had been counted when counting began.
+/// Counts at the moment when counting began.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Before {
-    /// Everything on the machine.
+    /// Counts of the whole machine.
     pub counts: Counts,
-    /// What tables of frequent values would have predicted.
+    /// Counts of the tables of frequent values.
     pub predicted: Predictions,
-    /// Each core, if there was a warm-up.
+    /// Counts of each core, if there was a warm-up.
     cores: Vec<NodeCounters>,
 }
 
 impl Before {
-    /// What has been counted by now.
+    /// Takes the counts now.
     pub fn now(meters: &Meters) -> Before {
         Before { counts: meters.read(), predicted: meters.predicted(), cores: meters.cores() }
     }
 
-    /// What the cores have counted since.
+    /// The counts of the cores since then.
     pub fn until(&self, now: Vec<NodeCounters>) -> Vec<NodeCounters> {
         let before = self.cores.iter().copied().chain(std::iter::repeat(NodeCounters::default()));
         now.into_iter().zip(before).map(|(now, before)| now - before).collect()
     }
 }
 
-/// Whether something is left to count of programs, each with what it executed; `is_over` is whether all of that had been
-/// executed when counting began. Cores execute ahead of the clock, so that may be so a little before a program's end.
+/// Checks that each program has instructions left to count. The list contains each program with the instructions that it executed;
+/// `is_over` is true if all of them were executed before counting began. This may happen slightly before a program's end, because cores
+/// execute ahead of the clock.
 ///
 /// # Errors
-/// [`RunError::WarmUp`].
+/// [`RunError::WarmUp`] for a program without instructions to count.
 pub(super) fn check_left(programs: &[(Origin, u64)], warm_up: u64, is_over: bool) -> Result<(), RunError> {
     if let Some((origin, executed)) = programs.iter().find(|(_, executed)| *executed <= warm_up) {
         let program = origin.program.join(" ");
@@ -70,10 +71,10 @@ pub(super) fn check_left(programs: &[(Origin, u64)], warm_up: u64, is_over: bool
     }
 }
 
-/// How many instructions of all programs together, of which there are so many, go before those that count; nothing if none do.
+/// Instructions of the warm-up of `programs` programs together; `None` without a warm-up.
 ///
 /// # Errors
-/// [`RunError::WarmUp`] if they cannot.
+/// [`RunError::WarmUp`] if the warm-up is too long or the run is sampled.
 pub(super) fn warm_up_of(options: &RunOptions, programs: usize) -> Result<Option<u64>, RunError> {
     let RunOptions { warm_up, budget, detail, .. } = *options;
     check_warm_up(warm_up, budget)?;

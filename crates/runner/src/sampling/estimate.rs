@@ -1,39 +1,38 @@
-//! From measured units to a figure of the whole run, with its 95 % confidence interval.
+//! Estimates a figure of the whole run from measured units, with its 95 % confidence interval.
 //!
-//! Every figure is a ratio of two totals: instructions to cycles, bytes to instructions, latency to misses, one design's
-//! time to another's. The estimate is the ratio over all units; its variance is that of the units' deviations from it
-//! (W. Cochran, *Sampling Techniques*, 3rd edition, section 6.4). Where both totals vary together, as two designs' times of
-//! the same units do, the deviations are small and so is the interval: pairs are matched without a further rule. A regular
-//! sample is treated as a random one, as SMARTS does.
+//! Every figure is a ratio of two totals: instructions to cycles, bytes to instructions, latency to misses, one design's time to another's.
+//! The estimate is the ratio over all units. Its variance is that of the units' deviations from it (W. Cochran, *Sampling Techniques*, 3rd
+//! edition, section 6.4). If both totals vary together, like two designs' times of the same units, the deviations are small and so is the
+//! interval: this matches pairs without a further rule. Like SMARTS, the module treats a regular sample as a random one.
 
 use serde::Serialize;
 
 /// A figure and the ends of its 95 % interval.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Estimate {
-    /// The most likely value.
+    /// The most likely value of the figure.
     pub value: f64,
-    /// The lower end.
+    /// The lower end of the interval.
     pub low: f64,
-    /// The upper end.
+    /// The upper end of the interval.
     pub high: f64,
 }
 
 impl Estimate {
-    /// The same of a figure that is `factor` times as large, and not negative.
+    /// The estimate of a figure that is `factor` times as large; `factor` is not negative.
     #[must_use]
     pub fn times(self, factor: f64) -> Estimate {
         Estimate { value: self.value * factor, low: self.low * factor, high: self.high * factor }
     }
 
-    /// Half of the interval, as a part of the value.
+    /// Half of the interval, as a fraction of the value.
     pub fn relative_error(&self) -> f64 {
         (self.high - self.low) / 2.0 / self.value
     }
 }
 
-/// The ratio of the sum of `above` to the sum of `below`, both by unit. Nothing if there are less than two units, or
-/// nothing below.
+/// The ratio of the sum of `above` to the sum of `below`, both by unit. Returns `None` for fewer than two units, and if
+/// the sum of `below` is not positive.
 pub fn ratio(above: &[f64], below: &[f64]) -> Option<Estimate> {
     let count = above.len().min(below.len());
     let total: f64 = below.iter().sum();
@@ -48,8 +47,8 @@ pub fn ratio(above: &[f64], below: &[f64]) -> Option<Estimate> {
     Some(Estimate { value, low: (value - half).max(0.0), high: value + half })
 }
 
-/// The 97.5 % quantile of Student's distribution with so many degrees of freedom: exact for one and two, else the
-/// expansion around the normal distribution (Abramowitz and Stegun, 26.7.5).
+/// The 97.5 % quantile of Student's distribution with `freedom` degrees of freedom: exact for one and two, otherwise
+/// the expansion around the normal distribution (Abramowitz and Stegun, 26.7.5).
 fn student_97_5(freedom: f64) -> f64 {
     const Z: f64 = 1.959_963_984_540_054;
     if freedom < 1.5 {
@@ -106,7 +105,8 @@ mod tests {
         assert_eq!(ratio(&[1.0, 1.0], &[0.0, 0.0]), None);
     }
 
-    /// Skewed units, as cycles are: the interval must hold the truth about as often as it says.
+    /// Units with a skewed distribution, like cycles: the interval must contain the true mean about as often as it
+    /// claims.
     #[test]
     fn the_interval_holds_the_truth_95_times_in_100() {
         let mut random = Random::new(5);

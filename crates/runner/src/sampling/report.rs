@@ -1,40 +1,41 @@
-//! What the record of a sampled run says about the sample.
+//! The sample of a run, as its record describes it.
 
 use super::{Aim, Estimate, ratio};
 use chip::counts::Counts;
 use serde::Serialize;
 
-/// A measured unit.
+/// A measured unit of a sample.
 #[derive(Clone, Debug)]
 pub struct Unit {
-    /// After how many instructions it started.
+    /// Instructions before the start of the unit.
     pub start: u64,
-    /// What was counted in it.
+    /// Counts of the unit.
     pub counts: Counts,
-    /// How long it took, in femtoseconds.
+    /// Duration of the unit, in femtoseconds.
     pub time_fs: u64,
 }
 
-/// The sample that a run's figures come from.
+/// The sample that a run's figures are estimated from.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Sampling {
-    /// Units that the figures come from.
+    /// Number of units in the sample.
     pub units: u64,
-    /// From one unit to the next, in instructions.
+    /// Distance from one unit to the next, in instructions.
     pub distance: u64,
-    /// Instructions in detail, with lead-ins and with units that were given up later.
+    /// Instructions simulated in detail, including lead-ins and units that were discarded later.
     pub detailed: u64,
     /// Instructions that were only warmed.
     pub warmed: u64,
-    /// Instructions per cycle.
+    /// The instructions per cycle.
     pub ipc: Estimate,
-    /// Whether the interval of the figure that was aimed at is as narrow as was asked for.
+    /// True if the interval of the target figure is as narrow as requested.
     pub accurate: bool,
     /// All reads and writes of memory of the whole run, in bytes.
     pub dram_bytes: Estimate,
-    /// Mean time from the last-level cache's miss to the released line, in nanoseconds; nothing if there was no miss.
+    /// Mean time from the last-level cache's miss to the released line, in nanoseconds; absent if the sample has no
+    /// miss.
     pub read_latency_ns: Option<Estimate>,
-    /// Misses of the first-level data cache in 1000 instructions, without those merged into others.
+    /// Misses of the first-level data cache in 1000 instructions, without misses merged into an earlier one.
     pub l1d_mpki: Estimate,
     /// Misses of the second-level cache in 1000 instructions.
     pub l2_mpki: Estimate,
@@ -42,39 +43,39 @@ pub struct Sampling {
     pub llc_mpki: Estimate,
     /// Mispredicted branches in 1000 instructions.
     pub mispredicts_mpki: Estimate,
-    /// The units themselves, to compare two designs unit by unit.
+    /// Values of each unit, to compare two designs unit by unit.
     pub series: Series,
 }
 
 /// One value for each unit, in order.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Series {
-    /// After how many instructions it started.
+    /// Instructions before the start of each unit.
     pub start: Vec<u64>,
-    /// How long it took, in femtoseconds.
+    /// Duration of each unit, in femtoseconds.
     pub time_fs: Vec<u64>,
     /// Reads and writes of memory, in bytes.
     pub dram_bytes: Vec<u64>,
 }
 
-/// How much was done in which way.
+/// Instructions of a sampled run, and the target of its sample.
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
-    /// Instructions of the program, all of them.
+    /// All instructions of the program.
     pub instructions: u64,
-    /// Of these, in detail.
+    /// Instructions that were simulated in detail.
     pub detailed: u64,
-    /// From one unit to the next.
+    /// Distance from one unit to the next, in instructions.
     pub distance: u64,
-    /// The figure to aim at.
+    /// The figure that must reach the accuracy.
     pub aim: Aim,
-    /// The relative error to aim at.
+    /// The required relative error.
     pub error: f64,
 }
 
 impl Aim {
-    /// The figure, per unit of what it is counted in, by some of the units. Nothing if they say nothing about it, as units
-    /// without a miss do not about its latency.
+    /// Estimates the figure from some of the units, as a ratio of two totals. Returns `None` if the units do not determine it: units
+    /// without a miss do not determine a latency.
     pub fn estimate<'a>(self, units: impl Iterator<Item = &'a Unit>) -> Option<Estimate> {
         let of = |Unit { counts, .. }: &Unit| match self {
             Aim::Ipc => (counts.node.instructions, counts.node.cycles),
@@ -86,14 +87,15 @@ impl Aim {
         ratio(&above, &below)
     }
 
-    /// Whether the interval of the figure, by some of the units, is at most so wide; also if it is nothing at all.
+    /// Returns true if the relative error of the figure, estimated from some of the units, is at most `error`. A figure
+    /// of zero is accurate.
     pub fn is_met<'a>(self, units: impl Iterator<Item = &'a Unit>, error: f64) -> bool {
         self.estimate(units).is_some_and(|found| found.high == 0.0 || found.relative_error() <= error)
     }
 }
 
 impl Sampling {
-    /// What the units say, if there are enough to say anything.
+    /// Computes all estimates from the units; `None` if there are too few units.
     pub fn of(units: &[Unit], extent: Extent) -> Option<Sampling> {
         let by = |figure: &dyn Fn(&Unit) -> u64| units.iter().map(|unit| figure(unit) as f64).collect::<Vec<_>>();
         let instructions = by(&|unit| unit.counts.node.instructions);

@@ -1,12 +1,12 @@
-//! What the core does when its program has nothing more for now: the cycle of a sampled run.
+//! The cycle of a sampled run: decides the next step of the core whenever its program pauses.
 //!
 //! ```text
 //! lead in ─ measure ─ come to rest ─ warm ─┐
 //!    ↑ └──────────────────────────────────┘
 //! ```
-//! A unit lasts from the entry of the last instruction before it into the core's window to the entry of its own last: of
-//! units without gaps, the times would add up to that of the whole run. The core runs ahead of the clock, so at both ends
-//! it waits until the clock has caught up, and everything behind it has been counted.
+//! A unit lasts from the entry of the last instruction before it into the core's window to the entry of the unit's last instruction. The
+//! times of adjacent units would thus add up to that of the whole run. The core runs ahead of the clock, so at both ends it waits until the
+//! clock has caught up and all earlier work is counted.
 
 use super::SamplingOptions;
 use super::report::{Extent, Sampling, Unit};
@@ -19,32 +19,32 @@ use std::rc::Rc;
 use units::{Duration, Time};
 use workload::Supplier;
 
-/// Warmed at once, so that a user who watches is not kept waiting.
+/// Instructions to warm in one event, so that the user who watches sees progress.
 const WARMED_AT_ONCE: u64 = 2_000_000;
-/// Fewer units than this are not thinned out: figures other than the one that is aimed at need some.
+/// The sampler does not thin out fewer units than this: figures other than the target need some units as well.
 const UNITS_MIN: usize = 1_000;
-/// As many units are thinned out whatever their accuracy: a program that is so uneven would take its whole time in detail.
+/// The sampler thins out this many units at any accuracy. A very uneven program would otherwise run in detail to its end.
 const UNITS_MAX: usize = 1 << 14;
-/// A sample that is to be half as dense must keep this part of the error asked for, so that what is still to come may be
-/// less even than what was.
+/// Share of the requested error that a sample of half the density must keep, because the units that follow may be less even than the
+/// measured ones.
 const MARGIN: f64 = 0.7;
 
-/// What the core is to do.
+/// The next step of the core.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Turn {
-    /// To go on with the program.
+    /// Continue with the program.
     GoOn,
-    /// To ask again at this time.
+    /// Wait until this time.
     At(Time),
-    /// To ask again when everything behind it has come to rest.
+    /// Wait until all requests of the core are done.
     AtRest,
-    /// To ask again when it is woken.
+    /// Wait until another task wakes this one.
     Woken,
-    /// Nothing any more.
+    /// The program has ended.
     End,
 }
 
-/// What the instructions until the program's next pause are for.
+/// Use of the instructions until the program's next pause.
 #[derive(Clone, Copy, Debug)]
 enum Phase {
     LeadIn { start: u64 },
@@ -52,27 +52,27 @@ enum Phase {
     Rest,
 }
 
-/// Samples one run.
+/// The sampler of one run.
 pub struct Sampler {
     options: SamplingOptions,
     schedule: Schedule,
     meters: Meters,
     uncore: Rc<Uncore>,
     warmer: Warmer,
-    /// One cycle of the core.
+    /// Duration of one cycle of the core.
     cycle: Duration,
     phase: Phase,
-    /// When the unit began, and what had been counted by then.
+    /// Start of the unit, and the counts at that time.
     before: (Time, Counts),
-    /// Where the next unit starts.
+    /// Instruction at which the next unit starts.
     next: u64,
     units: Vec<Unit>,
-    /// With so many units it is time to see whether half of them would do.
+    /// Number of units at which the sampler checks whether half of them would suffice.
     thin_at: usize,
 }
 
 impl Sampler {
-    /// A sampler that has not begun. The options must have passed their check.
+    /// Creates a sampler in its initial state. The options must have passed their check.
     pub fn new(options: SamplingOptions, seed: u64, cycle: Duration, meters: Meters, uncore: Rc<Uncore>) -> Sampler {
         let mut schedule = Schedule::new(options.period, options.start.unwrap_or(seed));
         let next = schedule.next_start();
@@ -92,10 +92,10 @@ impl Sampler {
         }
     }
 
-    /// What to do now that the program has nothing more for now.
+    /// Returns the next step of the core after its program has paused.
     ///
     /// # Errors
-    /// Those of the feed.
+    /// The errors of the feed.
     pub fn turn<S: Supplier>(&mut self, program: &mut Program<S>, now: Time) -> Result<Turn, FeedError> {
         let core = self.meters.chip.cores.nodes()[0].borrow().now();
         match self.phase {
@@ -135,7 +135,7 @@ impl Sampler {
         self.thin_at = (self.units.len() + self.units.len() / 4).max(2 * UNITS_MIN);
     }
 
-    /// Comes to rest, and warms up to the next lead-in.
+    /// Waits until the chip is at rest, and warms up to the next lead-in.
     fn rest<S: Supplier>(&mut self, program: &mut Program<S>, now: Time) -> Result<Turn, FeedError> {
         let chip = &self.meters.chip;
         if chip.cores.nodes()[0].borrow().outstanding() > 0 || !self.uncore.is_at_rest() || !chip.has_persisted(0) {
@@ -151,7 +151,7 @@ impl Sampler {
         let until = self.next.saturating_sub(self.options.lead_in);
         let target = until.min(done + WARMED_AT_ONCE);
         self.warmer.warm(program, target)?;
-        // What is left when nothing can be warmed any more are the program's last few instructions, for the core.
+        // If warming stops early, only the last few instructions of the program are left, and the core executes them.
         if target < until && program.counters().instructions > done {
             return Ok(Turn::At(now));
         }
@@ -161,17 +161,17 @@ impl Sampler {
         Ok(Turn::GoOn)
     }
 
-    /// How many units the figures come from.
+    /// Number of units that the figures are estimated from.
     pub fn units(&self) -> usize {
         self.units.len()
     }
 
-    /// One cycle of the core.
+    /// Duration of one cycle of the core.
     pub fn cycle(&self) -> Duration {
         self.cycle
     }
 
-    /// What the units say, and the sum of their counts; nothing if there are too few to say anything.
+    /// The estimates from all units and the sum of their counts; `None` if there are too few units.
     pub fn report(&self, instructions: u64) -> Option<(Sampling, Counts)> {
         let mut sum = Counts::default();
         self.units.iter().for_each(|unit| sum += unit.counts);

@@ -1,38 +1,39 @@
-//! Where the units are: at regular distances, from a random start, ever further apart as the program turns out to be long.
+//! Schedule of the units: at regular distances from a random start, with a distance that grows with the length of the program.
 //!
-//! How long a live program will run is not known beforehand, nor how much its units differ. So sampling begins dense.
-//! Giving up every other unit leaves a regular sample of all that has run so far, and which half stays is drawn, so that at
-//! any distance every start is equally likely. The draws depend on the seed alone: two designs that thin out at different
-//! times keep units at the same instructions, and the sparser sample is a part of the denser.
+//! The length of a live program is not known in advance, nor how much its units differ, so sampling begins dense.
+//! Discarding every other unit leaves a regular sample of the whole run so far. A random draw decides which half is
+//! kept, so that at any distance every start is equally likely. The draws depend only on the seed. Two designs that
+//! thin out at different times therefore keep units at the same instructions, and the sparser sample is a subset of the
+//! denser.
 
 use units::random::Random;
 
-/// Sets the draws apart from everything else that the seed decides.
+/// Separates these draws from all other draws of the same seed.
 const PURPOSE: u64 = 0x0073_616d_706c_6573;
 
 /// A regular series of units that can be thinned out.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     random: Random,
-    /// From one possible unit to the next, in instructions.
+    /// Distance from one possible unit to the next, in instructions.
     period: u64,
     offset: u64,
-    /// The units that count are those whose number leaves `residue` when divided by `stride`.
+    /// A unit is part of the sample if its number modulo `stride` is `residue`.
     stride: u64,
     residue: u64,
-    /// The number of the next possible unit.
+    /// Number of the next possible unit.
     next: u64,
 }
 
 impl Schedule {
-    /// Begins with a unit in every `period` instructions.
+    /// A schedule with one unit in every `period` instructions.
     pub fn new(period: u64, seed: u64) -> Schedule {
         let mut random = Random::for_purpose(seed, PURPOSE);
         let offset = random.below(period);
         Schedule { random, period, offset, stride: 1, residue: 0, next: 0 }
     }
 
-    /// Where the next unit starts, counted in instructions from the beginning.
+    /// Start of the next unit, in instructions from the beginning of the program.
     pub fn next_start(&mut self) -> u64 {
         let ahead = (self.stride + self.residue - self.next % self.stride) % self.stride;
         let number = self.next + ahead;
@@ -40,18 +41,18 @@ impl Schedule {
         self.offset + number * self.period
     }
 
-    /// Doubles the distance.
+    /// Discards every other unit, which doubles the distance.
     pub fn thin_out(&mut self) {
         self.residue += self.stride * self.random.below(2);
         self.stride *= 2;
     }
 
-    /// Whether a unit that started here still counts.
+    /// Returns true if a unit with this start is still part of the sample.
     pub fn keeps(&self, start: u64) -> bool {
         ((start - self.offset) / self.period) % self.stride == self.residue
     }
 
-    /// The distance between units that count.
+    /// Distance between units of the sample, in instructions.
     pub fn distance(&self) -> u64 {
         self.period * self.stride
     }

@@ -1,7 +1,8 @@
-//! The whole machine against ChampSim, on the same traces, with the same warm-up.
+//! Compares the whole machine with ChampSim, on the same traces, with the same warm-up.
 //!
-//! Where pages lie is drawn at random there and here, from other generators, and misses of physically indexed caches move
-//! with it. The reference has one placement. Ours are several, and their spread says how far one may be from their mean.
+//! ChampSim and this simulator draw the placement of pages from different random generators, and the placement changes the misses of
+//! physically indexed caches. The reference has one placement. We measure several, and their spread gives the distance of a single one from
+//! their mean.
 
 use super::{Extent, Row, ValidationError};
 use crate::run::Control;
@@ -13,11 +14,11 @@ use workload::champsim::synthetic;
 const FILE: &str = "reference/champsim.json";
 const TEXT: &str = include_str!("../../../../reference/champsim.json");
 const NAME: &str = "ChampSim";
-/// Makes the traces.
+/// Seed of the traces.
 const TRACE_SEED: u32 = 1;
-/// Placements of pages under which a window is measured, if the reference says nothing else.
+/// Default number of page placements for a window.
 const PLACEMENTS: u64 = 5;
-/// Instructions to be simulated for the longest window that is among the brief ones.
+/// Limit of simulated instructions for a brief window.
 const BRIEF_MAX: u64 = 3_000_000;
 
 #[derive(Deserialize)]
@@ -29,14 +30,14 @@ struct ChampsimReference {
 struct ChampsimFigures {
     machine: String,
     trace: String,
-    /// After so many instructions it starts again.
+    /// Length of the trace, in instructions, after which it starts again.
     trace_instructions: u64,
     warmup_instructions: u64,
     instructions: u64,
-    /// Placements of pages, where a few do not show how far figures spread.
+    /// Number of page placements, if the default does not show the spread of the figures.
     placements: Option<u64>,
     ipc: f64,
-    // What was not noted of a window is not compared.
+    // An absent figure is not compared.
     branch_mpki: Option<f64>,
     l1d_misses: Option<f64>,
     l2_misses: Option<f64>,
@@ -51,13 +52,14 @@ impl ChampsimFigures {
         self.placements.unwrap_or(PLACEMENTS)
     }
 
-    /// The instructions that the window takes: those before it are simulated twice, and all under each placement.
+    /// Instructions to simulate for the window: those before it run twice, and all run under each placement.
     fn work(&self) -> u64 {
         self.placements() * (2 * self.warmup_instructions + self.instructions)
     }
 }
 
-/// The reference's windows, whole: a part of one has figures of its own. Brief are those of few instructions.
+/// The windows of the reference, each as a whole, because a part of a window has different figures. The brief ones are
+/// those with few instructions.
 fn windows(extent: Extent) -> Result<Vec<ChampsimFigures>, ValidationError> {
     let reference: ChampsimReference =
         serde_json::from_str(TEXT).map_err(|error| ValidationError::Reference { file: FILE, error })?;
@@ -65,7 +67,7 @@ fn windows(extent: Extent) -> Result<Vec<ChampsimFigures>, ValidationError> {
     Ok(reference.results.into_iter().filter(is_wanted).collect())
 }
 
-/// The instructions that each window takes, in their order.
+/// Instructions of each window, in order.
 pub(super) fn work(extent: Extent) -> Result<Vec<u64>, ValidationError> {
     Ok(windows(extent)?.iter().map(ChampsimFigures::work).collect())
 }
@@ -93,7 +95,7 @@ fn compare_window(theirs: &ChampsimFigures, found: &mut impl FnMut(Row)) -> Resu
     Ok(())
 }
 
-/// Measures the same under several placements of pages, side by side.
+/// Measures a window under several placements of pages, in parallel.
 fn under_placements(
     placements: u64,
     measure: impl Fn(u64) -> Result<Window, WindowError> + Sync,
@@ -115,7 +117,7 @@ fn under_placements(
     measured.into_iter().map(|(_, window)| window.map_err(ValidationError::from)).collect()
 }
 
-/// A figure: what it is, ours, theirs if it was noted, and its tolerance in percent.
+/// A figure: its name, our value, the reference's value if the reference contains it, and its tolerance in percent.
 type Quantity = (&'static str, fn(&Window) -> f64, Option<f64>, f64);
 
 fn quantities(theirs: &ChampsimFigures) -> [Quantity; 8] {

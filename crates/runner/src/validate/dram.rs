@@ -1,6 +1,6 @@
-//! One DRAM channel against two public DRAM simulators, which differ from each other: the nearer one counts.
+//! Compares one DRAM channel with two public DRAM simulators, which differ from each other: the nearer one counts.
 //!
-//! Near saturation mean latency is a matter of scheduling policy, therefore it and its tail are held only up to half of the
+//! Near saturation, mean latency depends on the scheduling policy, so the module checks the mean and the tail only up to half of the
 //! saturated bandwidth.
 
 use super::{Extent, Row, ValidationError};
@@ -11,9 +11,9 @@ use units::{Cycles, LineAddr};
 
 const FILE: &str = "reference/dram.json";
 const TEXT: &str = include_str!("../../../../reference/dram.json");
-/// The first of the million requests that the reference was measured with; means move by less than 1 % beyond.
+/// Requests to simulate, of the million of the reference; further requests change the means by less than 1 %.
 const REQUESTS: usize = 300_000;
-/// Reads whose latency is measured on a channel that has nothing else to do.
+/// Number of reads whose latency is measured on an idle channel.
 const IDLE_READS: usize = 3;
 
 #[derive(Deserialize)]
@@ -53,7 +53,7 @@ fn requests(extent: Extent) -> usize {
     if extent == Extent::Full { REQUESTS } else { 20_000 }
 }
 
-/// The requests of each stream that is compared, in their order.
+/// Number of requests of each stream, in order.
 pub(super) fn work(extent: Extent) -> Result<Vec<u64>, ValidationError> {
     let streams = vec![requests(extent) as u64; reference()?.rows.len()];
     Ok([vec![1; IDLE_READS], streams].concat())
@@ -72,7 +72,7 @@ pub(super) fn compare(extent: Extent, found: &mut impl FnMut(Row)) -> Result<(),
     Ok(())
 }
 
-/// Lone reads of a closed bank, of the row that this opened, and of another row of the bank.
+/// Single reads of a closed bank, of the row that the first read opened, and of another row of the bank.
 fn compare_idle(theirs: &IdleLatency, found: &mut impl FnMut(Row)) {
     let config = DramConfig::ddr4_3200();
     let same_bank =
@@ -104,7 +104,7 @@ impl Point {
         let calm = |tolerance| is_calm.then_some(tolerance);
         found(self.row("bandwidth in GB/s", ours.bandwidth, |figures| figures.bandwidth_gbps, Some(5.0)));
         found(self.row("mean read latency in clocks", ours.mean, |figures| figures.mean_clocks, calm(latency)));
-        // A tail needs all requests.
+        // A tail needs all requests of the reference.
         let tail = if requests == REQUESTS { calm(10.0) } else { None };
         found(self.row("99th percentile of it", ours.p99 as f64, |figures| figures.p99_clocks, tail));
         let hits = |figures: &DramFigures| 100.0 * figures.row_hit_rate;
@@ -127,7 +127,7 @@ impl Point {
         self.nearer(|name, figures| Row::new(name, &self.subject(), quantity, [ours, theirs(figures)], tolerance))
     }
 
-    /// The row of the simulator that is nearer.
+    /// The row of the reference simulator that is nearer.
     fn nearer(&self, row: impl Fn(&str, &DramFigures) -> Row) -> Row {
         let [first, second] = [row("Ramulator 2.1", &self.ramulator), row("DRAMsim3", &self.dramsim3)];
         if first.difference_percent.abs() <= second.difference_percent.abs() { first } else { second }

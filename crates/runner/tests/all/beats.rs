@@ -1,5 +1,5 @@
-//! A line in beats: on the machine of 2005 a row hit's first word comes after 100 ns and one more every 5 ns. What is asked
-//! for goes to the core when it is decrypted, and verified if it has a tag of its own; the rest follows.
+//! A line in beats: on the machine of 2005 the first word of a row hit arrives after 100 ns, and one more every 5 ns. The core gets the
+//! requested word or chunk when it is decrypted, and verified if it has a separate tag; the remaining words follow.
 
 use casemate_runner::explain::{Explanation, Lines, Of, OnChip, Row, Scenario, explain};
 use catalogue::{Design, Machine};
@@ -8,12 +8,13 @@ use protection::design::{CipherChoice, MacChoice, MacDesign, Over};
 use protection::execution::CipherEngine;
 use sim::span::Verb;
 
-/// A line whose metadata is in other banks than itself.
+/// A line whose metadata is in other banks than the line.
 const ONE_LINE: Lines = Lines::At(0x123_5640);
-/// From the start of a read to its counter, which is on the chip.
+/// Nanoseconds from the start of a read to its counter, which is on the chip.
 const LOOK_UP: u64 = 1;
 
-/// A read with its metadata on the chip and its row open, under a cipher with chunks and perhaps a tag for each.
+/// A read with its metadata on the chip and its row open, under a cipher with chunks and, for some designs, a tag for
+/// each chunk.
 fn read(cipher: CipherChoice, tags: Option<Over>, change: impl Fn(&mut Machine)) -> Explanation {
     let mut machine = catalogue::machine("simplescalar-2005").unwrap();
     change(&mut machine);
@@ -29,12 +30,12 @@ fn design(cipher: CipherChoice, tags: Option<Over>) -> Design {
     design
 }
 
-/// The asked-for chunk and the whole line, in picoseconds.
+/// Latency of the requested chunk and of the whole line, in picoseconds.
 fn exact_steps(explanation: &Explanation) -> (u64, u64) {
     (explanation.latency_fs / 1_000, explanation.rest_fs.unwrap_or(explanation.latency_fs) / 1_000)
 }
 
-/// The same in nanoseconds, of which both are a whole number.
+/// The same latencies in nanoseconds; both must be whole numbers.
 fn steps(explanation: &Explanation) -> (u64, u64) {
     let (first, line) = exact_steps(explanation);
     assert_eq!((first % 1_000, line % 1_000), (0, 0));
@@ -63,17 +64,18 @@ fn the_asked_for_chunk_is_decrypted_as_the_paper_has_it_and_the_rest_as_it_comes
 #[test]
 fn a_tag_over_a_chunks_plaintext_adds_a_block_and_one_over_its_ciphertext_at_most_a_period() {
     let (tdes, aes) = (CipherChoice::TdesOcbChunks, CipherChoice::Aes256OcbChunks);
-    // The tag's block goes in when the chunk has come out; the last chunk's likewise.
+    // The tag's block enters a unit after the decryption of its chunk; this holds for the last chunk as well.
     assert_eq!(steps(&read(tdes, Some(Over::Plaintext), as_it_is)), (196 + 96, 231 + 96));
     assert_eq!(steps(&read(aes, Some(Over::Plaintext), as_it_is)), (170 + 65, 200 + 65));
-    // It goes into another unit next to the chunk, or with one unit behind it.
+    // The tag's block enters another unit together with the chunk, or the only unit after it.
     let one_unit = |machine: &mut Machine| {
         machine.engines.aes.units = 1;
         machine.engines.tdes.as_mut().unwrap().units = 1;
     };
     assert_eq!(steps(&read(tdes, Some(Over::Ciphertext), as_it_is)), (196, 231));
     assert_eq!(steps(&read(tdes, Some(Over::Ciphertext), one_unit)), (196 + 2, 231 + 2));
-    // Two blocks for each chunk take 12.8 ns and chunks come every 10: the last block is the eighth from 105 ns on.
+    // Two blocks for each chunk take 12.8 ns, and a chunk arrives every 10 ns: the last block is the eighth from 105 ns
+    // on.
     let aes_behind = exact_steps(&read(aes, Some(Over::Ciphertext), one_unit));
     assert_eq!(aes_behind, (170_000 + 6_400, 105_000 + 7 * 6_400 + 65_000));
 }
@@ -88,19 +90,20 @@ fn the_links_of_cryptopages_cbc_mac_follow_the_blocks_as_they_come() {
         change(&mut machine);
         steps(&explain(&machine, &cryptopage, scenario, ONE_LINE).unwrap())
     };
-    // The paper's equations on a line of two blocks (its Fig. 6): its words are there at 80, 85, 90 and 95, and H(0) with the pads.
+    // The paper's equations on a line of two blocks (its Fig. 6): its words arrive at 80, 85, 90 and 95 ns, and H(0) with the pads.
     assert_eq!(verified(as_it_is), (107, 107));
     assert_eq!(107, 85 + 2 * 11, "the second block is there when the link of the first is done");
-    // A link that takes less than a block waits for the last one.
+    // If a link takes less time than a block, it waits for the last block.
     assert_eq!(verified(|machine| machine.engines.aes.latency_ns = 9.0), (95 + 9, 95 + 9));
-    // H(0) is made of the counter alone, in the one unit behind two pads; where that takes longer than the words do, the
-    // links wait for it.
+    // H(0) depends only on the counter, and the only unit computes it after two pads. If that takes longer than the arrival of the words,
+    // the links wait for it.
     let (known, pads, block) = (1, 2, 200);
     let late = known + pads + block + 2 * block;
     assert_eq!(verified(|machine| machine.engines.aes.latency_ns = 200.0), (late, late));
 }
 
-/// CMAC over so many lines, whose chain begins with the nonce's block, in an engine that takes so long for each block.
+/// CMAC over `lines` lines, whose chain begins with the nonce's block, in an engine that takes `block_ns` for each
+/// block.
 fn chained(base: &str, lines: u64, of: Of, block_ns: f64) -> Explanation {
     let mut machine = catalogue::machine("simplescalar-2005").unwrap();
     (machine.engines.aes.latency_ns, machine.engines.aes.units) = (block_ns, 64);
@@ -110,7 +113,7 @@ fn chained(base: &str, lines: u64, of: Of, block_ns: f64) -> Explanation {
     explain(&machine, &design, scenario, ONE_LINE).unwrap()
 }
 
-/// The same between two moments of it, in blocks: by how much a block that takes 1000 ns more makes that longer.
+/// The distance of two moments, in blocks: the extra time when a block takes 1000 ns more.
 fn blocks(of: impl Fn(f64) -> u64) -> u64 {
     let [short, long] = [1_000.0, 2_000.0].map(of);
     (long - short + 500_000_000) / 1_000_000_000
@@ -124,15 +127,15 @@ fn last(explanation: &Explanation, verb: Verb) -> u64 {
 #[test]
 fn a_chain_over_one_line_or_several_begins_with_what_the_nonce_makes() {
     let read = |lines| blocks(|ns| chained("sc64-bmt-mac4", lines, Of::Read, ns).latency_fs);
-    // The nonce's block and four of the line; the next line under the same tag has as many.
+    // The nonce's block and four blocks of the line; the next line under the same tag has as many.
     assert_eq!([1, 4].map(read), [5, 2 * 5]);
 }
 
 #[test]
 fn a_write_under_a_tag_of_several_lines_checks_and_makes_it_in_chains_that_begin_with_the_nonce() {
     let written = blocks(|ns| chained("sc64-bmt-mac4", 4, Of::Write, ns).latency_fs);
-    // One other line is in memory, and checked: its nonce's block and its four. Then there are the new nonce's block, next to the
-    // pad, and the blocks of both lines with the other's nonce between them.
+    // One other line is in memory and must be verified: its nonce's block and its four blocks. Then follow the new nonce's block, in
+    // parallel with the pad, and the blocks of both lines with the other line's nonce between them.
     assert_eq!(written, (1 + 4) + 1 + (4 + 1 + 4));
 }
 
@@ -178,7 +181,7 @@ fn the_mask_of_a_tag_goes_through_aes_and_no_block_of_triple_des_waits_for_it() 
         assert_eq!(steps(&read), (late, late), "{in_beats}");
         assert!(last(&read, Verb::Decrypt) < late * 1_000_000, "{in_beats}");
     }
-    // Offsets in a chain of two, then the blocks, while the mask is made.
+    // A chain of two encryptions for the offsets, then the blocks, while another unit computes the mask.
     let write = explain(&machine, &masked, Scenario { of: Of::Write, ..scenario }, ONE_LINE).unwrap();
     assert_eq!(last(&write, Verb::Encrypt), (LOOK_UP + 96 + 96) * 1_000_000);
     assert!(last(&write, Verb::Pad) > last(&write, Verb::Encrypt));
@@ -217,11 +220,11 @@ fn what_needs_no_nonce_does_not_wait_for_the_mask_of_its_tag() {
 
 #[test]
 fn what_the_nonce_makes_is_awaited_by_what_needs_it_and_by_nothing_else() {
-    // The initial vector takes two encryptions in a chain, and is there when the first block comes out.
+    // The initial vector takes two encryptions in a chain, and is available when the first block leaves the unit.
     assert_eq!(steps(&read(CipherChoice::TdesCbc, None, as_it_is)), (100 + 96, 135 + 96));
     let longer = |machine: &mut Machine| machine.engines.tdes.as_mut().unwrap().latency_ns = 110.0;
     assert_eq!(steps(&read(CipherChoice::TdesCbc, None, longer)), (LOOK_UP + 2 * 110, 135 + 110));
-    // The pad takes as long, and the words are there before it; a tag over ciphertext does not wait for either.
+    // The pad takes as long, and the words arrive before it; a tag over ciphertext waits for neither.
     assert_eq!(steps(&read(CipherChoice::TdesCounter, None, as_it_is)), (LOOK_UP + 2 * 96, LOOK_UP + 2 * 96));
     let mut tagged = design(CipherChoice::TdesCounter, Some(Over::Ciphertext));
     tagged.parts.mac = MacDesign { code: MacChoice::Gmac, ..MacDesign::default() };
@@ -236,11 +239,11 @@ fn latencies_periods_and_clocks_move_the_steps_as_arithmetic_says() {
         steps(&read(CipherChoice::TdesOcbChunks, None, |machine| change(machine.engines.tdes.as_mut().unwrap())))
     };
     assert_eq!(tdes(|engine| engine.decrypt_latency_ns = Some(97.0)), (197, 232));
-    // R is the sum of two encryptions, which begin with the counter: until it is there nothing is decrypted.
+    // R is the sum of two encryptions, which begin with the counter: no block can be decrypted before R is available.
     assert_eq!(tdes(|engine| engine.latency_ns = 99.0 - LOOK_UP as f64), (100 + 98, 135 + 98));
     let late = |ns: f64| (LOOK_UP + 2 * ns as u64, 135 + ns as u64);
     assert_eq!(tdes(|engine| engine.latency_ns = 110.0), late(110.0));
-    // One unit that takes a block every ten nanoseconds: beats come every five.
+    // One unit that accepts a block every ten nanoseconds; beats arrive every five.
     let slow = |engine: &mut CipherEngine| (engine.units, engine.interval_ns) = (1, 10.0);
     assert_eq!(tdes(slow), (1 + 10 + 96 + 96, 1 + 10 + 96 + 7 * 10 + 96));
 }

@@ -1,4 +1,4 @@
-//! Switches of processes in whole runs: what they empty, what they cost, and that every line stays right.
+//! Switches of processes in whole runs: the structures that they empty, their cost, and the correctness of all lines.
 
 use crate::common::kernel;
 use crate::threads::Threads;
@@ -20,7 +20,7 @@ fn with_contexts(contexts: Option<ContextsDesign>) -> Design {
     design
 }
 
-/// Programs with a small working set each, whose chunks take turns on the core.
+/// Programs with a small working set each; the core runs their chunks in turn.
 fn processes() -> Box<dyn Source> {
     let settings = [("footprint", "256KB")];
     Threads::as_processes(["gups", "chase", "stream"].map(|name| kernel(name, &settings, 1)).into())
@@ -31,7 +31,7 @@ fn ran(machine: Machine, design: Design, source: Box<dyn Source>, instructions: 
     run(&options, source, |_| Control::GoOn)
 }
 
-/// A run whose checks pass, with the counters of its permutations and its cycles in switches.
+/// The counters of permutations, and the cycles in switches, of a run whose checks must pass.
 fn counted(record: &Record) -> (MovingCounters, f64) {
     assert!(record.checks.passed, "{:?}", record.checks);
     assert_eq!(record.checks.pad_reused, Some(false));
@@ -89,7 +89,7 @@ fn a_clock_interrupts_at_its_interval_and_takes_its_cycles() {
         let interval = 10_000_000_000 / period;
         let switching = after.core_time.switching_cycles as u64;
         let interrupts = after.moving.map_or(switching / away, |moving| moving.switches);
-        // The last interval has not ended, and an interrupt that falls into a switch is lost.
+        // The last interval has not ended, and an interrupt during a switch is lost.
         let (most, lost) = (after.cycles / interval, after.cycles / interval / 20 + 2);
         assert!(interrupts > 2, "{name}: {interrupts}");
         assert!(interrupts <= most && interrupts + lost >= most, "{name}: {interrupts} of {most}");

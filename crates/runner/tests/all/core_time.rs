@@ -1,4 +1,4 @@
-//! What cores' cycles are for: waiting has grown by what a design is slower, and what a unit takes longer shows in its own part.
+//! The use of the cores' cycles: waiting grows by the slowdown of a design, and a slower unit lengthens only its part.
 
 use crate::common::swept::{an_eighth, share_of_tests, side_by_side, swept};
 use crate::common::{kernel, machine_for, record, record_on};
@@ -12,7 +12,7 @@ use workload::Source;
 
 const WORKLOADS: [&str; 6] = ["gups", "chase", "stream", "btree", "hashjoin", "bfs"];
 
-/// That all cycles are for something, and no part of them is for less than nothing.
+/// Checks that the parts add up to all cycles, and that no part is negative.
 fn check(name: &str, record: &Record) {
     let CoreTime { cycles, at_work_cycles: work, idle_cycles: idle, switching_cycles, waiting_cycles: waiting } =
         &record.core_time;
@@ -24,8 +24,8 @@ fn check(name: &str, record: &Record) {
     assert!(parts < *cycles as f64, "{name}");
 }
 
-/// Checks that designs are slower than none by what they wait longer. A core's own work stays nearly what it was: of `bfs` more of it
-/// is done in the shadow of longer waits, up to 4 in 100 cycles. Of each read as well, the parts are the whole.
+/// Checks that the slowdown of designs equals their additional waiting. A core's work stays nearly the same: only in `bfs` do longer waits
+/// hide more of it, up to 4 in 100 cycles. The parts of each read must also add up to its latency.
 fn check_slowdown(workload: &str, designs: &[Design], instructions: u64) {
     let mut unprotected: BTreeMap<String, CoreTime> = BTreeMap::new();
     for Design { name: design, .. } in designs {
@@ -62,10 +62,11 @@ fn every_design_is_slower_by_what_cores_wait_longer_for_lines_on_every_workload(
     side_by_side(WORKLOADS.to_vec(), |workload| check_slowdown(workload, &catalogue::designs(), 100_000));
 }
 
-/// By what part of the cycles each cause is longer on a machine that is changed so, in thousandths, where that is ten or more and
-/// no less than a tenth of the most: refreshes and rows fall otherwise in a run that takes longer, and a longer wait hides others.
+/// The additional time of each cause on a changed machine, in thousandths of all cycles. The function lists only
+/// changes of at least ten, and at least a tenth of the largest. Refreshes and rows differ in a longer run, and a
+/// longer wait hides other waits.
 fn longer(design: &str, change: impl Fn(&mut Machine)) -> Vec<(ReadPart, i64)> {
-    // A chain of reads, which nothing hides.
+    // A chain of reads, so that no wait is hidden.
     let [plain, changed] = [record("chase", design, 40_000, |_| ()), record("chase", design, 40_000, change)];
     let (plain, changed) = (plain.core_time, changed.core_time);
     let thousandths = |(part, cycles): (ReadPart, &f64)| {
@@ -93,7 +94,7 @@ fn a_planted_delay_shows_in_its_own_part_of_what_cores_lose() {
     assert_eq!(longer("none", |machine| machine.engines.aes.latency_ns += 25.0), []);
 }
 
-/// A chain of reads on the machine of 2005, where the asked-for words come before the rest.
+/// A chain of reads on the machine of 2005, which delivers the requested words first.
 fn in_beats(design: &str, change: impl Fn(&mut Machine)) -> CoreTime {
     let on_it = |machine: &mut Machine| {
         *machine = catalogue::machine("simplescalar-2005").unwrap();
@@ -115,7 +116,7 @@ fn first_words_that_come_later_are_waited_for_and_are_no_work() {
 
 #[test]
 fn the_way_to_the_controller_has_its_share_of_what_is_lost() {
-    // Most of a trip is the look-up in the last-level cache, and trips hide each other.
+    // The look-up in the last-level cache is most of a trip, and trips overlap.
     let record = record("gups", "none", 60_000, |machine| machine.llc.latency_ns = 120.0);
     let waits = &record.core_time.waiting_cycles;
     let share = waits[ReadPart::OnChip] / waits.values().sum::<f64>();
@@ -154,11 +155,11 @@ fn threads_on_four_cores_have_all_their_cycles() {
 
 #[test]
 fn a_thread_that_may_go_no_further_ahead_of_another_is_idle_and_no_line_is_to_blame() {
-    // One finds everything in L1, the other nothing.
+    // One thread finds all its lines in L1, the other never.
     let gups = |footprint| kernel("gups", &[("footprint", footprint)], 1);
     let record = threads(Threads::among(vec![gups("16 KB"), gups("64 MB")]), 3_000_000);
     check("two threads", &record);
-    // By how much its front end was put off: a little of that passes while the window empties.
+    // Cycles for which the front end was delayed: a small part of them passes while the window empties.
     let executed = record.cores.iter().filter(|core| core.instructions > 0);
     let lost: u64 = executed.map(|core| core.lost_cycles.idle).sum();
     let idle = record.core_time.idle_cycles;

@@ -29,7 +29,7 @@ fn threads(machine: Machine, design: &str) -> Record {
 fn of_inclusion(inclusion: Inclusion) -> Machine {
     let mut machine = machine();
     machine.llc.inclusion = inclusion;
-    // Small enough to be full, and small next to the private caches.
+    // Small enough to be full, and not much larger than the private caches.
     (machine.llc.size, machine.node.l2.size) = (units::Bytes(512 << 10), units::Bytes(128 << 10));
     machine
 }
@@ -85,7 +85,7 @@ fn a_programs_neighbours_cost_it_time() {
         let record = run_together(&options(machine(), "none", 100_000), copies(count), |_| Control::GoOn).unwrap();
         record.cores[0].cycles
     };
-    // Alone it has four cores, and uses one.
+    // A single copy runs on one of four cores.
     assert!(cycles(1) < cycles(4));
 }
 
@@ -97,7 +97,7 @@ fn a_core_gets_a_line_in_the_time_of_its_link_and_no_faster() {
             noc.line_ns = line_ns;
         }
         (machine.node.l1d.prefetcher, machine.node.l2.prefetcher) = (None, None);
-        // All of it is in the last-level cache after the first pass, and none of it in L2 when it is wanted again.
+        // The whole array is in the last-level cache after the first pass, but no line of it is in L2 at its next use.
         (machine.llc.size, machine.node.l2.size) = (units::Bytes(8 << 20), units::Bytes(64 << 10));
         let stream = kernel("stream", &[("footprint", "2 MB"), ("passes", "4")], 1);
         run(&options(machine, "none", u64::MAX), stream, |_| Control::GoOn).unwrap()
@@ -110,7 +110,7 @@ fn a_core_gets_a_line_in_the_time_of_its_link_and_no_faster() {
     }
 }
 
-/// The last reads of a run send dirty lines to memory, and the run may end while one of them is on its way.
+/// The last reads of a run evict dirty lines to memory, and the run may end while one of them is under way.
 #[test]
 fn a_line_on_its_way_to_memory_when_the_run_ends_is_not_lost() {
     let mut small = machine();

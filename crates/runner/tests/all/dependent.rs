@@ -1,14 +1,14 @@
-//! What a probe at the pins sees of two reads of which one waits for the other: when the first is released, to a clock of the bus.
+//! Two dependent reads as seen by a probe at the pins: the probe learns when the first is released, to a clock of the bus.
 
 use casemate_runner::explain::{Dependent, Lines, OnChip, Scenario, Value, between_fetches, explain, frequent_values};
 use catalogue::Design;
 use protection::planted::Planted;
 use units::{LINE_BYTES, Line, LineAddr};
 
-/// Lines in different banks, the first with its metadata in others.
+/// Lines in different banks; the metadata of the first is in other banks.
 const FIRST: LineAddr = LineAddr(0x123_5640 / 64);
 const SECOND: LineAddr = LineAddr(0x0a0_0400 / 64);
-/// A clock of the memory's bus, with which a fetch begins.
+/// One clock of the memory's bus; a fetch begins at a clock.
 const CLOCK_FS: u64 = 5_000_000;
 
 fn design(name: &str, values: usize) -> Design {
@@ -38,7 +38,7 @@ fn the_second_fetch_begins_with_the_clock_of_the_bus_after_the_first_is_released
         let design = design(name, values);
         for value in ["frequent", "other"] {
             let content: Value = value.parse().unwrap();
-            // Either fetch takes as long, the row of either being closed.
+            // Both fetches take the same time, because both rows are closed.
             let (seen, expected) = (between(&design, content.line()), clock_after(released(&design, value)));
             assert_eq!(seen, expected, "{name}, {values} values, {value}");
         }
@@ -47,7 +47,7 @@ fn the_second_fetch_begins_with_the_clock_of_the_bus_after_the_first_is_released
 
 #[test]
 fn a_rarer_value_is_released_later_and_one_that_is_none_last() {
-    // A pair of the rarest is the last of 64 candidates, of which four units make one each 6.4 ns.
+    // A pair of the rarest value is the last of 64 candidates; four units encrypt one candidate each in 6.4 ns.
     let table = frequent_values(8);
     let filled = |word: u64| std::array::from_fn(|byte| word.to_le_bytes()[byte % 8]);
     let seen = [table[0], table[4], table[7], 0x5a5a].map(|word| between(&design("fvs-aes-plain", 8), filled(word)));

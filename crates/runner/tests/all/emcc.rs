@@ -1,7 +1,7 @@
-//! The timelines of the EMCC paper (MICRO 2022), out of the machine file's latencies and the one text. Each is held against
-//! the sum that the paper's figure draws, taken from the machine file, and against the number that the paper prints. DRAM
-//! begins at its clock, so each of its accesses may begin up to a clock later than the sum says. The paper's figures leave
-//! the decoding of counters out, which its Table I has.
+//! The timelines of the EMCC paper (MICRO 2022), from the latencies of the machine file and the simulator's code. The test compares each
+//! with the sum in the paper's figure, taken from the machine file, and with the number that the paper prints. DRAM begins at its clock, so
+//! each of its accesses may begin up to a clock later than the sum. The paper's figures omit the decoding of counters, although its Table I
+//! lists it.
 
 use casemate_runner::explain::{Lines, Of, OnChip, Row, Scenario, Start, Value, explain};
 use catalogue::Machine;
@@ -11,7 +11,7 @@ use units::Duration;
 /// One clock of DDR4-3200.
 const CLOCK_NS: f64 = 0.625;
 
-/// A line whose counters are in its own rank, and in another group of banks: the paper's sums know of neither.
+/// A line whose counters are in the same rank, but in another group of banks: the paper's sums ignore both.
 const LINE: Lines = Lines::At(0x10_0000_50c0);
 
 const AT_CONTROLLER: Scenario = Scenario {
@@ -24,7 +24,7 @@ const AT_CONTROLLER: Scenario = Scenario {
     meets: None,
     value: Value::USUAL,
 };
-/// Counters are found in the last-level cache.
+/// The last-level cache holds the counters.
 const FROM_L2: Scenario = Scenario { on_chip: OnChip::LastLevel, start: Start::L2, ..AT_CONTROLLER };
 
 fn machine() -> Machine {
@@ -43,22 +43,22 @@ fn median(machine: &Machine, design: &str, scenario: Scenario) -> f64 {
     explain(machine, &catalogue::design(design).unwrap(), scenario, lines).unwrap().latency_fs as f64 / 1e6
 }
 
-/// What the paper's figures are made of, as the machine file says it.
+/// Parts of the paper's figures, from the machine file, in nanoseconds.
 struct Parts {
     cache: f64,
     last_level: f64,
-    /// From a line of counters to the pad's end: decoding, if it is not left out, and AES.
+    /// From the arrival of a line of counters to the end of the pad: AES, and decoding unless it is omitted.
     aes: f64,
     row_hit: f64,
     row_closed: f64,
-    /// From L2's miss to the request at the controller, and back with the line.
+    /// From L2's miss to the arrival of the request at the controller, and back with the line.
     there: f64,
     back: f64,
     l2: f64,
     counter_in_l2: f64,
     /// From L2 to the last-level cache and back.
     hit: f64,
-    /// From an L2 straight to the controller.
+    /// From an L2 directly to the controller.
     past: f64,
 }
 
@@ -84,9 +84,9 @@ fn parts(machine: &Machine, decoded: bool) -> Parts {
     }
 }
 
-/// What each figure is by the sums, and by the machine.
+/// Each figure by its sum, and as measured on the machine.
 fn figures(machine: &Machine, decoded: bool, read: Read) -> [(&'static str, f64, f64); 8] {
-    // How much sooner a line is in L2 under EMCC than under its baseline.
+    // Time by which a line is in L2 earlier under EMCC than under its baseline.
     let saved = |machine, scenario| read(machine, "morphable-llc", scenario) - read(machine, "emcc", scenario);
     let Parts { cache, last_level, aes, row_hit, row_closed, there, back, l2, counter_in_l2, hit, past } =
         parts(machine, decoded);
@@ -117,7 +117,8 @@ fn figures(machine: &Machine, decoded: bool, read: Read) -> [(&'static str, f64,
         ),
         ("13, saved", baseline(row_hit) - eager(row_hit), saved(machine, row_open)),
         ("closed row, saved", baseline(row_closed) - eager(row_closed), saved(machine, from_l2)),
-        // Both fetch the counters and pad at the controller: what differs is how the request for them comes there.
+        // Both fetch the counters and compute the pad at the controller; only the way of the request for the counters
+        // differs.
         ("10, saved", cache + last_level - cache.max(counter_in_l2), saved(machine, nowhere)),
         (
             "14, saved",
@@ -128,7 +129,7 @@ fn figures(machine: &Machine, decoded: bool, read: Read) -> [(&'static str, f64,
     ]
 }
 
-/// What the paper prints of each.
+/// Values that the paper prints, in nanoseconds.
 const PRINTED: [f64; 8] = [47.0, 66.0, 30.0, 36.0, 20.0, 6.0, 16.0, 22.0];
 
 #[test]
@@ -161,7 +162,7 @@ fn counters_are_decoded_before_their_pad_begins_at_the_controller_and_in_l2s() {
             );
         }
     }
-    // A split counter is there with its line.
+    // A split counter needs no decoding.
     let split =
         |decoded| read(&machine(), "sc64-bmt-llc", Scenario { on_chip: OnChip::Counter, decoded, ..AT_CONTROLLER });
     assert_eq!(split(false), split(true));
@@ -207,7 +208,7 @@ fn an_l2_waits_for_its_aes_units_as_long_as_the_timelines_say_that_it_saves() {
         let mut machine = machine();
         change(&mut machine);
         let patience = machine.patience(&parts).unwrap();
-        // The figures' own sums are taken from the look-up on, which the prediction leaves with.
+        // The figures' sums start at the look-up, at which the prediction leaves.
         let saved = |name| figures(&machine, false, read).into_iter().find(|(figure, ..)| *figure == name).unwrap().2;
         for (name, found) in [("closed row, saved", patience.unpredicted), ("14, saved", patience.predicted)] {
             let (found, saved) = (found.as_ns_f64(), saved(name));

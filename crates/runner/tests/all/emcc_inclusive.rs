@@ -1,5 +1,5 @@
-//! Reads that L2s begin over an inclusive last-level cache (EMCC, MICRO 2022, section IV-F, "Inclusive Cache Hierarchy"): it
-//! has such lines encrypted until an L2 gives it a copy.
+//! Reads that L2s begin over an inclusive last-level cache (EMCC, MICRO 2022, section IV-F, "Inclusive Cache Hierarchy"). This cache holds
+//! the lines encrypted until an L2 gives it a copy.
 
 use crate::common::kernel;
 use crate::threads::Threads;
@@ -8,8 +8,7 @@ use catalogue::Machine;
 use machine::llc::Inclusion;
 use units::{Bytes, LINE_BYTES};
 
-/// EMCC's machine, or as much of it as so many cores need, over an inclusive last-level cache. L2s are so small that little
-/// work fills them.
+/// EMCC's machine with `cores` cores over an inclusive last-level cache. L2s are so small that little work fills them.
 fn machine(cores: usize, llc: Bytes) -> Machine {
     let mut machine = catalogue::machine("emcc-4core").unwrap();
     machine.llc.inclusion = Inclusion::Inclusive;
@@ -19,9 +18,9 @@ fn machine(cores: usize, llc: Bytes) -> Machine {
     machine
 }
 
-/// Less than what the programs here touch: every line has to leave.
+/// Smaller than the data of the programs: every line is evicted.
 const SMALL: Bytes = Bytes(512 << 10);
-/// More than that: none has to.
+/// Larger than the data of the programs: no line is evicted.
 const LARGE: Bytes = Bytes(8 << 20);
 
 fn options(machine: Machine, design: &str, budget: u64) -> RunOptions {
@@ -29,19 +28,19 @@ fn options(machine: Machine, design: &str, budget: u64) -> RunOptions {
     RunOptions { seed: 7, ledger: true, ..RunOptions::new(machine, design, budget) }
 }
 
-/// Copies of a kernel that reads and writes all over a memory, each on a core of its own.
+/// Copies of a kernel that reads and writes all over a memory, each on a separate core.
 fn copies(machine: Machine, design: &str) -> Record {
     let copies = (0..machine.cores as u64).map(|copy| kernel("gups", &[("footprint", "8 MB")], copy)).collect();
     run_together(&options(machine, design, 30_000), copies, |_| Control::GoOn).unwrap()
 }
 
-/// The same as the threads of one process.
+/// The same kernel as the threads of one process.
 fn threads(machine: Machine, design: &str) -> Record {
     let threads = Threads::of("gups", &[("footprint", "1 MB")], machine.cores);
     run(&options(machine, design, 200_000), threads, |_| Control::GoOn).unwrap()
 }
 
-/// What is decrypted in an L2 gets down at most once, by whichever way.
+/// Checks that an L2 gives each line that it decrypted to the last-level cache at most once.
 fn assert_consistent(record: &Record) {
     let (llc, released) = (record.llc, record.protection.released_in_l2);
     assert!(record.checks.passed, "{:?}", record.checks);
@@ -67,7 +66,7 @@ fn a_miss_that_hits_an_unverified_line_is_served_by_the_l2_that_has_it() {
         assert_consistent(&record);
         assert!(record.llc.from_cores_unverified > 100, "{llc}: {:?}", record.llc);
     }
-    // What the controller decrypts the last-level cache has in plaintext.
+    // The last-level cache holds plaintext of the lines that the controller decrypts.
     let record = threads(machine(4, LARGE), "morphable-llc");
     let from = (record.llc.from_cores > 1_000, record.llc.from_cores_unverified);
     assert_eq!((from, record.checks.passed), ((true, 0), true));
@@ -78,7 +77,7 @@ fn a_clean_copy_of_an_unverified_line_is_written_back() {
     for cores in [1, 4] {
         let machine = machine(cores, LARGE);
         let places = machine.node.l2.size.0 / LINE_BYTES as u64 * cores as u64;
-        // Loads alone, four times through more than an L2 has room for.
+        // Only loads, four times through more data than an L2 holds.
         let settings = [("footprint", "1 MB"), ("work", "0"), ("steps", "65_536")];
         let chases = |design| {
             let copies = (0..cores as u64).map(|copy| kernel("chase", &settings, copy)).collect();

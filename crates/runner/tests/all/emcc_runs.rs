@@ -1,4 +1,5 @@
-//! Reads that L2s begin, in runs of four cores: the same bytes, each verified once, where the design says.
+//! Reads that L2s begin, in runs of four cores: the bytes are right, and the component that the design names verifies
+//! each line once.
 
 use crate::common::kernel;
 use casemate_runner::{Control, Record, RunOptions, StartingAge, run_together};
@@ -14,7 +15,7 @@ fn machine() -> Machine {
     machine
 }
 
-/// Four copies of a kernel that reads and writes all over a memory, each on a core of its own.
+/// Four copies of a kernel that reads and writes all over a memory, each on a separate core.
 fn four(machine: Machine, design: &str) -> Record {
     four_of("8 MB", 30_000, machine, design)
 }
@@ -38,7 +39,7 @@ fn every_line_from_memory_is_verified_once_be_it_in_an_l2_or_at_the_controller()
     assert_eq!(record.checks.lines.lines_checked, record.llc.misses);
     assert_eq!(work.released_unverified, 0);
     assert!(work.released_in_l2 > record.llc.misses / 10 && work.released_in_l2 < record.llc.misses, "{work:?}");
-    // What is padded for in vain lost its counters on the way, to a write-back.
+    // An L2 computes pads in vain if a write-back invalidates the counters meanwhile.
     assert!(work.aes_blocks_in_l2 >= 5 * work.released_in_l2 && work.aes_blocks_in_l2 < 6 * work.released_in_l2);
 }
 
@@ -53,7 +54,7 @@ fn aged_counters_overflow_where_new_ones_do_not_and_every_line_is_right() {
         assert_eq!(record.protection.released_unverified, 0);
     }
     assert_eq!(new.renewals.groups, 0);
-    // Three writes of a line on average end one of its half's 64 minors while another is still zero: 192 writes of the half.
+    // After three writes per line on average, one of a half's 64 minors overflows while another is still zero: 192 writes.
     let (groups, written) = (aged.renewals.groups, aged.protection.stored[Kind::Data] - aged.renewals.lines);
     assert!(groups > written / 384 && groups < written / 96, "{:?} after {written} writes", aged.renewals);
     assert!(aged.renewals.lines >= 63 * groups && aged.cycles > new.cycles, "{:?}", aged.renewals);
@@ -72,7 +73,7 @@ fn copies_and_data_displace_each_other_in_l2s() {
     let [eager, serial] = ["emcc", "morphable-llc"].map(|design| four(machine(), design));
     let copies = eager.counters_in_l2.unwrap();
     assert!(copies.displaced > 1_000 && copies.displaced + copies.invalidated < copies.entered, "{copies:?}");
-    // What the cores write leaves earlier where it has fewer entries.
+    // Dirty lines leave earlier if data has fewer entries.
     let [eager, serial] = [eager, serial].map(|record| record.node.l2.writebacks);
     assert!(eager > serial + serial / 10, "{eager} {serial}");
 }
@@ -92,7 +93,7 @@ fn an_l2_without_patience_leaves_more_to_the_controller() {
 
 #[test]
 fn a_line_that_the_chip_has_costs_an_l2_no_aes() {
-    // Everything fits the last-level cache: what is padded for comes from memory, for the first time.
+    // All data fits in the last-level cache: L2s compute pads only for first reads, which memory serves.
     let mut machine = machine();
     (machine.llc.size, machine.node.l2.size) = (Bytes(8 << 20), Bytes(64 << 10));
     let record = four_of("256 KB", 150_000, machine, "emcc");
@@ -100,7 +101,7 @@ fn a_line_that_the_chip_has_costs_an_l2_no_aes() {
     assert!(record.protection.aes_blocks_in_l2 <= 5 * record.llc.misses);
 }
 
-/// Where the counters of the lines from memory were found, and how many lines came.
+/// Numbers of lines from memory by the place of their counters, with the record.
 fn found(design: &str) -> ([u64; 4], Record) {
     let record = four(machine(), design);
     let found = record.counters_found.unwrap();
@@ -128,14 +129,14 @@ fn the_last_level_is_asked_by_l2s_before_and_by_the_controller_after_its_own_cac
     let asked = eager.counters_found.unwrap().looked_up_in_last_level;
     assert!(asked >= copies.misses && asked < eager.node.l2.misses, "{asked}, {copies:?}");
     assert!(copies.useless > 0 && copies.useless < copies.misses, "{copies:?}");
-    // A controller that asks one after the other asks for what it does not have itself.
+    // A controller with serial look-ups asks the last-level cache only for counters that it does not hold.
     let ([_, _, in_last_level, in_memory], serial) = found("morphable-llc");
     assert_eq!(serial.counters_found.unwrap().looked_up_in_last_level, in_last_level + in_memory);
 }
 
 #[test]
 fn a_miss_of_l2_takes_longer_the_more_is_done_about_it_and_less_if_it_is_begun_there() {
-    // Of an L2 of 128 KB copies take a quarter, which costs more than they bring.
+    // In an L2 of 128 KB, copies take a quarter of the entries, which costs more than it saves.
     let mut machine = machine();
     machine.node.l2.size = Bytes(512 << 10);
     let [none, eager, serial] = ["none", "emcc", "morphable-llc"].map(|design| {
@@ -159,7 +160,7 @@ fn what_l2s_release_had_its_counters_in_them_or_in_the_last_level() {
 #[test]
 fn an_l2_that_expects_memory_has_its_line_sooner_and_a_wrong_guess_is_dropped() {
     for design in ["none", "sc64-bmt-speculative", "morphable-llc", "emcc"] {
-        // A last-level cache that has a good part of what is asked for.
+        // A last-level cache that holds a large part of the data.
         let with = |miss_prediction| {
             let mut machine = machine();
             machine.llc.size = Bytes(4 << 20);
@@ -181,7 +182,7 @@ fn an_l2_that_expects_memory_has_its_line_sooner_and_a_wrong_guess_is_dropped() 
 
 #[test]
 fn an_l2_that_memory_seldom_serves_leaves_all_to_the_controller() {
-    // Everything fits the last-level cache: memory serves what is asked for the first time, and later next to nothing.
+    // All data fits in the last-level cache: memory serves only first reads, and later almost no request.
     let with = |off_below, footprint: &str| {
         let mut machine = machine();
         (machine.llc.size, machine.node.l2.size) = (Bytes(8 << 20), Bytes(64 << 10));
@@ -197,7 +198,7 @@ fn an_l2_that_memory_seldom_serves_leaves_all_to_the_controller() {
     let threshold = Some(OffBelow { per_thousand_requests: 300, sample: 500 });
     let [always, seldom] = [None, threshold].map(|off_below| with(off_below, "128 KB"));
     assert!(asked(&seldom) < asked(&always) / 2, "{} of {} looks for counters", asked(&seldom), asked(&always));
-    // Where memory is the bound, nothing changes.
+    // If memory serves most requests, the threshold changes no event.
     let [always, busy] = [None, threshold].map(|off_below| with(off_below, "64 MB"));
     assert_eq!((asked(&busy), busy.event_hash), (asked(&always), always.event_hash));
 }

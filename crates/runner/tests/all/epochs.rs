@@ -1,4 +1,4 @@
-//! Programs that order what becomes durable by flushes and fences, on the simulated machine.
+//! Programs that order durability by flushes and fences, on the simulated machine.
 
 use crate::common::{kernel, machine_for};
 use crate::threads::Threads;
@@ -23,7 +23,7 @@ fn fences_cost_most_where_memory_has_a_line_latest() {
     assert!(time("plp-coalesced", "unfenced") * 4 < fenced[2], "without flushes nothing is awaited");
 }
 
-/// PLP, section III: strict persistency orders all stores, so there is nothing that a flush or a fence could add.
+/// PLP, section III: strict persistency orders all stores, so a flush or a fence has no effect.
 #[test]
 fn under_strict_persistency_each_store_goes_through_and_flushes_and_fences_do_nothing() {
     for design in ["plp-sp", "plp-pipelined"] {
@@ -37,7 +37,7 @@ fn under_strict_persistency_each_store_goes_through_and_flushes_and_fences_do_no
     }
 }
 
-/// No more entries are on their way than the controller has buffers, and a line has one at a time, whichever core stores to it.
+/// The controller's buffers limit the entries under way, and a line has one entry at a time, for stores of all cores.
 #[test]
 fn stores_of_several_cores_go_through_to_lines_that_they_share() {
     for (design, cores) in [("plp-sp", 2), ("plp-pipelined", 4), ("plp-sp-dbmf", 2)] {
@@ -53,8 +53,9 @@ fn stores_of_several_cores_go_through_to_lines_that_they_share() {
     }
 }
 
-/// One root is updated for each store and one after the other, 40 cycles an edge of the tree; or a level of it apart. Of two stores to
-/// one line the second waits for the whole tuple of the first; and eight tuples are under way, so a level is not all that counts.
+/// In strict order the design updates one root for each store, 40 cycles for each edge of the tree; in a pipeline, the updates are one
+/// level apart. A second store to the same line waits for the whole tuple of the first. At most eight tuples are under way, so a level is
+/// not the only limit.
 #[test]
 fn each_store_takes_a_path_of_the_tree_in_strict_order_and_a_level_in_a_pipeline() {
     let of = |design, per_line| {
@@ -72,7 +73,7 @@ fn each_store_takes_a_path_of_the_tree_in_strict_order_and_a_level_in_a_pipeline
     assert!(of("secpb-cm", "21") < 0.6 * of("plp-sp", "21"), "two stores share an entry");
 }
 
-/// SecPB, section II: what is durable as soon as the core has stored it needs no flush and no fence.
+/// SecPB, section II: a store that is durable at once needs neither flush nor fence.
 #[test]
 fn behind_a_persist_buffer_flushes_and_fences_do_nothing() {
     let buffered = record("log", &[], "secpb-cobcm");
@@ -103,7 +104,7 @@ fn every_fence_of_a_program_is_held_by_what_it_flushed_and_every_flush_finds_its
     }
 }
 
-/// That machine's stores leave a write buffer when their miss has a register.
+/// The stores of this machine leave a write buffer when their miss has an MSHR.
 #[test]
 fn behind_a_write_buffer_every_flush_finds_its_line_dirty_too() {
     for design in ["none", "plp-coalesced"] {

@@ -1,5 +1,5 @@
-//! An explained read is of the design and the machine, not of the line that happens to be read: what one line has, its
-//! metadata in the bank of another access or not, is luck that a sample separates.
+//! The timeline of a read must depend on the design and the machine, not on the chosen line. The metadata of a single
+//! line may share a bank with another access by chance, and a sample removes this effect.
 
 use casemate_runner::explain::{Explanation, Lines, Of, OnChip, Row, Scenario, Start, Until, explain};
 use catalogue::Machine;
@@ -10,7 +10,7 @@ use sim::span::Verb;
 use units::random::Random;
 use units::{Bytes, LINE_BYTES, LineAddr};
 
-/// The default machine with so much memory.
+/// The default machine with this much memory.
 fn machine(name: &str, gigabytes: u64) -> Machine {
     let mut machine = catalogue::machine(name).unwrap();
     machine.memory.size = Bytes(gigabytes << 30);
@@ -23,7 +23,7 @@ fn read(gigabytes: u64, scenario: Scenario, lines: Lines) -> Explanation {
 
 #[test]
 fn the_median_read_is_the_same_on_memories_whose_regions_start_at_powers_of_two_and_elsewhere() {
-    // As many levels of tree in all of them.
+    // All memories have the same number of tree levels.
     for on_chip in [OnChip::Nothing, OnChip::Tree, OnChip::Counter] {
         let scenario = Scenario { on_chip, ..Scenario::default() };
         let medians = [2, 3, 4].map(|gigabytes| read(gigabytes, scenario, Lines::default()).latency_fs as f64 / 1e6);
@@ -39,7 +39,7 @@ fn single_lines_differ_and_the_median_of_many_lies_between_them() {
     let spread = all.spread.unwrap();
     let order = [spread.shortest_fs, spread.p5_fs, all.latency_fs, spread.p95_fs, spread.longest_fs];
     assert!(order.is_sorted() && spread.p5_fs < spread.p95_fs, "{order:?}");
-    // The line that is drawn, by itself.
+    // A measurement of only the line that the sample chose.
     let alone = read(4, scenario, Lines::At(all.address));
     assert_eq!((alone.latency_fs, &alone.spans, alone.spread), (all.latency_fs, &all.spans, None));
     // In the middle of a memory whose regions start at powers of two, most of a line's metadata is in one bank.
@@ -67,7 +67,7 @@ fn a_row_of_one_line_is_as_it_was_asked_for() {
     assert!(hit < closed && closed < conflict, "{hit} {closed} {conflict}");
 }
 
-/// The slots that a read of a line asks memory for when nothing is on the chip.
+/// The slots that a read of a line fetches if the chip holds no metadata.
 fn slots(layout: &Layout, line: u64) -> Vec<Slot> {
     let share = |region: &protection::layout::Region, of: u64| region.slot(line / of);
     let counters = layout.region(Kind::Counters).unwrap();
@@ -82,10 +82,9 @@ fn slots(layout: &Layout, line: u64) -> Vec<Slot> {
     slots
 }
 
-/// Whether the starts of regions are to be spread was asked, and this is the answer: they need not be. A region that starts
-/// at a multiple of all banks' rows puts its first lines into the bank of another's first lines, but which bank a line of
-/// metadata is in depends on other bits of its line's address than the line's own does. Evened out over the memory, two
-/// accesses of a read meet no more often than if their banks were drawn.
+/// The starts of regions need not be spread over the banks. A region that starts at a multiple of all banks' rows puts its first lines into
+/// the bank of another region's first lines. But other address bits decide the bank of a line of metadata than that of the data line. On
+/// average over the memory, two accesses of a read share a bank no more often than with random banks.
 #[test]
 fn the_accesses_of_a_read_meet_in_a_bank_no_more_often_than_chance_has_it() {
     const LINES: usize = 20_000;
@@ -123,7 +122,7 @@ fn write(design: &str, on_chip: OnChip) -> Explanation {
     explain(&machine("modern", 4), &catalogue::design(design).unwrap(), scenario, FEW).unwrap()
 }
 
-/// When the first span of a verb ends.
+/// End of the first span of a verb.
 fn done(write: &Explanation, verb: Verb) -> u64 {
     write.spans.iter().find(|span| span.verb == verb).unwrap_or_else(|| panic!("no {verb:?}")).end.as_fs()
 }

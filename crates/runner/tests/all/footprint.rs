@@ -1,5 +1,5 @@
-//! Does a program that is larger than the machine's memory say so, with both sizes: before it runs where that is known,
-//! else when memory is full?
+//! Does a program that is larger than the machine's memory fail with both sizes: before it runs if its size is known,
+//! otherwise when memory is full?
 
 use casemate_runner::{Control, RunOptions, run};
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use units::Bytes;
 use workload::trace::{TraceReader, record};
 use workload::{Source, champsim, kernels};
 
-/// `modern` with so little memory.
+/// `modern` with this much memory.
 fn options(megabytes: u64) -> RunOptions {
     let mut machine = catalogue::machine("modern").unwrap();
     machine.memory.size = Bytes(megabytes << 20);

@@ -1,4 +1,4 @@
-//! A run by interval: taking it apart changes nothing about it, and its parts add up to it.
+//! A run by interval: counting by interval changes no event, and the intervals add up to the run.
 
 use crate::common::kernel;
 use casemate_runner::sampling::{Detail, SamplingOptions};
@@ -16,7 +16,7 @@ fn one(options: &RunOptions) -> Record {
     run(options, kernel("gups", &[("footprint", "8 MB")], 1), |_| Control::GoOn).unwrap()
 }
 
-/// Two copies on EMCC's machine of four cores, two of which have nothing to do, after a warm-up.
+/// Two copies on EMCC's machine after a warm-up; two of its four cores are idle.
 fn two(interval: Option<u64>) -> Record {
     let options = RunOptions { warm_up: 30_000, ..options("emcc-4core", "emcc", interval) };
     let copies = (0..2).map(|_| kernel("gups", &[("footprint", "8 MB")], 1)).collect();
@@ -27,7 +27,7 @@ fn intervals(record: &Record) -> &[Interval] {
     record.intervals.as_ref().unwrap()
 }
 
-/// Whatever a record sums up, its intervals do.
+/// Checks that the sum over the intervals equals each sum in the record.
 fn assert_adds_up(record: &Record) {
     let all = intervals(record);
     let sum = |of: fn(&Interval) -> u64| all.iter().map(of).sum::<u64>();
@@ -67,13 +67,13 @@ fn assert_adds_up(record: &Record) {
     assert_eq!((total.metadata_caches, total.dram), (record.metadata_caches, record.dram));
 }
 
-/// Each begins where the one before ends, and has about as many instructions as it is to have.
+/// Checks that each interval begins at the end of the previous one, and has about the requested number of instructions.
 fn assert_follow_each_other(record: &Record, length: u64, origin: u64) {
     let all = intervals(record);
     for pair in all.windows(2) {
         assert_eq!(pair[0].start + pair[0].instructions, pair[1].start);
         assert_eq!(pair[0].start_fs + pair[0].time_fs, pair[1].start_fs);
-        // The end is due at a multiple of the length, however far the ends before it were off.
+        // The end is due at a multiple of the length, regardless of the error of earlier ends.
         let (began, ended) = (pair[0].start - origin, pair[1].start - origin);
         assert!(ended / length > began / length, "{began} to {ended} by {length}");
     }
@@ -111,7 +111,7 @@ proptest! {
     }
 }
 
-// What these have beside the above needs fewer lengths, and their runs take longer.
+// Properties that need fewer lengths, because their runs take longer.
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(6))]
 
@@ -139,7 +139,7 @@ fn an_interval_has_at_most_a_core_s_run_ahead_more_than_it_is_to_have() {
     let all = intervals(&record);
     assert_eq!(all.len(), 6);
     for part in all {
-        // 500 ns of a core that retires six instructions in a cycle of a quarter of a nanosecond.
+        // 500 ns of a core that retires six instructions in each cycle of a quarter of a nanosecond.
         assert!(part.instructions.abs_diff(20_000) <= 12_000, "{}", part.instructions);
     }
 }
@@ -156,7 +156,7 @@ fn a_whole_run_as_one_interval_has_the_figures_of_its_record() {
 
 #[test]
 fn a_phase_without_misses_shows_in_its_intervals() {
-    // All of it is in L1 after the first updates.
+    // All data is in L1 after the first updates.
     let source = kernel("gups", &[("footprint", "16 KB")], 1);
     let record = run(&options("modern", "sc64-bmt", Some(30_000)), source, |_| Control::GoOn).unwrap();
     let [first, .., last] = intervals(&record) else { panic!("one interval") };
@@ -193,7 +193,7 @@ fn no_run_that_ends_by_itself_keeps_more_intervals_than_are_kept() {
         let source = kernel("chase", &[("footprint", "8 MB"), ("chains", "1"), ("work", "0"), ("steps", steps)], 1);
         run(&options, source, |_| Control::GoOn).map(|record| intervals(&record).len())
     };
-    // About one for each step; how a run goes is looked at every few hundred.
+    // About one interval for each step; the run checks their number every few hundred steps.
     let counts = ["9000", "10200", "10300"].map(count);
     assert!(counts[0].is_ok() && counts[1].is_err() && counts[2].is_err(), "{counts:?}");
 }

@@ -1,5 +1,5 @@
-//! Every latency between L2 and memory, and those of the protection's engines: set a little longer, a read that waits for
-//! it is longer by just that.
+//! Every latency between L2 and memory, and of the protection's engines: a longer latency lengthens a dependent read by exactly the
+//! difference.
 
 use casemate_runner::explain::{Lines, OnChip, Row, Scenario, explain};
 use casemate_runner::{Control, Record, RunOptions, run};
@@ -8,15 +8,15 @@ use protection::execution::{CounterTags, Engine, Engines};
 use sim::span::Verb;
 use std::collections::BTreeMap;
 
-/// A line whose metadata is in other banks than itself and each other.
+/// A line whose metadata is in other banks than the line, each kind in a different one.
 const ONE_LINE: Lines = Lines::At(0x1234_5640);
 
-/// The latency of an explained read in picoseconds, with engines that never wait but for what `change` does to them.
+/// The latency of an explained read in picoseconds, on engines without contention except for the change.
 fn read(design: &str, on_chip: OnChip, change: impl Fn(&mut Engines)) -> u64 {
     read_on(design, on_chip, |machine| change(&mut machine.engines)) / 1000
 }
 
-/// The same in femtoseconds, with anything changed.
+/// The same latency in femtoseconds, with any change of the machine.
 fn read_on(design: &str, on_chip: OnChip, change: impl Fn(&mut Machine)) -> u64 {
     let mut machine = catalogue::machine("modern").unwrap();
     let engine = Engine { units: 1, latency_ns: 1.0, interval_ns: 0.0 };
@@ -39,7 +39,7 @@ fn read_on(design: &str, on_chip: OnChip, change: impl Fn(&mut Machine)) -> u64 
 #[test]
 fn an_engine_that_takes_a_nanosecond_longer_delays_what_waits_for_it_by_one() {
     type Latency = fn(&mut Engines) -> &mut f64;
-    // So long that the read waits for nothing else.
+    // Each latency is so large that the read waits only for this engine.
     let cases: [(&str, Latency, &str, OnChip); 5] = [
         ("AES", |engines| &mut engines.aes.latency_ns, "ecb", OnChip::All),
         ("MAC", |engines| &mut engines.mac.latency_ns, "sc64-bmt", OnChip::All),
@@ -56,7 +56,7 @@ fn an_engine_that_takes_a_nanosecond_longer_delays_what_waits_for_it_by_one() {
 #[test]
 fn what_needs_only_the_nonce_goes_with_the_fetch_and_the_blocks_wait_for_both() {
     let xts = |ns: f64| read("xts", OnChip::All, |engines| engines.aes.latency_ns = ns);
-    // A closed row takes 30 ns: a tweak within them adds nothing, a longer one is waited for, and then the blocks.
+    // A closed row takes 30 ns. A shorter tweak adds no time; a longer one delays the blocks.
     assert_eq!([11.0, 29.0, 30.0].map(xts), [1, 19, 20].map(|more| xts(10.0) + 1_000 * more));
     assert_eq!([31.0, 40.0].map(xts), [2, 20].map(|more| xts(30.0) + 1_000 * more));
 }
@@ -67,14 +67,14 @@ fn what_is_decrypted_takes_the_latency_of_the_inverse_cipher() {
         let with = |inverse| read(design, OnChip::All, |engines| engines.aes.decrypt_latency_ns = inverse);
         with(Some(ns)) - with(None)
     };
-    // Without the key it is that of encryption: 1 ns here. A pad is encrypted, whatever it is for.
+    // The default of the key is the latency of encryption, here 1 ns. A pad is always an encryption.
     assert_eq!(["ecb", "xts", "ctr-only"].map(|design| slower(design, 1.0)), [0; 3]);
     assert_eq!(["ecb", "xts", "ctr-only"].map(|design| slower(design, 8.0)), [7_000, 7_000, 0]);
 }
 
 #[test]
 fn the_blocks_of_a_line_share_the_aes_units_at_their_interval() {
-    // XTS: four blocks of text, when the tweak has been made.
+    // XTS has four blocks of text, which wait for the tweak.
     for units in 1..=6usize {
         let turns = 4usize.div_ceil(units) as u64 - 1;
         let with = |interval_ns| {
@@ -100,7 +100,7 @@ fn a_pad_that_is_begun_while_its_counter_is_verified_ends_when_aes_is_done() {
 
 #[test]
 fn the_critical_word_comes_first_unless_something_needs_the_whole_line() {
-    // Eight words come evenly over a burst of four clocks of 0.625 ns; the pad is there long before.
+    // Eight words arrive evenly over a burst of four clocks of 0.625 ns; the pad is complete long before.
     let saved = |design| {
         let with = |critical_word_first| {
             read_on(design, OnChip::All, |machine| machine.memory.critical_word_first = bool::into(critical_word_first))
@@ -108,12 +108,12 @@ fn the_critical_word_comes_first_unless_something_needs_the_whole_line() {
         with(false) - with(true)
     };
     assert_eq!(["none", "ctr-only"].map(saved), [2_187_500, 2_187_500]);
-    // A block has two words.
+    // A block consists of two words.
     assert_eq!(["xts", "ecb"].map(saved), [1_875_000, 1_875_000]);
     assert_eq!(saved("sc64-bmt"), 0);
 }
 
-/// So many instructions of pointer chases through far more memory than there is cache.
+/// Pointer chases through far more memory than the caches hold.
 fn chase(chains: usize, instructions: u64, change: impl Fn(&mut Machine)) -> Record {
     chase_through("64 MB", chains, instructions, change)
 }
@@ -132,7 +132,7 @@ fn stores(change: impl Fn(&mut Machine)) -> Record {
 
 fn kernel(name: &str, parameters: &[(&str, &str)], instructions: u64, change: impl Fn(&mut Machine)) -> Record {
     let mut machine = catalogue::machine("modern").unwrap();
-    // What is prefetched does not pay all of its latency.
+    // A prefetch would hide a part of the latency.
     (machine.node.l1d.prefetcher, machine.node.l2.prefetcher) = (None, None);
     change(&mut machine);
     let parameters: BTreeMap<String, String> =
@@ -145,8 +145,8 @@ fn kernel(name: &str, parameters: &[(&str, &str)], instructions: u64, change: im
 
 #[test]
 fn every_miss_pays_the_latencies_of_the_last_level_cache_and_of_the_path_once() {
-    // Both clocks, of 0.25 and 0.625 ns, tick in steps of 1.25 ns: all that follows is shifted as a whole. Both runs end
-    // before the first refresh, and what they have in common cancels.
+    // Both clocks, of 0.25 and 0.625 ns, tick in steps of 1.25 ns, so a change shifts all later events together. Both runs end before the
+    // first refresh, and the difference cancels their common part.
     let later = |change: fn(&mut Machine)| {
         let [short, long] = [400, 1_200].map(|instructions| {
             let (plain, changed) = (chase(1, instructions, |_| {}), chase(1, instructions, change));
@@ -169,12 +169,12 @@ fn every_miss_pays_the_latencies_of_the_last_level_cache_and_of_the_path_once() 
 
 #[test]
 fn every_hit_of_the_last_level_cache_pays_its_latency_once() {
-    // The chase goes round in what the last-level cache holds and L2 does not.
+    // The chase walks through data that fits in the last-level cache but not in L2.
     let around = |instructions, latency_ns: f64| {
         chase_through("2 MB", 1, instructions, |machine| machine.llc.latency_ns += latency_ns)
     };
     for (latency_ns, picoseconds) in [(1.25, 1_250), (2.5, 2_500)] {
-        // The first time round brings the lines, the second finds them.
+        // The first pass fetches the lines, and the second finds them.
         let [once, twice] = [700_000, 900_000].map(|instructions| {
             let (plain, changed) = (around(instructions, 0.0), around(instructions, latency_ns));
             (changed.time_fs - plain.time_fs, plain.llc.hits + plain.llc.misses, plain.llc.misses)
@@ -196,7 +196,7 @@ fn a_fill_waits_while_all_write_back_buffers_are_in_use_and_no_longer() {
 
 #[test]
 fn four_chains_need_five_registers_of_the_last_level_cache() {
-    // The fifth is for a line of code, while the chains begin.
+    // The fifth MSHR is for a line of code at the start of the chains.
     let time = |mshrs| chase(4, 20_000, |machine| machine.llc.mshrs = mshrs).time_fs;
     let [three, four, five, many] = [3, 4, 5, 64].map(time);
     assert_eq!(five, many);

@@ -1,5 +1,5 @@
-//! Every built-in machine runs a program, unprotected and protected, and every line that came back was right.
-//! `--nocapture` shows what it cost.
+//! Every built-in machine runs a program, unprotected and protected, and reads every line right. `--nocapture` shows
+//! the cost.
 
 use casemate_runner::explain::{Lines, OnChip, Row, Scenario, explain};
 use casemate_runner::{Control, Record, RunOptions, run};
@@ -60,7 +60,8 @@ fn an_explained_read_finds_the_row_as_it_was_asked_for_on_every_memory() {
     for (machine, hit, closed, conflict) in [
         ("modern", 16_250, 30_000, 43_750),
         ("emcc-4core", 16_250, 30_000, 43_750),
-        // Until the asked-for word: the whole line takes 35 ns more. CryptoPage's core gets its line of 32 bytes whole.
+        // Latency until the requested word: the whole line takes 35 ns more. CryptoPage's core gets its line of 32
+        // bytes whole.
         ("simplescalar-2005", 100_000, 135_000, 170_000),
         // 48, 87 and 126 clocks of 416 ps.
         ("modern-ddr5", 19_968, 36_192, 52_416),

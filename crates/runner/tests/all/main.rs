@@ -1,4 +1,4 @@
-//! Whole runs, explanations and validations, from outside, as one program.
+//! Tests of whole runs, explanations and validations through the public interface, as one program.
 
 mod beats;
 mod common;

@@ -1,5 +1,5 @@
-//! Programs of which only what they map shared from files has to outlive a loss of power: kernels, of whose memory some lines are
-//! told as if they were of a file.
+//! Programs whose persistent memory is only their shared file mappings. The tests use kernels, and mark some lines of their memory as lines
+//! of a file.
 
 use crate::common::{kernel, machine_for};
 use crate::threads::Threads;
@@ -17,10 +17,10 @@ use workload::{Origin, Persistent, Source, WorkloadError};
 const INSTRUCTIONS: u64 = 60_000;
 const SCHEMES: [&str; 4] = ["secpb-cobcm", "secpb-nogap", "bbb", "plp-sp"];
 
-/// Whether a line, by its first byte, is of a file.
+/// Predicate for lines of a file, by the address of the first byte.
 type IsMapped = fn(VirtAddr) -> bool;
 
-/// A program with such lines.
+/// A program with marked lines.
 struct Mapping {
     program: Box<dyn Source>,
     origin: Origin,
@@ -55,7 +55,7 @@ impl Source for Mapping {
     }
 }
 
-/// A program that, when it has sent so many chunks, maps files where all of its lines were, which read the same as those.
+/// A program that maps files over all its lines after some chunks, with the same content.
 struct Late {
     program: Box<dyn Source>,
     origin: Origin,
@@ -70,7 +70,7 @@ impl Late {
         Box::new(Late { program, origin, shadow: Shadow::default(), lines: BTreeSet::new(), chunks_before })
     }
 
-    /// All lines so far, as words.
+    /// All lines so far, as words of a chunk.
     fn mapped(&mut self) -> Vec<u64> {
         let mut words = Vec::new();
         for line in &self.lines {
@@ -117,12 +117,12 @@ impl Source for Late {
     }
 }
 
-/// Every third line, so that a page has both kinds.
+/// Marks every third line, so that a page has both kinds.
 fn every_third(addr: VirtAddr) -> bool {
     (addr.0 / 64).is_multiple_of(3)
 }
 
-/// On a machine with small caches, which dirty lines leave soon.
+/// Runs a program on a machine with small caches, which soon evict dirty lines.
 fn tried(program: Box<dyn Source>, design: &str, cores: usize) -> Result<Record, RunError> {
     let mut machine = Machine { cores, ..machine_for(design) };
     (machine.llc.size, machine.node.l2.size) = (Bytes(128 << 10), Bytes(64 << 10));
@@ -134,14 +134,14 @@ fn mapping(workload: &str, is_mapped: IsMapped, design: &str) -> Result<Record, 
     tried(Mapping::of(kernel(workload, &[], 1), is_mapped), design, 1)
 }
 
-/// The stores of a kernel to such lines, and to any.
+/// The numbers of stores of a kernel: to marked lines, and in total.
 fn stores(workload: &str, is_mapped: IsMapped) -> (u64, u64) {
     let mut walker = Walker::new(kernel(workload, &[], 1));
     let (mut mapped, mut all, mut left) = (0, 0, INSTRUCTIONS);
     while let Some(step) = walker.next_step(|event| assert!(!matches!(event, Event::Lost { .. }))).unwrap() {
         let mut end = None;
         for store in step.accesses.iter().filter(|access| access.kind == AccessKind::Store) {
-            // Of a wide store the second half comes behind the first, and is one with it.
+            // The second half of a wide store follows the first, and does not count as a store.
             if end != Some(store.addr) {
                 all += 1;
                 mapped += u64::from(is_mapped(store.addr));
@@ -186,7 +186,7 @@ fn where_all_lines_are_mapped_a_run_is_that_of_a_memory_that_is_all_persistent()
     }
 }
 
-/// Its dirty lines are dropped by the last-level cache from then on, though what they hold came by no buffer.
+/// From the mapping on, the last-level cache drops their dirty lines, although their content passed no buffer.
 #[test]
 fn of_what_is_mapped_after_it_was_stored_to_nothing_is_lost() {
     for design in SCHEMES {
@@ -204,7 +204,7 @@ fn of_cores_that_share_lines_of_both_kinds_no_store_is_lost_and_none_is_read_wro
         let threads = Threads::of("gups", &[("footprint", "64 KB")], 2);
         let record = tried(Mapping::of(threads, every_third), design, 2).unwrap();
         assert!(record.checks.passed, "{design}: {:?}", record.checks);
-        // What each store goes through alone has nothing to give up.
+        // The buffer of single stores has no entry to give up.
         assert_eq!(record.persist_buffer.unwrap().given_up > 0, design != "plp-sp", "{design}");
     }
 }

@@ -1,5 +1,5 @@
-//! Lines that move, in whole runs: does each slot cross the bus once each way between two permutations, whatever programs do, and do
-//! the paper's cycles follow?
+//! Whole runs of designs that move lines: does each slot cross the bus once each way between two permutations, for all programs, and does
+//! the simulation reproduce the paper's cycles?
 
 use crate::common::kernel;
 use casemate_runner::explain::{Lines, Of, OnChip, Scenario, Until, explain};
@@ -43,14 +43,14 @@ fn an_epoch_that_has_ended_has_read_and_written_each_slot_once_on_every_kind_of_
             let MovingCounters { fills, permutations, read, written, twice, incomplete, .. } = counted(&record);
             assert_eq!((twice, incomplete), (0, 0), "{workload} under {name}");
             assert_eq!(written, SLOTS * permutations);
-            // Of chunks that are just being permuted, or will be, there are more.
+            // The total also includes chunks whose permutation is under way or will follow.
             assert!(read + fills >= SLOTS * permutations, "{workload} under {name}");
             assert!(permutations > 0 && fills > 0, "{workload} under {name}");
         }
     }
 }
 
-/// Each line of a stream is brought once, and its page permuted once for it.
+/// A stream fetches each line once, and causes one permutation of each page.
 #[test]
 fn a_stream_in_its_steady_state_has_256_fills_a_permutation() {
     let settings = [("footprint", "16MB")];
@@ -64,7 +64,7 @@ fn a_stream_in_its_steady_state_has_256_fills_a_permutation() {
 #[test]
 fn free_permutations_are_the_same_without_their_time() {
     let ran_with = |time| {
-        // With TLBs that have all pages, so that nobody waits for a second walk.
+        // TLBs that hold all pages, so that no access waits for a second walk.
         let mut machine = machine();
         (machine.node.dtlb.entries, machine.node.dtlb.ways) = (2_048, 4);
         let design = changed("hide", |design| design.parts.permutation.as_mut().unwrap().time = time);
@@ -83,7 +83,7 @@ fn every_tlb_miss_is_a_walk_and_a_permutation_walks_for_the_page_that_has_left_a
     let (misses, MovingCounters { records, permutations, .. }) = (record.node.stlb.misses, counted(&record));
     assert!(misses > 1_000, "{misses}");
     assert!((misses..=misses + permutations).contains(&records), "{records} walks for {misses} misses");
-    // With room for all pages a page is walked for once.
+    // If the TLB holds all pages, the walker loads each record once.
     let mut machine = machine();
     (machine.node.dtlb.entries, machine.node.dtlb.ways) = (2_048, 4);
     let kept = ran(machine, design("hide").unwrap(), "gups", &[("footprint", "8MB")], 20_000);
@@ -105,8 +105,8 @@ fn rule_6_a_line_is_decrypted_at_96_cycles_and_verified_at_107() {
     assert_eq!(["hide", "cryptopage", "cryptopage-basic"].map(cycles), [95, 96, 107]);
 }
 
-/// The walk: 115 cycles until the first pair is there, then 19 hashes of 80; 28 if each block of 64 bytes counts. With the nodes above
-/// the record on the chip, ten lines of two records and one hash.
+/// A walk takes 115 cycles to the first pair, then 19 hashes of 80 cycles, or 28 if each block of 64 bytes counts. With the nodes above the
+/// record on the chip, it takes ten lines of two records and one hash.
 #[test]
 fn rule_8_a_walk_takes_19_hashes_or_stops_at_the_nodes_on_the_chip() {
     let cryptopage = design("cryptopage").unwrap();
@@ -120,7 +120,7 @@ fn rule_8_a_walk_takes_19_hashes_or_stops_at_the_nodes_on_the_chip() {
     assert_eq!(explained(&cryptopage, Of::Permutation, OnChip::All).1, Until::Permuted);
 }
 
-/// Who asks for a design on a machine that cannot have it hears which key is in the way.
+/// The error for a machine that does not support a design names the wrong key.
 #[test]
 fn machines_in_which_no_line_can_move_are_refused_by_key() {
     let refused = |change: fn(&mut Machine)| {
@@ -143,8 +143,8 @@ fn machines_in_which_no_line_can_move_are_refused_by_key() {
     }
 }
 
-/// Section 3.3: a tag over two or four slots. The line that is asked for is behind others of its tag, and the verdict waits for all
-/// blocks: 85 + 11 for the first, 11 for each further one.
+/// Section 3.3: a tag over two or four slots. The requested line follows other lines of its tag, and the verdict waits for all blocks: 85 +
+/// 11 cycles for the first, 11 for each further one.
 #[test]
 fn a_tag_over_two_or_four_slots_is_verified_11_cycles_a_block_later() {
     let design =
@@ -172,14 +172,14 @@ fn with_several_slots_under_a_tag_no_group_is_fetched_more_often_than_it_has_lin
         let record = ran(machine(), design, workload, &[("footprint", "8MB")], instructions);
         let MovingCounters { fills, fetched, permutations, written, twice, incomplete, .. } = counted(&record);
         assert_eq!((twice, incomplete), (0, 0), "{workload}, {slots} slots");
-        // Of chunks that are just being permuted there are more.
+        // The total also includes chunks whose permutation is under way.
         assert!((0..8 * SLOTS).contains(&(written - SLOTS * permutations)), "{workload}: {written}");
         assert_eq!(fetched, fills * slots as u64);
         assert!(permutations > 0 || workload == "stream" && fills > 4_000, "{workload}: {fills} fills");
     }
 }
 
-/// What a core loses to walks for its TLBs is lost to the tree, and nowhere else.
+/// Cycles that a core loses to walks for its TLBs count only for the tree.
 #[test]
 fn a_core_that_waits_for_records_loses_that_to_the_tree() {
     let core_time = |name: &str, entries| {

@@ -1,16 +1,16 @@
-//! The tag of OCB3 is one more block, made of the sum of all plaintext: it goes through the units of the block cipher, forward,
-//! when the last block has been deciphered, and side by side with the blocks of a line that is sealed.
+//! The tag of OCB3 is one more block, made of the sum of all plaintext. It passes the units of the block cipher in the
+//! forward direction. A read computes it after the decryption of the last block, a write in parallel with its blocks.
 
 use casemate_runner::explain::{Explanation, Lines, Of, OnChip, Row, Scenario, explain};
 use catalogue::{Design, Machine};
 use protection::design::CipherChoice;
 use sim::span::Verb;
 
-/// A line whose metadata is in other banks than itself.
+/// A line whose metadata is in other banks than the line.
 const ONE_LINE: Lines = Lines::At(0x123_5640);
 
-/// An access with its metadata on the chip and its row open, by OCB3 with its tag. A row hit's first word comes after 100 ns
-/// and one more every 5 ns, and a counter is known after 1 ns.
+/// An access with its metadata on the chip and its row open, by OCB3 with its tag. The first word of a row hit arrives after 100 ns, one
+/// more every 5 ns, and the counter is known after 1 ns.
 fn access(of: Of, change: impl Fn(&mut Machine)) -> Explanation {
     let mut machine = catalogue::machine("simplescalar-2005").unwrap();
     change(&mut machine);
@@ -25,20 +25,20 @@ fn ocb3() -> Design {
     catalogue::design("ocb-bmt").unwrap()
 }
 
-/// The latency of a read in picoseconds, whose line is released as a whole.
+/// The latency of a read in picoseconds; its line must be released as a whole.
 fn read(change: impl Fn(&mut Machine)) -> u64 {
     let read = access(Of::Read, change);
     assert_eq!(read.rest_fs.unwrap_or(read.latency_fs), read.latency_fs);
     read.latency_fs / 1_000
 }
 
-/// When the last span of a verb ends, in picoseconds.
+/// End of the last span of a verb, in picoseconds.
 fn last(access: &Explanation, verb: Verb) -> u64 {
     let spans = access.spans.iter().filter(|span| span.verb == verb);
     spans.map(|span| span.end.as_fs() / 1_000).max().unwrap_or_else(|| panic!("no {verb:?}"))
 }
 
-/// When the last block of a write is through, in picoseconds.
+/// End of the last block of a write, in picoseconds.
 fn sealed(change: impl Fn(&mut Machine)) -> u64 {
     let write = access(Of::Write, change);
     assert!(!write.spans.iter().any(|span| span.verb == Verb::Mac));
@@ -54,7 +54,7 @@ fn with_aes(encrypt: f64, decrypt: f64) -> impl Fn(&mut Machine) {
     }
 }
 
-/// The engine for tags as nothing should notice it.
+/// A very slow engine for tags, which must have no effect.
 fn slow_mac(machine: &mut Machine) {
     (machine.engines.mac.latency_ns, machine.engines.mac.interval_ns) = (999.0, 999.0);
 }
@@ -64,25 +64,26 @@ fn the_tag_of_a_line_that_is_opened_is_an_encryption_after_the_last_block_s_decr
     assert_eq!(read(as_it_is), 135_000 + 65_000 + 65_000);
     assert_eq!(read(with_aes(65.0, 90.0)), 135_000 + 90_000 + 65_000);
     assert_eq!(read(with_aes(90.0, 65.0)), 135_000 + 65_000 + 90_000);
-    // The offset is an encryption too, and is there before the last words, with them or after them.
+    // The offset is an encryption as well, and is available before the last words, with them or after them.
     for ahead in [133, 134, 135] {
         let last = 135.max(1 + ahead);
         assert_eq!(read(with_aes(ahead as f64, 65.0)), (last + 65 + ahead) * 1_000, "{ahead}");
     }
-    // A unit that takes a block every 20 ns, while they come every 10: the last goes in after 105 + 3 * 20 ns.
+    // A unit that accepts a block every 20 ns, while blocks arrive every 10 ns: it accepts the last after 105 + 3 * 20
+    // ns.
     let slow = |machine: &mut Machine| (machine.engines.aes.units, machine.engines.aes.interval_ns) = (1, 20.0);
     assert_eq!(read(slow), 165_000 + 65_000 + 65_000);
 }
 
 #[test]
 fn the_tag_of_a_line_that_is_sealed_goes_side_by_side_with_its_blocks() {
-    // Five blocks after the offset: through five units, or one behind another through four or one.
+    // Five blocks after the offset: in parallel through five units, or one after another through four or one.
     let units = |units: usize| move |machine: &mut Machine| machine.engines.aes.units = units;
     let (offset, block, interval) = (1_000 + 65_000, 65_000, 6_400);
     assert_eq!(sealed(units(5)), offset + block);
     assert_eq!(sealed(units(4)), offset + interval + block);
     assert_eq!(sealed(units(1)), offset + 4 * interval + block);
-    // All of them are encryptions.
+    // All five blocks are encryptions.
     assert_eq!(sealed(with_aes(65.0, 90.0)), offset + interval + block);
 }
 
@@ -104,7 +105,7 @@ fn untagged() -> Design {
 fn without_a_tag_no_block_is_made_of_it() {
     let machine = catalogue::machine("simplescalar-2005").unwrap();
     let read = explain(&machine, &untagged(), scenario(Of::Read), ONE_LINE).unwrap();
-    // The asked-for block and the last one.
+    // Latencies of the requested block and of the last one.
     assert_eq!((read.latency_fs, read.rest_fs), ((105 + 65) * 1_000_000, Some((135 + 65) * 1_000_000)));
     let written = explain(&machine, &untagged(), scenario(Of::Write), ONE_LINE).unwrap();
     assert_eq!(last(&written, Verb::Encrypt), 66_000 + 65_000);

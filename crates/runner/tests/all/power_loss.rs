@@ -1,4 +1,4 @@
-//! Power cut on the whole machine: what comes back, against an account that knows the programs alone.
+//! Losses of power on the whole machine: recovered memory against an account that knows only the programs.
 
 use crate::common::swept::{an_eighth, every_one, share_of_tests, side_by_side};
 use crate::common::{kernel, machine_for};
@@ -29,7 +29,7 @@ const AT_CONTROLLER: [&str; 5] = ["plp-sp", "plp-pipelined", "plp-coalesced", "p
 const OF_ONE_CORE: [&str; 4] = ["gups", "stream", "log", "stores"];
 const OF_TWO_CORES: [&str; 3] = ["two-gups", "two-logs", "two-stores"];
 
-/// A short program whose lines are stored to again and again, or by two cores.
+/// A short program that stores to the same lines again and again, or from two cores.
 fn source(workload: &str, seed: u64) -> Box<dyn Source> {
     match workload {
         "gups" => kernel("gups", &[("footprint", "1MB")], seed),
@@ -42,7 +42,7 @@ fn source(workload: &str, seed: u64) -> Box<dyn Source> {
     }
 }
 
-/// A run on a machine with caches so small that lines leave them all the time, and 64 MB of memory.
+/// A run on a machine with 64 MB of memory, and with caches so small that they evict lines all the time.
 fn options(design: Design, workload: &str, seed: u64) -> RunOptions {
     let mut machine = machine_for(&design.name);
     machine.memory.size = Bytes(64 << 20);
@@ -53,7 +53,7 @@ fn options(design: Design, workload: &str, seed: u64) -> RunOptions {
     RunOptions { seed, ledger: true, ..RunOptions::new(machine, design, 10_000) }
 }
 
-/// A program under a design, whose power fails at events that are drawn.
+/// A program under a design, with losses of power at random events.
 struct Cuts {
     options: RunOptions,
     workload: &'static str,
@@ -82,7 +82,7 @@ fn named(design: &str) -> Design {
     catalogue::design(design).unwrap()
 }
 
-/// Cuts the power so often of each of these designs under each workload: how many losses there were.
+/// Cuts the power `times` times for each pair of design and workload. Returns the number of losses.
 fn nothing_is_lost(pairs: Vec<(&'static str, &'static str)>, times: u64, seed: u64) -> u64 {
     let losses = AtomicU64::new(0);
     side_by_side(pairs, |(design, workload)| {
@@ -111,7 +111,7 @@ fn wherever_power_fails_memory_comes_back_with_exactly_what_was_accepted() {
     assert_eq!(nothing_is_lost(chosen.clone(), times, share), times * chosen.len() as u64);
 }
 
-/// What such a program has flushed before a fence is in memory when a store behind the fence is accepted.
+/// If the design accepts a store after a fence, memory contains all lines that the program flushed before the fence.
 #[test]
 fn a_fence_makes_what_was_flushed_before_it_durable() {
     let programs = vec![("plp-coalesced", "log"), ("plp-coalesced", "two-logs")];
@@ -138,7 +138,7 @@ fn a_hundred_thousand_losses_lose_nothing() {
     }
 }
 
-/// A store of the value that memory has already loses nothing, and neither does one that another of its line follows.
+/// A loss has no effect for a store of the value that memory already has, and for a store that a later one overwrites.
 #[test]
 fn a_battery_that_is_an_operation_short_loses_a_store() {
     let (mut short, mut losing) = (0, 0);

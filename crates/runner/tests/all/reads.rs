@@ -1,4 +1,4 @@
-//! Where the time of reads goes: the parts are the whole, and what a unit takes longer shows in its own part.
+//! The time of reads: the parts add up to the whole, and a slower unit lengthens only its part.
 
 use crate::common::record;
 use casemate_runner::{ReadTimes, Record};
@@ -9,23 +9,24 @@ fn reads(record: &Record) -> &ReadTimes {
     record.reads.as_ref().unwrap()
 }
 
-/// Checks that the parts of reads are the whole of them.
+/// Checks that the parts of reads add up to their latency.
 pub fn check_parts(name: &str, machine: &Machine, record: &Record) {
     let ReadTimes { lines, mean_ns, median_ns, p99_ns, parts_ns, .. } = reads(record);
     let sum: f64 = parts_ns.values().sum();
     assert!((sum / mean_ns - 1.0).abs() < 1e-9, "{name}: {sum} of {mean_ns}");
     assert!(median_ns <= p99_ns && *mean_ns < 1.04 * p99_ns, "{name}");
-    // From the last-level cache's miss there is the way to the controller, and what waits for a write-back buffer.
+    // The time from the last-level cache's miss also includes the way to the controller, and waits for a write-back
+    // buffer.
     let way_ns = machine.memory.path_ns / 2.0;
     let since_miss_ns = record.read_latency_ns + 1e-6;
     assert!(since_miss_ns >= *mean_ns + way_ns, "{name}: {since_miss_ns} ns, {mean_ns}");
     assert!(lines.abs_diff(record.llc.misses) <= 64, "{name}: {lines} of {}", record.llc.misses);
 }
 
-/// By how many nanoseconds each part of the mean read is longer on a machine that is changed so, where it is longer by more
-/// than one: refreshes and rows fall otherwise in a run that takes longer.
+/// Growth of each part of the mean read on a changed machine, in nanoseconds. Only changes of more than one are listed, because refreshes
+/// and rows differ in a longer run.
 fn longer(design: &str, change: impl Fn(&mut Machine)) -> Vec<(ReadPart, i64)> {
-    // A chain of reads: none waits for another.
+    // A chain of reads, so that no read waits for another.
     let [plain, changed] = [record("chase", design, 40_000, |_| ()), record("chase", design, 40_000, change)];
     let (plain, changed) = (reads(&plain).parts_ns, reads(&changed).parts_ns);
     let by = plain.iter().map(|(part, plain)| (part, (changed[part] - plain).round() as i64));
@@ -45,9 +46,9 @@ fn a_unit_that_takes_longer_shows_in_its_own_part_and_nowhere_else() {
         machine.engines.aes.units = 1;
         machine.engines.aes.interval_ns = 10.0;
     });
-    // Four blocks of a line through one unit: the wait of the last is work of one passage, which none preceded.
+    // Four blocks of a line pass one unit: the wait of the last counts as work, because no other passage came before.
     assert!(matches!(slow[..], [(ReadPart::Engine, 25..)]), "{slow:?}");
-    // A unit that takes one tag at a time makes lines that come close together wait for it, and others not.
+    // A unit that takes one tag at a time delays lines that arrive close together, but no other lines.
     let busy = |design, interval_ns| {
         let record = record("gups", design, 40_000, |machine| machine.engines.mac.interval_ns = interval_ns);
         [ReadPart::EngineQueue, ReadPart::Engine].map(|part| reads(&record).parts_ns[part])

@@ -1,10 +1,10 @@
-//! Traces of requests that lie behind the caches, on machines and under designs.
+//! Traces of requests below the caches, on machines and under designs.
 
 use casemate_runner::{Control, Record, RunError, RunOptions, run};
 use std::path::PathBuf;
 use workload::{Pace, Persistent, WorkloadError, stored};
 
-/// A trace with these lines, on the machine `modern`.
+/// Runs a trace with these lines on the machine `modern`.
 fn result(name: &str, lines: &str, design: &str) -> Result<Record, RunError> {
     let path: PathBuf = std::env::temp_dir().join(format!("casemate-requests-{}-{name}", std::process::id()));
     std::fs::write(&path, lines).unwrap();
@@ -27,7 +27,7 @@ fn lines(count: u64, line: impl Fn(u64) -> String) -> String {
     (0..count).map(|number| line(number) + "\n").collect()
 }
 
-/// A line far from the others, in another row each time.
+/// Address of a line in another row each time, far from all earlier lines.
 fn scattered(number: u64) -> u64 {
     0x1000_0000 + number * 7919 % 65_536 * 64
 }
@@ -64,7 +64,7 @@ fn each_line_of_a_trace_is_one_request_at_memory_under_any_design() {
 
 #[test]
 fn requests_come_at_the_clocks_that_the_trace_states() {
-    // DDR4-3200: a clock of memory's is 0.625 ns.
+    // DDR4-3200: a clock of the memory is 0.625 ns.
     for apart in [100, 1_000] {
         let text = lines(50, |n| format!("{:#x} READ {}", scattered(n), 500 + n * apart));
         let record = record("clocks", &text, "none");
@@ -85,7 +85,7 @@ fn a_cpu_trace_waits_for_its_instructions_and_its_window() {
     let dispatch_ns = 200.0 * 4_001.0 / f64::from(node.dispatch_width) * 1e3 / node.clock_mhz.as_mhz_f64();
     let sparse_ns = sparse.time_fs as f64 / 1e6;
     assert!(sparse_ns > dispatch_ns, "{sparse_ns} ns, of which {dispatch_ns} to dispatch");
-    // So each read is waited for.
+    // So each read is done before the next is dispatched.
     let alone = sparse.read_latency_ns;
     assert!(sparse_ns > 199.0 * (alone - 20.0), "{sparse_ns} ns, {alone} for each");
     assert!((dense.time_fs as f64) < 0.25 * sparse.time_fs as f64);

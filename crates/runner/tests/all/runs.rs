@@ -1,4 +1,4 @@
-//! Does a whole run cost what it should, repeat exactly, and check itself?
+//! Does a whole run have the right cost, repeat exactly, and check itself?
 
 use crate::common::kernel;
 use crate::common::swept::{an_eighth, share_of_tests, side_by_side, swept};
@@ -9,7 +9,7 @@ use sim::span::Verb;
 
 fn options(design: &str, budget: u64) -> RunOptions {
     let design = catalogue::design(design).unwrap();
-    // A design may need what only some machines have.
+    // A design may need units that only some machines have.
     let admits = |machine: &catalogue::Machine| machine.admits(&design.parts).is_ok();
     let modern = Some(catalogue::machine("modern").unwrap()).filter(admits);
     let machine = modern.or_else(|| catalogue::machines().into_iter().find(admits)).unwrap();
@@ -43,7 +43,7 @@ fn a_program_is_held_once_and_not_twice() {
     for (design, metadata) in [("none", 1.0), ("sc64-bmt", 1.15)] {
         let options = RunOptions { ledger: false, ..options(design, 400_000) };
         let record = run(&options, kernel("gups", &[("footprint", "64MB")], 1), |_| Control::GoOn).unwrap();
-        // Besides the content: an eighth of fingerprints and places, and the lines on the chip.
+        // In addition to the content: an eighth for fingerprints and placement, and the lines on the chip.
         let limit = record.footprint.program_bytes as f64 * (metadata + 0.125) + (32 << 20) as f64;
         let taken = record.host.simulated_memory_bytes as f64;
         assert!(record.footprint.program_bytes > 50 << 20 && taken < limit, "{design}: {taken} of {limit}");
@@ -72,7 +72,7 @@ fn a_program_larger_than_memory_is_refused_in_words() {
     assert!(error.contains("more memory than the machine's 2 MB"), "{error}");
 }
 
-/// A machine on which only DRAM and AES take time.
+/// Latency of an explained read in picoseconds, on a machine where only DRAM and AES take time.
 fn explained(design: &str, on_chip: OnChip, row: Row) -> u64 {
     let mut machine = catalogue::machine("modern").unwrap();
     for engine in [&mut machine.engines.mac, &mut machine.engines.hash, &mut machine.engines.metadata_cache] {
@@ -92,9 +92,10 @@ fn an_unprotected_read_takes_what_the_dram_row_takes() {
 
 #[test]
 fn a_counter_on_the_chip_hides_the_cipher_behind_the_fetch() {
-    // The pad takes 14 ns from time zero, the fetch at least 16.25 ns: nothing is added.
+    // The pad is complete after 14 ns, the fetch after at least 16.25 ns: the pad adds no time.
     assert_eq!(explained("ctr-only", OnChip::All, Row::Hit), 26 * 625);
-    // XTS makes its tweak meanwhile; its blocks, one for each of four pipelines, can only start when the data is there.
+    // XTS computes its tweak meanwhile; its blocks, one for each of four pipelines, can only start when the data
+    // arrives.
     assert_eq!(explained("xts", OnChip::All, Row::Hit), 26 * 625 + 14_000);
 }
 
@@ -120,7 +121,7 @@ fn lines_used_before_their_verdict_come_sooner_and_the_time_between_is_told() {
     let [plain, ahead] = ["sc64-bmt", "sc64-bmt-speculative"].map(gups);
     assert!(ahead.checks.passed && ahead.read_latency_ns < plain.read_latency_ns && ahead.cycles < plain.cycles);
     let window = ahead.unverified_window.unwrap();
-    // When the run ends, verdicts of its last lines are still under way.
+    // At the end of the run, verdicts of its last lines are still under way.
     let lines = ahead.checks.lines.lines_checked;
     assert!(plain.unverified_window.is_none() && lines - window.lines < 64, "{window:?} of {lines}");
     assert!(0.0 < window.mean_ns && window.mean_ns < window.longest_ns, "{window:?}");
@@ -130,14 +131,14 @@ fn lines_used_before_their_verdict_come_sooner_and_the_time_between_is_told() {
 fn the_place_of_tags_and_counters_shows_in_what_is_moved_and_how_long_it_takes() {
     let [plain, beside, four, llc] = ["sc64-bmt", "sc64-bmt-beside", "sc64-bmt-mac4", "sc64-bmt-llc"].map(gups);
     let fetched = |record: &Record| record.protection.fetched;
-    // A line with its tag takes two lines of the channel, each time.
+    // Each access to a line with its tag moves two lines over the channel.
     assert_eq!(fetched(&beside)[Kind::Tags], fetched(&beside)[Kind::Data]);
     assert!(
         fetched(&four)[Kind::Data] > 3 * fetched(&plain)[Kind::Data]
             && fetched(&four)[Kind::Tags] < fetched(&plain)[Kind::Tags]
     );
     assert!(four.cycles > plain.cycles);
-    // Of 32 MB of data, all 8192 lines of counters have room in the last-level cache, next to data.
+    // All 8192 lines of counters of 32 MB of data fit in the last-level cache, next to data.
     let found = llc.counters_in_llc.unwrap();
     assert_eq!(plain.counters_in_llc, None);
     assert!(found.hits > 0 && fetched(&llc)[Kind::Counters] < fetched(&plain)[Kind::Counters], "{found:?}");
@@ -158,7 +159,7 @@ fn a_look_up_that_finds_its_line_on_its_way_is_merged_and_a_miss_is_a_line_fetch
             [Kind::Counters, Kind::Tags, Kind::Nodes].map(|kind| fetched[kind])
         );
         assert!(counters.merged > 0 && nodes.misses > 0, "{workload}: {counters:?} {nodes:?}");
-        // Eight lines that follow each other have one line of tags; lines at random hardly ever do.
+        // Eight consecutive lines share one line of tags; random lines hardly ever share one.
         assert!(workload != "stream" || tags.merged > 1000, "{workload}: {tags:?}");
     }
 }
@@ -173,7 +174,7 @@ fn nodes_of_the_tree_follow_counters_to_the_last_level_cache_if_the_design_says_
     };
     let (without, with) = (with(false), with(true));
     assert!(without.nodes_in_llc.is_none() && without.checks.passed && with.checks.passed);
-    // The lowest level has 1024 nodes, of which the controller keeps 16.
+    // The lowest level has 1024 nodes; the controller's cache holds 16 of them.
     let (found, [_, _, nodes, _]) = (with.nodes_in_llc.unwrap(), with.metadata_caches);
     assert!(
         found.hits > 0 && with.protection.fetched[Kind::Nodes] < without.protection.fetched[Kind::Nodes] / 2,

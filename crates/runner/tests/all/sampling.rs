@@ -1,4 +1,5 @@
-//! Is a sampled run a run: all of the program, everything checked, the truth in the interval, and the same every time?
+//! Does a sampled run cover the whole program, check every line, contain the true figure in its interval, and repeat
+//! exactly?
 
 use crate::common::swept::{an_eighth, share_of_tests, side_by_side, swept};
 use casemate_runner::sampling::{Aim, Detail, SamplingOptions, ratio};
@@ -26,10 +27,10 @@ fn record_of(budget: u64, kernel: &str, settings: &[(&str, &str)], design: &str,
     run(&options(catalogue::machine("modern").unwrap(), design, budget, detail), source, |_| Control::GoOn).unwrap()
 }
 
-/// That what cores waited for is of the units alone, and as large a part of them as of the whole run.
+/// Checks that the waiting of cores covers only the units, and has the same share of their cycles as in the whole run.
 fn assert_units_wait_as_the_run_does(sampled: &Record, full: &Record) {
     let name = format!("{} {}", sampled.configuration.workload.program.join(" "), sampled.configuration.design.name);
-    // Units part at entries into the window, and the time of cores at retirements.
+    // Units begin and end at entries into the window, but the time of cores counts from retirement to retirement.
     let cycles = sampled.core_time.cycles as f64 / sampled.node.cycles as f64;
     assert!((cycles - 1.0).abs() < 0.01, "{name}: {cycles}");
     let waiting =
@@ -54,7 +55,7 @@ fn the_figures_in_detail_lie_in_the_sampled_intervals() {
 
 #[test]
 fn what_is_warmed_is_checked_like_everything_else() {
-    // What needs several cores is not sampled.
+    // Designs that need several cores are not sampled.
     let modern = catalogue::machine("modern").unwrap();
     let designs =
         an_eighth(swept(), share_of_tests()).into_iter().filter(|design| modern.admits(&design.parts).is_ok());
@@ -66,7 +67,7 @@ fn what_is_warmed_is_checked_like_everything_else() {
     });
 }
 
-/// A core behind a persist buffer: every store is accepted in its order, in detail or warmed, with the bytes that it left.
+/// A core behind a persist buffer: in detail and in warming, the buffer accepts every store in order, with its bytes.
 #[test]
 fn stores_into_a_persist_buffer_are_accepted_however_warming_and_detail_alternate() {
     let of = |design: &str, kernel: &str, detail| {

@@ -10,7 +10,7 @@ use protection::tree::ForestDesign;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// The schemes, from the one that does nothing early to the one that leaves nothing.
+/// The schemes, from the one without early steps to the one without late steps.
 const SCHEMES: [&str; 6] = ["secpb-cobcm", "secpb-obcm", "secpb-bcm", "secpb-cm", "secpb-m", "secpb-nogap"];
 const WORKLOADS: [&str; 4] = ["gups", "stream", "btree", "resident"];
 
@@ -22,7 +22,7 @@ fn changed(workload: &str, design: &str, change: impl Fn(&mut Design)) -> Record
     run(&options, kernel(workload, &[], 1), |_| Control::GoOn).unwrap()
 }
 
-/// The run of a workload under a design as it is. Several tests look at the same one.
+/// The run of a workload under an unchanged design. Several tests use the same run.
 fn record(workload: &'static str, design: &'static str) -> Arc<Record> {
     type Runs = BTreeMap<(&'static str, &'static str), Arc<OnceLock<Arc<Record>>>>;
     static RUNS: Mutex<Runs> = Mutex::new(BTreeMap::new());
@@ -44,7 +44,7 @@ fn what_is_read_is_what_was_accepted_and_no_pad_serves_twice() {
     }
 }
 
-/// SecPB, section IV-A: the more is early, the slower; of ties each has its own, so a fiftieth is none.
+/// SecPB, section IV-A: more early steps make a run slower. Two schemes within a fiftieth count as equal.
 #[test]
 fn the_more_is_done_early_the_slower_a_run_is() {
     for workload in WORKLOADS {
@@ -61,7 +61,7 @@ fn the_same_stores_enter_under_every_scheme() {
     assert!(stores.iter().all(|one| *one == stores[0]), "{stores:?}");
 }
 
-/// SecPB, section IV-A: one root serves for all stores of a residency. A store or a few drains may be under way at the end.
+/// SecPB, section IV-A: one update of the root serves all stores of a residency. A store or a few drains may be under way at the end.
 #[test]
 fn the_root_moves_on_once_for_each_entry_early_or_as_it_drains() {
     for design in SCHEMES {
@@ -106,8 +106,8 @@ fn stores_wait_for_their_early_steps_and_for_nothing_where_there_are_none() {
     }
 }
 
-/// SecPB, section VI-B: IPC from the rate of stores, those that share an entry, and what a root and a tag take. The first store of
-/// an entry has its tag made beside its root.
+/// SecPB, section VI-B: the paper derives IPC from the rate of stores, the share of stores to an existing entry, and the time of a root and
+/// a tag. The first store of an entry computes its tag in parallel with its root.
 #[test]
 fn what_a_program_costs_is_what_its_stores_take_one_after_the_other() {
     let machine = machine_for("secpb-cm");
@@ -117,7 +117,7 @@ fn what_a_program_costs_is_what_its_stores_take_one_after_the_other() {
     let first_store = |design: &str| {
         explain(&machine, &catalogue::design(design).unwrap(), scenario, lines).unwrap().latency_fs / cycle_fs
     };
-    // A store takes two cycles into the buffer, and under NoGap a tag of forty; the pad and the line's counter are there.
+    // A store takes two cycles into the buffer, and under NoGap a tag takes 40; the pad and the line's counter already exist.
     for (design, each) in [("secpb-cm", 2), ("secpb-nogap", 2 + 40)] {
         let first = first_store(design);
         for (rate, per_line) in [(474, 21), (388, 176)] {
@@ -130,16 +130,16 @@ fn what_a_program_costs_is_what_its_stores_take_one_after_the_other() {
             let (found, stores) = (run_of(design).cycles, 100_000 * rate / 10_000);
             let entries = stores * 10 / per_line;
             let expected = entries * first + (stores - entries) * each;
-            // What is not a store is hidden behind them where they are the bottleneck; elsewhere not all of it is.
+            // Stores hide the other instructions if they are the bottleneck; otherwise they hide only a part.
             let expected = expected.max(run_of("bbb").cycles);
             assert!(found.abs_diff(expected) * 100 <= expected * 15, "{design}, {rate}: {found} and {expected}");
         }
     }
 }
 
-/// SecPB, section VI-E, over 8 GB: the tree's own root is seven hashes above a counter, of which the paper speaks as a height of
-/// eight; the nodes of the lowest level that fits 4 KB are five, and those of the second two. With each go the nodes that are looked up,
-/// which a root with a slot is as well.
+/// SecPB, section VI-E, over 8 GB. The root of the tree is seven hashes above a counter, a height of eight in the paper. The nodes of the
+/// lowest level that fits 4 KB are five hashes above it, and those of the second forest two. The third number counts the nodes to look up,
+/// including a root with a slot.
 const FORESTS: [(Option<ForestDesign>, u64, u64); 3] = [
     (Some(ForestDesign::Static { level: 1, entries: 32_768 }), 2, 2),
     (Some(ForestDesign::Static { level: 0, entries: 64 }), 5, 5),
@@ -160,7 +160,7 @@ fn the_nearer_a_root_the_sooner_a_store_goes_on() {
     let first_store = |forest| explain(&machine, &over(forest), scenario, lines).unwrap().latency_fs / cycle_fs;
     let rest = FORESTS.map(|(forest, hashes, nodes)| first_store(forest) - 40 * hashes - 2 * nodes);
     assert!(rest.iter().all(|one| *one == rest[0]), "{rest:?}");
-    // As gamess stores.
+    // The store rate of gamess.
     let cycles = FORESTS.map(|(forest, ..)| {
         let options = RunOptions::new(machine.clone(), over(forest), 100_000);
         let settings = [("rate", "474"), ("per_line", "21")];
@@ -194,14 +194,14 @@ fn the_same_seed_gives_the_same_run_to_the_last_event() {
     assert_eq!((&first.event_hash, first.cycles), (&second.event_hash, second.cycles));
 }
 
-/// Threads of one program on as many cores, which touch the same lines at almost the same time.
+/// Threads of one program, each on its core, which touch the same lines at almost the same time.
 fn shared(workload: &str, settings: &[(&str, &str)], design: &str, cores: usize) -> Record {
     let machine = Machine { cores, ..machine_for(design) };
     let options = RunOptions { ledger: true, ..RunOptions::new(machine, catalogue::design(design).unwrap(), 60_000) };
     run(&options, Threads::of(workload, settings, cores), |_| Control::GoOn).unwrap()
 }
 
-/// SecPB, section IV-C: entries are flushed by remote reads and go over by remote writes.
+/// SecPB, section IV-C: remote reads flush entries, and remote writes move them to the other core.
 #[test]
 fn of_cores_that_store_to_the_same_lines_no_store_is_lost_and_none_is_read_wrong() {
     for (workload, settings) in [("gups", [("footprint", "64 KB")]), ("stores", [("footprint", "4 KB")])] {
@@ -215,8 +215,9 @@ fn of_cores_that_store_to_the_same_lines_no_store_is_lost_and_none_is_read_wrong
     }
 }
 
-/// A store that an entry given up lets in may take over an entry of the core that the other went to, while that has more to
-/// say. Small buffers and few lines bring it about; the chip looks after each step whether a line has one entry.
+/// A core that gives an entry to another core has room for a waiting store. This store may take over an entry of that
+/// other core, which still has stores to make. Small buffers and few lines cause this case. After each step, the chip
+/// checks that a line has only one entry.
 #[test]
 fn entries_that_go_back_and_forth_between_cores_are_in_one_buffer_and_stores_stay_in_order() {
     for (workload, footprint, entries, cores) in
@@ -231,7 +232,7 @@ fn entries_that_go_back_and_forth_between_cores_are_in_one_buffer_and_stores_sta
     }
 }
 
-/// What is made early for an entry serves whichever core's buffer has it.
+/// An entry keeps the results of its early steps when it moves to another core's buffer.
 #[test]
 fn the_pad_of_an_entry_that_goes_over_to_another_core_is_not_made_again() {
     let settings = [("footprint", "64 B")];

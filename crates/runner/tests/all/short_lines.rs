@@ -1,4 +1,4 @@
-//! Memory lines of 32 bytes: does a whole run move them, check them and get them back?
+//! Memory lines of 32 bytes: does a whole run move, check and return them correctly?
 
 use crate::common::kernel;
 use casemate_runner::explain::{Lines, OnChip, Scenario, explain};
@@ -21,7 +21,7 @@ fn ran(options: &RunOptions, workload: &str, settings: &[(&str, &str)]) -> Recor
     run(options, kernel(workload, settings, 1), |_| Control::GoOn).unwrap()
 }
 
-/// Every fetch and store is of a line, of 32 bytes if it is of data, and of 16 more if its tag is behind it.
+/// Bytes of all fetches and stores: 32 for a line of data, 16 more if its tag follows it, and 64 for any other line.
 fn bytes_of(record: &Record) -> u64 {
     let parts = &record.configuration.design.parts;
     let data = if parts.permutation.is_some() && parts.has_tags() { 32 + 16 } else { 32 };
@@ -60,7 +60,7 @@ fn every_design_that_can_do_short_lines_returns_what_was_written_in_them() {
     );
 }
 
-/// 95 cycles to the last word of a line as the paper has it, and 107 to the end of its code, whichever word the core asks for.
+/// 95 cycles to the last word of a line, as in the paper, and 107 to the end of its code, for each word that the core may request.
 #[test]
 fn words_come_from_the_first_and_the_core_gets_its_line_whole() {
     for (name, cycles) in [("none", 95), ("cryptopage-fixed", 107)] {
@@ -75,7 +75,7 @@ fn words_come_from_the_first_and_the_core_gets_its_line_whole() {
 
 #[test]
 fn all_kinds_of_accesses_go_through_short_lines_and_larger_pages() {
-    // Sums along rows, pointers, a tree with inserts, and stores past the caches of memory.
+    // Sums along rows, pointers, a tree with inserts, and stores that bypass the caches.
     for workload in ["stream", "chase", "btree", "bfs"] {
         let record = ran(&options("cryptopage-fixed", 80_000), workload, &[]);
         assert!(record.checks.passed, "{workload}: {:?}", record.checks);

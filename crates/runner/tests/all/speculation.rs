@@ -1,7 +1,7 @@
-//! Frequent-value speculation on the machine of 2005 (Shi and Lee, Computing Frontiers 2007, figure 3): a row hit's first word comes
-//! after 100 ns and one more every 5 ns, and the candidates of a chunk are compared with it in one more.
+//! Frequent-value speculation on the machine of 2005 (Shi and Lee, Computing Frontiers 2007, figure 3). The first word of a row hit arrives
+//! after 100 ns, one more every 5 ns, and a comparison of a chunk with its candidates takes 1 ns.
 //!
-//! No time here is in the text that is timed: each is a sum of what the machine file says.
+//! The simulated code contains no latency: each expected time is a sum of values of the machine file.
 
 use crate::common::kernel;
 use casemate_runner::explain::{Explanation, Lines, OnChip, Row, Scenario, Value, explain};
@@ -12,9 +12,9 @@ use protection::speculation::{COMPUTED_ONE_IN, Chunks, Target};
 use sim::span::{Span, Verb};
 use units::Duration;
 
-/// A line whose metadata is in other banks than itself.
+/// A line whose metadata is in other banks than the line.
 const ONE_LINE: Lines = Lines::At(0x123_5640);
-/// From the start of a read to its counter and its offset, which are on the chip.
+/// Nanoseconds from the start of a read to its counter and its offset, which are on the chip.
 const LOOK_UP: u64 = 1;
 
 fn design(name: &str, change: impl Fn(&mut SpeculationDesign)) -> Design {
@@ -35,7 +35,7 @@ fn machine(change: impl Fn(&mut Machine)) -> Machine {
     machine
 }
 
-/// A read of a line that holds this, until the asked-for chunk is released and until the line is, in nanoseconds.
+/// A read of a line with this content: latency of the requested chunk and of the whole line, in nanoseconds.
 fn read(name: &str, value: &str) -> (u64, u64) {
     steps(&read_on(&machine(|_| ()), &design(name, |_| ()), value))
 }
@@ -45,19 +45,19 @@ fn steps(explanation: &Explanation) -> (u64, u64) {
     (whole(explanation.latency_fs), whole(explanation.rest_fs.unwrap_or(explanation.latency_fs)))
 }
 
-/// The candidates of each position, in the order in which they were offered: from when, until when.
+/// Spans of the candidates of each position, in the order in which they entered the units.
 fn candidates(explanation: &Explanation) -> Vec<&Span> {
     explanation.spans.iter().filter(|span| span.verb == Verb::Speculate).collect()
 }
 
 #[test]
 fn fvs_rule_3_a_hit_releases_the_asked_for_chunk_one_comparison_after_it_came() {
-    // Without speculation: decrypted, and then its tag computed. With it: the words, and a comparison.
+    // Without speculation: decryption, then the tag. With speculation: arrival of the words, and a comparison.
     assert_eq!(read("ocb-tdes", "frequent"), (100 + 96 + 96, 135 + 96 + 96));
     assert_eq!(read("fvs-tdes", "frequent"), (100 + 1, 135 + 1));
     assert_eq!(read("ocb-aes", "frequent"), (105 + 65 + 65, 135 + 65 + 65));
     assert_eq!(read("fvs-aes-plain", "frequent").0, 105 + 1);
-    // Counter mode has its pads by then, and gains the tag alone.
+    // Counter mode has its pads by then, and saves only the tag.
     let without = design("fvs-counter", |speculation| speculation.values = 0);
     assert_eq!(steps(&read_on(&machine(|_| ()), &without, "frequent")), (105 + 65, 135 + 65));
     assert_eq!(read("fvs-counter", "frequent").0, 105 + 1);
@@ -65,7 +65,7 @@ fn fvs_rule_3_a_hit_releases_the_asked_for_chunk_one_comparison_after_it_came() 
 
 #[test]
 fn speculation_on_ciphertext_alone_spares_decryption_as_the_paper_counts_it() {
-    // FVS8: 196 to 101 and 170 to 106, where nothing else of the line is waited for.
+    // FVS8: 196 to 101 and 170 to 106, if the read waits for no other part of the line.
     let decrypted = |name: &str, values: usize| {
         let mut design = design(name, |speculation| {
             *speculation = SpeculationDesign { values, of: vec![Target::Ciphertext], ..SpeculationDesign::default() };
@@ -80,7 +80,8 @@ fn speculation_on_ciphertext_alone_spares_decryption_as_the_paper_counts_it() {
 #[test]
 fn fvs_rule_3_a_miss_takes_what_it_takes_without_speculation() {
     for (with, without) in [("fvs-tdes", "ocb-tdes"), ("fvs-aes-plain", "ocb-aes")] {
-        // A block on demand may come behind a candidate that has just gone in: at most one interval for each in turn.
+        // A block on demand may follow a candidate that has just entered the unit: at most one interval for each in
+        // turn.
         let (late, never) = (read(with, "other"), read(without, "other"));
         let intervals = if with == "fvs-tdes" { 2 * 2 } else { 2 * 7 };
         assert!((never.0..=never.0 + intervals).contains(&late.0), "{with}: {late:?}, {without}: {never:?}");
@@ -97,7 +98,7 @@ fn the_time_until_all_candidates_are_out_follows_from_units_and_interval() {
         let read = read_on(&machine(|_| ()), &of_ciphertext, "other");
         let out = candidates(&read).iter().map(|span| span.end.as_fs() / 1_000_000).max().unwrap();
         assert_eq!(out, LOOK_UP + expected);
-        // Any other choice, too.
+        // The formula also holds for other units and intervals.
         for (units, interval) in [(4, 2.0), (8, 1.0), (1, 0.25)] {
             let machine = machine(|machine| {
                 let tdes = machine.engines.tdes.as_mut().unwrap();
@@ -107,7 +108,7 @@ fn the_time_until_all_candidates_are_out_follows_from_units_and_interval() {
             let last = 96.0 + ((8 * values).div_ceil(units) - 1) as f64 * interval;
             let out = candidates(&read).iter().map(|span| span.end.as_fs()).max().unwrap();
             let expected = ((LOOK_UP as f64 + last) * 1e6) as u64;
-            // What goes in when words have come leaves room for their blocks, one for each chunk.
+            // After words have arrived, candidates share the units with their blocks, one for each chunk.
             let blocks = if last - 96.0 < 100.0 { 0 } else { (8.0 / units as f64 * interval * 1e6) as u64 };
             let found = format!("{values} on {units} at {interval}: {out}, expected {expected}");
             assert!((expected..=expected + blocks).contains(&out), "{found}");
@@ -117,7 +118,7 @@ fn the_time_until_all_candidates_are_out_follows_from_units_and_interval() {
 
 #[test]
 fn fvs_rule_3_a_candidate_that_is_out_late_still_wins_until_the_chunk_is_verified() {
-    // One unit takes a candidate every 12 ns: the tag of the eighth goes in as the sixteenth, long after the words came.
+    // One unit accepts a candidate every 12 ns: the tag of the eighth enters as the sixteenth block, long after the words arrived.
     let slow = |values: usize| {
         let machine = machine(|machine| {
             let tdes = machine.engines.tdes.as_mut().unwrap();
@@ -125,7 +126,7 @@ fn fvs_rule_3_a_candidate_that_is_out_late_still_wins_until_the_chunk_is_verifie
         });
         read_on(&machine, &design("fvs-tdes", |speculation| speculation.values = values), "rarest")
     };
-    // Blocks that decrypt go in between, one for each chunk that has come by then.
+    // Decryption blocks enter in between, one for each chunk that has arrived by then.
     let last_out = |blocks: u64| LOOK_UP + (blocks - 1) * 12 + 96;
     let late = slow(4);
     let waits = late.spans.iter().filter(|span| span.verb == Verb::Match && span.what == "0-7");
@@ -143,7 +144,7 @@ fn fvs_rule_4_the_asked_for_position_goes_first_and_what_is_resolved_is_given_up
     let spans = candidates(&read);
     assert_eq!(spans.len(), 4);
     let first = spans.iter().min_by_key(|span| span.end).unwrap();
-    // The asked-for word is the first of the line; of its 128 blocks those had gone in that did before 106 ns.
+    // The requested word is the first of the line; of its 128 blocks, those that entered before 106 ns were encrypted.
     assert!(first.what.starts_with("0-15"), "{}", first.what);
     let gone_in = 4 * (((106 - LOOK_UP) as f64 / 6.4).ceil() as u64);
     let words = format!("0-15, {gone_in} of 128");
@@ -152,14 +153,15 @@ fn fvs_rule_4_the_asked_for_position_goes_first_and_what_is_resolved_is_given_up
 
 #[test]
 fn re_ordering_puts_two_frequent_words_into_a_block_where_they_lay_apart() {
-    // Every other word is a frequent one, and the first is asked for: as the words lie, no block of two is a candidate.
+    // Every other word is frequent, and the request is for the first. In this order, no block of two words is a
+    // candidate.
     let alternating = "00000000000000005a5a5a5a5a5a5a5a";
     assert_eq!(read("fvs-aes", alternating).0, 105 + 1);
     assert!(read("fvs-aes-plain", alternating).0 >= 105 + 65 + 65);
-    // Where the asked-for word is none of them it lies in the second half, and is asked for there.
+    // If the requested word is not frequent, re-ordering moves it to the second half, where the read begins.
     let (late, never) = (read("fvs-aes", "5a5a5a5a5a5a5a5a0000000000000000").0, read("ocb-aes", "other").0);
     assert!((never..=never + 2 * 7).contains(&late), "{late}, {never}");
-    // A line of nothing else lies as it is.
+    // Re-ordering does not change a line with only frequent words.
     assert_eq!(
         [read("fvs-aes", "frequent"), read("fvs-aes-loose", "frequent")],
         [read("fvs-aes-plain", "frequent"); 2]
@@ -171,12 +173,13 @@ fn where_offsets_are_not_kept_candidates_wait_for_them() {
     let mut anew = design("fvs-aes-plain", |_| ());
     anew.parts.caches.offsets = false;
     let read = read_on(&machine(|_| ()), &anew, "frequent");
-    // R is out after a block, and the first candidates a block after that.
+    // R is complete after one block, and the first candidates one block later.
     let out = LOOK_UP + 65 + 65;
     assert!((out..out + 8).contains(&steps(&read).0), "{:?}", steps(&read));
 }
 
-/// What came of the chunks of a pointer chase on so many Triple-DES units, each of which takes a candidate in such a time.
+/// Outcomes of the chunks of a pointer chase on `units` Triple-DES units. Each unit accepts a candidate every
+/// `interval_ns`.
 fn chunks((units, interval_ns): (usize, f64)) -> Chunks {
     let machine = machine(|machine| {
         let tdes = machine.engines.tdes.as_mut().unwrap();
@@ -189,15 +192,15 @@ fn chunks((units, interval_ns): (usize, f64)) -> Chunks {
     record.speculation.unwrap().chunks
 }
 
-/// A line's 128 candidates and tags are out 96 ns after the last has gone in, its words come after 100 to 135, and without candidates
-/// they are verified after some 300. Where the counter is fetched first, candidates go in that much later.
+/// The 128 candidates and tags of a line are complete 96 ns after the last has entered. The words of the line arrive after 100 to 135 ns,
+/// and without candidates they are verified after about 300 ns. If the counter must be fetched first, candidates enter later by that time.
 #[test]
 fn fvs_rule_3_a_hit_is_late_if_its_candidate_was_not_out_when_the_chunk_came() {
     let [fast, slow, hopeless] = [(64, 0.25), (1, 2.0), (1, 1_000.0)].map(chunks);
     assert!(fast.hits > 1_000 && fast.squashed == 0, "{fast:?}");
     assert!(4 * slow.hits < fast.hits && slow.late_hits > 1_000 && slow.squashed > 1_000, "{slow:?}");
     assert!(hopeless.hits + hopeless.late_hits == 0 && hopeless.squashed > 1_000, "{hopeless:?}");
-    // How many of the chunks are candidates is no matter of time.
+    // The number of predictable chunks does not depend on time.
     let predictable = |chunks: Chunks| chunks.hits + chunks.late_hits + chunks.squashed;
     assert_eq!([slow, hopeless].map(predictable), [predictable(fast); 2]);
 }

@@ -1,14 +1,14 @@
-//! What a store meets in the persist buffer decides what an explained store waits for: its own early steps, the drain of
-//! another entry, or the renewal of its group.
+//! An explained store waits for different work, depending on the state of the persist buffer: its early steps, the drain of another entry,
+//! or the renewal of its group.
 
 use casemate_runner::explain::{Explanation, Lines, Meets, Of, OnChip, Scenario, explain};
 use catalogue::Design;
 use protection::design::Fraction;
 use sim::span::{Span, Verb};
 
-/// The schemes, from the one that does nothing early to the one that leaves nothing to the drain.
+/// The schemes, from the one without early steps to the one without late steps.
 const SCHEMES: [&str; 6] = ["secpb-cobcm", "secpb-obcm", "secpb-bcm", "secpb-cm", "secpb-m", "secpb-nogap"];
-/// Two cycles at 4 GHz: what the buffer's look-up takes.
+/// Look-up latency of the buffer: two cycles at 4 GHz.
 const LOOK_UP_FS: u64 = 500_000;
 const LINES_OF_GROUP: usize = 64;
 const LINE: Lines = Lines::At(0x1234_5640);
@@ -18,12 +18,12 @@ fn explained(design: &Design, on_chip: OnChip, meets: Meets) -> Result<Explanati
     explain(&catalogue::machine("secpb-pcm").unwrap(), design, scenario, LINE)
 }
 
-/// One store to a line all of whose metadata is on the chip.
+/// One store to a line with all metadata on the chip.
 fn store(design: &str, meets: Meets) -> Explanation {
     explained(&catalogue::design(design).unwrap(), OnChip::All, meets).unwrap()
 }
 
-/// The store's own pieces of work of a verb, in the order in which they ended.
+/// Spans of a verb that belong to the store, in the order of their ends.
 fn own(store: &Explanation, verb: Verb) -> Vec<&Span> {
     let mut spans: Vec<_> = store.spans.iter().filter(|span| span.verb == verb && !is_oldest(span)).collect();
     spans.sort_by_key(|span| span.end);
@@ -34,7 +34,7 @@ fn is_oldest(span: &Span) -> bool {
     span.what.starts_with("oldest's ")
 }
 
-/// How many of a store's pieces of work it has waited for.
+/// Number of the store's spans that end within its latency.
 fn waited_for(store: &Explanation) -> usize {
     store.spans.iter().filter(|span| span.end.as_fs() <= store.latency_fs).count()
 }
@@ -49,10 +49,10 @@ fn a_second_store_to_an_entry_does_less_than_the_first_under_each_scheme_with_ea
         }
         let latencies = (first.latency_fs, second.latency_fs);
         assert!(latencies.1 < latencies.0 && waited_for(&second) < waited_for(&first), "{design}: {latencies:?}");
-        // The counter, its pad and the root that knows of it serve for all stores of a residency.
+        // The counter, its pad and the updated root serve all stores of a residency.
         let early = |verb| own(&second, verb).iter().filter(|span| span.end.as_fs() <= second.latency_fs).count();
         assert_eq!([Verb::Pad, Verb::Hash, Verb::Complete].map(early), [0, 0, 0], "{design}");
-        // Of what follows the text, the tag alone takes time.
+        // Among the steps after the ciphertext, only the tag takes time.
         assert_eq!(early(Verb::Mac), usize::from(design == "secpb-nogap"), "{design}");
         assert_eq!(
             own(&second, Verb::Persist).len(),
@@ -70,7 +70,7 @@ fn a_store_that_meets_a_full_buffer_waits_until_the_oldest_entry_has_left() {
         let left = oldest.iter().map(|span| span.end.as_fs()).max().unwrap();
         assert_eq!(oldest.iter().filter(|span| span.verb == Verb::Persist).count(), 3, "{design}: line, counters, tag");
         assert!(oldest.iter().any(|span| span.start.as_fs() == 0), "{design}: it begins as the store arrives");
-        // On an idle machine an entry takes as long to drain, whether or not another store waits for that.
+        // On an idle machine, the drain of an entry takes the same time, whether or not a store waits for it.
         let drain = alone.spans.iter().map(|span| span.end.as_fs()).max().unwrap() - alone.latency_fs;
         assert_eq!(left, drain, "{design}");
         let own_work = held.spans.iter().filter(|span| !is_oldest(span) && span.what != "persist buffer");
@@ -91,7 +91,7 @@ fn a_store_whose_counter_overflows_completes_its_tuple_and_then_its_group_is_ren
         let completed = own(&renewing, Verb::Complete)[0].end;
         let persisted = data(&renewing);
         assert!(persisted[0].end <= completed && persisted[1..].iter().all(|span| span.start > completed), "{design}");
-        // Where the store counts, it waits for all of that, and nothing is left to a drain; else it waits for none of that.
+        // With an early counter, the store waits for the whole renewal, and no step remains for a drain; otherwise it does not wait.
         let last = renewing.spans.iter().map(|span| span.end.as_fs()).max().unwrap();
         let expected = if design == "secpb-cobcm" { LOOK_UP_FS } else { last };
         assert_eq!(renewing.latency_fs, expected, "{design}");
@@ -115,7 +115,7 @@ fn the_metadata_of_the_entry_and_of_the_line_is_on_the_chip_exactly_if_that_is_c
                 .partition(|what| what.starts_with("oldest's"));
             (own.len(), of_oldest.len())
         };
-        // The other lines of tags of a group that is renewed are on the chip in neither case.
+        // In both cases, the chip lacks the other lines of tags of a renewed group.
         let of_group = if meets == Meets::Overflow { LINES_OF_GROUP / 8 - 1 } else { 0 };
         assert_eq!(fetched(OnChip::Nothing), (own_lines + of_group, oldest_lines), "{meets:?}");
         assert_eq!(fetched(OnChip::All), (of_group, 0), "{meets:?}");

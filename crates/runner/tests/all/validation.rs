@@ -1,5 +1,5 @@
-//! Is the machine still near the public simulators? `casemate validate` compares all of it, in brief in the package's tests
-//! too; here the DRAM channel is compared, on every stream.
+//! Is the machine still close to the public simulators? `casemate validate` compares all figures, and the tests of the package the brief
+//! ones; this test compares the DRAM channel on every stream.
 
 use casemate_runner::validate::{Extent, validate_dram};
 

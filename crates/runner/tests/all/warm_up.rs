@@ -1,4 +1,4 @@
-//! What goes before counting begins: it changes nothing about the run, and is not in the figures.
+//! The warm-up before counting begins: it changes no event of the run, and the figures exclude it.
 
 use casemate_runner::sampling::{Detail, SamplingOptions};
 use casemate_runner::{Control, Record, RunError, RunOptions, run, run_together};
@@ -33,7 +33,7 @@ fn words(refused: Result<Record, RunError>) -> String {
 
 #[test]
 fn a_run_counted_after_a_warm_up_is_the_difference_of_two_runs() {
-    // Everything is in L1 by then, so that nothing is under way when counting begins.
+    // All data is in L1 by then, so that no access is under way when counting begins.
     let counted = one("16 KB", 200_000, BUDGET);
     let whole = one("16 KB", 0, BUDGET);
     let head = one("16 KB", 0, BUDGET - counted.instructions);
@@ -63,7 +63,7 @@ fn tables_of_values_watch_every_line_that_comes_and_count_those_after_the_warm_u
 
 #[test]
 fn what_cores_waited_for_before_counting_began_is_not_in_their_time() {
-    // What fills the caches is awaited; afterwards all of it is in L1.
+    // The cores wait only for the first fills; afterwards all data is in L1.
     let (counted, whole) = (one("16 KB", 200_000, BUDGET), one("16 KB", 0, BUDGET));
     let waited = |record: &Record| record.core_time.waiting_cycles.values().sum::<f64>();
     assert!(waited(&whole) > 1_000.0 && waited(&counted) == 0.0, "{} of {}", waited(&counted), waited(&whole));
@@ -80,7 +80,7 @@ fn a_run_with_lines_under_way_is_cut_within_what_was_under_way() {
         let node = whole.node - head.node;
         (node.loads, node.stores)
     });
-    // No more lines than L2 has registers are under way, and what the core is ahead of the clock is no more.
+    // At most as many lines as L2 has MSHRs are under way; the core's lead over the clock adds no more.
     let misses = whole.llc.misses - head.llc.misses;
     assert!(counted.llc.misses.abs_diff(misses) <= 64 && misses > 10_000, "{} of {misses}", counted.llc.misses);
     let cycles = whole.cycles - head.cycles;
@@ -110,7 +110,7 @@ fn a_warm_up_that_leaves_nothing_to_count_is_refused() {
     let short = kernels::open("bfs", &settings, 1).unwrap();
     let refused = run(&options("modern", "none", 50_000_000, 90_000_000), short, |_| Control::GoOn);
     assert!(words(refused).contains("expected more than the warm-up's 50000000"));
-    // The core has executed the last instruction before the clock is where counting begins.
+    // The core executes the last instruction before the clock reaches the begin of counting.
     let refused = words(run(&options("modern", "none", 99_999, 100_000), gups("8 MB"), |_| Control::GoOn));
     assert!(
         refused.contains("nothing of 'gups' was left to count when its warm-up of 99999 instructions ended"),

@@ -1,11 +1,10 @@
-//! Idle work: what a pipe does in the gaps, and can give up.
+//! Idle work: work that a pipe performs in gaps, and that can be given up.
 //!
-//! Work on demand goes first. An idle item goes into a unit that would take nothing else: one that is free, is promised to
-//! no item of demand and to no link of a chain. It never makes one wait for longer than an interval, which is what a unit takes
-//! that it has just entered; what comes at the same instant goes before it. (Work on demand that is announced for later lets
-//! idle items go in until then.) Idle items go in the order in which they were
-//! offered. Those that are given up before they have gone in cost nothing: neither the units nor the simulator, which looks at
-//! an item when it goes in and not while it waits.
+//! Work on demand has priority. An idle item enters a unit only if the unit would otherwise be empty: the unit is free, and not
+//! reserved for a demand item or a link of a chain. An idle item delays a demand item by at most one interval, if it has just
+//! entered the unit. A demand item of the same instant enters first. (If work on demand is announced for later, idle items may
+//! enter until then.) Idle items enter in the order in which they were offered. Items that are given up before they enter cost
+//! no time, in the units or in the simulator. The simulator handles an item when it enters and not while it waits.
 
 use super::Pipe;
 use std::cell::{Cell, RefCell};
@@ -19,24 +18,24 @@ pub struct IdleBatch(Rc<Items>);
 
 #[derive(Debug)]
 struct Items {
-    /// From when on they may go in.
+    /// Time from which the items may enter.
     ready: Time,
-    /// Those that have not gone in, as far as is known.
+    /// Number of items that have not entered, as far as is known.
     waiting: Cell<u32>,
-    /// When the others went in.
+    /// Times at which the other items entered.
     starts: RefCell<Vec<Time>>,
 }
 
-/// The batches that wait, in the order in which they are ready.
+/// Waiting batches, in the order of their ready times.
 #[derive(Debug, Default)]
 pub(super) struct IdleQueue {
     batches: RefCell<VecDeque<IdleBatch>>,
-    /// Whether there may be any: what every pass looks at.
+    /// True if the queue may contain batches; every pass checks this flag.
     any: Cell<bool>,
 }
 
 impl IdleQueue {
-    /// The first batch of which an item waits.
+    /// Returns the first batch with a waiting item.
     fn first(&self) -> Option<IdleBatch> {
         let mut queue = self.batches.borrow_mut();
         while queue.front().is_some_and(|batch| batch.0.waiting.get() == 0) {
@@ -48,7 +47,7 @@ impl IdleQueue {
 }
 
 impl Pipe {
-    /// Offers so many items of idle work, which may go in from `ready` on, now or later.
+    /// Offers `items` items of idle work, which may enter from `ready` on, now or later.
     pub fn offer(&self, now: Time, ready: Time, items: u32) -> IdleBatch {
         self.fill_gaps(now);
         let items = Items { ready: ready.max(now), waiting: Cell::new(items), starts: RefCell::default() };
@@ -60,26 +59,27 @@ impl Pipe {
         batch
     }
 
-    /// When an item of a batch comes out, if it has gone in before `now`.
+    /// Returns the time at which an item of a batch leaves, if it has entered before `now`.
     pub fn comes_out(&self, now: Time, batch: &IdleBatch, item: usize) -> Option<Time> {
         self.fill_gaps(now);
         batch.0.starts.borrow().get(item).map(|start| *start + self.latency)
     }
 
-    /// Gives up the items of a batch that have not gone in before `now`. Returns how many these are.
+    /// Gives up the items of a batch that have not entered before `now`. Returns their number.
     pub fn give_up(&self, now: Time, batch: &IdleBatch) -> u32 {
         self.fill_gaps(now);
         batch.0.waiting.take()
     }
 
-    /// Items of a batch that have gone in before `now`, and when the last of them comes out.
+    /// Returns the number of items of a batch that have entered before `now`, and the time at which the last of them
+    /// leaves.
     pub fn entered(&self, now: Time, batch: &IdleBatch) -> (u32, Option<Time>) {
         self.fill_gaps(now);
         let starts = batch.0.starts.borrow();
         (starts.len() as u32, starts.last().map(|start| *start + self.latency))
     }
 
-    /// Lets idle items go in that could before `now`.
+    /// Enters the idle items that could enter before `now`.
     #[inline]
     pub(super) fn fill_gaps(&self, now: Time) {
         if self.idle.any.get() {
@@ -119,7 +119,8 @@ mod tests {
     fn idle_items_go_in_one_an_interval_and_demand_waits_for_the_one_that_has_just_gone_in() {
         let pipe = Pipe::new(1, NS * 10, NS * 4);
         let batch = pipe.offer(at(0), at(0), 100);
-        // At 8 a third would go in: what comes on demand at that instant goes first, a nanosecond later it waits.
+        // At 8 a third idle item would enter: a demand item of that instant enters first, and one a nanosecond later
+        // waits.
         assert_eq!(pipe.pass(at(8), 1).start, at(8));
         assert_eq!(pipe.comes_out(at(12), &batch, 1), Some(at(14)));
         assert_eq!([12, 13].map(|now| pipe.comes_out(at(now), &batch, 2)), [None, Some(at(22))]);
@@ -134,7 +135,7 @@ mod tests {
         assert_eq!(pipe.pass_chained(at(0), 2).done, at(20));
         let batch = pipe.offer(at(0), at(0), 10);
         let out: Vec<Option<Time>> = (0..3).map(|item| pipe.comes_out(at(30), &batch, item)).collect();
-        // The second link goes in at 10: after one at 4 there is no interval before it.
+        // The second link enters at 10: after an idle item at 4 there is no interval before it.
         assert_eq!(out, [14, 24, 28].map(|ns| Some(at(ns))));
     }
 
@@ -148,16 +149,16 @@ mod tests {
         assert!(pipe.idle.first().is_none() && !pipe.idle.any.get());
     }
 
-    /// What a random run does at one instant.
+    /// Event of a random run at one instant.
     #[derive(Clone, Copy, Debug)]
     enum Event {
         Demand(u32),
-        /// So many items, which may go in so much later.
+        /// A number of items, and the delay from which on they may enter.
         Offer(u32, u64),
         GiveUp(usize),
     }
 
-    /// Units that are looked at at every nanosecond: when items of demand go in, and those of each batch.
+    /// Simulates the units at every nanosecond. Returns the times at which demand items enter, and those of each batch.
     fn ticking(units: usize, interval: u64, events: &[(u64, Event)], end: u64) -> (Vec<u64>, Vec<Vec<u64>>) {
         let (mut demand, mut batches) = (Vec::new(), Vec::<(u32, u64, Vec<u64>)>::new());
         let (mut waiting, mut free_at, mut next) = (0, vec![0; units], 0);
@@ -171,7 +172,7 @@ mod tests {
                 next += 1;
             }
             for free_at in free_at.iter_mut().filter(|free_at| **free_at <= now) {
-                // The first of those that have been ready for longest.
+                // The first batch among those that have been ready for longest.
                 let ready = batches.iter_mut().filter(|(left, ready, _)| *left > 0 && *ready <= now);
                 let idle = ready.min_by_key(|(_, ready, _)| *ready);
                 if waiting > 0 {

@@ -1,4 +1,4 @@
-//! When each unit of a pipe takes what: from when on it is free, and what is reserved after that.
+//! Occupancy of the units of a pipe: the time from which each is free, and later reservations.
 
 use ::units::{Duration, Time};
 
@@ -6,19 +6,19 @@ use ::units::{Duration, Time};
 #[derive(Debug)]
 pub(super) struct Units {
     interval: Duration,
-    /// From when on each is free.
+    /// Time from which each unit is free.
     next_free: Vec<Time>,
-    /// Items that go into a unit later than it is free: links of chains. Others may go in before them.
+    /// Reserved start times of links of chains, later than their units are free. Other items may enter before them.
     reserved: Vec<(usize, Time)>,
 }
 
 impl Units {
-    /// So many units, of which each takes an item every `interval`.
+    /// Creates `count` units, each of which accepts an item every `interval`.
     pub fn new(count: usize, interval: Duration) -> Units {
         Units { interval, next_free: vec![Time::ZERO; count], reserved: Vec::new() }
     }
 
-    /// Puts an item into the unit that is free first, as soon as that has an interval for it.
+    /// Enters an item into the unit that is free first, as soon as it has a free interval.
     #[inline]
     pub fn enter(&mut self, ready: Time) -> Time {
         let (start, unit) = if self.reserved.is_empty() {
@@ -31,19 +31,19 @@ impl Units {
         start
     }
 
-    /// A unit takes an item then.
+    /// Starts an item in a unit.
     pub fn take(&mut self, unit: usize, start: Time) {
         self.next_free[unit] = start + self.interval;
     }
 
-    /// Reserves an interval for an item that will be ready then. Others may go in before it.
+    /// Reserves an interval for an item that is ready at `ready`. Other items may enter before it.
     pub fn reserve(&mut self, ready: Time) -> Time {
         let (start, unit) = self.earliest(ready);
         self.reserved.push((unit, start));
         start
     }
 
-    /// Reserved intervals that are over by now, or before what their unit takes next, take no room any more.
+    /// Removes reserved intervals that are over by now, or that end before their unit is free again.
     #[inline]
     pub fn forget_past(&mut self, now: Time) {
         if self.reserved.is_empty() {
@@ -59,19 +59,19 @@ impl Units {
         });
     }
 
-    /// What is reserved.
+    /// Returns the reserved intervals, for tests.
     #[cfg(test)]
     pub fn reserved(&self) -> &[(usize, Time)] {
         &self.reserved
     }
 
-    /// The earliest start of an item that is ready then, and its unit: the first of those that can take it.
+    /// Returns the earliest start of an item that is ready at `ready`, and the first unit that can take it.
     pub fn earliest(&self, ready: Time) -> (Time, usize) {
         let free = self.next_free.iter().enumerate();
         free.map(|(unit, free)| (self.between_reserved(unit, ready.max(*free)), unit)).min().unwrap_or((ready, 0))
     }
 
-    /// The first time from `start` on at which a unit has an interval that is not reserved.
+    /// Returns the first time from `start` on at which a unit has an unreserved interval.
     fn between_reserved(&self, unit: usize, mut start: Time) -> Time {
         let meets = |start: Time| {
             let mut of_unit = self.reserved.iter().filter(|(of, _)| *of == unit).map(|(_, other)| *other);

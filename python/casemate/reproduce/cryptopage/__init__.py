@@ -1,8 +1,8 @@
 """Duc and Keryell, "CryptoPage: an efficient secure architecture with memory encryption, integrity and information
 leakage protection", ACSAC 2006: its evaluation.
 
-All numbers here are the paper's own results, to stand next to ours, or parameters that it varies. Nothing in a run
-knows them.
+All numbers in this package are the paper's results, for comparison with ours, or parameters that it varies. The
+simulation does not use them.
 """
 
 from casemate.reproduce.cryptopage.cases import CASES

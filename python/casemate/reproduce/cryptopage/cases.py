@@ -1,14 +1,15 @@
-"""The workloads of the CryptoPage paper, as near as we have them: programs in the midst of their work, and kernels for
-the SPEC 2000 programs that have no counterpart among these.
+"""Workloads that approximate those of the CryptoPage paper.
+
+They are programs in the midst of their work, and kernels for the SPEC 2000 programs without a counterpart among these.
 """
 
 from casemate.reproduce.programs import PROGRAMS
 from casemate.reproduce.runs import Case
 
 PROGRAM = "program"
-"""One of this computer."""
+"""A program of this computer."""
 KERNEL = "kernel"
-"""A built-in workload."""
+"""A workload that is built in."""
 SIMPLEX = "simplex"
 """The case for mcf, which has the paper's highest rate of TLB misses."""
 

@@ -1,6 +1,6 @@
-"""The CryptoPage paper's figures 7a to 7d as functions of records, each with what the paper's text says of it.
+"""Figures 7a to 7d of the CryptoPage paper as functions of records, with the values in the paper's text.
 
-Each has two companions: the same with free permutations, and what crosses the bus behind its numbers.
+Each figure has two companions: the same with free permutations, and the bus traffic behind its numbers.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from casemate.reproduce.study import Figure, Series, of_run
 HIDE, BASIC, ADVANCED = "HIDE", "CryptoPage, basic", "CryptoPage"
 L2_MISSES, TLB_MISSES = "L2 misses", "TLB misses"
 BEHIND = "-behind"
-"""Ends the number of a figure that says what is behind another one."""
+"""Suffix of a figure's number for the companion with the bus traffic."""
 
 
 @dataclass(frozen=True)
@@ -23,16 +23,18 @@ class Bar:
     name: str
     setting: str
     paper: float | None = None
-    """Its mean in the paper, where the text says it."""
+    """Mean in the paper, if the text states it."""
 
     def ipc(self, end: str = "") -> Series:
-        """What is left of the unprotected machine's IPC, under the setting or under its twin with this end."""
+        """Returns the remaining share of the unprotected machine's IPC, under the setting or under its twin with this
+        suffix.
+        """
         setting = f"{self.setting}{end}"
         paper = None if end else self.paper
         return Series(self.name, lambda under: 100 * under(setting).ipc / under(UNPROTECTED).ipc, paper)
 
     def behind(self) -> Sequence[Series]:
-        """What crosses the bus meanwhile."""
+        """Returns the series of bus traffic under the setting."""
         return [
             of_run(f"{what}, {self.name}", measure, self.setting)
             for what, measure in (
@@ -44,17 +46,17 @@ class Bar:
 
 
 def cache_name(entries: int) -> str:
-    """The series of so many entries in the Merkle cache."""
+    """Name of the series for a number of entries in the Merkle cache."""
     return f"{entries} entries" if entries else "no cache"
 
 
 def slots_name(slots: int) -> str:
-    """The series of so many lines under a tag."""
+    """Name of the series for a number of lines under a tag."""
     return f"{slots} line{'s' if slots > 1 else ''} a tag"
 
 
 def _figures(number: str, title: str, bars: Sequence[Bar], note: str = "") -> tuple[Figure, ...]:
-    """A figure of the paper and its companions."""
+    """Returns a figure of the paper and its companions."""
     settings = [bar.setting for bar in bars]
     unit = "% of unprotected IPC"
     misses = (

@@ -1,4 +1,4 @@
-"""What the figures of the CryptoPage paper are made of: numbers of a record."""
+"""Numbers of a record that the figures of the CryptoPage paper use."""
 
 from casemate.reproduce.measures import clock_mhz, share
 from casemate.results.moving import Moving
@@ -25,17 +25,17 @@ def _moving(record: Record) -> Moving:
 
 
 def fills_per_permutation(record: Record) -> float:
-    """Lines brought for readers for each permutation; 0 without one."""
+    """Fills for each permutation; 0 without a permutation."""
     return _moving(record).fills_per_permutation or 0.0
 
 
 def moved_per_fill(record: Record) -> float:
-    """Lines that crossed the bus for each fill, that of the fill included; 0 without one."""
+    """Lines that crossed the bus for each fill, including the filled line; 0 without a fill."""
     return _moving(record).moved_per_fill or 0.0
 
 
 def bus_time(record: Record) -> float:
-    """The time for which lines that move and their tags take the bus, in percent of the run's time."""
+    """Bus time of moved lines and their tags, in percent of the run's time."""
     moving, permutation = _moving(record), record.configuration.design.parts.permutation
     assert permutation is not None, f"{record.design} permutes"
     tags = TAG_WORDS / permutation.slots_per_tag if permutation.lines == "sealed" else 0.0

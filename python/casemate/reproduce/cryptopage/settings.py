@@ -1,26 +1,28 @@
-"""Designs, and what is changed of them. Each setting with permutations has a twin whose permutations are free."""
+"""Designs of the study, and their changes. Each setting with permutations has a twin with free permutations."""
 
 from casemate.reproduce.runs import Changes, Setting
 
 FREE = "-free"
-"""Ends the name of a twin."""
+"""Suffix of the name of a twin."""
 UNPROTECTED = "none"
 CACHES = (0, 256, 512, 1024)
-"""Entries of the Merkle cache (Fig. 7b), of which `cryptopage` has 512."""
+"""Entries of the Merkle cache (Fig. 7b); `cryptopage` has 512."""
 SLOTS = (1, 2, 4)
-"""Lines under one tag (Figs. 7c, 7d), of which `cryptopage` has one."""
+"""Lines under one tag (Figs. 7c, 7d); `cryptopage` has one."""
 
 _PERMUTATION = "design.parts.permutation"
 _VERIFIED: Changes = {"design.parts.release": "verified"}
 
 
 def cached(entries: int) -> str:
-    """The setting of `cryptopage` with so many entries in its Merkle cache."""
+    """Name of the setting of `cryptopage` with this number of entries in its Merkle cache."""
     return "cryptopage" if entries == 512 else f"cryptopage-cache-{entries}"
 
 
 def tagged(slots: int, verified: bool) -> str:
-    """The setting of `cryptopage` with so many lines under a tag, released when verified or when decrypted."""
+    """Name of the setting of `cryptopage` with this number of lines under a tag, released when verified or when
+    decrypted.
+    """
     if verified:
         return f"cryptopage-verified-{slots}"
     return "cryptopage" if slots == 1 else f"cryptopage-slots-{slots}"

@@ -1,4 +1,4 @@
-"""What the CryptoPage paper says of its figures, as statements that our numbers bear out or do not."""
+"""Statements of the CryptoPage paper about its figures, which our numbers support or refute."""
 
 from casemate.reproduce.cryptopage.cases import SIMPLEX
 from casemate.reproduce.cryptopage.figures import (
@@ -16,13 +16,13 @@ from casemate.reproduce.statements import listed, rank_correlation, rising
 from casemate.reproduce.study import Each, Finding, Means, Trend
 
 PUBLISHED_LOSS = 3.0
-"""What CryptoPage loses in the mean, in percent of IPC."""
+"""Mean loss of CryptoPage in the paper, in percent of IPC."""
 _WITHIN = 1e-9
-"""Programs that never permute have equal numbers where an order is asked for that may be an equality."""
+"""Tolerance for orders that include equality: programs that never permute have equal numbers."""
 
 
 def _on_each(figure: str, names: tuple[str, ...], each: Each) -> Finding:
-    """On each program the series do not fall in this order."""
+    """Checks on each program that no series is below the one before it."""
     columns = [each(figure, name) for name in names]
     margins = {case: min(rising(column[case] for column in columns)) + _WITHIN for case in columns[0]}
     broken = [

@@ -1,7 +1,7 @@
 """Wang, Kotra and Jian, "Eager Memory Cryptography in Caches", MICRO 2022: its evaluation.
 
-All numbers here are the paper's own results, to stand next to ours, or parameters that it varies. Nothing in a run
-knows them.
+All numbers in this package are the paper's results, for comparison with ours, or parameters that it varies. The
+simulation does not use them.
 """
 
 from casemate.reproduce.emcc.cases import CASES, SETTINGS

@@ -1,4 +1,4 @@
-"""The EMCC paper's workloads and settings, as near as we have them."""
+"""Workloads and settings that approximate those of the EMCC paper."""
 
 import os
 import sys
@@ -9,14 +9,15 @@ from casemate.reproduce.programs import PROGRAMS, program
 from casemate.reproduce.runs import Case, Changes, Setting
 
 IRREGULAR = "irregular"
-"""Those that counters miss for."""
+"""Workloads that often miss counters."""
 REGULAR = "regular"
 
 
 def _graph(name: str, skip: int, warm_up: int, counted: int, degree: int = 1) -> Case:
-    """A kernel on a graph of four million vertices, from the midst of its work on: neither is the clearing of all
-    vertices in what is counted, whose lines would be on their way to memory meanwhile, nor have a few vertices most of
-    the edges, which the LLC would hold.
+    """A kernel on a graph of four million vertices, measured in the midst of its work.
+
+    The measured part does not contain the clearing of all vertices, since the cleared lines would still be on their way
+    to memory. Nor do a few vertices have most of the edges, since the LLC would hold these.
     """
     settings: dict[str, object] = {"scale": 22, "degree": degree, "ends": "uniform", "skip": skip}
     return Case(name, IRREGULAR, name, settings, warm_up=warm_up, counted=counted)
@@ -29,7 +30,8 @@ _GZIP = program("gzip", ("gzip", "-9", "-c", os.path.realpath(sys.executable)), 
 _SORT = program("coreutils", ("sort", "-n", "{text}"), 5_000_000, NUMBERS)
 
 CASES = (
-    # Where misses are frequent, warm-ups bring in about the 196,608 lines that the LLC and the L2s hold together.
+    # For workloads with frequent misses, the warm-ups fetch about the 196,608 lines that the LLC and the L2s hold
+    # together.
     _graph("bfs", skip=25_000_000, warm_up=300_000, counted=150_000),
     _graph("pagerank", skip=60_000_000, warm_up=400_000, counted=200_000, degree=2),
     _graph("components", skip=25_000_000, warm_up=800_000, counted=400_000),
@@ -60,7 +62,7 @@ _IN_LLC: Changes = {
 
 
 def _counter_cache(kilobytes: int) -> Changes:
-    """One for counters and tree nodes, as the designs have it."""
+    """One cache for counters and tree nodes, as in the designs."""
     return {"design.parts.caches.unified": f"{kilobytes} KB"}
 
 
@@ -93,7 +95,7 @@ SETTINGS = (
     _setting("morphable-large-llc", "morphable-llc", _LARGE_LLC),
     *_pair("aes20", {"machine.engines.aes.latency_ns": 20}),
     *_pair("aes25", {"machine.engines.aes.latency_ns": 25}),
-    # No L2 ever finds that its AES units have too much to do.
+    # L2s never find their AES units too busy.
     _setting("emcc-patient", "emcc", {"machine.at_l2.patience_ns": 100_000}),
     _setting("emcc-share20", "emcc", {"machine.at_l2.aes_share": 0.2}),
     _setting("emcc-share80", "emcc", {"machine.at_l2.aes_share": 0.8}),

@@ -1,4 +1,4 @@
-"""The EMCC paper's figures as functions of records, each with what the paper's text says of its mean."""
+"""Figures of the EMCC paper as functions of records, with the means in the paper's text."""
 
 from casemate.reproduce.emcc.cases import IRREGULAR, REGULAR
 from casemate.reproduce.measures import clock_mhz, share
@@ -8,7 +8,9 @@ from casemate.results.run import Record
 
 
 def _speed(record: Record) -> float:
-    """Instructions per cycle of each core in its own time, summed: the core that ends last does not count for all."""
+    """Sum of the cores' instructions per cycle, each in the core's time: the core that ends last does not count for
+    all.
+    """
     return sum(core.instructions / max(core.cycles, 1) for core in record.cores)
 
 
@@ -34,7 +36,7 @@ def _copies(record: Record) -> CounterCopies:
 
 
 def _asked_of_llc(record: Record) -> int:
-    """Lines that L2s ask the LLC for, for an instruction or by prefetch: the paper's data accesses to the LLC."""
+    """Requests of L2s to the LLC, for an instruction or by prefetch: the paper's data accesses to the LLC."""
     llc = record.llc
     return llc.hits + llc.hits_on_the_way_out + llc.from_cores + llc.misses
 
@@ -147,7 +149,7 @@ _PINTOOL = (
 )
 
 SOME = ("bfs", "hashjoin", "anneal", "sqlite3")
-"""Where a figure needs settings of its own, it is about these, one of each kind, or the study would take hours."""
+"""Cases of figures that need separate settings, one of each kind; with all cases the study would take hours."""
 
 FIGURES = (
     Figure(

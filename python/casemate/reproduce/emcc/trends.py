@@ -1,4 +1,4 @@
-"""What the EMCC paper says of its figures, as statements that our numbers bear out or do not."""
+"""Statements of the EMCC paper about its figures, which our numbers support or refute."""
 
 from statistics import fmean
 

@@ -1,8 +1,8 @@
 """Shi and Lee, "Accelerating Memory Decryption and Authentication With Frequent Value Prediction", Computing Frontiers
 2007: its evaluation.
 
-All numbers here are the paper's own results, to stand next to ours, or parameters that it varies. Nothing in a run
-knows them.
+All numbers in this package are the paper's results, for comparison with ours, or parameters that it varies. The
+simulation does not use them.
 """
 
 from casemate.reproduce.fvs.cases import CASES, TABLES

@@ -1,16 +1,16 @@
-"""The workloads of the paper on frequent values, as near as we have them: programs in the midst of their work, and
-kernels that miss as often as its memory-bound ones.
+"""Workloads that approximate those of the paper on frequent values.
 
-Each is as long as it takes to bring some ten thousand lines from memory: what a run takes are its lines.
+They are programs in the midst of their work, and kernels that miss as often as the paper's memory-bound ones. Each runs
+until it has fetched some ten thousand lines from memory, since the number of lines decides the cost of a run.
 """
 
 from casemate.reproduce.programs import PROGRAMS
 from casemate.reproduce.runs import Case
 
 PROGRAM = "program"
-"""One of this computer."""
+"""A program of this computer."""
 KERNEL = "kernel"
-"""A built-in workload."""
+"""A workload that is built in."""
 
 TABLES = (8, 16, 32)
 """Values in the tables that watch every run."""

@@ -1,4 +1,4 @@
-"""The figures of the paper on frequent values as functions of records, each with what the paper's text says of it."""
+"""Figures of the paper on frequent values as functions of records, with the values in the paper's text."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from casemate.results.predicted import Predicted, Speculation
 from casemate.results.run import Record
 
 WATCHED = "ocb-tdes"
-"""The design whose lines figures 5 and 6 are of. Tables watch under all."""
+"""Source of the lines in figures 5 and 6. Tables observe the lines under all designs."""
 
 
 def _table(record: Record, values: int) -> Predicted:
@@ -30,7 +30,9 @@ def _in_pairs_reordered(values: int) -> Measure:
 
 
 def _left_over(record: Record) -> float:
-    """Lines with an odd number of frequent words: re-ordered, one of these is next to none."""
+    """Lines with an odd number of frequent words, in percent: after re-ordering, one of these words has no frequent
+    neighbour.
+    """
     table = _table(record, TABLES[0])
     return share(table.words - 2 * table.reordered_pairs, table.lines)
 
@@ -71,20 +73,20 @@ def _speculation(record: Record) -> Speculation:
 
 
 def _won(record: Record) -> float:
-    """Chunks that a candidate won, of those that were one."""
+    """Chunks with a winning candidate, among the chunks with a candidate."""
     found = _speculation(record)
     won = found.hits + found.late_hits
     return share(won, won + found.squashed)
 
 
 def _saved_ns(name: str, with_it: str, without: str) -> Series:
-    """How much shorter reads are in the mean, from the controller's door to the words that were asked for."""
+    """Mean reduction of read latency, from arrival at the controller to the requested words."""
     return Series(name, lambda under: _read_ns(under(without)) - _read_ns(under(with_it)))
 
 
 def _awaited(name: str, with_it: str, without: str) -> Series:
-    """The part of the time saved of reads by which the run is shorter: the rest overlaps with other reads, or was of
-    lines that no instruction waited for. Nothing where no time is saved.
+    """Share of the time saved for reads by which the run is shorter. The remaining time overlaps with other reads, or
+    was saved for lines that no instruction waited for. In percent; 0 if no time is saved.
     """
 
     def of(under: Under) -> float:
@@ -97,7 +99,7 @@ def _awaited(name: str, with_it: str, without: str) -> Series:
 
 @dataclass(frozen=True)
 class _Gain:
-    """How much faster a design is than the same text without speculation, on the same machine."""
+    """Speedup of a design over the same text without speculation, on the same machine."""
 
     name: str
     with_it: str
@@ -111,12 +113,12 @@ class _Gain:
 
 
 def _gain(name: str, design: str, change: str = "", paper: float | None = None) -> _Gain:
-    """That of a design under a change."""
+    """Returns the gain of a design over its baseline, both under a change."""
     return _Gain(name, f"{design}{change}", f"{BASELINES[design]}{change}", paper)
 
 
 def _gains(number: str, title: str, gains: tuple[_Gain, ...], note: str = "") -> Figure:
-    """A figure of such gains."""
+    """Returns a figure of these gains."""
     settings = dict.fromkeys(name for gain in gains for name in (gain.without, gain.with_it))
     return Figure(number, title, "%", tuple(gain.series() for gain in gains), tuple(settings), note=note)
 

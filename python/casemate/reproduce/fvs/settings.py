@@ -1,5 +1,5 @@
-"""Designs, and what is changed of them and of the machine. Under each change a design with speculation stands next to
-its baseline, which is the same text without it.
+"""Designs of the study, and the changes of designs and machine. Under each change, a design with speculation is paired
+with its baseline, which is the same text without speculation.
 """
 
 from casemate.reproduce.runs import Changes, Setting
@@ -9,7 +9,7 @@ _SLOW_CORE: Changes = {"machine.dram.clock_mhz": "250"}
 _FAST_CORE: Changes = {"machine.dram.clock_mhz": "500/3 MHz"}
 """A bus of 250 and of 166.7 MHz next to a core of 1 GHz: one to four, and one to six."""
 _ENGINES: Changes = {"machine.engines.aes.interval_ns": 0.02, "machine.engines.tdes.interval_ns": 0.02}
-"""More blocks than any table asks for: as many as with 320 or 400 times the pipelines."""
+"""More blocks than any table requests: as many as with 320 or 400 times the pipelines."""
 _STAGES: Changes = {"machine.engines.aes.interval_ns": 1.0}
 """Section 4 has 4 to 7 stages in each of AES's 14 rounds: a block every 0.7 to 1.2 ns of 65."""
 
@@ -26,7 +26,7 @@ _BITMAPS: Changes = {"design.parts.caches.bitmaps": "8 MB"}
 _WITHOUT: Changes = {"design.parts.speculation.values": 0}
 
 BASELINES = {"fvs-tdes": "ocb-tdes", "fvs-aes": "ocb-aes", "fvs-aes-plain": "ocb-aes", "fvs-counter": "counter"}
-"""What each is compared with."""
+"""Baseline of each design with speculation."""
 
 
 def _both(design: str, change: str = "", changes: Changes | None = None) -> tuple[Setting, Setting]:

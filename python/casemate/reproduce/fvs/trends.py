@@ -1,5 +1,5 @@
-"""What the paper on frequent values says of its figures, as statements that our numbers bear out or do not. Where one
-may fail for want of engines or of bandwidth, its measurement stands with it.
+"""Statements of the paper on frequent values about its figures, which our numbers support or refute. If a statement may
+fail because of too few engines or too little bandwidth, the finding includes the measurement of these.
 """
 
 from statistics import fmean
@@ -8,11 +8,11 @@ from casemate.reproduce.statements import listed, rank_correlation, rising
 from casemate.reproduce.study import Each, Finding, Means, Trend
 
 RANKED = 0.5
-"""Ranks that agree: a correlation above this."""
+"""Ranks agree if their correlation is above this."""
 NOTHING = 0.2
-"""What is no gain and no loss, in percent."""
+"""Largest change that counts as no gain and no loss, in percent."""
 LITTLE = 2.0
-"""What is little, in percent."""
+"""Largest change that counts as little, in percent."""
 
 _VALUES = ("8 values", "16 values", "32 values")
 
@@ -46,7 +46,7 @@ def _never_fewer(means: Means, each: Each) -> Finding:
     more = {case: ordered_[case] - as_they_lie[case] for case in ordered_}
     low, high = _ends(more)
     told = f"from {more[low]:.1f} points more ({low}) to {more[high]:.1f} ({high})"
-    # None more is not fewer.
+    # An equal number is not fewer.
     return Finding(tuple(share + 1e-9 for share in more.values()), told)
 
 

@@ -1,8 +1,9 @@
-"""A thesis on what authentication and encryption of memory with AES-GCM take in software, an FPGA and an ASIC
-(supervised by Lizy K. John): its figures, derived from its parameters.
+"""A thesis on authentication and encryption of memory with AES-GCM in software, an FPGA and an ASIC (supervised by Lizy
+K. John). The package derives its figures from its parameters.
 
-`parameters` has what it measured or was told, `printed` what it prints of what follows; `tables` and `comparison` are
-the formulas in between, `engines` the same for other bandwidths, numbers of engines and clocks.
+`parameters` contains the values that the thesis measured or took from tools, `printed` the derived values that it
+prints. `tables` and `comparison` contain the formulas in between, `engines` the same formulas for other bandwidths,
+numbers of engines and clocks.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -33,8 +34,12 @@ TABLES: Mapping[str, Callable[[], DerivedTable]] = {
     "chapter-8": comparison.conclusion,
 }
 PARAMETERS = (
-    Parameter("bandwidth", "GB/s", "Engines that carry so much; repeat it.  [default: 25.6]", is_repeatable=True),
-    Parameter("lanes", "N", "What so many engines carry and take; repeat it.", is_whole=True, is_repeatable=True),
+    Parameter(
+        "bandwidth", "GB/s", "Engines that carry this bandwidth; repeat it.  [default: 25.6]", is_repeatable=True
+    ),
+    Parameter(
+        "lanes", "N", "Bandwidth and cost of this number of engines; repeat it.", is_whole=True, is_repeatable=True
+    ),
     Parameter("clock", "MHz", "The clock of the ASIC's and the FPGA's engines.  [default: 225 and 200]", most=1e5),
 )
 EXAMPLES = """\b

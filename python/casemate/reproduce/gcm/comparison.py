@@ -1,4 +1,6 @@
-"""Tables 6.1 and 6.2 and section 6.1 of the thesis: the implementations next to each other, and what 25.6 GB/s take."""
+"""Tables 6.1 and 6.2 and section 6.1 of the thesis: the implementations next to each other, and the requirements of
+25.6 GB/s.
+"""
 
 from casemate.feasibility import BITS, LINE_BYTES, engine_mbps, gigabits, instances, software_mbps
 from casemate.reproduce.derivation import Rows
@@ -24,7 +26,7 @@ HARDWARE = (
 
 
 def summary() -> DerivedTable:
-    """Table 6.1."""
+    """Returns Table 6.1, the comparison."""
     rows = Rows(PRINTED["6.1"])
     for name, engine, clock_hz in HARDWARE:
         mbps, power = engine.mbps(clock_hz), engine.power_mw.slope
@@ -82,7 +84,7 @@ def _software(rows: Rows) -> None:
 
 
 def bandwidths() -> DerivedTable:
-    """Table 6.2, and what protects these systems."""
+    """Returns Table 6.2, the systems and the engines that protect them."""
     rows = Rows(PRINTED["6.2"])
     for name, gbs in (("Intel", given.PEAK_GBS), ("AMD", given.AMD_GBS)):
         rows.add(name, "bandwidth [Gb/s]", gigabits(gbs), f"{gbs:g} GB/s x 8 bit")
@@ -100,7 +102,7 @@ def bandwidths() -> DerivedTable:
 
 
 def feasibility() -> DerivedTable:
-    """Section 6.1: what 25.6 GB/s take."""
+    """Returns section 6.1, the requirements of 25.6 GB/s."""
     rows = Rows(PRINTED["section-6.1"])
     peak = given.PEAK_GBS
     for software in given.SOFTWARE:
@@ -123,7 +125,7 @@ def feasibility() -> DerivedTable:
 
 
 def _five_hundred_ninety() -> str:
-    """What would give the cores that the text has of portable C."""
+    """Returns the remark on an input that would give the printed number of cores for portable C."""
     clock, peak = given.X86_CLOCK, given.PEAK_GBS * 1e9
     printed = float(PRINTED["section-6.1"]["x86, C", "cores"].lstrip("~"))
     of_decrypting = (given.C_OPEN[32] + given.C_OPEN[64]) / 2
@@ -137,7 +139,7 @@ def _five_hundred_ninety() -> str:
 
 
 def _at_printed_numbers(rows: Rows) -> None:
-    """Power and area of the numbers of modules that the text rounds to, by its own equations."""
+    """Power and area of the numbers of modules that the text rounds to, by the thesis's equations."""
     printed = PRINTED["section-6.1"]
     fpga, asic = (int(printed[name, "modules"].lstrip("~")) for name in (FPGA_MAX, "ASIC"))
     line = TYPICAL.power_mw
@@ -153,7 +155,9 @@ def _at_printed_numbers(rows: Rows) -> None:
 
 
 def _device(rows: Rows) -> None:
-    """Whether the FPGA has room for them: "would not be able to be synthesized into the particular FPGA"."""
+    """Adds the check that the FPGA has room for the modules: "would not be able to be synthesized into the particular
+    FPGA".
+    """
     modules = instances(given.PEAK_GBS, engine_mbps(given.FPGA_MAX_HZ, given.LINE_CLOCKS))
     for kind, line in given.FPGA_FITS.items():
         rows.add(
@@ -164,7 +168,7 @@ def _device(rows: Rows) -> None:
 
 
 def conclusion() -> DerivedTable:
-    """Chapter 8: what fits about a square millimetre."""
+    """Returns chapter 8: the number of modules in about a square millimetre."""
     rows = Rows({})
     area = engines.ASIC.area_um2
     assert area is not None

@@ -1,8 +1,9 @@
-"""Engines and cores of the thesis in any number, at any clock: what carries a bandwidth, and what that takes.
+"""Engines and cores of the thesis in any number, at any clock: the number that carries a bandwidth, and its power and
+area.
 
-The lines of chapter 5 are of one clock. At another one the dynamic part of the power goes with the clock at an
-unchanged voltage, and the static part stays. Of an FPGA that is what the device takes once, of an ASIC what each module
-does.
+The lines of chapter 5 are fitted at one clock. At another clock the dynamic part of the power scales with the clock at
+an unchanged voltage, and the static part stays. The device has the static part once in an FPGA, and each module has it
+in an ASIC.
 """
 
 from collections.abc import Iterator
@@ -24,26 +25,26 @@ class Engine:
 
     name: str
     clock_hz: float
-    """The clock of its estimates."""
+    """Clock of the estimates."""
     clock_max_hz: float
-    """What synthesis reached."""
+    """Highest clock that synthesis reached."""
     power_mw: Line
-    """Over the number of modules, at that clock."""
+    """Power over the number of modules, at the clock of the estimates."""
     static_mw: Line
-    """What of it does not go with the clock."""
+    """Part of the power that does not scale with the clock."""
     area_um2: Line | None
 
     def mbps(self, clock_hz: float) -> float:
-        """Megabits a second of one module at this clock."""
+        """Returns the throughput of one module at this clock, in megabits a second."""
         return engine_mbps(clock_hz, given.LINE_CLOCKS)
 
     def power_w(self, modules: int, clock_hz: float) -> float:
-        """Watts of so many."""
+        """Returns the power of this number of modules, in watts."""
         static = self.static_mw.at(modules)
         return ((self.power_mw.at(modules) - static) * clock_hz / self.clock_hz + static) / 1e3
 
     def area_mm2(self, modules: int) -> float | None:
-        """Square millimetres of so many, where an area is stated."""
+        """Returns the area of this number of modules, in square millimetres, if an area is stated."""
         return None if self.area_um2 is None else self.area_um2.at(modules) / 1e6
 
 
@@ -66,8 +67,8 @@ ENGINES = (ASIC, ASIC_FITTED, TYPICAL, WORST)
 
 
 def needs(asked: Asked) -> Iterator[EngineNeed]:
-    """What the bandwidths take that were asked for, and what so many lanes carry; for the thesis's bandwidth if neither
-    was.
+    """Yields the engines that the requested bandwidths need, and the bandwidth of the requested lanes; for the thesis's
+    bandwidth if the user gave neither.
     """
     clock_mhz = next(iter(asked["clock"]), None)
     bandwidths = asked["bandwidth"] or (() if asked["lanes"] else (given.PEAK_GBS,))
@@ -95,7 +96,7 @@ def _of_engine(engine: Engine, clock_hz: float, bandwidth: float, lanes: int, as
 
 
 def _of_software(bandwidth: float) -> Iterator[EngineNeed]:
-    """Cores of chapter 4, each charged what Table 6.1 charges."""
+    """Yields the software cores of chapter 4, each with the power that Table 6.1 charges."""
     for software in given.SOFTWARE:
         cores = instances(bandwidth, software_mbps(software.clock_hz, software.cycles_per_byte))
         whole = software.power_w == given.X86_TDP_W

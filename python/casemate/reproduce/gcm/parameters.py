@@ -1,6 +1,6 @@
-"""What the thesis measured, was told by a tool, or took from others: the parameters that everything else follows from.
+"""Parameters of the thesis, from its measurements, its tools or other work: all other figures follow from these.
 
-Nothing here is derived, and nothing that is derived is here: that is in `printed`, which no formula reads.
+This file contains no derived value. The printed derived values are in `printed`, which no formula reads.
 """
 
 from dataclasses import dataclass
@@ -14,35 +14,35 @@ LINE_BLOCKS = 4
 
 @dataclass(frozen=True)
 class Software:
-    """One way to do it in software (chapter 4)."""
+    """One software implementation (chapter 4)."""
 
     name: str
     clock_hz: float
     seal: float
     """Cycles per byte to encrypt and tag."""
     open: float
-    """Cycles per byte to decrypt and verify; as `seal` where only one figure is stated."""
+    """Cycles per byte to decrypt and verify; equal to `seal` if the thesis states only one figure."""
     power_w: float
-    """What Table 6.1 charges for one core."""
+    """Power that Table 6.1 charges for one core."""
 
     @property
     def cycles_per_byte(self) -> float:
-        """The mean of both directions, as chapter 6 takes it."""
+        """Mean of both directions, as in chapter 6."""
         return (self.seal + self.open) / 2
 
 
 @dataclass(frozen=True)
 class CoreCycles:
-    """What a module takes for each step (Table 5.1), in clocks."""
+    """Clocks of a module for each step (Table 5.1)."""
 
     startup: int
-    """The hash key."""
+    """Clocks to compute the hash key."""
     block: int
     tag: int
     clock_max_hz: float
 
     def line(self, overlap: int = 0) -> int:
-        """Clocks for a line with its tag, where so many clocks of adjacent steps overlap."""
+        """Returns the clocks for a line with its tag, if adjacent steps overlap by `overlap` clocks in all."""
         return self.startup + LINE_BLOCKS * self.block + self.tag - overlap
 
 
@@ -56,7 +56,7 @@ class ModulePower:
 
     @property
     def total_mw(self) -> float:
-        """Both together."""
+        """Sum of dynamic and static power."""
         return self.dynamic_mw + self.static_mw
 
 
@@ -64,13 +64,13 @@ class ModulePower:
 C_SEAL = {32: 52.2, 64: 37.8, 128: 35.6, 256: 28.3, 512: 25.4}
 """Table 4.1: cycles per byte of portable C by the size of the buffer, encrypting."""
 C_OPEN = {32: 74.2, 64: 50.4, 128: 39.8, 256: 35.8, 512: 33.0}
-"""Table 4.1, decrypting."""
+"""Table 4.1, cycles per byte of portable C, decrypting."""
 X86_CLOCK = 2.7e9
 """Core i7-2620M, pinned to its nominal clock (section 4.1)."""
 X86_TDP_W = 35.0
-"""Of the whole processor (Table 6.1)."""
+"""Power of the whole processor (Table 6.1)."""
 X86_CORES = 2
-"""Cores of a Core i7-2620M, by Intel's specification; the thesis does not say it."""
+"""Cores of a Core i7-2620M, by Intel's specification; the thesis does not state them."""
 OPENSSL_MBPS = {"CBC": 841.0, "IGE": 790.0}
 """OpenSSL 1.0.0k by `openssl speed` (section 4.2)."""
 SOFTWARE = (
@@ -96,7 +96,7 @@ POWER = {
 }
 """Table 5.2: one module."""
 FPGA_MAX_HZ, ASIC_MAX_HZ = OPEN_CORE.clock_max_hz, 250e6
-"""What the tools reached: Table 5.1 and section 5.2."""
+"""Clocks that the tools reached: Table 5.1 and section 5.2."""
 ASIC_POINTS = tuple(
     EnginePoint(modules, 1e3 * thousands, milliwatts)
     for modules, thousands, milliwatts in (
@@ -112,21 +112,22 @@ FITS = {
     "FPGA, worst": Line(199.4, 462.7),
     "ASIC": Line(11.05, 2.12),
 }
-"""Equations 5.1 to 5.3, in milliwatts: lines that the thesis fitted. The points of 5.1 and 5.2 are in a figure alone.
-"""
+"""Equations 5.1 to 5.3, in milliwatts: lines that the thesis fitted. Only a figure shows the points of 5.1 and 5.2."""
 ASIC_AREA_FIT = Line(74125.0, 34762.0)
 """Equation 5.5, in square micrometres."""
 FPGA_FITS = {"FF": Line(1509.7, -222.5), "LUT": Line(2356.2, -81.4), "BRAM": Line(8.0, 0.0)}
-"""Equation 5.4."""
+"""Equation 5.4, resources over the number of modules."""
 LARGEST_KINTEX = {"FF": 597_200, "LUT": 298_600, "BRAM": 955}
-"""What an XC7K480T has, the largest Kintex 7, by Xilinx' DS180; BRAMs of 36 Kb. The thesis does not name its device."""
+"""Resources of an XC7K480T, the largest Kintex 7, by Xilinx' DS180; BRAMs of 36 Kb. The thesis does not name its
+device.
+"""
 
 # Chapter 6, and chapter 2.
 PEAK_GBS = 25.6
 """The Intel system of section 6.1."""
 AMD_GBS = 21.0
 MOBILE_GBS = {"Nexus 7": 5.3, "Nexus 10": 12.8, "iPhone 5": 8.5, "iPad 3": 12.8}
-"""Table 6.2."""
+"""Mobile systems of Table 6.2, in GB/s."""
 YAN_ENGINES, YAN_CLOCK_HZ = 12, 1e9
 """Engines of Yan et al., a block each clock (section 2.3)."""
 LEE_DECRYPT_CYCLES, LEE_ENCRYPT_CYCLES = 20, 80

@@ -1,4 +1,4 @@
-"""The thesis as one picture: what engines take over their number with the lines through that, and the efficiency of all
+"""The thesis as one picture: power and area over the number of engines with fitted lines, and the efficiency of all
 implementations.
 """
 
@@ -17,9 +17,9 @@ POINT = "#111827"
 COLOURS = ("#3b6fb6", "#b3402a")
 HARDWARE, SOFTWARE = "#3b6fb6", "#e0a030"
 UNDER = 0.45
-"""The opacity of a line on which another may lie."""
+"""Opacity of a line that may be covered by another one."""
 CLEAR_OF_ZERO = 1.6
-"""How much lower than the shortest bar a logarithmic axis begins."""
+"""Ratio of the shortest bar to the start of a logarithmic axis."""
 
 
 def dots() -> tuple[Dots, ...]:
@@ -54,7 +54,7 @@ def _line(name: str, line: Line) -> tuple[str, float, float]:
 
 
 def draw(found: Derivation, path: Path) -> None:
-    """Draws it into a PNG file."""
+    """Draws the picture into a PNG file."""
     picture.prepare(points=9)
     from matplotlib import pyplot
 
@@ -90,7 +90,7 @@ def _lines(axis: Any, all_dots: list[Dots], quantity: str, scale: float, unit: s
             ends = [scale * (slope * modules + intercept) for modules in (0.0, last)]
             sign, above = "+" if intercept >= 0 else "-", abs(scale * intercept)
             told = f"{name}: {scale * slope:.4g} n {sign} {above:#.3g} {unit}"
-            # A line that lies on another is seen by its dashes, in the paler one.
+            # The dashes of a line show on another, paler line in the same position.
             look: dict[str, Any] = {"linestyle": "--"} if place else {"alpha": UNDER if len(dots.lines) > 1 else 1.0}
             axis.plot([0.0, last], ends, color=COLOURS[max(place, number)], linewidth=1.6, label=told, **look)
         of_points = [place for place, _ in dots.points], [scale * value for _, value in dots.points]
@@ -107,7 +107,7 @@ def _lines(axis: Any, all_dots: list[Dots], quantity: str, scale: float, unit: s
 
 
 def _bars(axis: Any, rows: list[DerivedRow]) -> None:
-    """Megabits a second for each milliwatt, on a logarithmic axis; marks are what is printed."""
+    """Draws megabits a second for each milliwatt, on a logarithmic axis; marks show the printed values."""
     from matplotlib.patches import Patch
 
     rows = rows[::-1]

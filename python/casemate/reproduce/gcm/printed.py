@@ -1,7 +1,8 @@
-"""What the thesis prints of figures that follow from others, digit by digit, to stand next to ours. No formula reads
-it, but for the numbers of modules that section 6.1 rounds to and then prices: ours are priced at the same.
+"""Derived figures as the thesis prints them, digit by digit, for comparison with ours. No formula reads them, with one
+exception: the numbers of modules that section 6.1 rounds to and then prices, since we price the same numbers.
 
-By table, equation or section; then by what the figure is of, and what it says. A `~` is the text's "approximately".
+The keys are the table, equation or section; then the subject of the figure and its quantity. A `~` is the text's
+"approximately".
 """
 
 from collections.abc import Mapping

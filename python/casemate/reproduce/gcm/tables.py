@@ -1,4 +1,4 @@
-"""Sections 2 to 4 and Tables 4.1 to 5.3 of the thesis, with its equations 5.1 to 5.5: what one module or core takes."""
+"""Sections 2 to 4 and Tables 4.1 to 5.3 of the thesis, with its equations 5.1 to 5.5: cost of one module or core."""
 
 from itertools import combinations
 
@@ -14,7 +14,7 @@ TYPICAL, WORST = "FPGA, typical", "FPGA, worst"
 
 
 def prior_work() -> DerivedTable:
-    """Section 2.3: what the related work's assumptions come to."""
+    """Returns section 2.3, the consequences of the related work's assumptions."""
     rows = Rows(PRINTED["section-2.3"])
     engine = given.YAN_CLOCK_HZ * given.BLOCK_BITS
     rows.add(
@@ -63,7 +63,7 @@ def software() -> DerivedTable:
 
 
 def cores() -> DerivedTable:
-    """Table 5.1."""
+    """Returns Table 5.1, the clocks of a line."""
     rows = Rows(PRINTED["5.1"])
     steps = given.OPEN_CORE
     overlapping = steps.line() - given.LINE_CLOCKS
@@ -98,7 +98,7 @@ def cores() -> DerivedTable:
 
 
 def module_power() -> DerivedTable:
-    """Table 5.2."""
+    """Returns Table 5.2, the power of one module."""
     rows = Rows(PRINTED["5.2"])
     for name, power in given.POWER.items():
         rows.add(name, "total [mW]", power.total_mw, f"{power.dynamic_mw:g} + {power.static_mw:g} mW")
@@ -146,7 +146,7 @@ def _asic_power(rows: Rows) -> None:
 
 
 def _asic_area(rows: Rows) -> None:
-    """Equation 5.5."""
+    """Adds equation 5.5, the area of the ASIC."""
     points = [(point.modules, point.area_um2) for point in given.ASIC_POINTS]
     ours = regression.least_squares(points)
     reach = regression.rounding_reach([place for place, _ in points], given.AREA_HALF_UNIT_UM2)
@@ -167,7 +167,7 @@ def _subsets(points: list[tuple[int, float]]) -> list[tuple[tuple[int, float], .
 
 
 def _is_printed_alike(line: Line, printed: Line) -> bool:
-    """Whether a line would be printed as another one."""
+    """Returns true if a line would be printed like the other one."""
     pairs = ((line.slope, printed.slope), (line.intercept, printed.intercept))
     return all(agreement(number, str(other)) == "as-printed" for number, other in pairs)
 

@@ -1,8 +1,8 @@
 """Freij, Zhou and Solihin, "SecPB: Architectures for Secure Non-Volatile Memory with Battery-Backed Persist Buffers",
 HPCA 2023: its evaluation.
 
-All numbers here are the paper's own results, to stand next to ours, or parameters that it varies. Nothing in a run
-knows them.
+All numbers in this package are the paper's results, for comparison with ours, or parameters that it varies. The
+simulation does not use them.
 """
 
 from casemate.reproduce.secpb.cases import CASES

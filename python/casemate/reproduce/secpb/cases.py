@@ -1,8 +1,10 @@
-"""The workloads of the SecPB paper, as near as we have them: programs in the midst of their work, and stores at stated
-rates, which is all that the paper says of its own.
+"""Workloads that approximate those of the SecPB paper.
 
-Two numbers decide what a persist buffer costs: stores in a thousand instructions (PPTI) and stores that share an entry
-(NWPE). The paper prints both of two programs, whose names stand for stores of these rates here.
+They are programs in the midst of their work, and stores at stated rates, since the paper states no more than the rates
+of its workloads.
+
+Two numbers decide the cost of a persist buffer: stores in a thousand instructions (PPTI) and stores that share an entry
+(NWPE). The paper prints both numbers for two programs; the cases with these programs' names are stores at these rates.
 """
 
 from dataclasses import replace
@@ -11,15 +13,15 @@ from casemate.reproduce.programs import PROGRAMS
 from casemate.reproduce.runs import Case
 
 PROGRAM = "program"
-"""One of this computer."""
+"""A program of this computer."""
 NAMED = "named"
-"""Stores at the rates that the paper says of a program, to 512 lines in turn: more than any buffer keeps."""
+"""Stores at the rates that the paper states for a program, to 512 lines in turn: more than any buffer keeps."""
 REUSE = "reuse"
-"""The same that come back to so many lines, which some buffers keep and others do not."""
+"""Stores at the same rates that return to a limited number of lines, which only some of the buffers keep."""
 HEAP = "heap"
-"""A program of which only the heap is persistent, as in BBB (HPCA 2021), on which SecPB builds."""
+"""A program with only its heap persistent, as in BBB (HPCA 2021), on which SecPB builds."""
 STREAM = "stream"
-"""Stores that come to no line again while any cache has it."""
+"""Stores that do not return to a line while any cache has it."""
 SWEEP = "sweep"
 """Stores at other rates."""
 
@@ -28,7 +30,7 @@ NWPE_SWEPT = (1, 4, 16)
 
 
 def swept(ppti: int, nwpe: int) -> str:
-    """The name of a case of the sweep."""
+    """Name of a case of the sweep."""
     return f"ppti{ppti}-nwpe{nwpe}"
 
 
@@ -37,13 +39,15 @@ def _recorded(name: str, warm_up: int = 1_000_000, counted: int = 1_000_000) -> 
 
 
 def _of_heap(name: str) -> Case:
-    """The recording of a program once more."""
+    """A case that runs the recording of another case again."""
     case = _recorded(name)
     return replace(case, name=f"{name}-heap", group=HEAP, persistent="heap", program=name)
 
 
 def _stores(name: str, group: str, ppti: float, nwpe: float, footprint: str = "32 KB") -> Case:
-    """Long enough for the largest buffer to have begun to drain long before anything is counted."""
+    """A case of generated stores. Its warm-up is long enough for the largest buffer to begin to drain long before
+    counting begins.
+    """
     settings: dict[str, object] = {
         "rate": round(10 * ppti), "per_line": round(10 * nwpe), "footprint": footprint,
     }  # fmt: skip

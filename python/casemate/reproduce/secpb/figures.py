@@ -1,4 +1,4 @@
-"""The SecPB paper's tables and figures as functions of records, each with what the paper's text says of it."""
+"""Tables and figures of the SecPB paper as functions of records, with the means in the paper's text."""
 
 from casemate.reproduce.secpb import measures
 from casemate.reproduce.secpb.cases import HEAP, NAMED, PROGRAM, REUSE, STREAM, SWEEP
@@ -15,7 +15,7 @@ from casemate.reproduce.secpb.settings import (
 from casemate.reproduce.study import Figure, Measure, Series, Under, of_run
 
 MODELLED = ("BCM", "CM", "M", "NoGap")
-"""The schemes of which the paper's linear model has something to add."""
+"""Schemes with early steps in the paper's linear model."""
 BCM_OVER_COBCM = "BCM, without what COBCM costs"
 SP = "SP, at the controller"
 OVERFLOWS = "overflows in a million instructions"
@@ -43,7 +43,7 @@ def _of_schemes(papers: dict[str, float], idle: str = "") -> tuple[Series, ...]:
 
 
 def _above_model(scheme: str, without: str = "bbb", name: str | None = None) -> Series:
-    """By how much the IPC of a scheme is above the model's."""
+    """Excess of a scheme's IPC over the model's, in percent."""
 
     def of(under: Under) -> float:
         record = under(design(scheme))
@@ -53,7 +53,7 @@ def _above_model(scheme: str, without: str = "bbb", name: str | None = None) -> 
 
 
 def _written_through(name: str, like: str) -> Series:
-    """What strict persistency of each store would take, if a root update takes the hashes that it does under CM."""
+    """Execution time with strict persistency of each store, if a root update takes as many hashes as under CM."""
 
     def of(under: Under) -> float:
         without, hashes = under("bbb"), measures.hashes_by_update(under(like))

@@ -1,4 +1,4 @@
-"""What the figures of the SecPB paper are made of: numbers of a record, and the paper's own arithmetic."""
+"""Numbers of a record that the figures of the SecPB paper use, and the paper's arithmetic."""
 
 from functools import cache
 from typing import Any
@@ -9,7 +9,7 @@ from casemate.results.persist_buffer import PersistBuffer
 from casemate.results.run import Record
 
 TREE_HASHES = 7
-"""A tree of 8 levels has so many edges, each a hash of the node below it. The paper charges 8."""
+"""Edges of a tree of 8 levels, each a hash of the node below it. The paper charges 8."""
 PAPER_ROOT_CYCLES = 8 * 40
 PAPER_TAG_CYCLES = 40
 
@@ -19,7 +19,7 @@ def _machine(record: Record) -> dict[str, Any]:
 
 
 def buffer(record: Record) -> PersistBuffer:
-    """What the persist buffer counted."""
+    """Returns the counts of the persist buffer."""
     assert record.persist_buffer is not None, f"{record.design} has a persist buffer"
     return record.persist_buffer
 
@@ -35,22 +35,22 @@ def nwpe(record: Record) -> float:
 
 
 def _raised(record: Record) -> int:
-    """How often stores let the root move on. It also does for each line that the kernel writes."""
+    """Root updates because of stores, without those because of lines that the kernel writes."""
     return record.protection.root_updates - record.llc.foreign_writes
 
 
 def root_updates(record: Record) -> float:
-    """How often it did, in percent of stores."""
+    """Root updates in percent of stores."""
     return share(_raised(record), buffer(record).stores)
 
 
 def updates_in_thousand(record: Record) -> float:
-    """How often it did in a thousand instructions."""
+    """Root updates in a thousand instructions."""
     return 1e3 * _raised(record) / record.instructions
 
 
 def updates_by_entry(record: Record) -> float:
-    """How often it did for each entry that was allocated."""
+    """Root updates for each entry that was allocated."""
     return _raised(record) / max(buffer(record).allocations, 1)
 
 
@@ -75,7 +75,9 @@ def overflows(record: Record) -> float:
 
 
 def felt(record: Record) -> float:
-    """What of the time that stores wait the core waits, too, in percent: the rest passes in the store queue."""
+    """Share of the stores' waits during which the core waits too, in percent; the remaining waits pass in the store
+    queue.
+    """
     counted = buffer(record)
     waited = counted.full_cycles + counted.leaving_cycles + counted.answer_cycles
     return share(record.core_time.waiting_cycles.persist_buffer, waited)
@@ -98,9 +100,11 @@ def _unit_cycles(record: Record, unit: str) -> float:
 
 
 def modelled_ipc(without: Record, record: Record) -> float:
-    """The paper's linear model: what the machine takes without early steps, and what these add, which stores await one
-    after the other. A store that finds its entry awaits its own tag alone; the first of an entry its pad, or
-    its root, beside which pad and tag are made.
+    """The paper's linear model: the machine's cycles without early steps, plus the early steps, which stores await one
+    after the other.
+
+    A store that finds its entry awaits only its tag. The first store of an entry awaits its pad, or its root, during
+    which pad and tag are made.
     """
     early, counted = record.configuration.design.parts.persistence.early, buffer(record)
     first = 0.0
@@ -114,13 +118,13 @@ def modelled_ipc(without: Record, record: Record) -> float:
 
 
 def written_through_ipc(without: Record, hashes: float) -> float:
-    """The same model of strict persistency at the controller: a root of so many hashes for each store."""
+    """The same model of strict persistency at the controller: each store waits for a root update of `hashes` hashes."""
     added = buffer(without).stores * hashes * _unit_cycles(without, "hash")
     return without.instructions / (without.instructions / without.ipc + added)
 
 
 def estimated_ipc(record: Record) -> float:
-    """The paper's own estimate of NoGap (section VI-B), from the run's PPTI and NWPE."""
+    """Estimate of NoGap by the paper's formula (section VI-B), from the run's PPTI and NWPE."""
     return 1e3 / (PAPER_ROOT_CYCLES * ppti(record) / nwpe(record) + PAPER_TAG_CYCLES * ppti(record))
 
 
@@ -132,12 +136,12 @@ def _battery(scheme: str, entries: int) -> tuple[float, float]:
 
 
 def battery_mm3(record: Record) -> float:
-    """The supercapacitor of the run's design, by the closed form: it follows from the design alone."""
+    """Volume of the supercapacitor of the run's design, by the closed form: only the design decides it."""
     return _battery_of(record)[0]
 
 
 def counted_battery_mm3(record: Record) -> float:
-    """The same for a drain of all entries that was carried out."""
+    """Volume of the supercapacitor for a drain of all entries that was carried out."""
     return _battery_of(record)[1]
 
 

@@ -1,12 +1,12 @@
-"""Designs, and what is changed of them and of the machine."""
+"""Designs of the study, and the changes of designs and machine."""
 
 from casemate.reproduce.runs import Changes, Setting
 
 SCHEMES = ("COBCM", "OBCM", "BCM", "CM", "M", "NoGap")
-"""From the one that does nothing as a store enters to the one that leaves nothing to the drain."""
+"""Schemes from the one without early steps to the one without late steps, which leaves no work to the drain."""
 
 ENTRIES = (8, 16, 32, 64, 128, 256, 512)
-"""Sizes of the buffer (Fig. 7), of which 32 is that of all other figures."""
+"""Sizes of the buffer (Fig. 7); all other figures use 32 entries."""
 
 _SPECULATIVE: Changes = {"design.parts.release": "speculative"}
 """Section V: "We assume speculative integrity verification in all our models"."""
@@ -16,7 +16,7 @@ _CACHES: Changes = {
 }
 """The metadata caches of Table I, which the schemes have."""
 _IDLE_BANKS: Changes = {"machine.pcm.write_ns": 1}
-"""Writes that no bank is busy with, so that none is waited for."""
+"""Writes that occupy no bank, so that no access waits for them."""
 _QUICK_HASHES: Changes = {"machine.engines.hash.latency_ns": 0.25}
 """A cycle for each node of the tree, so that no drain is held up by the one before it."""
 
@@ -37,7 +37,7 @@ def design(scheme: str) -> str:
 
 
 def sized(entries: int) -> str:
-    """The setting of CM with so many entries."""
+    """Name of the setting of CM with this number of entries."""
     return design("CM") if entries == 32 else f"{design('CM')}-{entries}"
 
 
@@ -47,7 +47,7 @@ def marked(design: str, marks: tuple[float, float]) -> str:
 
 
 def streamed(entries: int, mapping: str) -> str:
-    """The setting of bbb with so many entries, and banks by this mapping."""
+    """Name of the setting of bbb with this number of entries, and banks by this mapping."""
     return "bbb" if (entries, mapping) == (32, "xor") else f"bbb-{entries}-{mapping}"
 
 
@@ -66,7 +66,7 @@ def _streams() -> tuple[Setting, ...]:
 
 
 def _secure(name: str, design: str, changes: Changes | None = None) -> Setting:
-    """As the paper's models verify what is read."""
+    """Returns the setting with speculative verification of reads, as in the paper's models."""
     return Setting(name, design, {**_SPECULATIVE, **(changes or {})})
 
 

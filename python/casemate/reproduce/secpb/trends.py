@@ -1,4 +1,4 @@
-"""What the SecPB paper says of its tables and figures, as statements that our numbers bear out or do not."""
+"""Statements of the SecPB paper about its tables and figures, which our numbers support or refute."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -10,13 +10,13 @@ from casemate.reproduce.statements import listed, rank_correlation, rising
 from casemate.reproduce.study import Each, Finding, Means, Trend
 
 NOISE = 1.0
-"""By how much a run may be off that should be equal to another, in percent."""
+"""Maximum difference of runs that should be equal, in percent."""
 MODEL_WITHIN = 15.0
-"""How far the linear model may be off, in percent."""
+"""Maximum error of the linear model, in percent."""
 RANKED = 0.5
 """Ranks that agree: a correlation above this."""
 A_FEW = 3.0
-"""A few percent."""
+"""Largest overhead or difference that counts as a few percent."""
 
 _SIZES = tuple(f"{entries} entries" for entries in ENTRIES)
 
@@ -26,7 +26,7 @@ def _off(cases: Sequence[str]) -> str:
 
 
 def _in_order(number: str) -> "Trend":
-    """On every workload of a figure each scheme takes as long as the one before it, or longer."""
+    """Checks on every workload of a figure that each scheme takes as long as the one before it, or longer."""
 
     def find(means: Means, each: Each) -> Finding:
         by_scheme = {scheme: each(number, scheme) for scheme in SCHEMES}
@@ -97,7 +97,7 @@ def _counters_cost_nothing(means: Means, each: Each) -> Finding:
 
 
 def _modelled(claim: str, number: str, schemes: tuple[str, ...], beside: tuple[str, ...] = ()) -> Trend:
-    """The linear model is near on every workload of a figure; `beside` are told with it."""
+    """Checks that the linear model is near on every workload of a figure; the finding also prints `beside`."""
 
     def find(means: Means, each: Each) -> Finding:
         above = {(scheme, case): more for scheme in schemes for case, more in each(number, scheme).items()}
@@ -119,7 +119,7 @@ def _gamess(means: Means, each: Each) -> Finding:
 def _tags_are_for_each_store(means: Means, each: Each) -> Finding:
     m, no_gap = each("6h", "M"), each("6h", "NoGap")
     saved = {case: 100 * (1 - m[case] / no_gap[case]) for case in m}
-    # After Ctrl-C some are not there.
+    # After Ctrl-C some runs are missing.
     rows = {
         ppti: {nwpe: saved[swept(ppti, nwpe)] for nwpe in NWPE_SWEPT if swept(ppti, nwpe) in saved}
         for ppti in PPTI_SWEPT
@@ -188,7 +188,7 @@ def _buffer_beats_forest(means: Means, each: Each) -> Finding:
 def _energy_is_the_reverse(means: Means, each: Each) -> Finding:
     times, volumes = ([means[number][scheme] for scheme in SCHEMES] for number in ("6", "V"))
     told = f"{listed(means, 'V', SCHEMES, 'mm³')}; of drains carried out {listed(means, 'Vb', SCHEMES, 'mm³')}"
-    # What is as fast to within noise may be in either order.
+    # Times that are equal to within noise may be in either order.
     return Finding((*(step + NOISE / 100 for step in rising(times)), *(-step for step in rising(volumes))), told)
 
 

@@ -1,12 +1,14 @@
-//! A core with a program, until power fails: how its stores reach memory, and which of them are durable then.
+//! A core that runs a program until power fails: how its stores reach memory, and which of them are durable then.
 //!
-//! * Through a **persist buffer**, and in **durable caches**, stores are durable in the order of the program, flushed or not.
-//! * At the controller under **strict** persistency each store goes to memory in that order; flushes and fences say nothing new.
-//! * Under **epoch** persistency, and where nothing is durable, stores stay in caches. A line is written when the program flushes
-//!   it, or when it has to make room, which may be at any time. A fence waits until all that was written is durable: what
-//!   lies between two fences is an epoch, within which the order is open.
+//! * With a **persist buffer** and with **durable caches**, stores are durable in program order, flushed or not.
+//! * At the controller under **strict** persistency each store goes to memory in program order; flushes and fences have no
+//!   effect.
+//! * Under **epoch** persistency, and in designs without durability, stores stay in caches. The core writes a line when the
+//!   program flushes it or when the cache evicts it, which may be at any time. A fence waits until all written lines are durable.
+//!   The stores between two fences are an epoch, and the order within it is open.
 //!
-//! When power fails, what the controller has not completed is lost; the battery of a persist buffer or of caches ends it.
+//! A loss of power discards the work that the controller has not completed; the battery of a persist buffer or of caches
+//! completes it.
 
 use super::script::Step;
 use crate::crash::bench::{Bench, BenchVerbs};
@@ -26,25 +28,25 @@ use std::rc::Rc;
 use units::random::Random;
 use units::{Duration, Line, LineAddr};
 
-/// From one step to the next.
+/// Time from one step to the next.
 const BETWEEN_STEPS: Duration = Duration::from_ns(10);
-/// The core looks again after so long whether it can go on.
+/// Interval at which a waiting core checks whether it can continue.
 const A_MOMENT: Duration = Duration::from_ns(1);
-/// Writes of a core under way at the controller.
+/// Maximum number of a core's writes in progress at the controller.
 const WRITES_MAX: usize = 8;
-/// A dirty line has to make room once in so many stores.
+/// Stores per eviction of a dirty line, on average.
 const STORES_PER_EVICTION: u64 = 12;
 
-/// How far a program has come: its steps that are durable, and those that have begun.
+/// Progress of a program: its durable steps, and those that have begun.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reached {
-    /// At least so many.
+    /// Least number of durable steps.
     pub durable: usize,
-    /// At most so many.
+    /// Greatest number of steps that have begun.
     pub begun: usize,
 }
 
-/// What outlives power, and the keystream that an attacker has seen until then.
+/// State that outlives power, and the keystream that an attacker has seen until then.
 pub struct Kept {
     pub media: Media,
     pub registers: Registers,
@@ -52,7 +54,7 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// What there is now.
+    /// Captures the current state of a bench.
     fn of(bench: &Bench) -> Kept {
         let (media, registers) = (bench.memory.media().borrow().clone(), bench.memory.registers());
         Kept { media, registers, shown: bench.memory.ledger().unwrap_or_default() }
@@ -65,7 +67,7 @@ pub enum Core {
     Controlled { caches: Rc<Caches>, start: Box<Kept> },
 }
 
-/// A core whose stores are durable at the controller, or nowhere.
+/// A core in a design where stores are durable at the controller, or not at all.
 pub struct Caches {
     clock: Clock,
     scheme: Rc<Scheme>,
@@ -73,14 +75,14 @@ pub struct Caches {
     is_strict: bool,
     dirty: RefCell<BTreeMap<LineAddr, Line>>,
     under_way: Cell<usize>,
-    /// Steps that have begun, and that are durable.
+    /// Number of steps that have begun, and of durable ones.
     begun: Cell<usize>,
     durable: Cell<usize>,
     ended: Cell<bool>,
 }
 
 impl Core {
-    /// Begins with these steps.
+    /// Starts the core on these steps.
     pub fn start(bench: &Bench, persistence: &Persistence, steps: &[Step], random: &mut Random) -> Core {
         if persistence.has_battery() {
             let stores = steps.iter().enumerate().filter_map(|(number, step)| Some((number, step.stored()?)));
@@ -103,7 +105,7 @@ impl Core {
         Core::Controlled { caches, start: Box::new(start) }
     }
 
-    /// How many steps have certainly begun.
+    /// Number of steps that have certainly begun.
     pub fn begun(&self) -> usize {
         match self {
             Core::Held { holder, stores } => behind(stores, holder.went_on()),
@@ -111,7 +113,7 @@ impl Core {
         }
     }
 
-    /// Whether nothing is left to do.
+    /// Returns true if the core has no work left.
     pub fn is_idle(&self) -> bool {
         match self {
             Core::Held { holder, stores } => holder.is_idle_after(stores.len()),
@@ -119,8 +121,8 @@ impl Core {
         }
     }
 
-    /// The program crashes while the machine goes on, whose persist buffer drains before its recovery is let in. How far it had
-    /// come, and how memory is then, by itself.
+    /// Crashes the program while the machine continues. The persist buffer drains before the machine admits the program's
+    /// recovery. Returns the progress, and the state of memory after the drain.
     pub fn crash(&self, bench: &mut Bench) -> Option<(Reached, Kept)> {
         let Core::Held { holder, stores } = self else { return None };
         holder.stop(bench);
@@ -132,7 +134,7 @@ impl Core {
         Some((Reached { durable: steps, begun: steps }, Kept::of(bench)))
     }
 
-    /// Power fails. How far the program had come, and what is left of memory.
+    /// Cuts the power; returns the progress of the program and the state of memory.
     pub fn lose_power(self, mut bench: Bench, random: &mut Random) -> (Reached, Kept) {
         match self {
             Core::Held { holder, stores } => {
@@ -144,7 +146,7 @@ impl Core {
             Core::Controlled { caches, start } => {
                 let changes = Changes::among(bench.verbs.take_operations());
                 let reached = Reached { durable: caches.durable.get(), begun: caches.begun.get() };
-                // What a tuple has used that is not complete has not left the chip.
+                // Keystream of an incomplete tuple has not left the chip.
                 let shown = changes.shown_at_last(&start.shown, Queue::Inside);
                 let (media, registers) = states::left_behind(&changes, start.media, start.registers, random);
                 (reached, Kept { media, registers, shown })
@@ -153,7 +155,7 @@ impl Core {
     }
 }
 
-/// The step behind so many of these.
+/// Returns the index of the step behind the first `count` stores.
 fn behind(stores: &[usize], count: usize) -> usize {
     count.checked_sub(1).map_or(0, |last| stores[last] + 1)
 }
@@ -186,7 +188,7 @@ impl Caches {
         self.ended.set(true);
     }
 
-    /// Waits until fewer writes are under way.
+    /// Waits until fewer writes than `fewer_than` are in progress.
     async fn wait_for(&self, fewer_than: usize) {
         while self.under_way.get() >= fewer_than {
             self.clock.sleep(A_MOMENT).await;
@@ -200,8 +202,8 @@ impl Caches {
         }
     }
 
-    /// Sends a line to memory. When it is there, so many steps are durable at least: writes complete in the order in which
-    /// they are sent.
+    /// Sends a line to memory. When the write completes, at least `steps` steps are durable: writes complete in the order in
+    /// which they are sent.
     fn write(self: &Rc<Self>, line: LineAddr, content: Line, steps: usize) {
         self.under_way.set(self.under_way.get() + 1);
         let this = self.clone();
@@ -219,7 +221,7 @@ mod tests {
     use crate::crash::workload::LINES;
     use protection::planted::Planted;
 
-    /// A machine of a design, and its core after these steps, when it is idle.
+    /// Returns a machine of a design and its idle core after these steps.
     fn idle_after(under: &str, steps: &[Step]) -> (Bench, Core, Random) {
         let parts = catalogue::design(under).unwrap().parts;
         let (mut bench, mut random) = (Bench::new(&parts, 1, Planted::NONE), Random::new(1));
@@ -241,7 +243,7 @@ mod tests {
         assert_eq!(reached(&[store(flushed), Step::Flush(flushed), store(later)]), Reached { durable: 0, begun: 3 });
     }
 
-    /// A buffer that has two stores, with the second of which its core has not gone on.
+    /// A buffer that has accepted two stores. Its core has not continued after the second.
     struct SecondEnters;
 
     impl Holder for SecondEnters {

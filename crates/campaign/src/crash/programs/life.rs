@@ -1,14 +1,16 @@
-//! The life of a program and of its memory: power fails again and again, and each time it goes on with what it finds.
+//! The life of a program and of its memory: power fails again and again, and each time the program continues with the state that
+//! it finds.
 //!
-//! A machine over blank memory gets the program's first content. The core stores until power fails. A fresh chip recovers from
-//! what is left, the program's own recovery reads that, and the program goes on behind the last operation that it has
-//! found, over the same memory, until it has done all. Every second life has tiny metadata caches, so that metadata leaves
-//! the chip all the time, and of every fourth the first counters are just before their overflow.
+//! A machine over blank memory gets the program's first content. The core stores until power fails. A fresh chip recovers from the
+//! memory that is left, and the program's recovery reads this memory. The program then continues behind the last operation found,
+//! over the same memory, until all operations are done. Every second life has tiny metadata caches, so that metadata leaves the
+//! chip all the time. In every fourth life the first counters are just before their overflow.
 //!
-//! Where stores are durable in a persist buffer, the program also crashes while the machine goes on. Its recovery is let in when
-//! the buffer has drained, and must find the same in memory by itself, which a fresh chip reads, and through the machine.
+//! If stores are durable in a persist buffer, the program also crashes while the machine continues. The machine admits the
+//! program's recovery when the buffer has drained. The recovery must find the same operations in memory only, which a fresh chip
+//! reads, and through the machine.
 //!
-//! The ledger of keystream goes over losses as far as the keys do, with what had left the chip by then.
+//! The ledger of keystream survives a loss if the keys do, with all keystream that had left the chip by then.
 
 use super::core::{Core, Kept, Reached};
 use super::script::Script;
@@ -29,16 +31,16 @@ use units::random::Random;
 use units::{Line, LineAddr, ZERO_LINE};
 use workload::kernels::durable::{Damage, Held};
 
-/// Power fails within so many operations.
+/// Upper bound of the operations until power fails.
 const OPERATIONS_MAX: u64 = 4;
-/// And so many events beyond the step that was drawn.
+/// Upper bound of the events from the drawn step until power fails.
 const EVENTS_MAX: u64 = 64;
-/// In so many stops the program crashes once and power does not fail, where stores are durable in a persist buffer.
+/// One stop in this many is a crash of the program without a loss of power, where stores are durable in a persist buffer.
 const STOPS_PER_CRASH: u64 = 4;
-/// Sets what a life draws apart from what its program does.
+/// Separates the random numbers of a life from those of its program.
 const LIFE: u64 = 0x11fe;
 
-/// The chip's alarms; nothing else is listened to.
+/// Records the chip's first alarm and ignores all other output.
 #[derive(Default)]
 struct Alarm(Cell<Option<Fault>>);
 
@@ -54,23 +56,23 @@ impl Receiver for Alarm {
     }
 }
 
-/// What a life came to.
+/// Outcome of a life.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Lived {
-    /// How often power failed.
+    /// Number of losses of power.
     pub losses: u64,
-    /// How often the program crashed besides, and the machine went on.
+    /// Number of crashes of the program while the machine continued.
     pub crashes: u64,
-    /// Operations that were found again, each once.
+    /// Operations that recovery found again, each counted once.
     pub operations: u64,
-    /// Whether the latest stop was such a crash.
+    /// True if the latest stop was a crash of the program.
     ended_in_crash: bool,
-    /// How it ended if not well: how, and what happened at its last stop.
+    /// Verdict and events of the last stop, if the life ended badly.
     pub fall: Option<(Verdict, String)>,
 }
 
 impl Lived {
-    /// Losses that must be asked for to see its end: a crash comes before the loss that would be next.
+    /// Returns the losses that a replay must request to reach this end: a crash precedes the loss that would be next.
     pub fn losses_to_its_end(&self) -> u64 {
         self.losses + u64::from(self.ended_in_crash)
     }
@@ -85,13 +87,13 @@ pub struct Life<'a> {
     random: Random,
 }
 
-/// What there is for the program's recovery when it has stopped.
+/// State that the program's recovery finds after a stop.
 struct Stop {
-    /// How many operations may be there.
+    /// Numbers of operations that recovery may find.
     expected: RangeInclusive<u64>,
-    /// If the program has crashed, memory by itself: a fresh chip over it, which only looks.
+    /// After a crash of the program, a fresh chip over a copy of memory, which only reads.
     observer: Option<Machine>,
-    /// The machine that the program goes on with. If power has failed, a fresh chip that has recovered.
+    /// Machine with which the program continues. After a loss of power, a fresh chip that has recovered.
     machine: Machine,
 }
 
@@ -102,14 +104,14 @@ struct Machine {
 }
 
 impl<'a> Life<'a> {
-    /// One that begins.
+    /// Creates a life at its beginning.
     pub fn new(design: &Design, script: &'a Script, seed: u64, planted: Planted) -> Life<'a> {
         let tiny = seed % 2 == 1;
         let parts = if tiny { with_tiny_caches(&design.parts) } else { design.parts.clone() };
         Life { parts, script, seed, planted, random: Random::for_purpose(seed, LIFE) }
     }
 
-    /// Lives until the program has done all, until a loss is not survived, or so many losses.
+    /// Lives until the program has done all its operations, a loss is not survived, or power has failed `losses` times.
     pub fn live(mut self, losses: u64) -> Lived {
         let mut machine = self.first_machine();
         let mut lived = Lived::default();
@@ -128,7 +130,7 @@ impl<'a> Life<'a> {
         lived
     }
 
-    /// A machine over blank memory, which then holds what the program begins with.
+    /// Returns a machine over blank memory with the initial content of the program written.
     fn first_machine(&self) -> Machine {
         let machine = Machine::new(&self.parts, self.seed, self.planted, Rc::default());
         let (scheme, verbs) = (&machine.bench.scheme, machine.at_once());
@@ -139,13 +141,14 @@ impl<'a> Life<'a> {
         machine
     }
 
-    /// The program goes on behind so many operations, until power fails or it crashes.
+    /// Runs the program behind the operations that are done, until power fails or it crashes.
     fn until_it_stops(&mut self, machine: Machine, done: usize) -> Stop {
         let first = self.script.resumed_after(done);
         let end = self.script.behind(done + self.random.below(OPERATIONS_MAX) as usize).max(first);
         let step = self.random.below((end - first) as u64 + 1) as usize;
         let drawn = self.random.below(EVENTS_MAX);
-        // A write at the controller may take more than that: behind the last step all comes to its end, or no life would.
+        // A write at the controller may take more events than that. Behind the last step all writes complete, or no life would
+        // end.
         let is_last = first + step == self.script.steps.len() && !self.parts.persistence.has_battery();
         let events = if is_last { u64::MAX } else { drawn };
         let Machine { mut bench, alarm } = machine;
@@ -153,7 +156,7 @@ impl<'a> Life<'a> {
         let core = Core::start(&bench, &self.parts.persistence, steps, &mut self.random);
         bench.run_until(|| core.begun() >= step || core.is_idle());
         let left = Cell::new(events);
-        // Asked before the first event and after each, and at the end again.
+        // Called before the first event, after each event, and again at the end.
         bench.run_until(|| {
             left.get() == 0 || core.is_idle() || {
                 left.set(left.get() - 1);
@@ -171,7 +174,7 @@ impl<'a> Life<'a> {
         Stop { expected: expected(reached), observer: None, machine: self.revived(kept, alarm) }
     }
 
-    /// A fresh chip over what outlived power, which has recovered.
+    /// Returns a fresh chip over the state that outlived power, after its recovery.
     fn revived(&self, kept: Kept, alarm: Rc<Alarm>) -> Machine {
         let durable = self.parts.persistence.exists();
         let keys = if durable { self.seed } else { self.seed ^ OTHER_KEYS };
@@ -186,7 +189,7 @@ impl<'a> Life<'a> {
         machine
     }
 
-    /// What the program finds: so many operations, all that it was asked for; or how it fell.
+    /// Returns the number of operations that the program finds, if they are as requested; else the verdict and the reason.
     fn judge(&self, machine: &Machine, stop: &Stop) -> Result<u64, (Verdict, String)> {
         let (least, most) = (*stop.expected.start(), *stop.expected.end());
         let why = if stop.observer.is_some() { "the program crashed" } else { "power failed" };
@@ -222,8 +225,8 @@ impl<'a> Life<'a> {
     }
 }
 
-/// What is wrong with what a program holds of so many operations, if anything: one is not where it was, or not what was asked for.
-/// An operation says its number itself, and if that were all, one in another's place would be compared with what it had been.
+/// Describes the error in the operations that a program holds, if any: one is out of order, or has other content than requested.
+/// Each operation contains its number. Without the check of the order, a misplaced operation would be compared with its original.
 fn wrong_among(held: &[Held], operations: u64, asked_for: impl Fn(u64) -> Vec<u64>) -> Option<String> {
     let (first, last) = (held.first()?.number, held.last()?.number);
     if let Some((number, held)) = (first..).zip(held).find(|(number, held)| held.number != *number) {
@@ -237,7 +240,7 @@ fn wrong_among(held: &[Held], operations: u64, asked_for: impl Fn(u64) -> Vec<u6
 }
 
 impl Machine {
-    /// One whose alarms go there.
+    /// Creates a machine that reports its faults to this alarm.
     fn new(parts: &Parts, seed: u64, planted: Planted, alarm: Rc<Alarm>) -> Machine {
         Machine { bench: Bench::facing(alarm.clone(), parts, (PROGRAM_LINES, true), seed, planted), alarm }
     }
@@ -262,7 +265,7 @@ mod tests {
         Script::of(&Choice { name: name.to_owned(), settings: Default::default() }, seed).unwrap()
     }
 
-    /// What the judge of a program says of a memory where all steps of a script are durable, if so many operations may be there.
+    /// Verdict of a program's judge on a memory in which all steps of a script are durable, for a range of expected operations.
     fn judged(judge: &Script, durable: &Script, expected: RangeInclusive<u64>) -> Result<u64, (Verdict, String)> {
         let life = Life::new(&catalogue::design("secpb-cobcm").unwrap(), judge, 0, Planted::NONE);
         let machine = life.first_machine();
@@ -290,8 +293,8 @@ mod tests {
         }
     }
 
-    /// Memory is whole and consistent, and was written by the same program with other inputs. A log finds its records in it; a
-    /// tree would not, since its pointers are addresses, which are drawn with the inputs.
+    /// Memory is consistent, and the same program wrote it with other inputs. A log finds its records in it. A tree would not,
+    /// since its pointers are addresses, which are drawn with the inputs.
     #[test]
     fn the_judge_compares_what_is_held_with_what_was_asked_for() {
         let (verdict, story) = judged(&script("log", 3), &script("log", 4), 0..=48).unwrap_err();
@@ -332,7 +335,7 @@ mod tests {
         assert!(before > 0 && after == 0, "other keys make other pads: {before}, {after}");
     }
 
-    /// Which operations are committed, the core says; memory is then as new.
+    /// The core decides which operations are committed; memory is then replaced by a new one.
     #[test]
     fn under_epochs_a_committed_operation_that_memory_has_lost_is_stale() {
         let script = script("log", 3);

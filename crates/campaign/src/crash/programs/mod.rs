@@ -1,12 +1,12 @@
-//! Programs that outlive losses of power, if the machine lets them: their own recovery is the judge.
+//! Programs that outlive losses of power, if the machine lets them. Their recovery code is the judge.
 //!
-//! * [`script`]: what a kernel stores, flushes and fences, in its order, and its recovery.
-//! * [`core`]: how these reach memory, which depends on where a design's persist point is and on its order.
-//! * [`life`]: one program over one memory, whose power fails again and again.
+//! * [`script`]: the stores, flushes and fences of a kernel, in program order, and its recovery.
+//! * [`core`]: how these steps reach memory, which depends on a design's persist point and order.
+//! * [`life`]: one program over one memory, under repeated losses of power.
 //!
-//! The campaigns of short workloads compare memory with what was written. Here nothing is compared but what the program finds:
-//! every committed operation must be there, whole, in order, and none besides. So a program that errs is caught, too, and a
-//! scheme that errs is caught by a program; but for pads that hide two texts, which no program sees: a ledger does.
+//! The campaigns of short workloads compare memory with the writes. Here the judge compares only the program's findings: every
+//! committed operation must be found, whole and in order, and no other. So the campaign also catches an error of the program,
+//! and a program catches an error of the scheme. Only a pad that hides two texts escapes programs, and the ledger catches it.
 
 mod core;
 mod life;
@@ -19,61 +19,61 @@ use protection::planted::Planted;
 use script::{Choice, Script};
 use serde::Serialize;
 
-/// How a program's losses are tried.
+/// Options of a program's losses.
 #[derive(Clone, Debug)]
 pub struct ProgramOptions {
-    /// The program.
+    /// Program to run, with its settings.
     pub program: Choice,
-    /// Losses of power in all, over many lives.
+    /// Total losses of power, over many lives.
     pub losses: u64,
-    /// Of the first life; each that follows has the next one.
+    /// Seed of the first life; each later life has the next seed.
     pub seed: u64,
-    /// A deliberate weakness, or none.
+    /// A deliberate weakness, if any.
     pub planted: Planted,
 }
 
-/// What a program's losses of power came to.
+/// Results of a program's losses of power.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct ProgramReport {
-    /// The design's name.
+    /// Name of the design.
     pub design: String,
-    /// What it is, in a sentence.
+    /// Summary of the design in one sentence.
     pub summary: String,
-    /// The program.
+    /// Name of the program.
     pub program: String,
-    /// How often power failed.
+    /// Number of losses of power.
     pub losses: u64,
-    /// How often the program crashed besides, and its recovery read memory while the machine went on.
+    /// Number of crashes in which only the program stopped, and its recovery read memory on the running machine.
     pub crashes: u64,
-    /// Programs that were begun, each over a memory of its own.
+    /// Number of programs begun, each over a separate memory.
     pub lives: u64,
     /// Operations that the programs found again, each counted once.
     pub operations: u64,
-    /// How often a loss or a crash ended how.
+    /// Number of losses and crashes by end.
     pub histogram: Histogram,
-    /// The worst end.
+    /// The worst end of all.
     pub worst: End,
-    /// What the design claims of losses of power.
+    /// Claim of the design about losses of power.
     pub claim: Option<End>,
-    /// Whether the program outlived all if the design claims that it does, and not if it does not.
+    /// True if the program survived all losses exactly when the design claims that it does.
     pub agrees: bool,
-    /// The first life that ended badly.
+    /// First life with the worst end, if one ended badly.
     pub example: Option<ProgramExample>,
 }
 
-/// A life that ended badly, with all that is needed to see it again.
+/// A life that ended badly, with all data needed to reproduce it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct ProgramExample {
-    /// How it ended.
+    /// End of the life.
     pub end: End,
-    /// What happened, in words.
+    /// Description of the events.
     pub story: String,
-    /// The command that shows it again.
+    /// Command that reproduces the life.
     pub replay: String,
 }
 
 impl ProgramReport {
-    /// What is wrong, if the report does not agree with the claim.
+    /// Describes the disagreement of the report with the claim, if any.
     pub fn complaint(&self) -> Option<String> {
         let claim = self.claim.map_or("nothing", End::name);
         let replay = self.example.as_ref().map_or_else(String::new, |example| format!(": {}", example.replay));
@@ -101,13 +101,13 @@ impl ProgramReport {
     }
 }
 
-/// Lets a program live under a design until power has failed so often. `progress` gets how often it has, and of how many.
+/// Runs a program under a design until power has failed `losses` times. `progress` receives the losses so far and their total.
 ///
 /// # Errors
-/// If there is no such program, or it does not fit.
+/// If no program has this name, or the program does not fit in memory.
 ///
 /// # Panics
-/// If the design's parts make no sense together, which [`Design::parse`] rules out.
+/// If the design's parts do not fit together, which [`Design::parse`] rules out.
 pub fn survive(
     design: &Design,
     options: &ProgramOptions,
@@ -143,7 +143,7 @@ pub fn survive(
     Ok(report)
 }
 
-/// The command that shows a life again.
+/// Returns the command that reproduces a life.
 fn replay(design: &Design, options: &ProgramOptions, seed: u64, losses: u64) -> String {
     let set: String = options.program.settings.iter().map(|(name, value)| format!(" --set {name}={value}")).collect();
     format!(

@@ -1,4 +1,5 @@
-//! What a program does to memory, in its order: stores, flushes and fences, from a kernel that outlives a loss of power.
+//! Memory operations of a program, in program order: stores, flushes and fences of a kernel that outlives a loss of
+//! power.
 
 use crate::crash::workload::PROGRAM_LINES;
 use std::collections::BTreeMap;
@@ -11,7 +12,7 @@ use workload::shadow::Shadow;
 use workload::stream::AccessKind;
 use workload::walker::{Event, Walker};
 
-/// So little that a program meets many losses in a second. What is given in a command comes first.
+/// Default settings, so small that a program meets many losses in a second. Settings of the command replace them.
 const SMALL: [(&str, &[(&str, &str)]); 2] = [
     ("log", &[("footprint", "4 KB"), ("longest", "12"), ("records", "48")]),
     ("btree", &[("preload", "1"), ("operations", "48"), ("inserts", "100"), ("persistent", "yes")]),
@@ -20,9 +21,9 @@ const SMALL: [(&str, &[(&str, &str)]); 2] = [
 /// A program to be tried.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Choice {
-    /// The kernel.
+    /// Name of the kernel.
     pub name: String,
-    /// What is set of it; the rest is so small that it meets many losses.
+    /// Explicit settings of the kernel; the defaults are so small that it meets many losses.
     pub settings: BTreeMap<String, String>,
 }
 
@@ -36,19 +37,19 @@ impl Choice {
     }
 }
 
-/// One thing that a program does to memory.
+/// One memory operation of a program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// A store makes a line this.
+    /// A store, with the line and its content afterwards.
     Store(LineAddr, Line),
-    /// A line is flushed.
+    /// A flush of a line.
     Flush(LineAddr),
-    /// A persist fence.
+    /// A persist fence of the program.
     Fence,
 }
 
 impl Step {
-    /// What a store leaves where; nothing of another step.
+    /// Returns the line and content of a store; `None` for another step.
     pub fn stored(&self) -> Option<(LineAddr, Line)> {
         match self {
             Step::Store(line, content) => Some((*line, *content)),
@@ -57,25 +58,25 @@ impl Step {
     }
 }
 
-/// A program's steps, and how it starts again.
+/// Steps of a program, with its recovery.
 pub struct Script {
-    /// What it does.
+    /// Steps in program order.
     pub steps: Vec<Step>,
-    /// The steps that commit an operation each.
+    /// Indices of the steps that commit an operation each.
     commits: Vec<usize>,
-    /// What memory holds before.
+    /// Content of memory before the first step.
     pub before: BTreeMap<LineAddr, Line>,
     arena: Range<u64>,
     recovery: Box<dyn Recovery>,
 }
 
 impl Script {
-    /// Lets a program run to its end.
+    /// Runs a program to its end and records its steps.
     ///
     /// # Errors
-    /// If there is no such program, or it needs more memory than there is here.
+    /// If no program has this name, or it needs more memory than is available here.
     pub fn of(choice: &Choice, seed: u64) -> Result<Script, String> {
-        // Of a kernel that keeps nothing, its own refusal says more.
+        // A kernel without recovery is refused by `open_durable` with a more specific message.
         if !list().iter().any(|kernel| kernel.name == choice.name) {
             let known = SMALL.map(|(name, _)| name);
             let hint = nearest(&choice.name, known).map_or(String::new(), |name| format!(" (did you mean {name}?)"));
@@ -133,17 +134,17 @@ impl Script {
         LineAddr((addr - self.arena.start) / LINE_BYTES as u64)
     }
 
-    /// How many operations there are.
+    /// Total number of operations.
     pub fn operations(&self) -> usize {
         self.commits.len()
     }
 
-    /// How many operations are committed by so many steps.
+    /// Number of operations that the first `steps` steps commit.
     pub fn committed_by(&self, steps: usize) -> usize {
         self.commits.partition_point(|commit| *commit < steps)
     }
 
-    /// The step with which it goes on when so many operations are there: the first store behind the commit of the last.
+    /// Returns the step that continues after this many operations: the first store behind the commit of the last.
     pub fn resumed_after(&self, operations: usize) -> usize {
         let Some(last) = operations.checked_sub(1) else { return 0 };
         let behind = self.commits[last] + 1;
@@ -151,12 +152,12 @@ impl Script {
         next.map_or(self.steps.len(), |next| behind + next)
     }
 
-    /// The step behind the commit of an operation, or behind the last one.
+    /// Returns the step behind the commit of an operation, or behind the last step.
     pub fn behind(&self, operation: usize) -> usize {
         self.commits.get(operation).map_or(self.steps.len(), |commit| commit + 1)
     }
 
-    /// What the program finds when it starts again over a memory that is read so.
+    /// Runs the recovery of the program over a memory that `read` accesses; returns its operations and their content.
     ///
     /// # Errors
     /// If memory refuses a line that it needs, or is inconsistent.
@@ -165,7 +166,7 @@ impl Script {
         self.recovery.recover(&mut Image::new(&mut by_address))
     }
 
-    /// What an operation was to leave.
+    /// Returns the content that an operation was to leave.
     pub fn asked_for(&self, number: u64) -> Vec<u64> {
         self.recovery.asked_for(number)
     }

@@ -1,14 +1,13 @@
-//! The crowd: many accesses in flight at once, over few lines, on a machine in which every way takes its time.
+//! The crowd: many accesses in flight at once, over few lines, on a machine where every transfer takes time.
 //!
-//! The scene is as mean as it can be made: thirty-two tasks over few lines, so that they meet on lines, on groups that
-//! overflow and on tags; caches of one line, so that every look brings something in and throws something out; pages that
-//! were never written, which get their start-up content in the middle of it all; and a task that flushes now and then. Four
-//! cores read, each through its L2. How long a request, an answer or a copy is under way is drawn anew each time, some
-//! requests are predicted, and some find their line on the chip, so that what an L2 has begun serves no read. Where stores are
-//! durable before memory has them, a few stay behind ([`Holding`]) until power fails.
+//! The scene is as hard as possible. Thirty-two tasks access few lines, so that they meet on lines, on tags and on groups that overflow.
+//! Caches have one line each, so that every look-up fetches one line and evicts another. Pages that were never written get their start-up
+//! content during the run, and a task flushes sometimes. Four cores read, each through its L2. The delay of each request, reply and copy is
+//! drawn anew. Some requests are predicted, and some find their line on the chip, so that the work of an L2 serves no read. If stores
+//! are durable before memory has them, a few remain ([`Holding`]) until power fails.
 //!
-//! The order is exact: the lock of a line is first come, first served, and is the first thing that an access asks the controller
-//! for. So a read must give what was written by the last write of its line that was asked for before it.
+//! The order is exact: the lock of a line serves accesses in order of arrival, and an access requests it first. So a read must return the
+//! content of the last write of its line that was issued before it.
 
 use crate::common::holding::Holding;
 use crate::common::{DATA_LINES, Machine};
@@ -29,20 +28,20 @@ use std::rc::Rc;
 use units::random::{Random, mix};
 use units::{Duration, Line, LineAddr, WORD_BYTES, ZERO_LINE};
 
-/// Tasks at once.
+/// Number of tasks at once.
 pub const TASKS: u64 = 32;
-/// Accesses of each.
+/// Number of accesses of each task.
 const ACCESSES: u64 = 60;
-/// Cores that read.
+/// Number of cores that read.
 const CORES: u64 = 4;
 const PAGES: [u64; 6] = [0, 1, 8, 64, 512, 1023];
-/// Lines of each page: neighbours, which may share a tag with each other or with a hot line, and others.
+/// Lines of each page: neighbours that may share a tag with each other or with a hot line, and distant ones.
 const IN_A_PAGE: [u64; 5] = [0, 1, 6, 14, 28];
-/// Two lines of different groups that are written so often that their counters overflow.
+/// Two lines of different groups that are written until their counters overflow.
 pub const HOT: [LineAddr; 2] = [LineAddr(7), LineAddr(64 * 8 + 14)];
 
-/// The core: knows what each read must give, and in which order reads of a line end. Under attack an access may come to
-/// nothing, so that only this is known: what comes out was written to that line once.
+/// The core: knows the content that each read must return, and the order in which reads of a line end. Under attack an access may fail, so
+/// the core only checks that the released content was once written to that line.
 #[derive(Default)]
 pub struct Core {
     pub under_attack: bool,
@@ -55,12 +54,12 @@ pub struct Core {
     pub reads: Cell<u64>,
     pub ways: Cell<u64>,
     pub holding: Holding,
-    /// Whether power has failed: no access begins any more.
+    /// True if power has failed: no access begins any more.
     pub stopped: Cell<bool>,
 }
 
 impl Core {
-    /// That of a machine with these parts.
+    /// Creates the core of a machine with these parts.
     pub fn of(parts: &Parts) -> Core {
         Core { holding: Holding::of(parts), ..Core::default() }
     }
@@ -69,7 +68,7 @@ impl Core {
         self.current.borrow().get(&line).copied().unwrap_or_else(|| self.start_up_content(line))
     }
 
-    /// A write is asked for; its number among those of its line, from one on.
+    /// Records the issue of a write; returns its number among the writes of its line, from one on.
     pub fn writes(&self, line: LineAddr, content: &Line) -> usize {
         self.current.borrow_mut().insert(line, *content);
         let mut versions = self.versions.borrow_mut();
@@ -78,14 +77,14 @@ impl Core {
         versions.len()
     }
 
-    /// A write has returned.
+    /// Records that a write has returned.
     pub fn returned(&self, line: LineAddr, number: usize) {
         let mut returned = self.returned.borrow_mut();
         let latest = returned.entry(line).or_default();
         *latest = number.max(*latest);
     }
 
-    /// Whether a line may read so if power fails now: as the last write that has returned left it, or a later one.
+    /// Returns true if a line may have this content if power fails now: that of the last returned write, or of a later one.
     pub fn may_be(&self, line: LineAddr, content: &Line) -> bool {
         let returned = self.returned.borrow().get(&line).copied().unwrap_or_default();
         let blank = [ZERO_LINE, self.start_up_content(line)];
@@ -94,14 +93,14 @@ impl Core {
         later.contains(content) || returned == 0 && blank.contains(content)
     }
 
-    /// How long the next way takes: each another time, and some as long as an access of memory.
+    /// Returns the delay of the next transfer: different each time, and some as long as an access to memory.
     fn some_time(&self) -> Duration {
         self.ways.set(self.ways.get() + 1);
         let drawn = mix(self.ways.get());
         Duration::from_ns(if drawn.is_multiple_of(4) { drawn / 4 % 200 } else { drawn / 4 % 20 })
     }
 
-    /// Whether a line was ever written so.
+    /// Returns true if a line was ever written with this content.
     pub fn was_ever(&self, line: LineAddr, content: &Line) -> bool {
         self.versions.borrow().get(&line).is_some_and(|versions| versions.contains(content))
     }
@@ -151,7 +150,7 @@ impl Receiver for Core {
     }
 }
 
-/// Starts all tasks; `finished` is how many are through.
+/// Starts all tasks; `finished` counts the tasks that have ended.
 pub fn start_tasks(machine: &Machine<Core>, seed: u64, finished: &Rc<Cell<u64>>) {
     for task in 0..TASKS {
         let (core, verbs) = (machine.core.clone(), Timed::new(&machine.memory));
@@ -186,7 +185,7 @@ pub fn start_tasks(machine: &Machine<Core>, seed: u64, finished: &Rc<Cell<u64>>)
     }
 }
 
-/// What is written. Where lines are re-ordered some words are frequent ones, and at least one says which version it is.
+/// Draws the content of a write. If lines are re-ordered, some words are frequent ones, and at least one word identifies the version.
 fn content(scheme: &Scheme, random: &mut Random) -> Line {
     let mut line = random.line();
     if scheme.layout().region(Kind::Bitmaps).is_some() {
@@ -200,7 +199,7 @@ fn content(scheme: &Scheme, random: &mut Random) -> Line {
     line
 }
 
-/// One read by one of the cores. One in eight finds its line on the chip; one in four is predicted.
+/// Runs one read by one of the cores. One in eight finds its line on the chip; one in four is predicted.
 async fn read((cores, verbs): (&Core, &Timed), scheme: &Scheme, clock: &Clock, line: LineAddr, random: &mut Random) {
     let core = random.below(CORES) as usize;
     let from_memory = random.below(8) > 0;
@@ -217,23 +216,23 @@ async fn read((cores, verbs): (&Core, &Timed), scheme: &Scheme, clock: &Clock, l
     scheme.read_from(verbs, Demand::of(line, core), request, prediction).await;
 }
 
-/// What a crowd meets.
+/// Conditions of a crowd.
 #[derive(Clone, Copy, Default)]
 pub struct Scene {
     pub seed: u64,
-    /// How old the groups of the hot lines are when it begins.
+    /// Age of the hot lines' groups at the beginning.
     pub age: Option<Age>,
-    /// How much re-encryption the machine lets go on at once; the crowd gets to it.
+    /// Limits of concurrent re-encryption on the machine; the crowd must reach them.
     pub limits: Option<OverflowLimits>,
     pub planted: Planted,
 }
 
-/// Nothing, or what is wrong.
+/// Returns an error if the condition does not hold.
 fn hold(holds: bool, wrong: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(wrong()) }
 }
 
-/// Runs the crowd; returns the hash of all events, or what went wrong.
+/// Runs the crowd; returns the hash of all events, or the error.
 pub fn crowd(parts: &Parts, scene: Scene) -> Result<u64, String> {
     let Scene { seed, age, limits, planted } = scene;
     let mut machine = Machine::limited(parts, seed, Core::of(parts), limits);
@@ -255,7 +254,7 @@ pub fn crowd(parts: &Parts, scene: Scene) -> Result<u64, String> {
     if parts.persistence.exists() {
         comes_back(&machine, scene, parts, |line, text| current.get(&line) == Some(&text))?;
     }
-    // A battery leaves a chip with which nothing goes on; all lines were read on the one that recovered.
+    // After a battery's work no access continues on the chip; the lines were read on the chip that recovered.
     if !machine.core.holding.exists() {
         read_again(&machine)?;
     }
@@ -268,19 +267,19 @@ pub fn crowd(parts: &Parts, scene: Scene) -> Result<u64, String> {
     Ok(machine.executor.clock().event_hash())
 }
 
-/// Lets the groups of the hot lines be so old.
+/// Ages the groups of the hot lines.
 pub fn make_old(machine: &Machine<Core>, age: Age) {
     without_time(machine, |functional| HOT.map(|line| run_now(machine.scheme.age(functional, line, age))));
 }
 
-/// The first eight bytes of a line's counters in memory, which change with every renewal of the group: there all
-/// organisations that renew keep their majors. Nothing if there are no counters.
+/// Returns the first eight bytes of a line's counters in memory: all organisations that renew keep their majors in them. They change with
+/// every renewal of the group. `None` without counters.
 fn majors(machine: &Machine<Core>, line: LineAddr) -> Option<[u8; 8]> {
     let slot = machine.scheme.counter_slot(line)?;
     machine.memory.media().borrow().read(slot).examine().first_chunk().copied()
 }
 
-/// Does something without time, on the same memory chips, and empties the metadata caches.
+/// Runs `act` without time, on the same memory chips, and empties the metadata caches.
 fn without_time<T>(machine: &Machine<Core>, act: impl FnOnce(&Functional) -> T) -> T {
     let functional = Functional::new(machine.scheme.layout().total_lines());
     functional.media.swap(machine.memory.media());
@@ -290,7 +289,7 @@ fn without_time<T>(machine: &Machine<Core>, act: impl FnOnce(&Functional) -> T) 
     result
 }
 
-/// What registers hold when power has failed, and the keystream that memory has shown. A battery has done its work by then.
+/// Returns the registers after a loss of power, and the keystream that memory has shown. A battery has done its work by then.
 fn left(machine: &Machine<Core>) -> (Registers, Ledger) {
     let (registers, ledger) = (machine.memory.registers(), machine.memory.ledger().unwrap_or_default());
     if !machine.core.holding.exists() {
@@ -304,8 +303,8 @@ fn left(machine: &Machine<Core>) -> (Registers, Ledger) {
     })
 }
 
-/// Power fails now, when all accesses have ended: recovery takes the memory, every line in use reads as it may, and its next
-/// write uses keystream that was never seen. A line that is not in memory counts as zeros. Of a memory that was attacked lines may be refused.
+/// Cuts the power when all accesses have ended. Recovery must accept the memory, every line in use must read as allowed, and its next write
+/// must use new keystream. A line that is not in memory counts as zeros. After an attack, lines may be refused.
 pub fn comes_back(
     machine: &Machine<Core>,
     scene: Scene,
@@ -320,7 +319,7 @@ pub fn comes_back(
     functional.carry(ledger);
     run_now(scheme.recover(&functional, &registers));
     let fault = functional.take_fault();
-    // Tags are not under the tree: a line of them that a tuple took along while it was tampered with stays so.
+    // The tree does not cover tags: a line of tags that a tuple wrote while it was tampered with remains wrong.
     let explained = attacked && matches!(fault, Some(Fault::Tag(_)));
     hold(fault.is_none() || explained, || format!("recovery refuses the memory: {fault:?}"))?;
     for line in machine.core.current.borrow().keys() {
@@ -341,7 +340,7 @@ pub fn comes_back(
     hold(functional.ledger().reuse().is_none(), || "keystream served again after a loss of power".to_owned())
 }
 
-/// Reads everything again, from memory.
+/// Reads all lines again, from memory.
 fn read_again(machine: &Machine<Core>) -> Result<(), String> {
     without_time(machine, |functional| {
         run_now(machine.scheme.flush(functional));

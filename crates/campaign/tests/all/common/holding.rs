@@ -1,4 +1,5 @@
-//! What holds the crowd's stores until power fails: a persist buffer or durable caches, in which a few lines stay, or nothing.
+//! Holder of the crowd's stores until power fails: a persist buffer or durable caches, in which a few lines remain, or no
+//! holder.
 
 use protection::design::{Battery, Parts, Point};
 use protection::execution::Functional;
@@ -8,37 +9,38 @@ use protection::verbs::Verbs;
 use std::cell::RefCell;
 use units::{Line, LineAddr};
 
-/// Lines that stay; when there is one more, the oldest leaves for memory.
+/// Number of lines that remain; with one more, the oldest leaves for memory.
 const ROOM: usize = 3;
 
-/// It, of one machine.
+/// The holder of stores of one machine.
 #[derive(Default)]
 pub struct Holding {
-    /// Where stores are durable; a controller holds none.
+    /// Point at which stores are durable; a controller holds no stores.
     point: Point,
-    /// What only durable caches have, the oldest first.
+    /// Lines that only durable caches have, the oldest first.
     dirty: RefCell<Vec<(LineAddr, Line)>>,
 }
 
 impl Holding {
-    /// That of a machine with these parts. What a battery would leave without its metadata is written at once.
+    /// Creates the holder of a machine with these parts. If the battery would leave lines without their metadata, stores are
+    /// written at once.
     pub fn of(parts: &Parts) -> Holding {
         let comes_back = parts.persistence.battery == Battery::Tuples;
         let point = if comes_back { parts.persistence.point } else { Point::Controller };
         Holding { point, dirty: RefCell::default() }
     }
 
-    /// Whether it holds stores.
+    /// Returns true if it holds stores.
     pub fn exists(&self) -> bool {
         self.point != Point::Controller
     }
 
-    /// Whether caches have a line, so that a read of it asks no memory.
+    /// Returns true if caches have a line, so that a read of it needs no memory access.
     pub fn has_in_caches(&self, line: LineAddr) -> bool {
         self.dirty.borrow().iter().any(|(dirty, _)| *dirty == line)
     }
 
-    /// Stores to a line; returns when the store is durable and what had to make room for it has left.
+    /// Stores to a line; returns when the store is durable and an evicted line has left.
     pub async fn store<V: Verbs>(&self, scheme: &Scheme, verbs: &V, line: LineAddr, content: &Line) {
         match self.point {
             Point::Controller => scheme.write(verbs, line, content).await,
@@ -59,7 +61,7 @@ impl Holding {
         }
     }
 
-    /// A line leaves for memory, as if another core had asked for it, if it is here.
+    /// Sends a line to memory if it is here, as if another core had requested it.
     pub async fn leaves<V: Verbs>(&self, scheme: &Scheme, verbs: &V, line: LineAddr) {
         if self.point == Point::Buffer {
             PersistBuffer::of(scheme).drain(verbs, line).await;
@@ -70,7 +72,7 @@ impl Holding {
         }
     }
 
-    /// What has to leave the caches for a store, if anything has.
+    /// Makes a line dirty; returns the line that must leave the caches, if any.
     fn makes_dirty(&self, line: LineAddr, content: &Line) -> Option<(LineAddr, Line)> {
         let mut dirty = self.dirty.borrow_mut();
         dirty.retain(|(other, _)| *other != line);
@@ -78,12 +80,12 @@ impl Holding {
         (dirty.len() > ROOM).then(|| dirty.remove(0))
     }
 
-    /// How many lines it has that memory has not.
+    /// Returns the number of lines that memory does not have yet.
     pub fn resident(&self, scheme: &Scheme) -> usize {
         PersistBuffer::of(scheme).lines().len() + self.dirty.borrow().len()
     }
 
-    /// Power has failed, and the battery takes to memory what is here.
+    /// Drains all lines to memory on battery after a loss of power.
     pub fn drain_on_battery(&self, scheme: &Scheme, memory: &Functional) {
         match self.point {
             Point::Controller => {}

@@ -4,7 +4,7 @@ use casemate_campaign::crash::crash;
 use casemate_campaign::{CrashOptions, CrashReport};
 use catalogue::{Loss, design};
 
-/// What these rows come to under a design, on one workload or on all.
+/// Returns the report on these rows under a design, on one workload or on all.
 pub fn tried(name: &str, rows: &[Loss], workload: Option<usize>) -> CrashReport {
     let options = CrashOptions { rows: rows.to_vec(), workload, ..CrashOptions::default() };
     crash(&design(name).unwrap(), &options, &mut |_, _| {})

@@ -1,4 +1,4 @@
-//! What the tests of timed memories share: a machine around a scheme.
+//! Shared parts of the tests of timed memories: a machine around a scheme.
 
 pub mod crowd;
 pub mod holding;
@@ -21,53 +21,53 @@ use units::{Bytes, Duration, Time};
 /// Lines of data: as many as the victims of campaigns have, so that a tree stores three levels.
 pub const DATA_LINES: u64 = casemate_campaign::victim::DATA_LINES;
 
-/// So many cases on every change; PROPTEST_CASES asks for more, by night.
+/// Number of cases on every change; PROPTEST_CASES requests more, for example by night.
 pub fn cases(usual: u32) -> ProptestConfig {
     let default = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
     if std::env::var_os("PROPTEST_CASES").is_some() { default } else { ProptestConfig { cases: usual, ..default } }
 }
 
-/// The parts of a design with its own caches, with tiny ones and with the tiniest.
+/// Returns the parts of a design with its caches, with tiny ones or with the tiniest.
 pub fn with_caches(parts: &Parts, which: u64) -> Parts {
     match which % 3 {
         0 => parts.clone(),
         1 => with_tiny_caches(parts),
-        // Caches of one line each: nothing that was brought stays for the next.
+        // Caches of one line each: no fetched line stays for the next access.
         _ => parts.with_caches_of(Bytes(64), 1),
     }
 }
 
 /// A timed memory under a scheme.
 pub struct Machine<R> {
-    /// Its tasks.
+    /// Executor of the machine's tasks.
     pub executor: Executor,
-    /// The channel of its memory.
+    /// Channel of the machine's memory.
     pub channel: Rc<Channel>,
-    /// Its memory.
+    /// Memory of the machine.
     pub memory: Rc<TimedMemory>,
-    /// What is on the other side.
+    /// Receiver of releases and faults.
     pub core: Rc<R>,
-    /// Its protection.
+    /// Protection of the memory.
     pub scheme: Rc<Scheme>,
 }
 
 impl<R: Receiver + 'static> Machine<R> {
-    /// Builds one, with the ledger of pads on.
+    /// Builds a machine, with the ledger of pads on.
     pub fn new(parts: &Parts, seed: u64, receiver: R) -> Machine<R> {
         Machine::limited(parts, seed, receiver, None)
     }
 
-    /// The same, whose memory hands on words as they come.
+    /// Builds a machine with a memory that passes on words as they arrive.
     pub fn in_beats(scheme: Scheme, receiver: R) -> Machine<R> {
         Machine::in_beats_with(&engines(), scheme, receiver)
     }
 
-    /// The same with engines of its own.
+    /// Builds a machine like `in_beats`, with these engines.
     pub fn in_beats_with(engines: &Engines, scheme: Scheme, receiver: R) -> Machine<R> {
         Machine::built(engines, scheme, receiver, |memory| memory.handing_on(WordOrder::CriticalFirst))
     }
 
-    /// The same, with so much re-encryption at once.
+    /// Builds a machine with these limits of concurrent re-encryption.
     pub fn limited(parts: &Parts, seed: u64, receiver: R, limits: Option<OverflowLimits>) -> Machine<R> {
         let machine = Machine::built(&engines(), parts.build(DATA_LINES, seed).unwrap(), receiver, |memory| memory);
         let Machine { memory, .. } = machine;
@@ -93,8 +93,8 @@ impl<R: Receiver + 'static> Machine<R> {
         Machine { executor, channel, memory: Rc::new(memory), core, scheme: Rc::new(scheme) }
     }
 
-    /// Runs until `done`, for at most `limit` of simulated time; whether `done` was reached. DRAM refreshes for ever, so
-    /// a deadlock shows as time that passes and nothing that gets done.
+    /// Runs until `done`, for at most `limit` of simulated time; returns whether `done` was reached. DRAM refreshes for
+    /// ever, so in a deadlock time passes and no task finishes.
     pub fn run(&mut self, limit: Duration, done: impl Fn() -> bool) -> bool {
         let clock = self.executor.clock().clone();
         let end: Time = clock.now() + limit;
@@ -102,7 +102,7 @@ impl<R: Receiver + 'static> Machine<R> {
     }
 }
 
-/// Those of all tests that need no others.
+/// Engines of all tests that need no special ones.
 pub fn engines() -> Engines {
     let engine = |units, latency_ns, interval_ns| Engine { units, latency_ns, interval_ns };
     Engines {

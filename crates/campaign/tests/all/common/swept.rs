@@ -1,16 +1,16 @@
-//! The designs that a sweep goes over: all, or one of each class where a change is tried out (`make check`). The tests of `runner`
-//! have this file as well.
+//! Designs of a sweep: all, or one of each class for a quick check of a change (`make check`). The tests of `runner` include this
+//! file as well.
 
 use catalogue::{Design, designs};
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
-/// The variable that says which, and the values that ask for all of them whatever it takes, and for one of each class.
+/// Variable that selects the designs, and its values for all designs at any cost and for one of each class.
 pub const SWEEPS: &str = "CASEMATE_SWEEPS";
 pub const ALL: &str = "all";
 const ONE_OF_EACH_CLASS: &str = "one-of-each-class";
 
-/// The designs to sweep over.
+/// Returns the designs to sweep over.
 pub fn swept() -> Vec<Design> {
     match std::env::var(SWEEPS) {
         Err(std::env::VarError::NotPresent) => designs(),
@@ -20,28 +20,30 @@ pub fn swept() -> Vec<Design> {
     }
 }
 
-/// Whether no sweep leaves a design out, whatever it takes.
+/// Returns true if sweeps must cover every design, at any cost.
 pub fn every_one() -> bool {
     std::env::var(SWEEPS).is_ok_and(|value| value == ALL)
 }
 
-/// Of these, every eighth, from another one for each number: eight in a row meet all. All with `CASEMATE_SWEEPS=all`.
+/// Returns every eighth design, with an offset for each number: eight consecutive numbers cover all. `CASEMATE_SWEEPS=all` returns
+/// all.
 pub fn an_eighth<T>(designs: Vec<T>, number: u64) -> Vec<T> {
     let few = if every_one() { 1 } else { 8 };
     designs.into_iter().skip((number % few) as usize).step_by(few as usize).collect()
 }
 
-/// The number by which tests that draw nothing choose their eighth: `CASEMATE_SHARE`, which `.ci/run` counts up from commit to
-/// commit, else the seed of `make test SEED=7`, else 1.
+/// Returns the number by which tests without random seeds choose their eighth. This is `CASEMATE_SHARE`, which `.ci/run`
+/// increments from commit to commit, else the seed of `make test SEED=7`, else 1.
 pub fn share_of_tests() -> u64 {
     let number = |name| std::env::var(name).ok().and_then(|number| number.parse().ok());
     number("CASEMATE_SHARE").or_else(|| number("PROPTEST_RNG_SEED")).unwrap_or(1)
 }
 
-/// Works on each of these, as many at a time as there are processors: a sweep is longer than what is left when it begins.
+/// Runs `work` on each of these items, as many at a time as the machine has processors. A sweep takes longer than the remaining
+/// tests when it begins, so that other cores would be idle.
 ///
 /// # Panics
-/// If the work on any does.
+/// If the work on any item panics.
 pub fn side_by_side<T: Send>(items: Vec<T>, work: impl Fn(T) + Sync) {
     let items = Mutex::new(items.into_iter());
     let next = || items.lock().ok()?.next();
@@ -52,7 +54,7 @@ pub fn side_by_side<T: Send>(items: Vec<T>, work: impl Fn(T) + Sync) {
     });
 }
 
-/// The first design of each class.
+/// Returns the first design of each class.
 fn one_of_each_class() -> Vec<Design> {
     let mut classes = BTreeSet::new();
     designs().into_iter().filter(|design| classes.insert(design.design_class.clone())).collect()

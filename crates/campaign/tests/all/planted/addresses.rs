@@ -1,4 +1,4 @@
-//! Bugs in lines that move: of those that let addresses show which lines of a chunk are accessed, and of some others.
+//! Bugs in lines that move: bugs that let addresses show which lines of a chunk are accessed, and two further bugs.
 
 use super::Case;
 use super::checks::Check::Row;
@@ -12,19 +12,19 @@ pub fn cases() -> Vec<Case> {
     let case = |bug, row, ends, other| Case::new(Bug::OfChunks(bug), row, ended(ends), other).of("cryptopage");
     let shows = |bug| case(bug, row(Attack::AddressPattern), Verdict::Leaked, row(Attack::FlipData));
     vec![
-        // The same line comes from the same slot,
+        // A line always has the same slot,
         shows(ChunkBug::RecordTableKept),
-        // two lines from slots as far apart as they are,
+        // two lines are in slots as far apart as the lines,
         shows(ChunkBug::TableTurned),
-        // most from the slot of their number,
+        // most lines are in the slot of their number,
         shows(ChunkBug::TableBarelyMixed),
-        // a line from the slot that was written when it was its turn,
+        // a line is in the slot that was written in its turn,
         shows(ChunkBug::SweepByLine),
-        // or once more from the slot that it came from, since it has left the cache before its chunk was permuted.
+        // or a line is fetched again from its earlier slot, since it has left the cache before its chunk was permuted.
         shows(ChunkBug::FillLeavesUnlocked),
         // Two texts of a slot are under one pad.
         case(ChunkBug::PadNumberKept, row(Attack::FalseAlarm), Verdict::Leaked, row(Attack::AddressPattern)),
-        // A line fits in the slot of another of its chunk.
+        // A line passes in the slot of another line of its chunk.
         case(ChunkBug::CodeWithoutSlot, Row(Attack::SpliceDataTag, 60), Verdict::Garbled, row(Attack::AddressPattern)),
     ]
 }

@@ -1,17 +1,17 @@
-//! Bugs in what a battery notes, and in what recovery makes of that: found by who tampers while the battery works, or lets it die,
-//! and by no other row.
+//! Bugs in the records of a battery, and in their use by recovery. Only the rows with tampering on battery or with a dying battery
+//! find them.
 
 use casemate_campaign::{CrashOptions, crash};
 use catalogue::{End, Loss, Verdict, design};
 use protection::planted::{Bug, Planted};
 
-/// One write, several lines, before an overflow; one after the other and at once.
+/// One write, several lines, before an overflow; in turn and at once.
 const WORKLOADS: [usize; 6] = [0, 1, 13, 37, 50, 83];
 
-/// Of a row that goes through every event of a drain, in two sessions, the first of them are enough.
+/// Workloads for a row that visits every event of a drain, in two sessions: the first are enough.
 const ON_BATTERY: [usize; 2] = [0, 1];
 
-/// The worst end of a row over these workloads.
+/// Returns the worst end of a row over these workloads.
 fn ends(name: &str, loss: Loss, bug: Bug) -> End {
     let design = design(name).unwrap();
     let workloads = if loss == Loss::TamperingOnBattery { &ON_BATTERY[..] } else { &WORKLOADS };

@@ -1,4 +1,4 @@
-//! Words of a line that are used before they have come: what leaves the controller is held against the pins.
+//! Words of a line that are used before they have arrived: the test compares releases of the controller with the pins.
 
 use super::codes::{CHUNKS, SEALED_CHUNKS, composed};
 use crate::common::{DATA_LINES, Machine, engines};
@@ -12,14 +12,14 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use units::{Duration, Line, LineAddr, Time, Word, Words};
 
-/// The bugs that are caught here.
+/// Bugs that are caught here.
 pub const BUGS: [Bug; 1] = [Bug::WordsNotAwaited];
 
 const LINE: LineAddr = LineAddr(5);
-/// From one word to the next on a bus of DDR4-3200.
+/// Time from one word to the next on a bus of DDR4-3200.
 const BEAT: Duration = Duration::from_fs(312_500);
 
-/// A core that notes when words come.
+/// A core that records the arrival of words.
 #[derive(Default)]
 struct Core {
     clock: RefCell<Option<sim::Clock>>,
@@ -53,7 +53,8 @@ impl Receiver for Core {
     }
 }
 
-/// A read of a line whose metadata is on the chip: when its last word crossed the pins, and when the core had what.
+/// Reads a line with its metadata on the chip. Returns when its last word crossed the pins, the first words of the core
+/// with their time, and the time of the whole line.
 fn read(design: &Design, word: Word, planted: Planted) -> (Time, Option<(Words, Time)>, Time) {
     read_with(&engines(), design, word, planted)
 }
@@ -76,7 +77,7 @@ fn read_with(engines: &Engines, design: &Design, word: Word, planted: Planted) -
     machine.executor.clock().spawn(async move {
         let verbs = Timed::new(&memory);
         scheme.write(&verbs, LINE, &[7; 64]).await;
-        // Long enough for memory to have taken it.
+        // Long enough for memory to have stored the line.
         clock.sleep(Duration::from_ns(10_000)).await;
         scheme.read_at_controller(&verbs, LINE, word).await;
         finished.set(true);
@@ -86,12 +87,12 @@ fn read_with(engines: &Engines, design: &Design, word: Word, planted: Planted) -
     (crossed.get(), machine.core.first.get(), machine.core.line.get().unwrap())
 }
 
-/// Whether what the core had was there, and something of it before the rest.
+/// Returns true if all words had arrived before the core used them, and the core got some before the remaining ones.
 fn in_time(design: &Design, planted: Planted) -> bool {
     Words::ALL.iter().all(|word| {
         let (crossed, first, line) = read(design, word, planted);
         let (words, at) = first.unwrap();
-        // Those that come first are as many beats before the last as there are others.
+        // The first words precede the last word by one beat for each remaining word.
         let others = 8 - words.iter().count() as u64;
         assert!(words.contains(Words::of(word)) && others > 0);
         at + BEAT * others >= crossed && line >= crossed
@@ -113,13 +114,13 @@ fn nothing_of_a_line_leaves_the_controller_before_it_has_crossed_the_pins() {
 #[test]
 fn words_that_are_not_awaited_leave_before_they_have_come() {
     let caught = designs().filter(|design| !in_time(design, Planted::new(Bug::WordsNotAwaited))).count();
-    // A cipher that takes longer than the burst, or a tag that does, hides it.
+    // A cipher or a tag that takes longer than the burst hides the bug.
     assert!(caught >= 2, "{caught}");
 }
 
 #[test]
 fn a_block_that_is_chained_to_the_one_before_it_waits_until_that_has_crossed_the_pins() {
-    // Ciphers that take next to no time: what is waited for is words alone.
+    // The ciphers take almost no time, so that the core waits only for words.
     let at_once = || CipherEngine::from(Engine { units: 16, latency_ns: 0.001, interval_ns: 0.001 });
     let engines = Engines { aes: at_once(), tdes: Some(at_once()), ..engines() };
     for (cipher, block) in [(CipherChoice::TdesCbc, 1), (CipherChoice::Aes128Cbc, 2)] {
@@ -129,7 +130,7 @@ fn a_block_that_is_chained_to_the_one_before_it_waits_until_that_has_crossed_the
             let (crossed, first, _) = read_with(&engines, &design, Word::at(8 * word), Planted::NONE);
             let (_, at) = first.unwrap();
             let start = word / block * block;
-            // The n-th word to come is the one whose number differs from the first's in the bits of n.
+            // The n-th word to arrive is the one with a number that differs from the first's in the bits of n.
             let turn = (start.saturating_sub(block)..start + block).map(|needed| needed ^ word).max().unwrap();
             let last = at + BEAT * (7 - turn as u64);
             assert!(last >= crossed && last < crossed + BEAT, "{cipher:?}, word {word}: {last:?} and {crossed:?}");

@@ -27,12 +27,12 @@ pub fn cases() -> Vec<Case> {
     let row = |attack| Row(attack, 60);
     let garbled = Ended(Verdict::Garbled.into(), Vec::new());
     vec![
-        // Words that are verified change places.
+        // The verified words of a line change places.
         Case::new(Bug::TagWithoutBitmap, row(Attack::FlipBitmap), garbled, Honest).of("fvs-aes"),
-        // The tags are those of another order.
+        // The tags belong to another order of the words.
         Case::new(Bug::BitmapNotWritten, Honest, Dishonest(Finding::FalseAlarmOfTag), row(Attack::FlipData))
             .of("fvs-aes"),
-        // A line comes out in another order than it was written in, verified.
+        // A line is released in another order than it was written in, and verified.
         Case::new(Bug::OrderOfPresentTable, Honest, Dishonest(Finding::WrongValue), row(Attack::FlipData))
             .of("fvs-aes"),
         // Two lines of bitmaps have one pad.
@@ -41,12 +41,13 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// The bugs that only other accesses show that come between, and those in the words that a core gets before the rest
+/// Bugs that appear only with concurrent accesses, and those in the words that a core gets before the remaining ones
 /// (`reordered.rs`).
 pub const BUGS: [Bug; 4] =
     [Bug::BitmapDepartureUnchecked, Bug::ReleasedOrderUnjudged, Bug::FirstWordsMisplaced, Bug::FirstWordsUnplaced];
 
-/// What goes wrong in crowds over re-ordered lines, whose counters are renewed or not, released with their verdict or before.
+/// Returns the errors of crowds over re-ordered lines, with and without renewed counters, released with their verdict or
+/// before it.
 fn wrongs(planted: Planted) -> Vec<String> {
     let mut wrongs = Vec::new();
     for seed in 0..8 {
@@ -79,7 +80,7 @@ fn re_ordered_lines_keep_their_order_in_a_crowd_also_when_they_are_renewed() {
     assert!(!wrongs(Planted::new(Bug::BitmapDepartureUnchecked)).is_empty());
 }
 
-/// A core that knows what came out and what was refused.
+/// A core that records releases and refusals.
 #[derive(Default)]
 struct Core {
     released: RefCell<BTreeMap<LineAddr, Line>>,
@@ -102,12 +103,12 @@ impl Receiver for Core {
     }
 }
 
-/// Lines that are read at the same time, each by a task of its own.
+/// Lines that are read at the same time, each by a separate task.
 const TASKS: u64 = 12;
-/// How often each is.
+/// Number of reads of each line.
 const READS: u64 = 200;
 
-/// Flips a bit of a line of bitmaps now and then, and flips it back a moment later.
+/// Flips a bit of a line of bitmaps from time to time, and flips it back a moment later.
 fn start_flips(machine: &Machine<Core>, seed: u64) {
     let bitmaps = machine.scheme.layout().region(Kind::Bitmaps).unwrap();
     let (memory, clock, mut random) = (machine.memory.clone(), machine.executor.clock().clone(), Random::new(!seed));
@@ -130,8 +131,8 @@ fn start_flips(machine: &Machine<Core>, seed: u64) {
     });
 }
 
-/// Reads that nobody refused and that gave another line than was written, and reads that were refused, while bitmaps change in
-/// memory and leave a cache of one line all the time.
+/// Counts the reads that returned a wrong line without a refusal, and the refused reads. Meanwhile bitmaps change in memory
+/// and leave a cache of one line all the time.
 fn wrong_and_refused(release: Release, seed: u64, planted: Planted) -> (u64, u64) {
     let mut parts = reordered(release);
     (parts.speculation.tracking, parts.speculation.list) = (Tracking::Fixed, VALUES.map(u64::cast_signed).to_vec());
@@ -172,7 +173,7 @@ fn wrong_and_refused(release: Release, seed: u64, planted: Planted) -> (u64, u64
     (wrong.get(), refused.get())
 }
 
-/// Words of the table and others, in turns.
+/// Returns a line that alternates between random words and words of the table.
 fn alternating(random: &mut Random) -> Line {
     let mut line = random.line();
     for word in line.chunks_exact_mut(2 * WORD_BYTES) {

@@ -1,4 +1,4 @@
-//! Bugs in how the machine's first content gets into memory.
+//! Bugs in the way in which the machine's start-up content gets into memory.
 
 use casemate_campaign::bus::Structure;
 use casemate_campaign::oracle::Wish;
@@ -8,16 +8,16 @@ use catalogue::{Attack, Verdict};
 use protection::planted::{Bug, Planted};
 use units::LineAddr;
 
-/// The bugs that are caught here.
+/// Bugs that are caught here.
 pub const BUGS: [Bug; 3] = [Bug::BootTrustsMemory, Bug::TagOverBlankLines, Bug::BootBesideForgery];
 
-/// A line is first read while its counters are those of a line that was written once; then they are put back and it is written.
-/// Whether the first read left anything in memory, and whether keystream served twice.
+/// Reads a line for the first time while its counters are those of a line that was written once; then restores the counters and
+/// writes the line. Returns whether the first read left any content in memory, and whether keystream was used twice.
 fn first_read_under_forged_counters(planted: Planted) -> (bool, bool) {
     let (target, ahead) = (LineAddr(5), LineAddr(64 + 5));
     let parts = catalogue::design("sc64-bmt").unwrap().parts;
     let mut victim = Victim::booting(&parts, &[target, ahead], 1, planted).unwrap();
-    // The neighbour has counters in the same line, so there is one to put back.
+    // The neighbour has counters in the same line, so that memory has a line of counters to restore.
     [LineAddr(6), ahead].into_iter().for_each(|line| assert_eq!(victim.write(line, &[1; 64]), None));
     victim.flush();
     let (slot, _) = victim.map().place(Structure::Counter, target).unwrap();
@@ -63,8 +63,8 @@ fn a_tag_over_lines_that_are_not_there_yet_uses_their_masks_again_when_they_come
     assert_eq!(honest(&alone, 2_000, 1, Planted::new(Bug::TagOverBlankLines)).unwrap().finding, None);
 }
 
-/// A line is flipped, then another under the same tag is read for the first time, which gives both a new one. What does the
-/// first read as?
+/// Flips a line, then reads another line under the same tag for the first time, so that both get a new tag. Returns the verdict
+/// on the first line.
 fn tampered_beside_a_boot(lines: u64, planted: Planted) -> Verdict {
     const BIT: usize = 99;
     let mut parts = catalogue::design("sc64-bmt-mac4").unwrap().parts;

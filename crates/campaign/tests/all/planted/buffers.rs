@@ -1,4 +1,4 @@
-//! Bugs of a persist buffer. Each is found by a loss of power, and passes where nothing of the kind happens.
+//! Bugs of a persist buffer. A loss of power finds each of them, and each passes if its condition does not occur.
 
 use casemate_campaign::crash::workload::{LINES, Workload, all};
 use casemate_campaign::{CrashOptions, crash};
@@ -6,22 +6,22 @@ use catalogue::{End, Loss, Verdict, design};
 use protection::planted::{Bug, Planted};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// A few workloads of each kind: one store, several lines, before an overflow, one after the other and at once.
+/// A few workloads of each kind: one store, several lines, before an overflow, in turn and at once.
 const WORKLOADS: [usize; 7] = [0, 1, 13, 37, 50, 83, 100];
 
-/// The worst end of a row over these workloads.
+/// Returns the worst end of a row over these workloads.
 fn ends(name: &str, loss: Loss, bug: Bug) -> End {
     End::worst_of(WORKLOADS.into_iter().map(|workload| end(name, loss, bug, workload))).unwrap()
 }
 
-/// The worst end of a row over one workload.
+/// Returns the worst end of a row over one workload.
 fn end(name: &str, loss: Loss, bug: Bug, workload: usize) -> End {
     let planted = Planted::new(bug);
     let options = CrashOptions { rows: vec![loss], workload: Some(workload), planted, ..CrashOptions::default() };
     crash(&design(name).unwrap(), &options, &mut |_, _| {}).rows[0].worst
 }
 
-/// Whether memory is refused while the workload is carried out, by the chip that wrote it.
+/// Returns true if the chip that wrote the memory refuses it during the workload.
 fn alarms(name: &str, bug: Bug) -> bool {
     let found = catch_unwind(AssertUnwindSafe(|| ends(name, Loss::PowerLoss, bug)));
     let said = |panic: Box<dyn std::any::Any + Send>| panic.downcast_ref::<String>().cloned().unwrap_or_default();

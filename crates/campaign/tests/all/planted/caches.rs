@@ -1,4 +1,4 @@
-//! Bugs of the battery of durable caches are found by a loss of power.
+//! Bugs of the battery of durable caches, which a loss of power finds.
 
 use casemate_campaign::bus::{Map, Structure};
 use casemate_campaign::crash::dying;
@@ -9,10 +9,10 @@ use casemate_campaign::{CrashOptions, crash};
 use catalogue::{End, Loss, Verdict, design};
 use protection::planted::{Bug, Planted};
 
-/// A few workloads of each kind: one store, several lines, before an overflow, one after the other and at once.
+/// A few workloads of each kind: one store, several lines, before an overflow, in turn and at once.
 const WORKLOADS: [usize; 6] = [0, 1, 37, 50, 83, 100];
 
-/// The worst end of a row over these workloads.
+/// Returns the worst end of a row over these workloads.
 fn ends(name: &str, loss: Loss, bug: Bug) -> End {
     let worst = |workload| {
         let (rows, planted) = (vec![loss], Planted::new(bug));
@@ -22,7 +22,7 @@ fn ends(name: &str, loss: Loss, bug: Bug) -> End {
     End::worst_of(WORKLOADS.into_iter().map(worst)).unwrap()
 }
 
-/// What the battery leaves of a memory at the end of a workload's stores.
+/// Returns the memory that the battery leaves at the end of a workload's stores, with its history.
 fn left(bug: Option<Bug>) -> (History, DeadMemory) {
     let workload = Workload::of_one_core(LINES.to_vec(), true, false);
     let planted = bug.map_or(Planted::NONE, Planted::new);
@@ -56,7 +56,7 @@ fn a_battery_that_leaves_metadata_or_the_root_on_the_chip_makes_memory_unrecover
     }
 }
 
-/// Power fails again while the chip has no root: before its recovery, or after that has refused the memory.
+/// Power fails again while the chip has no root: before its recovery, or after recovery has refused the memory.
 #[test]
 fn a_battery_that_saves_the_root_of_a_chip_that_has_none_loses_memory_and_accepts_any() {
     let bug = Bug::RootSavedUnrecovered;
@@ -65,7 +65,7 @@ fn a_battery_that_saves_the_root_of_a_chip_that_has_none_loses_memory_and_accept
     assert!(ends("secure-eadr", Loss::TamperingWhileOff, bug).is_worse_than(Verdict::Detected.into()));
 }
 
-/// Against a battery that does all its work: which kinds of lines are not what they should be, and whether the root is.
+/// Compares the memory with that of a complete drain: the wrong kinds of lines, and whether the root is right.
 #[test]
 fn each_bug_leaves_out_what_it_says_and_nothing_else() {
     let (history, whole) = left(None);

@@ -1,4 +1,4 @@
-//! The named checks that planted bugs are held against, and what they can find.
+//! Named checks for planted bugs, and their possible findings.
 
 use casemate_campaign::bus::{Bus, Structure};
 use casemate_campaign::victim::Victim;
@@ -11,58 +11,58 @@ use units::{LINE_BYTES, Line, LineAddr, ZERO_LINE};
 /// A named check of a design.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Check {
-    /// A row of a campaign, with this many trials, against its claim.
+    /// Row of a campaign, with this many trials, compared with its claim.
     Row(Attack, u64),
     /// An honest run: false alarms, wrong values, reused pads.
     Honest,
-    /// A page whose hot line overflows three times.
+    /// A page with a hot line that overflows three times.
     Overflow,
     /// Two groups written at random from before a renewal on: each change of format, each kind of overflow.
     Ageing,
     /// A bit flipped before a page is re-encrypted.
     TamperBeforeOverflow,
-    /// Equal lines of counters in different places must have different tags in their parent.
+    /// Equal lines of counters in different slots must have different tags in their parent.
     EqualNodes,
     /// Equal blocks of a line must look different in memory.
     EqualBlocks,
-    /// Every flip of the bits of a structure: how many of them go unnoticed.
+    /// Every flip of the bits of a structure; counts the unnoticed ones.
     EveryBit(&'static str),
-    /// Data and tag of a line that was written as often, so many lines away.
+    /// Data and tag of another line at this distance that was written as often.
     SpliceFrom(u64),
     /// A flipped bit of data, and zeros for its tag.
     ZeroTag,
     /// Zeros for a line of data.
     ZeroLine,
-    /// The tags of a line's first two chunks change places.
+    /// The tags of a line's first two chunks are exchanged.
     SwappedTags,
-    /// Its first two chunks do, with their tags.
+    /// A line's first two chunks are exchanged, with their tags.
     SwappedChunks,
     /// Zeros for a line of counters; then its line of data is written.
     ZeroCounters,
-    /// A line of zeros, and then one that opens to what the attacker knows if the zeros have shown the mask of XTS.
+    /// A line of zeros, and then one that opens to a known text if the zeros have shown the mask of XTS.
     ChosenCiphertext,
 }
 
-/// What a check finds.
+/// Finding of a check.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Found {
     Nothing,
-    /// A row ended so, and not as claimed; for rows with levels, how each level ended.
+    /// End of a row that differs from its claim; for rows with levels, the end at each level.
     Ended(End, Vec<End>),
-    /// The honest run went wrong.
+    /// Error of the honest run.
     Dishonest(Finding),
-    /// Pages were re-encrypted at these writes, and a pad was reused at that one.
+    /// Writes at which pages were re-encrypted, and the write at which a pad was reused.
     Overflowed(Vec<u64>, Option<u64>),
-    /// The attacker can see that two nodes, or two blocks, are alike.
+    /// The attacker can see that two nodes, or two blocks, are equal.
     Alike,
-    /// So many bits of a structure can be flipped unnoticed; and the worst that a flip did.
+    /// Number of bits of a structure with unnoticed flips, and the worst verdict of a flip.
     Unnoticed(u64, Verdict),
 }
 
 const HONEST_ACCESSES: u64 = 2_000;
 /// Enough for counters to become uniform, to be rebased and to overflow on both sides.
 const AGEING_WRITES: u64 = 6_000;
-/// Three overflows of a 7-bit counter that the filling of the page has moved to one already.
+/// Three overflows of a 7-bit counter that was already advanced to one when the page was filled.
 pub const OVERFLOW_WRITES: u64 = 127 + 128 + 128;
 
 pub fn run(check: Check, design: &Design, planted: Planted) -> Found {
@@ -121,7 +121,7 @@ pub fn run(check: Check, design: &Design, planted: Planted) -> Found {
     }
 }
 
-/// The lines of a small memory that were written once, and so have equal counters.
+/// Lines of a small memory that were written once, and so have equal counters.
 const WRITTEN: [LineAddr; 4] = [LineAddr(3), LineAddr(3 + 1), LineAddr(3 + 8), LineAddr(3 + 64)];
 
 fn written_once(design: &Design, planted: Planted) -> Victim {
@@ -133,7 +133,7 @@ fn written_once(design: &Design, planted: Planted) -> Victim {
     victim
 }
 
-/// What the first line reads as after the attacker was at it.
+/// Returns the verdict on the first line after tampering.
 fn tampered(design: &Design, planted: Planted, tamper: impl FnOnce(&mut Bus<'_>, LineAddr)) -> Found {
     let victim = written_once(design, planted);
     victim.attacked(|bus| tamper(bus, WRITTEN[0]));
@@ -143,8 +143,8 @@ fn tampered(design: &Design, planted: Planted, tamper: impl FnOnce(&mut Bus<'_>,
     }
 }
 
-/// What a line, or its entry of tags, has of the first two of eight chunks changes places. In memory a tag lies from its lowest
-/// byte up, and the first chunk's is at its top.
+/// Exchanges the parts of the first two of eight chunks in a line or in its entry of tags. In memory a tag is stored from its
+/// lowest byte up, with the first chunk's tag at its top.
 fn swap_chunks(bus: &mut Bus<'_>, structure: Structure, line: LineAddr) {
     let (slot, bytes) = bus.map().place(structure, line).unwrap();
     let width = bytes.len() / 8;
@@ -160,7 +160,7 @@ fn swap_chunks(bus: &mut Bus<'_>, structure: Structure, line: LineAddr) {
     bus.write_bytes(slot, bytes, &content);
 }
 
-/// A line whose four blocks are the same.
+/// Checks a line with four equal blocks.
 fn equal_blocks(design: &Design, planted: Planted) -> Found {
     let victim = written_once(design, planted);
     let stored = victim.attacked(|bus| bus.read_place(Structure::Data, WRITTEN[0])).unwrap();
@@ -181,8 +181,8 @@ fn zero_counters(design: &Design, planted: Planted) -> Found {
     }
 }
 
-/// Under one key for data and tweaks a line of zeros opens to its place, which is known, and its mask (Rogaway, ASIACRYPT 2004,
-/// section 6). An attacker with the mask knows what other lines open to.
+/// With one key for data and tweaks, a line of zeros opens to its address, which is known, and its mask (Rogaway, ASIACRYPT
+/// 2004, section 6). An attacker with the mask can choose lines that open to a known text.
 fn chosen_ciphertext(design: &Design, planted: Planted) -> Found {
     let (target, victim) = (WRITTEN[0], written_once(design, planted));
     let read_as = |content: Line| {
@@ -205,7 +205,7 @@ fn chosen_ciphertext(design: &Design, planted: Planted) -> Found {
     }
 }
 
-/// How many bits of a structure matter to no access, beyond those that serve nothing in use.
+/// Counts the bits of a structure that affect no access, beyond those that serve no line in use.
 fn every_bit(design: &Design, structure: &str, planted: Planted) -> Found {
     let harmless = |planted| {
         let report = exhaustive_with(design, planted, &mut |_, _| ());
@@ -216,7 +216,7 @@ fn every_bit(design: &Design, structure: &str, planted: Planted) -> Found {
     if found == control { Found::Nothing } else { Found::Unnoticed(found.0 - control.0, found.1) }
 }
 
-/// Two pages with one write each, to the same line of each, have equal lines of counters side by side.
+/// Two pages with one write each, to the same line of each, have equal neighbouring lines of counters.
 fn equal_nodes(design: &Design, planted: Planted) -> Found {
     let mut victim = Victim::blank(&design.parts, 1, planted).unwrap();
     let lines = [LineAddr(3), LineAddr(64 + 3)];

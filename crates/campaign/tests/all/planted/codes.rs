@@ -1,4 +1,4 @@
-//! Bugs in tags, in how they are compared, and in what is done about it.
+//! Bugs in tags, in their comparison, and in the reaction to it.
 
 use super::Case;
 use super::checks::Check::{
@@ -9,16 +9,16 @@ use catalogue::{Attack, Design, Verdict};
 use protection::design::{CipherChoice, Covered, MacChoice, MacDesign, Over};
 use protection::planted::Bug;
 
-/// The design with a tree with a tag of 256 bits.
+/// The design with a tree and a tag of 256 bits.
 pub const WIDE: &str = "sc64-bmt, 256 bits";
-/// The same with a tag of 64 bits for each chunk of 64, over its plaintext or over its ciphertext.
+/// The same design with a tag of 64 bits for each chunk of 64, over its plaintext or over its ciphertext.
 pub const CHUNKS: &str = "sc64-bmt, chunks";
 pub const SEALED_CHUNKS: &str = "sc64-bmt, chunks over ciphertext";
 
-/// Speculation on the tags of pads' lines, which are re-ordered for that.
+/// Speculation on the tags of lines under pads, with lines re-ordered for it.
 pub const REORDERED_COUNTER: &str = "fvs-counter, re-ordered";
 
-/// The design of one of these names.
+/// Returns the design of one of these names.
 pub fn composed(name: &str) -> Option<Design> {
     if name == REORDERED_COUNTER {
         let mut design = catalogue::design("fvs-counter").unwrap();
@@ -48,31 +48,32 @@ pub fn cases() -> Vec<Case> {
     let ended = |verdict: Verdict| Ended(verdict.into(), Vec::new());
     let garbled = || ended(Verdict::Garbled);
     vec![
-        // A line's data and tag, moved to a line whose counter happens to be equal, fit there.
+        // A line's data and tag, moved to a line with an equal counter, fit that line.
         Case::new(Bug::TagWithoutAddress, row(Attack::SpliceDataTag), garbled(), row(Attack::ReplayDataTag)),
-        // They fit at the same place of another page,
+        // They fit at the same position of another page,
         Case::new(Bug::TagAddressTruncated, SpliceFrom(64), garbled(), SpliceFrom(1)),
-        // or with their own.
+        // or at a line with its tag in the same line of tags.
         Case::new(Bug::TagNamesLineOfTags, SpliceFrom(1), garbled(), SpliceFrom(8)),
-        // What the line holds shows in when the next one is fetched, and in nothing else.
+        // The content of the line changes the time of the next fetch, and no other output.
         Case::new(Bug::SmallNumbersEarly, row(Attack::ValueTiming), ended(Verdict::Leaked), row(Attack::BusDictionary))
             .of("xts"),
         // A line's old data and old tag fit each other under any counter.
         Case::new(Bug::TagWithoutCounter, row(Attack::ReplayDataTag), garbled(), row(Attack::SpliceDataTag)),
-        // Flips there come out, one for one.
+        // Bit flips in the last block are released, one for one.
         Case::new(Bug::TagWithoutLastBlock, row(Attack::FlipData), ended(Verdict::Forged), SpliceFrom(1)),
-        // So do flips in the last of four lines under one tag.
+        // Flips in the last of four lines under one tag are released too.
         Case::new(Bug::GroupTagWithoutLast, row(Attack::FlipData), ended(Verdict::Forged), Honest).of("sc64-bmt-mac4"),
-        // One forgery in 256 passes: many tries, and only many.
+        // One forgery in 256 passes: only a large number of tries finds one.
         Case::new(Bug::ShortComparison, Row(Attack::SpoofData, 2_000), garbled(), Honest),
-        // No way to use this is known, but 8 bits of each tag in use can be anything: another tenant's message, say.
+        // No attack with this bug is known, but 8 bits of each tag in use are arbitrary: they could hold another
+        // tenant's message.
         Case::new(
             Bug::SpareTagBitsIgnored,
             EveryBit("tag"),
             Unnoticed(65 * 8, Verdict::Detected),
             row(Attack::SpoofTag),
         ),
-        // As little use, but 192 bits of each tag can be anything: it is as short as 64.
+        // No attack with this bug is known either, but 192 bits of each tag are arbitrary: it is as short as 64.
         Case::new(
             Bug::WideTagComparedShort,
             EveryBit("tag"),
@@ -80,19 +81,19 @@ pub fn cases() -> Vec<Case> {
             row(Attack::SpoofTag),
         )
         .of(WIDE),
-        // Whatever the last chunk decrypts to is taken for authentic.
-        // What the core gets first is out before it is refused. Tags that are none do not change it.
+        // The chip releases the first words of a wrong line before it refuses the line. Forged tags do not change them.
         Case::new(Bug::FirstPieceUnchecked, row(Attack::FlipData), garbled(), row(Attack::SpoofTag)).of(CHUNKS),
+        // The chip accepts any content of the last chunk as authentic.
         Case::new(Bug::LastChunkTagNotCompared, row(Attack::FlipData), garbled(), SwappedChunks).of(CHUNKS),
-        // Two stored tags change places unnoticed; what they are over is still bound to its own place.
+        // An exchange of two stored tags passes unnoticed; each tag still binds its chunk to the right position.
         Case::new(Bug::ChunkTagsComparedAsSet, SwappedTags, ended(Verdict::Harmless), SwappedChunks).of(SEALED_CHUNKS),
-        // Chunks that take their tags along fit at each other's place, where they decrypt to something else.
+        // Chunks that are exchanged with their tags pass in each other's position, where they decrypt to other content.
         Case::new(Bug::ChunkIndexMissing, SwappedChunks, garbled(), SwappedTags).of(SEALED_CHUNKS),
         Case::new(Bug::ZeroTagFits, ZeroTag, garbled(), row(Attack::SpoofTag)),
         Case::new(Bug::BlankLinePasses, ZeroLine, garbled(), row(Attack::SpoofData)),
-        // The alarm comes, but the flipped bit is out already.
+        // The chip reports the alarm, but the flipped bit is already released.
         Case::new(Bug::ReleaseBeforeVerdict, row(Attack::FlipData), ended(Verdict::Forged), Honest),
-        // Nothing comes out, and nothing is said: the core waits for ever.
+        // The chip releases no line and reports no fault: the core waits for ever.
         Case::new(Bug::FaultSwallowed, row(Attack::FlipData), garbled(), Overflow),
     ]
 }

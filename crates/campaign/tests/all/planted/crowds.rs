@@ -1,4 +1,4 @@
-//! Bugs that show when something else happens meanwhile: a crowd finds them, on a machine in which every way takes its time.
+//! Bugs that appear only with concurrent events: a crowd finds them, on a machine where every transfer takes time.
 
 use crate::common::crowd::{Scene, crowd};
 use crate::common::with_caches;
@@ -7,7 +7,7 @@ use protection::design::Parts;
 use protection::planted::{Bug, Planted};
 use protection::tree::ForestDesign;
 
-/// The bugs that are caught here.
+/// Bugs that are caught here.
 pub const BUGS: [Bug; 7] = [
     Bug::BootUnderNextCounter,
     Bug::OutdatedCopyEnters,
@@ -18,7 +18,7 @@ pub const BUGS: [Bug; 7] = [
     Bug::UnreadyGathered,
 ];
 
-/// As many crowds as find each of them.
+/// Number of crowds, enough to find each of the bugs.
 const SEEDS: u64 = 12;
 
 fn parts(bug: Bug) -> Parts {
@@ -28,7 +28,7 @@ fn parts(bug: Bug) -> Parts {
         Bug::UnreadyGathered => named("plp-coalesced"),
         Bug::FoldLosesNews => {
             let mut parts = named("dbmf");
-            // So few roots that they come and go all the time.
+            // The number of roots is so small that they change all the time.
             parts.tree.forest = Some(ForestDesign::Dynamic { entries: 2, period: 3, threshold: 0 });
             parts
         }
@@ -36,7 +36,7 @@ fn parts(bug: Bug) -> Parts {
     }
 }
 
-/// What goes wrong in crowds with this bug, or without one.
+/// Returns the errors of crowds with this bug, or without one.
 fn wrongs(bug: Bug, planted: Planted) -> Vec<String> {
     let parts = parts(bug);
     let crowds = (0..SEEDS).map(|seed| crowd(&with_caches(&parts, seed), Scene { seed, planted, ..Scene::default() }));

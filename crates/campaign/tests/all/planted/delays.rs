@@ -1,4 +1,4 @@
-//! What is done once more than is needed: no attack finds it, but what the time of reads was for says where it goes.
+//! Redundant work: no attack finds it, but the breakdown of read time shows its cause.
 
 use crate::common::{DATA_LINES, Machine};
 use catalogue::Design;
@@ -9,10 +9,10 @@ use std::cell::Cell;
 use std::rc::Rc;
 use units::{Duration, Line, LineAddr, Word};
 
-/// The bugs that are caught here.
+/// Bugs that are caught here.
 pub const BUGS: [Bug; 1] = [Bug::NodesFetchedTwice];
 
-/// So many reads, of lines with counters and tags of their own.
+/// Number of reads, each of a line with separate counters and tags.
 const READS: u64 = 24;
 
 struct Core;
@@ -29,7 +29,7 @@ impl Receiver for Core {
     }
 }
 
-/// What a read takes in the mean, in nanoseconds, by what it is for: of one after the other, each of a memory at rest.
+/// Mean time of a read in nanoseconds, by part. The reads run one after the other, each with an idle memory.
 fn parts(planted: Planted) -> Vec<(ReadPart, f64)> {
     parts_of(&catalogue::design("sc64-bmt").unwrap(), planted)
 }
@@ -70,7 +70,7 @@ fn a_node_that_is_fetched_twice_shows_as_time_for_the_tree_and_no_other_part_gro
     for (part, ns) in &longer {
         match part {
             ReadPart::Tree => assert!(*ns > 10.0, "{longer:?}"),
-            // A longer wait hides others, and refreshes fall on other reads.
+            // A longer wait hides other waits, and refreshes coincide with other reads.
             _ => assert!(*ns < 1.0, "{longer:?}"),
         }
     }
@@ -80,6 +80,6 @@ fn a_node_that_is_fetched_twice_shows_as_time_for_the_tree_and_no_other_part_gro
 fn the_second_line_of_a_fetch_has_waited_for_the_first_and_in_no_queue() {
     let parts = parts_of(&catalogue::design("sc64-bmt-beside").unwrap(), Planted::NONE);
     let of = |part| parts.iter().find(|(of, _)| *of == part).map(|(_, ns)| *ns).unwrap();
-    // A lone line has come 30 ns after its row was closed, and another burst takes 2.5.
+    // A single line arrives 30 ns after its row was closed, and another burst takes 2.5 ns.
     assert!(of(ReadPart::MemoryQueue) < 1.5 && of(ReadPart::Data) > 32.5, "{parts:?}");
 }

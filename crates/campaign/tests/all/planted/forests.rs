@@ -1,4 +1,4 @@
-//! The bug that only forests can have, and how the bugs of all trees show there.
+//! The bug that only forests can have, and the effects of general tree bugs on them.
 
 use casemate_campaign::{Finding, Options, attack, honest};
 use catalogue::{Attack, Design, End, Verdict};
@@ -8,7 +8,7 @@ use protection::tree::ForestDesign;
 /// The bug that is caught here.
 pub const BUGS: [Bug; 1] = [Bug::RootDropped];
 
-/// A forest with room for so few roots that they come and go all the time.
+/// A forest with room for two roots, so that they change all the time.
 fn design() -> Design {
     let mut design = catalogue::design("dbmf").unwrap();
     design.parts.tree.forest = Some(ForestDesign::Dynamic { entries: 2, period: 4, threshold: 2 });
@@ -34,7 +34,7 @@ fn without_a_bug_every_attack_is_detected_and_nobody_is_alarmed_otherwise() {
 #[test]
 fn a_root_that_is_dropped_without_being_folded_forgets_what_it_was_told() {
     let planted = Planted::new(Bug::RootDropped);
-    // An older copy of it comes back, and fits; what it heard of since does not.
+    // An older copy of the root returns, and passes; its later updates do not match it.
     let expected = [Finding::FalseAlarmOfCounter, Finding::FalseAlarmOfNode(0), Finding::FalseAlarmOfNode(1)];
     assert!(goes_wrong(planted).is_some_and(|finding| expected.contains(&finding)), "{:?}", goes_wrong(planted));
     assert_eq!(ends(Attack::SpoofNode, planted), Verdict::Detected, "but a forged one does not pass");

@@ -1,16 +1,16 @@
-//! Keys that lie in memory: the row of stolen modules finds them, whatever their size, and whether they are expanded or not.
+//! Keys in memory: the row of stolen modules finds them, whatever their size, expanded or not.
 
 use casemate_campaign::{Options, attack};
 use catalogue::{Attack, Verdict};
 use protection::design::CipherChoice;
 use protection::planted::{Bug, Planted};
 
-/// Those that only a stolen module brings to light.
+/// Bugs that only a stolen module reveals.
 pub const BUGS: [Bug; 2] = [Bug::ScheduleSpilled, Bug::KeySpilled];
 
 const TRIALS: u64 = 12;
 
-/// How the row ends with this cipher in a design with a tree, and how many of these it found.
+/// Returns the end of the row with this cipher in a design with a tree, and the value of this count.
 fn stolen(cipher: CipherChoice, planted: Planted, counted: &str) -> (Verdict, u64) {
     let mut design = catalogue::design("sc64-bmt").unwrap();
     design.parts.cipher = cipher;
@@ -46,7 +46,8 @@ fn a_key_in_memory_gets_past_the_rows_that_tamper() {
     }
 }
 
-/// The ledger goes over the reset where the keys do: in the new boot alone each pad serves once.
+/// The ledger survives the reset if the keys do: in the new boot each pad serves only once, so a new ledger would not show
+/// the reuse.
 #[test]
 fn keys_that_survive_a_reset_bring_pads_back_that_the_boot_before_has_shown() {
     let design = catalogue::design("ctr-only").unwrap();

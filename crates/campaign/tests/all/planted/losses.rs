@@ -1,23 +1,23 @@
-//! Bugs that only a loss of power brings to light. Each is found by the row that is meant for it, and passes another.
+//! Bugs that appear only at a loss of power. The row meant for each bug finds it, and another row passes.
 
 use casemate_campaign::{CrashOptions, Histogram, crash};
 use catalogue::{End, Loss, Verdict};
 use protection::planted::{Bug, Planted};
 
-/// A few workloads of each kind: one write, several lines, before an overflow, one after the other and at once.
+/// A few workloads of each kind: one write, several lines, before an overflow, in turn and at once.
 const WORKLOADS: [usize; 6] = [0, 1, 13, 37, 50, 83];
 
-/// The worst end of a row over these workloads.
+/// Returns the worst end of a row over these workloads.
 fn ends(design: &str, loss: Loss, bug: Option<Bug>) -> End {
     ends_with(design, loss, bug, false)
 }
 
-/// As [`ends`]; if `in_order`, what is on its way always arrives, whole and in order.
+/// Like [`ends`]; if `in_order`, all lines in flight arrive whole and in order.
 fn ends_with(design: &str, loss: Loss, bug: Option<Bug>, in_order: bool) -> End {
     End::worst_of(histogram(design, loss, bug, in_order).into_keys()).unwrap()
 }
 
-/// All ends of a row over these workloads.
+/// Returns all ends of a row over these workloads.
 fn histogram(design: &str, loss: Loss, bug: Option<Bug>, in_order: bool) -> Histogram {
     let design = catalogue::design(design).unwrap();
     let planted = bug.map_or(Planted::NONE, Planted::new);
@@ -51,7 +51,7 @@ fn a_fence_that_is_missing_shows_only_when_lines_arrive_torn_or_out_of_order() {
     assert_eq!([true, false].map(ends), [Verdict::Harmless, Verdict::Unrecoverable]);
 }
 
-/// The old text of the written line fits its old version, which the register of the renewal still has.
+/// The old text of the written line fits its old version, which the register of the renewal still contains.
 #[test]
 fn a_written_line_that_recovery_re_encrypts_comes_back_old_and_under_a_pad_that_was_seen() {
     let bug = Some(Bug::RecoveryRenewsWritten);

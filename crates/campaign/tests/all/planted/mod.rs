@@ -1,12 +1,11 @@
-//! The test of the tests: is every planted bug caught, and caught for its own reason?
+//! The test of the tests: is every planted bug caught, and caught for its specific reason?
 //!
-//! Each bug stands with the check that catches it and the finding expected of it, and with a check that it gets past:
-//! one that catches a bug of another kind. So no check earns its place by catching everything, and no bug is caught by
-//! some accident of another. The control is the design without a bug, which passes every check named here.
+//! Each bug has a check that catches it, with the expected finding, and a check that it passes: one that catches a bug of
+//! another kind. So no check is useful only because it catches every bug, and no bug is caught by an accidental effect of
+//! another. The control is the design without a bug, which passes every check named here.
 //!
-//! The bugs that are in one part alone are also held against the conformance kit (`protection/src/conformance/planted.rs`);
-//! those of [`Bug::ONLY_IN_THE_KIT`] are caught there and nowhere else, since they take too long to show in a small memory, or
-//! show no otherwise than others do.
+//! The conformance kit also tests the bugs of single parts (`protection/src/conformance/planted.rs`). It is the only test for
+//! [`Bug::ONLY_IN_THE_KIT`]: these bugs take too long to appear in a small memory, or have the same effects as other bugs.
 
 mod addresses;
 mod batteries;
@@ -42,10 +41,10 @@ use checks::{Check, Found, run};
 use protection::planted::{Bug, Planted};
 use std::collections::BTreeSet;
 
-/// A bug, the check that catches it, what that finds, and a check that the bug gets past.
+/// A bug, the check that catches it, the finding, and a check that the bug passes.
 struct Case {
     bug: Bug,
-    /// The design that it is planted in.
+    /// Name of the design with the bug.
     design: &'static str,
     check: Check,
     finds: Found,
@@ -53,12 +52,12 @@ struct Case {
 }
 
 impl Case {
-    /// In the design with a tree.
+    /// Creates a case in the design with a tree.
     fn new(bug: Bug, check: Check, finds: Found, passes: Check) -> Case {
         Case { bug, design: "sc64-bmt", check, finds, passes }
     }
 
-    /// In another design.
+    /// Moves the case to another design.
     fn of(self, design: &'static str) -> Case {
         Case { design, ..self }
     }
@@ -93,7 +92,7 @@ fn every_planted_bug_is_caught_for_its_own_reason() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The sweep over all attacks (`campaigns.rs`) is these rows with these options, under every design.
+/// The sweep over all attacks (`campaigns.rs`) runs these rows with these options, under every design.
 #[test]
 fn a_sweep_with_its_usual_trials_complains_about_every_bug_that_a_row_catches() {
     let usual = Options::default();

@@ -1,4 +1,4 @@
-//! One key for two uses, where that shows to an attacker that has nothing but the memory.
+//! One key for two uses, with an effect that an attacker with only the memory can use.
 
 use crate::common::Machine;
 use casemate_campaign::scenes::change_of_tag;
@@ -12,10 +12,10 @@ use std::rc::Rc;
 use units::random::Random;
 use units::{Duration, Line, LineAddr};
 
-/// The bug that is caught here.
+/// Bug that is caught here.
 pub const BUGS: [Bug; 1] = [Bug::OneKeyForDataAndTags];
 
-/// What comes out last, and whether tampering was reported.
+/// Last released line, and whether the chip reported tampering.
 #[derive(Default)]
 struct Core {
     released: Cell<Option<Line>>,
@@ -36,11 +36,11 @@ impl Receiver for Core {
     }
 }
 
-/// What memory is publicly known to start with.
+/// Publicly known content with which memory starts.
 const KNOWN: Line = [0x5a; 64];
 const TARGET: LineAddr = LineAddr(64 * 3 + 9);
 
-/// One access, to its end.
+/// Runs one access to its end.
 fn run(machine: &mut Machine<Core>, written: Option<Line>, line: LineAddr) {
     let (memory, scheme, done) = (machine.memory.clone(), machine.scheme.clone(), Rc::new(Cell::new(false)));
     let finished = done.clone();
@@ -56,8 +56,9 @@ fn run(machine: &mut Machine<Core>, written: Option<Line>, line: LineAddr) {
     assert!(machine.run(Duration::from_ns(1_000_000), || done.get()));
 }
 
-/// The first line is read, as the machine started with it. The first block of its pad serves as the hash key of the tags:
-/// another line is changed, and its tag by what that key makes of the change. Does the change come out?
+/// Reads the first line with its start-up content. The first block of its pad then serves as the hash key of the tags.
+/// The attacker changes another line, and its tag by the effect of the change under this key. Returns true if the changed
+/// line is released.
 fn forged_with_the_first_pad(planted: Planted) -> bool {
     let parts = with_tiny_caches(&catalogue::design("sc64-bmt").unwrap().parts);
     let mut machine = Machine::new(&parts, 1, Core::default());

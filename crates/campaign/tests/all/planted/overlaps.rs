@@ -1,5 +1,5 @@
-//! Bugs that show where two accesses overlap: each has a scene of its own with two of them, of which one comes a little later each
-//! time.
+//! Bugs that appear when two accesses overlap. Each has a separate scene with two accesses, and the second begins a little later
+//! each time.
 
 use crate::common::{DATA_LINES, Machine};
 use protection::counter::Age;
@@ -15,7 +15,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use units::{Duration, Line, LineAddr, ZERO_LINE};
 
-/// The bugs that are caught here.
+/// Bugs that are caught here.
 pub const BUGS: [Bug; 6] = [
     Bug::ContentBeforeLock,
     Bug::ValueWithoutLock,
@@ -25,15 +25,15 @@ pub const BUGS: [Bug; 6] = [
     Bug::RenewalLeavesCopies,
 ];
 
-/// How often the second access comes later than the time before.
+/// Number of delays of the second access.
 const DELAYS: u64 = 60;
 /// Longer than any scene lasts.
 const LIMIT: Duration = Duration::from_ns(5_000_000);
 
-/// What the cores have stored and got.
+/// Stores, wrong reads and faults of the cores.
 #[derive(Default)]
 struct Core {
-    /// What a line has to read as: its last store that was asked for its content.
+    /// Content that each line must have: that of its last store, once the scheme has requested it.
     stored: RefCell<BTreeMap<LineAddr, Line>>,
     /// Lines that read otherwise.
     wrong: RefCell<Vec<LineAddr>>,
@@ -41,7 +41,7 @@ struct Core {
 }
 
 impl Core {
-    /// The content of a store, which reads must return from now on.
+    /// Records the content of a store, which reads must return from now on.
     fn stores(&self, line: LineAddr, content: Line) -> Line {
         self.stored.borrow_mut().insert(line, content);
         content
@@ -64,7 +64,7 @@ impl Receiver for Core {
     }
 }
 
-/// A task of a scene: what it uses the scheme by.
+/// A task of a scene, with its interface to the scheme.
 struct Access {
     scheme: Rc<Scheme>,
     verbs: Timed,
@@ -72,7 +72,7 @@ struct Access {
 }
 
 impl Access {
-    /// Makes a line this. What it held is wrong from the beginning on, and what it will hold until the end.
+    /// Writes a line. From the beginning of the write, a read of the old content is wrong.
     async fn write(&self, line: u64, content: u8) {
         let content = self.core.stores(LineAddr(line), [content; 64]);
         self.scheme.write(&self.verbs, LineAddr(line), &content).await;
@@ -82,13 +82,13 @@ impl Access {
         self.scheme.read(&self.verbs, LineAddr(line)).await;
     }
 
-    /// A store enters the persist buffer.
+    /// Puts a store into the persist buffer.
     async fn accept(&self, line: u64, content: u8) {
         let content = || self.core.stores(LineAddr(line), [content; 64]);
         PersistBuffer::of(&self.scheme).accept_when_taken(&self.verbs, LineAddr(line), content).await;
     }
 
-    /// An entry leaves the persist buffer.
+    /// Drains an entry of the persist buffer.
     async fn drain(&self, line: u64) {
         PersistBuffer::of(&self.scheme).drain(&self.verbs, LineAddr(line)).await;
     }
@@ -111,13 +111,13 @@ impl Scene {
         Scene(Machine { memory: Rc::new(memory), scheme, ..machine })
     }
 
-    /// What a task does.
+    /// Creates a task from its accesses.
     fn task<F: Future<Output = ()> + 'static>(&self, does: impl FnOnce(Access) -> F) -> Task {
         let (scheme, core) = (self.0.scheme.clone(), self.0.core.clone());
         Box::pin(does(Access { scheme, verbs: Timed::new(&self.0.memory), core }))
     }
 
-    /// Carries out tasks, each of which begins so long after now, to their ends.
+    /// Runs tasks to their ends, each from its delay on.
     fn run(&mut self, tasks: Vec<(Duration, Task)>) {
         let (all, ended) = (tasks.len(), Rc::new(Cell::new(0)));
         for (delay, task) in tasks {
@@ -131,13 +131,13 @@ impl Scene {
         assert!(self.0.run(LIMIT, || ended.get() == all), "an access never ends");
     }
 
-    /// Carries out one task alone.
+    /// Runs a single task to its end.
     fn alone<F: Future<Output = ()> + 'static>(&mut self, does: impl FnOnce(Access) -> F) {
         let task = self.task(does);
         self.run(vec![(Duration::ZERO, task)]);
     }
 
-    /// Whether a line read otherwise than it was stored, or was refused.
+    /// Returns true if a line read otherwise than it was stored, or was refused.
     fn went_wrong(&self) -> bool {
         !self.0.core.wrong.borrow().is_empty() || !self.0.core.faults.borrow().is_empty()
     }
@@ -147,19 +147,20 @@ fn design(name: &str) -> Parts {
     catalogue::design(name).unwrap().parts
 }
 
-/// Whether a scene goes wrong whose second access comes `each` ns later every time: without its bug never, with it more than once.
+/// Checks that a scene never fails without its bug, and more than once with it. Its second access begins `each` ns later every
+/// time.
 fn caught(bug: Bug, each: u64, goes_wrong: impl Fn(Planted, Duration) -> bool) {
     let wrong =
         |planted, each| (0..DELAYS).filter(|delay| goes_wrong(planted, Duration::from_ns(delay * each))).count();
     assert_eq!(wrong(Planted::NONE, each), 0, "{bug:?}: the scene without it");
     assert!(wrong(Planted::new(bug), each) > 1, "{bug:?}");
-    // The others have nothing to do with the scene.
+    // The other bugs do not affect the scene.
     for other in BUGS.into_iter().filter(|other| *other != bug) {
         assert_eq!(wrong(Planted::new(other), 7 * each), 0, "{other:?} in the scene of {bug:?}");
     }
 }
 
-/// A line is read from memory while a store to it comes.
+/// A line is read from memory while a store to it arrives.
 #[test]
 fn a_store_counts_from_the_moment_on_at_which_its_entry_has_it() {
     caught(Bug::ContentBeforeLock, 1, |planted, delay| {
@@ -175,7 +176,7 @@ fn a_store_counts_from_the_moment_on_at_which_its_entry_has_it() {
     });
 }
 
-/// An entry drains while a store to its line comes.
+/// An entry drains while a store to its line arrives.
 #[test]
 fn what_a_drain_makes_ahead_of_its_turn_is_made_of_the_newest_text() {
     caught(Bug::ValueWithoutLock, 1, |planted, delay| {
@@ -192,7 +193,7 @@ fn what_a_drain_makes_ahead_of_its_turn_is_made_of_the_newest_text() {
     });
 }
 
-/// While an entry drains, a store to another line moves their counters on, which then lose their entries in both caches.
+/// While an entry drains, a store to another line advances their counters. The counters then lose their entries in both caches.
 #[test]
 fn counters_that_have_moved_on_leave_the_last_level_cache_for_memory() {
     let mut parts = design("secpb-bcm");
@@ -239,8 +240,8 @@ fn lines_under_one_tag_are_written_one_after_the_other() {
     });
 }
 
-/// More lines are stored at once than the memory's queue has room for. What was fetched of the last of them before is asked for
-/// while its store waits, as a read does that has fetched early.
+/// More lines are stored at once than the memory's queue can hold. While the store of the last line waits, its earlier fetched
+/// content is requested, as by a read that fetched early.
 #[test]
 fn what_was_fetched_before_a_store_is_outdated_while_the_store_waits_for_the_memorys_queue() {
     const STORES: u64 = 200;
@@ -270,7 +271,7 @@ const HOT: [u64; 2] = [7, 64 * 8 + 14];
 /// Two other lines of the second group.
 const COLD: [u64; 2] = [HOT[1] + 1, HOT[1] + 2];
 
-/// Brings both groups near an overflow.
+/// Ages both groups until just before an overflow.
 async fn grow_old(access: &Access) {
     for hot in HOT {
         access.scheme.age(&access.verbs, LineAddr(hot), Age::BeforeRenewal).await;
@@ -280,7 +281,7 @@ async fn grow_old(access: &Access) {
     }
 }
 
-/// So many writes of each hot line are left then before the one that makes its counters overflow.
+/// Returns the number of writes of each hot line before the one that makes its counters overflow.
 fn writes_left(parts: &Parts) -> [usize; 2] {
     let mut scene = Scene::of(parts, Planted::NONE);
     let left = Rc::new(Cell::new([0; 2]));
@@ -300,11 +301,11 @@ fn writes_left(parts: &Parts) -> [usize; 2] {
     left.get()
 }
 
-/// One group is renewed, and another waits for that; its counters lose their entry to the last-level cache, from where an L2 gets
-/// a copy of them.
+/// One group is renewed, and another waits for this. Its counters lose their entry to the last-level cache, and an L2 copies them
+/// from this cache.
 #[test]
 fn no_copy_that_came_while_a_renewal_waited_outlives_it() {
-    // Whose counters are renewed after few writes.
+    // An organisation of counters that is renewed after few writes.
     let parts = Parts { counters: CounterChoice::Sc64Mac, ..design("emcc") };
     let left = writes_left(&parts);
     caught(Bug::RenewalLeavesCopies, 50, |planted, delay| {

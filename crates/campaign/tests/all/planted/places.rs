@@ -1,4 +1,4 @@
-//! Bugs that only some places of tags and caches can have.
+//! Bugs that occur only with some places of tags and caches.
 
 use crate::common::{DATA_LINES, Machine};
 use casemate_campaign::bus::Structure;
@@ -13,11 +13,12 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use units::{Duration, Line, LineAddr, Time};
 
-/// The bugs that are caught here.
+/// Bugs that are caught here.
 pub const BUGS: [Bug; 4] =
     [Bug::OthersUnchecked, Bug::DisplacedCountersDropped, Bug::VerdictsNotAwaited, Bug::CopiesOutliveWrites];
 
-/// A line is flipped, then another under the same tag is written, which gives both a new one. What does the first read as?
+/// Flips a line, then writes another line under the same tag, so that both get a new tag. Returns the verdict on the first
+/// line.
 fn tampered_beside_a_write(planted: Planted) -> Verdict {
     const BIT: usize = 99;
     let design = catalogue::design("sc64-bmt-mac4").unwrap();
@@ -96,18 +97,18 @@ impl Receiver for Core {
     }
 }
 
-/// What came of a read that was released before its verdict, and of a write that came before that.
+/// Results of a read that was released before its verdict, and of a write that arrived before the verdict.
 struct ReadAndWrite {
-    /// When the line's verdict was in.
+    /// Time of the line's verdict.
     verdict: Time,
-    /// When the write began to encrypt, if it did.
+    /// Time at which the write began to encrypt, if it did.
     write: Option<Time>,
-    /// What was reported.
+    /// Faults of the run.
     faults: Vec<Fault>,
 }
 
-/// A line is read of which no metadata is on the chip, and which was tampered with if `forged`. As soon as the core has it, it
-/// writes another, of which all is.
+/// Reads a line without metadata on the chip, tampered with if `forged`. When the core receives the line, it immediately
+/// writes another line with all its metadata on the chip.
 fn verdict_and_write(planted: Planted, forged: bool) -> ReadAndWrite {
     let parts = catalogue::design("sc64-bmt-speculative").unwrap().parts;
     let mut machine = Machine::new(&parts, 1, Core::default());

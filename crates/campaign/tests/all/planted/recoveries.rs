@@ -1,4 +1,4 @@
-//! Bugs in what a machine does when power is back. Each is found by the row that is meant for it, and passes another.
+//! Bugs in the recovery of a machine after power returns. The row meant for each bug finds it, and another row passes.
 
 use casemate_campaign::{CrashOptions, Options, attack, crash};
 use catalogue::{Attack, End, Loss, Verdict};
@@ -7,7 +7,7 @@ use protection::planted::{Bug, Planted};
 /// A few workloads: one write below either half of the root, and writes before an overflow.
 const WORKLOADS: [usize; 4] = [0, 3, 37, 50];
 
-/// The worst end of a row over these workloads.
+/// Returns the worst end of a row over these workloads.
 fn ends(loss: Loss, bug: Bug) -> End {
     let design = catalogue::design("plp-sp").unwrap();
     let worst = |workload| {

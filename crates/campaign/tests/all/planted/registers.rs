@@ -1,5 +1,5 @@
-//! Bugs in the registers of a forest's roots. Each is found by a loss of power, and passes where nothing of the kind happens: where
-//! the roots stay the same, where no tuple follows behind another, or where nobody tampers with the memory that is off.
+//! Bugs in the registers of a forest's roots. A loss of power finds each of them. Each passes if its condition is missing: changing
+//! roots, a tuple behind another, or tampering with the memory while it is off.
 
 use crate::common::swept::{an_eighth, share_of_tests};
 use casemate_campaign::{CrashOptions, crash};
@@ -7,10 +7,10 @@ use catalogue::{Design, End, Loss, Verdict};
 use protection::planted::{Bug, Planted};
 use protection::tree::ForestDesign;
 
-/// A few workloads of each kind: one write, several lines, before an overflow, one after the other and at once.
+/// A few workloads of each kind: one write, several lines, before an overflow, in turn and at once.
 const WORKLOADS: [usize; 7] = [0, 1, 13, 37, 50, 83, 100];
 
-/// Roots that stay, and roots that come and go with each write.
+/// Roots that stay, and roots that change with each write.
 const STATIC: ForestDesign = ForestDesign::Static { level: 0, entries: 64 };
 const DYNAMIC: ForestDesign = ForestDesign::Dynamic { entries: 64, period: 32, threshold: 16 };
 
@@ -20,7 +20,7 @@ fn over(name: &str, forest: Option<ForestDesign>) -> Design {
     design
 }
 
-/// The worst end of a row over these workloads.
+/// Returns the worst end of a row over these workloads.
 fn ends(design: &Design, loss: Loss, bug: Option<Bug>) -> End {
     let worst = |workload| {
         let planted = bug.map_or(Planted::NONE, Planted::new);
@@ -30,7 +30,7 @@ fn ends(design: &Design, loss: Loss, bug: Option<Bug>) -> End {
     End::worst_of(WORKLOADS.into_iter().map(worst)).unwrap()
 }
 
-/// What a loss of power comes to.
+/// Returns the worst end of a loss of power.
 fn lost(name: &str, forest: ForestDesign, bug: Bug) -> End {
     ends(&over(name, Some(forest)), Loss::PowerLoss, Some(bug))
 }
@@ -46,7 +46,7 @@ fn without_a_bug_every_row_ends_well() {
         };
         for loss in Loss::ALL.iter().filter(is_tried) {
             let (end, claimed) = (ends(&design, *loss, None), design.crash.about(*loss).unwrap());
-            // Which workloads meet the worst moment for a battery to die depends on how many roots there are.
+            // The number of roots decides which workloads meet the worst moment for a battery to die.
             let is_claimed = if *loss == Loss::BatteryLost { !end.is_worse_than(claimed) } else { end == claimed };
             assert!(is_claimed, "{name}, {forest:?}: {loss} ends as {end}, not as {claimed}");
         }

@@ -1,4 +1,4 @@
-//! Bugs that no campaign brings to light: each has a scene of its own.
+//! Bugs that no campaign finds: each has a separate scene.
 
 use catalogue::design;
 use protection::execution::{Functional, run_now};
@@ -7,12 +7,12 @@ use protection::scheme::{Observers, PersistBuffer, Scheme, Sight};
 use protection::verbs::{Fault, Slot};
 use units::{Line, LineAddr};
 
-/// The bugs that are caught here.
+/// Bugs that are caught here.
 pub const BUGS: [Bug; 4] =
     [Bug::HaltedIsConsistent, Bug::ExhaustedLineDropped, Bug::RefusedLinesLearned, Bug::GroupedRenewalUnspent];
 
 const LINES: u64 = 1 << 10;
-/// One more than the versions that a counter of 7 bits has.
+/// One more than the number of versions of a 7-bit counter.
 const OVERFLOWS: u8 = 129;
 
 struct Machine {
@@ -38,7 +38,7 @@ impl Machine {
     }
 }
 
-/// Each scene without its bug and with it.
+/// Runs a scene without its bug and with it.
 fn with_and_without<T>(bug: Bug, scene: impl Fn(Planted) -> T) -> [T; 2] {
     [scene(Planted::NONE), scene(Planted::new(bug))]
 }
@@ -60,7 +60,7 @@ fn observers_behind_a_halted_chip_are_warned() {
     assert_eq!(with_and_without(Bug::HaltedIsConsistent, sight), [Sight::Behind { entries: 1 }, Sight::Consistent]);
 }
 
-/// The versions in the root are at their end, so that no node below it can leave.
+/// The versions in the root are exhausted, so that no node below it can leave the chip.
 #[test]
 fn a_line_that_cannot_leave_the_chip_stays_there() {
     let read = |planted| {
@@ -77,7 +77,7 @@ fn a_line_that_cannot_leave_the_chip_stays_there() {
     assert!(dropped.is_err(), "{dropped:?}");
 }
 
-/// An attacker garbles a line again and again. What comes of speculation on other lines must not depend on that.
+/// An attacker garbles a line again and again. The results of speculation on other lines must not depend on that.
 #[test]
 fn what_was_refused_is_no_frequent_value() {
     let resolved = |planted| {

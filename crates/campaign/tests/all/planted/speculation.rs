@@ -1,5 +1,5 @@
-//! Bugs in the speculation on values. Lines of frequent values are the ones that are never decrypted and never verified: what comes
-//! out is what a candidate stands for, so a comparison that is done badly lets through what a design without speculation refuses.
+//! Bugs in the speculation on values. The controller never decrypts or verifies lines of frequent values: it releases the value of
+//! a candidate. A faulty comparison then passes content that a design without speculation refuses.
 
 use crate::common::crowd::{Scene, crowd};
 use crate::common::{DATA_LINES, Machine, engines, with_caches};
@@ -18,7 +18,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use units::{Duration, Line, LineAddr, Word};
 
-/// The bugs that are caught here.
+/// Bugs that are caught here.
 pub const BUGS: [Bug; 10] = [
     Bug::CandidateTagNotCompared,
     Bug::CandidateComparedShort,
@@ -32,15 +32,15 @@ pub const BUGS: [Bug; 10] = [
     Bug::TableSpilled,
 ];
 
-/// What the table holds, for good.
+/// Content of the table, which never changes.
 const FREQUENT: [u64; 4] = [0, u64::MAX, 0x1111_1111_1111_1111, 7];
-/// The first of those whose tags share a line.
+/// The first of the lines with tags in one line.
 const LINE: LineAddr = LineAddr(8);
 const NEIGHBOUR: LineAddr = LineAddr(7);
 
 fn parts(name: &str) -> Parts {
     let mut parts = catalogue::design(name).unwrap().parts;
-    // Lines that were written as often have the same version.
+    // Lines with equal numbers of writes have the same version.
     parts.counters = CounterChoice::Mono56;
     let speculation = &mut parts.speculation;
     (speculation.values, speculation.tracking) = (FREQUENT.len(), Tracking::Fixed);
@@ -48,12 +48,12 @@ fn parts(name: &str) -> Parts {
     parts
 }
 
-/// A line of one frequent value.
+/// Returns a line of one frequent value.
 fn filled(value: u64) -> Line {
     std::array::from_fn(|byte| value.to_le_bytes()[byte % 8])
 }
 
-/// What is of a line at the pins: its data, and its tag.
+/// Content of a line at the pins: its data, and its tag.
 struct Stored {
     data: Vec<u8>,
     tag: Vec<u8>,
@@ -74,19 +74,19 @@ fn put(bus: &mut Bus<'_>, line: LineAddr, stored: &Stored) {
     }
 }
 
-/// What an attacker has: the line, as it was before it was last written, and its neighbour; and knows of the cipher.
+/// State of the attacker: the line before its last write, its neighbour, and the chunk length of the cipher.
 struct Loot {
     chunk_bytes: usize,
     old: Stored,
     neighbour: Stored,
 }
 
-/// How a line of frequent values reads that was written twice, after the attacker was at it.
+/// Returns the verdict on a line of frequent values that was written twice and then tampered with.
 fn verdict(name: &str, planted: Planted, tamper: impl FnOnce(&mut Bus<'_>, Loot)) -> Verdict {
     verdict_by(|_| (), name, planted, tamper)
 }
 
-/// The same, of a victim that is made ready so.
+/// Like [`verdict`], for a victim after `prepare`.
 fn verdict_by(
     prepare: impl FnOnce(&Victim),
     name: &str,
@@ -97,7 +97,7 @@ fn verdict_by(
     victim.write(LINE, &filled(FREQUENT[0]));
     victim.flush();
     let old = victim.attacked(|bus| stored(bus, LINE));
-    // As often as the line, so that both have the same version.
+    // Written as often as the line, so that both have the same version.
     for value in [FREQUENT[3], FREQUENT[1]] {
         victim.write(NEIGHBOUR, &filled(value));
     }
@@ -112,17 +112,17 @@ fn verdict_by(
     victim.oracle().judge(LINE, &victim.read(LINE).0, None)
 }
 
-/// A flipped bit of the tag of the last chunk, which lies at the bottom.
+/// Flips a bit of the tag of the last chunk, which is at the bottom.
 fn flip_tag(bus: &mut Bus<'_>, _: Loot) {
     bus.flip_place(Structure::Tag, LINE, 3);
 }
 
-/// A flipped bit in the second half of a chunk of either length.
+/// Flips a bit in the second half of a chunk of either length.
 fn flip_second_half(bus: &mut Bus<'_>, _: Loot) {
     bus.flip_place(Structure::Data, LINE, 8 * 15 + 2);
 }
 
-/// The first chunk also where another belongs, with its tag.
+/// Copies the first chunk over the second, with its tag.
 fn copy_first_chunk(bus: &mut Bus<'_>, loot: Loot) {
     let mut line = stored(bus, LINE);
     line.data.copy_within(0..loot.chunk_bytes, loot.chunk_bytes);
@@ -132,14 +132,14 @@ fn copy_first_chunk(bus: &mut Bus<'_>, loot: Loot) {
     put(bus, LINE, &line);
 }
 
-/// A flipped bit in the first half of a chunk that comes later, of either length.
+/// Flips a bit in the first half of a later chunk, of either length.
 fn flip_later_chunk(bus: &mut Bus<'_>, _: Loot) {
     bus.flip_place(Structure::Data, LINE, 8 * 48);
 }
 
 type Tampering = fn(&mut Bus<'_>, Loot);
 
-/// What the attacker does, and the bug that lets it through, with what comes out.
+/// The attack, the bug that lets it pass, and the verdict under this bug.
 const TAMPERINGS: [(Tampering, Bug, Verdict); 6] = [
     (flip_tag, Bug::CandidateTagNotCompared, Verdict::Harmless),
     (flip_second_half, Bug::CandidateComparedShort, Verdict::Harmless),
@@ -161,10 +161,10 @@ fn lines_of_frequent_values_are_refused_as_all_others_are() {
     }
 }
 
-/// Most lines of a timed run are matched so: no candidate is encrypted.
+/// Most lines of a timed run are matched this way: the controller encrypts no candidate.
 #[test]
 fn they_are_refused_also_where_the_permutation_says_which_candidates_match() {
-    // The first line that comes is always computed.
+    // The controller always computes the matches of the first line.
     let prepare = |victim: &Victim| {
         victim.read(NEIGHBOUR);
         victim.flush();
@@ -185,7 +185,7 @@ fn fvs_rule_5_each_comparison_that_is_done_badly_lets_one_tampering_through_and_
         for (bug, expected) in TAMPERINGS.map(|(_, bug, expected)| (bug, expected)) {
             for (tamper, of, _) in TAMPERINGS {
                 let found = verdict(name, Planted::new(bug), tamper);
-                // Whatever lies in the chunks that nobody checks comes out.
+                // The controller releases the content of unchecked chunks.
                 let expected = match bug {
                     _ if of == bug => expected,
                     Bug::TrailingChunksUnchecked => continue,
@@ -197,10 +197,10 @@ fn fvs_rule_5_each_comparison_that_is_done_badly_lets_one_tampering_through_and_
     }
 }
 
-/// How the row about chunks from elsewhere ends, and which came out.
+/// Returns the end of the row about copied chunks, and the kinds of chunks that were released.
 fn spliced(name: &str, planted: Planted, trials: u64) -> (End, Vec<String>) {
     let mut design = catalogue::design(name).unwrap();
-    // Lines that were written as often have the same version.
+    // Lines with equal numbers of writes have the same version.
     design.parts.counters = CounterChoice::Mono56;
     let outcome = attack(&design, Attack::CandidateSplice, &Options { trials, planted, ..Options::default() });
     let came_out = outcome.counts.into_iter().filter(|(what, count)| what.contains("came out") && *count > 0);
@@ -213,7 +213,7 @@ fn a_chunk_from_elsewhere_comes_out_where_candidates_are_of_that_position_line_o
         let old = "chunks of an earlier time that came out under its counters";
         assert_eq!(spliced(name, Planted::NONE, 20), (Verdict::Stale.into(), vec![old.to_owned()]), "{name}");
         for (bug, what, trials) in [
-            // The other position is seldom the first one, and the other line the one before, written as often.
+            // The other position is seldom the first one, and the other line seldom the previous one with as many writes.
             (Bug::CandidatePositionMissing, "chunks of another position that came out", 60),
             (Bug::CandidatesOfLineBefore, "chunks of another line that came out", 100),
             (Bug::CandidatesOfVersionBefore, "chunks of an earlier time that came out", 20),
@@ -228,7 +228,7 @@ fn a_chunk_from_elsewhere_comes_out_where_candidates_are_of_that_position_line_o
     }
 }
 
-/// What goes wrong in crowds whose reads find values that the table has just learned.
+/// Returns the errors of crowds that read values which the table has just learned.
 fn wrongs(planted: Planted) -> Vec<String> {
     let mut parts = catalogue::design("fvs-tdes").unwrap().parts;
     (parts.speculation.values, parts.speculation.tracking) = (64, Tracking::Lru);
@@ -245,7 +245,7 @@ fn what_a_candidate_stands_for_is_what_the_table_held_at_the_miss() {
     assert_eq!(alone.finding, None, "one access after the other, nothing is learned in between");
 }
 
-/// A core whose memory starts with lines of one value.
+/// A core with memory that starts with lines of one value.
 struct Core(u64);
 
 impl Receiver for Core {
@@ -270,7 +270,8 @@ fn one_slow_unit() -> Engines {
     Engines { tdes: Some(tdes), ..engines() }
 }
 
-/// Blocks of candidates that were offered for a line, and all that one slow unit took, long after the line was released.
+/// Returns the blocks of candidates that were offered for a line, and all blocks of one slow unit, long after the line was
+/// released.
 fn offered_and_taken(planted: Planted) -> (u64, u64) {
     let mut parts = parts("fvs-tdes");
     parts.speculation.values = 64;
@@ -282,7 +283,7 @@ fn offered_and_taken(planted: Planted) -> (u64, u64) {
         let verbs = Timed::new(&memory);
         scheme.read_at_controller(&verbs, LINE, Word::FIRST).await;
         clock.sleep(Duration::from_ns(100_000)).await;
-        // The units are asked again: what could go in until now has.
+        // A write makes the units check again; all blocks that could enter until now have entered.
         scheme.write(&verbs, NEIGHBOUR, &filled(FREQUENT[0])).await;
         finished.set(true);
     });
@@ -304,7 +305,7 @@ fn units_do_not_go_on_with_candidates_that_no_chunk_needs() {
     assert!(taken > offered, "{taken} of {offered}");
 }
 
-/// What a read of a line takes, in nanoseconds, of whose words the table has none, with one slow unit.
+/// Returns the nanoseconds of a read of a line without frequent words, with one slow unit.
 fn read_in_vain(values: usize, planted: Planted) -> u64 {
     let mut parts = parts("fvs-tdes");
     parts.speculation.values = values;
@@ -315,7 +316,7 @@ fn read_in_vain(values: usize, planted: Planted) -> u64 {
     let (finished, clock) = (took.clone(), machine.executor.clock().clone());
     machine.executor.clock().spawn(async move {
         let verbs = Timed::new(&memory);
-        // The first brings the line into memory.
+        // The first read puts the line into memory.
         scheme.read_at_controller(&verbs, LINE, Word::FIRST).await;
         clock.sleep(Duration::from_ns(100_000)).await;
         let began = clock.now();
@@ -329,7 +330,7 @@ fn read_in_vain(values: usize, planted: Planted) -> u64 {
 #[test]
 fn candidates_in_vain_make_each_block_of_a_read_wait_for_an_interval_at_most() {
     let (without, with) = (read_in_vain(0, Planted::NONE), read_in_vain(4, Planted::NONE));
-    // Sixteen blocks decrypt and verify the line, and each may find that one has just gone in.
+    // Sixteen blocks decrypt and verify the line, and each may have to wait for a block that has just entered.
     assert!(with <= without + 16 * INTERVAL_NS, "{with} ns, {without} without candidates");
     let overtaken = read_in_vain(4, Planted::new(Bug::CandidatesOnDemand));
     assert!(overtaken > with + 16 * INTERVAL_NS, "{overtaken} ns, {with} as idle work");

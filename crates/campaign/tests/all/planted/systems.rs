@@ -1,4 +1,4 @@
-//! Bugs in what an operating system may do for records of pages.
+//! Bugs in the rights of an operating system over records of pages.
 
 use super::Case;
 use super::checks::Check::Row;
@@ -15,9 +15,9 @@ pub fn cases() -> Vec<Case> {
     vec![
         // An old page passes with the parents of its time.
         case(ChunkBug::ParentFromBuffer, Attack::OsParentInBuffer, Verdict::Stale),
-        // The process goes on with the record of another page, in which its lines lie elsewhere.
+        // The process continues with the record of another page, which gives its lines other slots.
         case(ChunkBug::RecordForMissedPage, Attack::OsOtherPage, Verdict::Leaked),
-        // An interrupted walk aborts the process, instead of being begun again.
+        // An interrupted walk aborts the process, instead of being started again.
         case(ChunkBug::EmptyLineRaises, Attack::OsNoService, Verdict::Detected),
     ]
 }

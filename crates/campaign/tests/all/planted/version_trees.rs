@@ -1,4 +1,4 @@
-//! Bugs that only trees of counters can have, and how the bugs of all trees show there.
+//! Bugs that only trees of counters can have, and the effects of general tree bugs on them.
 
 use casemate_campaign::bus::Structure;
 use casemate_campaign::victim::Victim;
@@ -8,11 +8,11 @@ use protection::design::{CounterChoice, Parts, TreeDesign, TreeKind};
 use protection::planted::{Bug, Planted};
 use units::LineAddr;
 
-/// The bugs that are caught here.
+/// Bugs that are caught here.
 pub const BUGS: [Bug; 4] =
     [Bug::MacWithoutVersion, Bug::RenewalTrustsMemory, Bug::FirstChildNotRenewed, Bug::MacPlaceTruncated];
 
-/// SGX's counters below nodes whose 3-bit versions overflow all the time.
+/// SGX's counters below nodes with 3-bit versions, which overflow all the time.
 fn design() -> Design {
     let mut design = catalogue::design("sc64-bmt").unwrap();
     design.parts.counters = CounterChoice::Mono56;
@@ -30,8 +30,8 @@ fn goes_wrong(parts: &Parts, planted: Planted) -> Option<Finding> {
     honest(parts, 2_000, 1, planted).unwrap().finding
 }
 
-/// An old line, its tag and its counters are brought back; then a neighbour is written until the node above gives all its
-/// children new versions. What does the old line read as?
+/// Replays an old line, its tag and its counters, then writes a neighbour until the node above gives all its children new
+/// versions. Returns the verdict on the old line.
 fn replay_before_a_renewal(planted: Planted) -> Verdict {
     let mut victim = Victim::blank(&design().parts, 1, planted).unwrap();
     // Children of one node of level 1, so of nodes of level 0 that are renewed together.
@@ -91,15 +91,16 @@ fn a_child_that_a_renewal_leaves_out_does_not_fit_any_more() {
 
 #[test]
 fn a_parent_that_is_not_told_keeps_its_version_so_that_old_lines_pass() {
-    // In a tree of tags this is a false alarm; here the child is sealed under a version that does not move on.
+    // In a tree of tags this is a false alarm; here the child is sealed under a version that does not advance.
     let planted = Planted::new(Bug::ParentNotUpdated);
     assert_ne!(goes_wrong(&design().parts, planted), None);
     let planted = Planted::new(Bug::CounterUnverified);
     assert_eq!(ends(Attack::ReplayDataTagCounter, planted).0, Verdict::Stale);
 }
 
-/// Two lines of counters so many slots apart go to memory as often, one with higher counters than the other. They are
-/// exchanged, and the line with the higher counter is written. Is that refused, and if not, does it use a pad again?
+/// Two lines of counters at this distance in slots are written to memory equally often, one with higher counters than the
+/// other. They are exchanged, and the line with the higher counter is written. Returns whether the write is refused, and
+/// whether it uses a pad again.
 fn exchanged_before_a_write(distance: u64, planted: Planted) -> (bool, bool) {
     let mut victim = Victim::blank(&design().parts, 1, planted).unwrap();
     let target = LineAddr(5);

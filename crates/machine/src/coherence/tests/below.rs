@@ -1,17 +1,17 @@
-//! What the cores of the tests are on: memory alone, or an inclusive last-level cache before a memory that is encrypted.
+//! Levels below the cores of the tests: only memory, or an inclusive last-level cache before encrypted memory.
 //!
-//! The model keeps what the cache has marked and what it really has, so that an answer with ciphertext is found. L2s
-//! verify some lines and the controller others, as the program of a test says.
+//! The model tracks the marks of the cache and its real content, so the tests find answers with ciphertext. L2s verify
+//! some lines and the controller the other ones, depending on the test program.
 
 use super::*;
 use crate::cache::Replacement;
 use crate::llc::{Displaced, Inclusion, Llc};
 use std::collections::BTreeSet;
 
-/// A cache that has fewer lines than there are.
+/// A last-level cache with fewer lines than the test uses.
 pub(super) struct LastLevel {
     tags: Llc,
-    /// Lines that are there as ciphertext, be they marked or not.
+    /// Lines that the cache holds as ciphertext, marked or not.
     encrypted: BTreeSet<LineAddr>,
 }
 
@@ -20,7 +20,7 @@ impl LastLevel {
         LastLevel { tags: Llc::new(2, 4, Replacement::Lru, Inclusion::Inclusive), encrypted: BTreeSet::new() }
     }
 
-    /// What it answers a request with that no core supplies: the line, or that memory has to be asked.
+    /// Returns true if the cache answers a request that no core supplies, and false if memory must.
     fn answers(&mut self, line: LineAddr) -> Result<bool, String> {
         if self.tags.is_unverified(line) {
             return Err(format!("{line} is below as ciphertext, and no L2 has it"));
@@ -31,7 +31,7 @@ impl LastLevel {
         }
     }
 
-    /// A line enters, decrypted or not; what leaves it for that.
+    /// Enters a line, decrypted or not; returns the line that it displaces.
     fn enter(
         &mut self,
         line: LineAddr,
@@ -47,13 +47,13 @@ impl LastLevel {
 }
 
 impl Harness {
-    /// The same cores over a last-level cache.
+    /// Returns the same cores over a last-level cache.
     pub(super) fn over_last_level(mut self) -> Harness {
         self.last_level = Some(LastLevel::new());
         self
     }
 
-    /// Whether a request that was claimed is answered by memory.
+    /// Returns true if memory answers a request that was claimed.
     pub(super) fn comes_from_memory(&mut self, line: LineAddr, supplier: Supplier) -> Result<bool, String> {
         let Some(below) = &mut self.last_level else { return Ok(false) };
         match supplier {
@@ -69,7 +69,7 @@ impl Harness {
         }
     }
 
-    /// A line comes down from a core, decrypted.
+    /// Takes a decrypted line that a core writes back.
     pub(super) fn comes_down(&mut self, line: LineAddr, dirty: bool) {
         let Some(below) = &mut self.last_level else { return };
         if self.planted == Planted::MarkKept && !dirty {
@@ -79,7 +79,7 @@ impl Harness {
         self.leaves(displaced);
     }
 
-    /// A core evicts a line clean and says so, which only those may that have the line alone.
+    /// Takes a clean line that a core evicts. Only the core with the sole decrypted copy may send it.
     pub(super) fn comes_down_clean(&mut self, line: LineAddr) -> Verdict {
         if self.last_level.as_ref().is_some_and(|below| !below.tags.is_unverified(line)) {
             return Err(format!("{line} came down clean, and nobody waited for it"));
@@ -88,7 +88,7 @@ impl Harness {
         Ok(())
     }
 
-    /// A line comes by on its way up to a core: from memory, to be verified by the core's L2 or not, or from the chip.
+    /// Handles a line on its way to a core: from memory, to be verified by the core's L2 or not, or from the chip.
     pub(super) fn comes_by(&mut self, core: usize, line: LineAddr, from_memory: bool, in_l2: bool) {
         let Some(below) = &mut self.last_level else { return };
         if !from_memory && self.planted == Planted::MarkKept {
@@ -108,14 +108,14 @@ impl Harness {
         }
     }
 
-    /// A line is dropped below.
+    /// Drops a line below the cores.
     pub(super) fn is_dropped(&mut self, line: LineAddr) {
         let Some(below) = &mut self.last_level else { return };
         below.encrypted.remove(&line);
         below.tags.invalidate(line);
     }
 
-    /// What the last-level cache displaces leaves all cores.
+    /// Recalls the displaced line from all cores.
     fn leaves(&mut self, displaced: Option<LineAddr>) {
         if let Some(line) = displaced {
             self.recalled(line);
@@ -149,7 +149,7 @@ proptest! {
     }
 }
 
-/// Why random programs of so many cores find a planted mistake, if they do.
+/// Returns the failure of random programs of `cores` cores with a planted bug, if they find it.
 fn found(cores: usize, planted: Planted) -> Option<String> {
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let verdict =

@@ -1,4 +1,4 @@
-//! What the controller does when a decision's clock has come: the commands, and what they mean for the requests.
+//! Execution of the controller's decisions: the commands, and their effects on requests.
 
 use super::{Action, Controller, Decision, Served};
 use crate::dram::device::CLOSED;
@@ -8,7 +8,7 @@ use crate::dram::scheduler::BankLoad;
 use crate::dram::{Kind, RowOutcome};
 
 impl Controller {
-    /// Does what was decided.
+    /// Performs a decision at its clock.
     pub(super) fn perform(&mut self, Decision { at, action }: Decision) {
         self.next = None;
         self.floor = at + 1;
@@ -39,7 +39,7 @@ impl Controller {
         self.update_turn();
     }
 
-    /// Gives the next command for a candidate: its column command, an activate or a precharge.
+    /// Issues the next command for a candidate: its column command, an activate or a precharge.
     fn advance_candidate(&mut self, kind: Kind, bank: usize, at: u64) {
         let position = self.candidates[kind as usize].of(bank).position;
         let requests = self.queues[kind as usize].of_bank(bank);
@@ -65,7 +65,7 @@ impl Controller {
         }
     }
 
-    /// How a request finds its bank is settled by its first command.
+    /// Records the bank state that a request found, at its first command.
     fn note_first_command(&mut self, waiting: Waiting, outcome: RowOutcome, at: u64) {
         let request = self.pool.get_mut(waiting.ticket);
         if request.outcome.is_none() {
@@ -93,7 +93,7 @@ impl Controller {
         self.reconsider_rank(rank);
     }
 
-    /// Closes all rows, as soon after `now` as they may be closed; nothing may wait.
+    /// Closes all rows, as soon after `now` as possible; no request may wait.
     #[cold]
     pub(in crate::dram) fn close_rows(&mut self, now: u64) {
         self.run_before(now);
@@ -109,7 +109,7 @@ impl Controller {
         }
     }
 
-    /// Moves a burst and ends its request.
+    /// Transfers a burst and ends its request.
     fn column(&mut self, waiting: Waiting, at: u64) {
         let (number, kind) = (waiting.bank(), waiting.kind);
         let request = self.pool.remove(waiting.ticket);
@@ -133,8 +133,8 @@ impl Controller {
         self.served.push(Served { issued: at, request, waited_for, waited });
     }
 
-    /// Refreshes of an idle channel whose banks are closed happen exactly when due, so all of them before `end` are
-    /// done at once.
+    /// Performs all refreshes of an idle channel with closed banks before `end` at once, since each happens exactly
+    /// when due.
     pub(super) fn refresh_while_idle(&mut self, end: u64) {
         if !refresh::any_due_before(&self.refreshes, end) {
             return;

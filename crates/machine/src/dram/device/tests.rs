@@ -1,16 +1,16 @@
-//! Every timing constraint: a command is legal from its clock on, and not one clock earlier.
+//! Every timing constraint: a command is legal from one clock on, and illegal one clock earlier.
 
 use super::*;
 
 const T: fn() -> Timing = || DramConfig::ddr4_3200().timing;
-/// Banks of the shipped organisation: 0 and 1 share a group, 4 is in another one.
+/// Banks of the default organisation: 0 and 1 share a group, 4 is in another one.
 const BANK: usize = 0;
 const SAME: usize = 1;
 const OTHER: usize = 4;
-/// The first bank of the second rank, where there is one.
+/// The first bank of the second rank, if the organisation has two.
 const FAR: usize = 16;
 
-/// Devices with some rows open for long, so that only the command under test matters, and a clock to begin at.
+/// Devices with rows that have been open for long, so that only the tested command matters, and a start clock.
 fn open(ranks: u64, banks: &[usize]) -> (Device, u64) {
     let mut config = DramConfig::ddr4_3200();
     config.organisation.ranks = ranks;

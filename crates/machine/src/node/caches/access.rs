@@ -1,44 +1,46 @@
-//! Accesses to private caches: on whose behalf, and what became of them.
+//! Accesses to the private caches: who waits for an access, and its result.
 
 use crate::node::lines::{LineSize, WordAddr};
 use units::{LineAddr, Words};
 
-/// What waits for a line.
+/// A unit that waits for a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::node) enum Waiter {
-    /// A load of these words by the instruction of that number.
+    /// A load of these words by the instruction with this number.
     Load(u64, Words),
-    /// The same, sharing the look-up of a load of the same line that waited with it: it is not counted.
+    /// Like `Load`, for a load that shares the look-up of an earlier load of the same line. Hit and miss counters skip
+    /// it.
     SharedLoad(u64, Words),
-    /// The store of that number.
+    /// The store with this number.
     Store(u64),
-    /// That line, which was stored to past the caches in part: the rest of it is read.
+    /// A partial store to this line that bypassed the caches. The merge reads the remaining words.
     Merge(LineAddr),
-    /// The walk at that place.
+    /// The walk in this entry of the walker.
     Walk(usize),
-    /// The front end.
+    /// The front end, which waits for code.
     Fetch,
 }
 
 impl Waiter {
-    /// Whether it has a look-up of L1D to itself.
+    /// Returns true if the access occupies a look-up of L1D.
     pub(in crate::node) fn is_inside_l1d(self) -> bool {
         !matches!(self, Waiter::SharedLoad(..) | Waiter::Fetch)
     }
 
-    /// Whether the line is to be written.
+    /// Returns true if the access writes the line.
     #[inline]
     pub(in crate::node) fn writes(self) -> bool {
         matches!(self, Waiter::Store(_) | Waiter::Merge(_))
     }
 
-    /// How many accesses it counts for.
+    /// Returns the number of accesses that the hit and miss counters add for the waiter.
     pub(in crate::node) fn counted(self) -> u64 {
         u64::from(!matches!(self, Waiter::SharedLoad(..)))
     }
 
-    /// What it needs of the line of memory with `word`, where its access begins. A store changes a line that is there, the front
-    /// end goes on through the line of its cache, and which entry of it a walk is for is not kept.
+    /// Returns the words that the waiter needs from the memory line, for an access that begins at `word`. A store needs the
+    /// whole line, since it changes the line in the cache. The front end continues through its line of L1I. A walk does not store
+    /// the index of its entry, so it needs the whole line too.
     pub(in crate::node) fn wants(self, word: WordAddr, of_code: LineSize) -> Words {
         match self {
             Waiter::Load(_, words) | Waiter::SharedLoad(_, words) => words,
@@ -48,19 +50,19 @@ impl Waiter {
     }
 }
 
-/// What became of an access.
+/// Result of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::node) enum Answer {
-    /// Its data is there at this cycle.
+    /// The data arrives at this cycle.
     At(u64),
-    /// The line was asked for; the waiter is woken when it arrives.
+    /// The caches requested the line and wake the waiter when it arrives.
     Asked,
-    /// There is no register for the miss.
+    /// No miss register is free.
     Stalled,
 }
 
 impl Answer {
-    /// The data's cycle, or nothing if the waiter will be woken.
+    /// Returns the cycle of the data, or `None` if the caches wake the waiter later.
     #[inline]
     pub(in crate::node) fn known(self) -> Option<u64> {
         match self {

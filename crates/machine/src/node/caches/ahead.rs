@@ -1,11 +1,12 @@
-//! Prefetching into L1D and L2: what the prefetchers expect is fetched in advance of its use, where there is room.
+//! Prefetching into L1D and L2: the caches fetch the lines that the prefetchers predict, while miss registers are free.
 //!
-//! The prefetcher of L1D sees every load that is looked up and every store whose address is generated; that of L2 sees
-//! what L1D sends on, its prefetches included. Of an instruction with several loads or stores the first of each is seen: the
-//! others are mostly the rest of an access across the end of a line, and would hide its stride.
+//! The prefetcher of L1D sees every load that is looked up and every store with a generated address. The L2 prefetcher
+//! sees the requests of L1D to L2, prefetches included. If an instruction has several loads or stores, the prefetchers see
+//! the first of each kind. Most later ones are the second half of an access across a line boundary, which would hide the
+//! stride.
 //!
-//! A prefetch takes the way of a miss, a register at each level included, but only while another register stays free for
-//! what is asked for. It needs no translation, as it does not leave its page, and no place among L1D's look-ups.
+//! A prefetch takes the path of a miss and a register at each level, but only while another register stays free for
+//! demand accesses. It needs no translation, since it stays within its page, and takes no look-up of L1D.
 
 use crate::node::caches::Caches;
 use crate::node::caches::access::Waiter;
@@ -15,17 +16,17 @@ use crate::node::interface::{Request, RequestKind, Touch};
 use crate::node::lines::WordAddr;
 use units::Words;
 
-/// An instruction as the prefetchers know it.
+/// An instruction, as identified by the prefetchers.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::node) struct Origin {
-    /// Its number in the order of the program.
+    /// Position of the instruction in program order.
     pub(in crate::node) number: u64,
-    /// Its address, as far as is kept.
+    /// The low 32 bits of its address.
     pub(in crate::node) pc: u32,
 }
 
 impl Caches {
-    /// Looks a load up, and whatever is expected after it.
+    /// Looks a load up, and prefetches the lines that are expected after it.
     #[inline]
     pub(in crate::node) fn load(
         &mut self,
@@ -47,7 +48,7 @@ impl Caches {
         answer.known()
     }
 
-    /// Shows the prefetchers a store, when its address is known.
+    /// Trains the prefetchers with a store, when its address is known.
     #[inline]
     pub(in crate::node) fn see_store(&mut self, origin: Origin, touch: &Touch, cycle: u64, out: &mut Vec<Request>) {
         if self.prefetches {
@@ -56,7 +57,7 @@ impl Caches {
         }
     }
 
-    /// Shows an access to L1D's prefetcher, and to that of L2 if it missed.
+    /// Trains L1D's prefetcher with an access, and that of L2 if it missed.
     fn see(&mut self, origin: Origin, touch: &Touch, missed: bool, cycle: u64, out: &mut Vec<Request>) {
         let latest = &mut self.latest_seen[usize::from(touch.store)];
         if *latest == origin.number {
@@ -83,7 +84,8 @@ impl Caches {
         }
     }
 
-    /// Fetches into L1D what is not there or on its way, if there is room; returns whether that was so.
+    /// Prefetches the line of `word` into L1D if it is neither in L1D nor requested, and registers are free. Returns
+    /// true if it did.
     fn prefetch_l1d(&mut self, word: WordAddr, cycle: u64, out: &mut Vec<Request>) -> bool {
         let (data, second) = (self.l1d_lines.covered(word), self.l2_lines.covered(word));
         let register = self.under_way(word);
@@ -107,7 +109,8 @@ impl Caches {
         true
     }
 
-    /// Fetches into L2 what is not there, not in L1D, and not on its way, if there is room. `cycle` is that of its look-up.
+    /// Prefetches the line of `word` into L2 if no cache holds it or awaits it, and a register is free. `cycle` is the
+    /// cycle of its look-up in L2.
     fn prefetch_l2(&mut self, word: WordAddr, cycle: u64, out: &mut Vec<Request>) {
         let second = self.l2_lines.covered(word);
         let register = self.l2_mshrs.find(word.line().0);
@@ -120,7 +123,7 @@ impl Caches {
         self.l2_counters.prefetches.issued += 1;
     }
 
-    /// Asks for the line of `word` from beyond L2, if a register can be spared; returns which it took.
+    /// Requests the line of `word` from beyond L2, if a register can be spared; returns the index of the register.
     fn ask_ahead(&mut self, word: WordAddr, cycle: u64, out: &mut Vec<Request>) -> Option<usize> {
         let vacancy = self.l2_mshrs.spare(cycle)?;
         let register = self.l2_mshrs.take_for(vacancy, word.line().0);

@@ -1,4 +1,4 @@
-//! What the private caches hold, for callers from outside.
+//! Content of the private caches, for callers outside the node.
 
 use crate::cache::TagArray;
 use crate::node::caches::Caches;
@@ -6,14 +6,14 @@ use crate::node::lines::{LineSize, WordAddr};
 use units::LineAddr;
 
 impl Caches {
-    /// Whether any of them has `line`, or a part of it.
+    /// Returns true if any private cache holds `line` or a part of it.
     pub(in crate::node) fn holds(&self, line: LineAddr) -> bool {
         let has =
             |tags: &TagArray, lines: LineSize| lines.within(line).any(|word| tags.probe(lines.key(word)).is_some());
         has(&self.l1d.tags, self.l1d_lines) || has(&self.l2, self.l2_lines) || has(&self.l1i.tags, self.l1i_lines)
     }
 
-    /// Every dirty line, by address.
+    /// Returns every dirty line, in the order of addresses.
     pub(in crate::node) fn dirty_lines(&self) -> Vec<LineAddr> {
         let mut lines: Vec<LineAddr> = self.dirty_words().map(WordAddr::line).collect();
         lines.sort_unstable();
@@ -21,7 +21,7 @@ impl Caches {
         lines
     }
 
-    /// The first word of every dirty line of either cache.
+    /// Returns the first word of every dirty line of L1D and L2.
     pub(in crate::node) fn dirty_words(&self) -> impl Iterator<Item = WordAddr> + '_ {
         let in_l1d = self.l1d.tags.dirty_keys().map(|key| self.l1d_lines.first(key));
         in_l1d.chain(self.l2.dirty_keys().map(|key| self.l2_lines.first(key)))

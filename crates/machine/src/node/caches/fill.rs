@@ -1,4 +1,4 @@
-//! What enters the private caches, and what has to leave them for it.
+//! Fills and evictions of the private caches.
 
 use crate::cache::{Evicted, State};
 use crate::node::caches::Caches;
@@ -15,13 +15,13 @@ fn not_asked_for(line: LineAddr) -> ! {
 }
 
 impl Caches {
-    /// The core was answered at `cycle`, before which nothing leaves it any more.
+    /// Records an answer to the core at `cycle`. Later requests of the core leave at `cycle` or after.
     pub(in crate::node) fn answered(&mut self, cycle: u64) {
         self.latest_fill = self.latest_fill.max(cycle);
     }
 
-    /// Takes in a line that arrived, and hands over the list of those that waited. If it must not be written, stores
-    /// among them have to ask again.
+    /// Enters an arrived line into the caches that want it, and returns the list of its waiters. If the permission is
+    /// shared, stores among them must request it again.
     pub(in crate::node) fn filled(
         &mut self,
         line: LineAddr,
@@ -49,7 +49,8 @@ impl Caches {
         wanted.waiters
     }
 
-    /// Takes note of words of a line that came before the rest, and hands over the list of those that waited for no others.
+    /// Records words of a line that arrived before the remaining words. Returns the list of waiters that need only these
+    /// words.
     pub(in crate::node) fn came_in_part(&mut self, line: LineAddr, words: Words, cycle: u64) -> List {
         self.answered(cycle);
         let Some(register) = self.l2_mshrs.find(line.0) else { not_asked_for(line) };
@@ -65,7 +66,7 @@ impl Caches {
         served
     }
 
-    /// Counts how long an access to data had to wait for the first of a line that it asked for.
+    /// Counts the cycles until the first words arrive, for the access to data that requested the line.
     fn count_miss(&mut self, register: usize, cycle: u64) {
         if let Some(sent) = self.outstanding[register].sent_for_data.take() {
             self.l2_data_misses.lines += 1;
@@ -73,12 +74,13 @@ impl Caches {
         }
     }
 
-    /// The next of those that waited, and before which cycle it cannot have what it waited for.
+    /// Removes the next waiter from the list. Returns it with the earliest cycle at which it can have its data.
     pub(in crate::node) fn next_waiter(&mut self, list: &mut List) -> Option<(Waiter, u64)> {
         self.waiters.pop(list).map(|(waiter, earliest, _)| (waiter, earliest))
     }
 
-    /// Enters what L2 has or gets with `granted` into L1D. What is there already was only asked to be written.
+    /// Enters a line of L1D, which L2 holds or receives with the permission `granted`. If L1D holds the line already,
+    /// the request was for write permission only.
     pub(in crate::node) fn fill_l1d(
         &mut self,
         word: WordAddr,
@@ -143,7 +145,7 @@ impl Caches {
         }
     }
 
-    /// Sends a request out; returns at which cycle.
+    /// Sends a request; returns its cycle.
     pub(in crate::node) fn send(
         &mut self,
         word: WordAddr,

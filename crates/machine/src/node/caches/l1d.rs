@@ -1,18 +1,18 @@
-//! The way into L1D: how many look-ups its tags and the data TLB take.
+//! Admission to L1D: the number of look-ups that its tags and the data TLB can take.
 //!
-//! Both are looked up at once. A translation that comes late, because the TLB was busy or had to ask the second level,
-//! finds the cache's look-up over: the access is *replayed*, that is, it goes through the cache once more and takes another
-//! of its look-ups. Accesses to one page share a look-up of the TLB that has not begun. An access that finds no miss
-//! register keeps its place until there is one. Without limits nothing is ever late but for the translation itself.
+//! An access looks up both in parallel. If the translation is late, because the TLB was busy or missed, the look-up of the
+//! cache ends before it. The access is then *replayed*: it passes the cache once more and takes another look-up. Accesses
+//! to one page share a TLB look-up that has not begun. An access that finds no miss register keeps its entry until one is
+//! free. Without limits, only TLB misses make a translation late.
 
 use crate::node::config::{FunctionalUnit, NodeConfig};
 use crate::node::interface::PageKey;
 use crate::pool::Pool;
 
-/// Look-ups of the TLB that are remembered for sharing: more than can wait at once.
+/// Number of recent TLB look-ups that are kept for sharing: more than can wait at once.
 const REMEMBERED: usize = 8;
 
-/// One look-up of the data TLB: when it was asked for, and when it begins.
+/// One look-up of the data TLB: cycle of the request and cycle at which it begins.
 #[derive(Clone, Copy, Debug)]
 struct TlbLookUp {
     page: PageKey,
@@ -26,24 +26,24 @@ struct TlbLookUps {
     places: Pool,
     /// Cycles from the beginning of a look-up to its answer.
     latency: u64,
-    /// The latest ones to be booked.
+    /// The most recently booked look-ups.
     latest: [TlbLookUp; REMEMBERED],
     next: usize,
 }
 
-/// What becomes of a request for a translation.
+/// Result of a request for a translation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::node) struct Asked {
-    /// When the TLB looks it up.
+    /// Cycle at which the TLB begins the look-up.
     pub(in crate::node) start: u64,
-    /// When its answer is there, if it has it.
+    /// Cycle of the translation if the TLB hits.
     pub(in crate::node) answer: u64,
-    /// Whether the look-up is another access's.
+    /// True if an earlier access booked the look-up.
     pub(in crate::node) shared: bool,
 }
 
 impl TlbLookUps {
-    /// Asks for the translation of an access that entered at `entered`.
+    /// Requests the translation of an access that entered at `entered`.
     fn ask(&mut self, page: PageKey, entered: u64) -> Asked {
         let of_page = |other: &&TlbLookUp| other.page == page && other.asked <= entered;
         if let Some(&TlbLookUp { start, .. }) = self.latest.iter().filter(of_page).find(|other| entered <= other.start)
@@ -51,7 +51,7 @@ impl TlbLookUps {
             return Asked { start, answer: start + self.latency, shared: true };
         }
         let start = self.places.start(entered);
-        // An answer serves every access to its page that is inside when it comes.
+        // An answer serves all accesses to its page that are waiting at its cycle.
         let earlier = self.latest.iter().filter(of_page).map(|other| other.start + self.latency);
         let answer = earlier.filter(|answer| *answer > entered).fold(start + self.latency, u64::min);
         self.latest[self.next] = TlbLookUp { page, asked: entered, start };
@@ -64,12 +64,12 @@ fn pool(places: &FunctionalUnit) -> Pool {
     Pool::new(places.count, places.latency_cycles, places.pipelined)
 }
 
-/// Both limits, as far as there are any.
+/// Limits on look-ups of L1D and of the data TLB; `None` if unlimited.
 #[derive(Clone, Debug)]
 pub(in crate::node) struct LookUps {
     cache: Option<Pool>,
     tlb: Option<TlbLookUps>,
-    /// From an access's entry to the end of the cache's look-up.
+    /// Cycles from the entry of an access to the end of the look-up in the cache.
     cache_latency: u64,
 }
 
@@ -87,13 +87,14 @@ impl LookUps {
         }
     }
 
-    /// Whether every access enters when it comes and is looked up once it is translated.
+    /// Returns true if neither L1D nor the TLB limits look-ups. Accesses then enter at once and are looked up when they
+    /// are translated.
     #[inline]
     pub(in crate::node) fn are_unlimited(&self) -> bool {
         self.cache.is_none() && self.tlb.is_none()
     }
 
-    /// When an access that comes at `cycle` enters.
+    /// Returns the cycle at which an access that arrives at `cycle` enters.
     #[inline]
     pub(in crate::node) fn enter(&mut self, cycle: u64) -> u64 {
         match &mut self.cache {
@@ -102,7 +103,7 @@ impl LookUps {
         }
     }
 
-    /// Asks for the translation of an access that entered at `entered`.
+    /// Requests the translation of an access that entered at `entered`.
     #[inline]
     pub(in crate::node) fn ask(&mut self, page: PageKey, entered: u64) -> Asked {
         match &mut self.tlb {
@@ -111,7 +112,7 @@ impl LookUps {
         }
     }
 
-    /// When an access is looked up for the last time that entered at `entered` and has its translation at `translated`.
+    /// Returns the cycle of the last look-up of an access that entered at `entered` and is translated at `translated`.
     #[inline]
     pub(in crate::node) fn translated(&mut self, entered: u64, translated: u64) -> u64 {
         if self.are_unlimited() {
@@ -123,12 +124,12 @@ impl LookUps {
         }
     }
 
-    /// How many accesses may be inside, if that is limited.
+    /// Returns the maximum number of accesses inside L1D, or `None` if it is unlimited.
     pub(in crate::node) fn places(&self) -> Option<usize> {
         self.cache.as_ref().map(Pool::count)
     }
 
-    /// An access that entered at `entered` keeps its place as if it had entered at `until`.
+    /// Makes an access that entered at `entered` keep its entry as if it had entered at `until`.
     pub(in crate::node) fn hold(&mut self, entered: u64, until: u64) {
         if let Some(cache) = &mut self.cache {
             cache.hold(entered, until);

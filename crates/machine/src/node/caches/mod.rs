@@ -1,10 +1,10 @@
 //! The private caches: L1I, L1D and the L2 behind both.
 //!
-//! Hits in either level are answered at once with the cycle of their data. Only what misses L2 leaves, and stores to lines
-//! that other cores may have: it is appended to the requests, and the waiter is remembered until the line is
-//! [filled](Caches::filled). All copies of a line in one core may be written, or none. Lines are written back and
-//! allocated on writes; L2 neither includes nor excludes L1, and takes in what L1D writes back. Tags change in the order in
-//! which accesses are *scheduled*, which is nearly program order, and not in the order of their cycles.
+//! A hit in either level returns the cycle of its data at once. An L2 miss, or a store to a line that other cores may
+//! hold, appends a request to the output. The caches keep the waiter until the line is [filled](Caches::filled). A core
+//! has permission to write either all of its copies of a line or none. The caches write back and allocate on writes. L2 is
+//! neither inclusive nor exclusive of L1, and takes the lines that L1D writes back. Tags change in the order in which
+//! accesses are *scheduled*, which is nearly program order, and not in the order of their cycles.
 
 pub(super) mod access;
 pub(super) mod ahead;
@@ -38,7 +38,7 @@ use std::collections::VecDeque;
 use timed::TimedTags;
 use units::{Clock, LineAddr, Words};
 
-/// An access for which there was no register.
+/// An access that found no free register.
 #[derive(Clone, Copy, Debug)]
 struct Stalled {
     word: WordAddr,
@@ -64,32 +64,32 @@ pub(in crate::node) struct Caches {
     l1d_in_order: bool,
     pub(in crate::node) l1d_mshrs: Mshrs,
     pub(in crate::node) l2_mshrs: Mshrs,
-    /// By the number of the L2 register.
+    /// Indexed by the register number of L2.
     pub(in crate::node) outstanding: Box<[Outstanding]>,
-    /// What waits for what is outstanding, before which cycle it cannot have that, and which words it needs.
+    /// Waiters for outstanding lines, each with its earliest possible cycle and the words that it needs.
     pub(in crate::node) waiters: Lists<(Waiter, u64, Words)>,
     stalled: VecDeque<Stalled>,
-    /// Whether there is a prefetcher.
+    /// True if L1D or L2 has a prefetcher.
     pub(in crate::node) prefetches: bool,
     pub(in crate::node) l1d_prefetcher: Option<Prefetcher>,
     pub(in crate::node) l2_prefetcher: Option<Prefetcher>,
-    /// The latest instructions whose load, and whose store, the prefetchers have seen.
+    /// Number of the latest instruction with a load (index 0) or a store (index 1) that the prefetchers saw.
     pub(in crate::node) latest_seen: [u64; 2],
     pub(in crate::node) l1d_unused: Unused,
     pub(in crate::node) l2_unused: Unused,
-    /// The latest arrival: nothing is sent out before it.
+    /// Cycle of the latest arrival. Requests leave at or after it.
     pub(in crate::node) latest_fill: u64,
-    /// Whether clean lines that L2 evicts are sent out as well.
+    /// True if L2 also sends clean lines that it evicts.
     pub(in crate::node) sends_clean_victims: bool,
-    /// Lines of L2 that are sent out even so: see [`Node::owe`](super::Node::owe).
+    /// Clean lines that L2 sends even if `sends_clean_victims` is false: see [`Node::owe`](super::Node::owe).
     pub(in crate::node) owed: FxHashSet<LineAddr>,
-    /// Lines from here on are metadata, which L2 may hold and L1 does not.
+    /// First line of metadata. L2 may hold lines from here on, L1 may not.
     pub(in crate::node) data_lines: LineAddr,
-    /// Those that had to leave L2, until the protection asks.
+    /// Metadata lines that L2 evicted since the protection engine last read this list.
     pub(in crate::node) displaced_metadata: Vec<LineAddr>,
-    /// Whether any line ever came to be read only.
+    /// True after any line was filled or downgraded to read only.
     pub(in crate::node) has_shared: bool,
-    /// Stores to lines that were held, but not to be written.
+    /// Stores to lines that the core held without write permission.
     pub(in crate::node) upgrades: u64,
     pub(in crate::node) l1i_counters: CacheCounters,
     pub(in crate::node) l1d_counters: CacheCounters,
@@ -142,19 +142,19 @@ impl Caches {
         }
     }
 
-    /// The line of code with `word`, as L1I knows it.
+    /// Returns the key in L1I of the code line that contains `word`.
     #[inline]
     pub(in crate::node) fn code_key(&self, word: WordAddr) -> u64 {
         self.l1i_lines.key(word)
     }
 
-    /// The line of data with `word`, as L1D knows it.
+    /// Returns the key in L1D of the data line that contains `word`.
     #[inline]
     pub(in crate::node) fn data_key(&self, word: WordAddr) -> u64 {
         self.l1d_lines.key(word)
     }
 
-    /// Looks `word` up for `waiter` at `cycle`. Without an answer now the waiter will be woken.
+    /// Looks `word` up for `waiter` at `cycle`. If the answer is not `At`, the caches wake the waiter later.
     #[inline]
     pub(in crate::node) fn access(
         &mut self,
@@ -172,14 +172,14 @@ impl Caches {
         answer
     }
 
-    /// Whether another access may enter L1D with those that wait in it for miss registers.
+    /// Returns true if another access may enter L1D, next to the accesses that wait in it for miss registers.
     #[inline]
     pub(in crate::node) fn has_room(&self) -> bool {
         let inside = || self.stalled.iter().filter(|stalled| stalled.waiter.is_inside_l1d()).count();
         !self.l1d_in_order || self.stalled.is_empty() || self.lookups.places().is_none_or(|places| inside() < places)
     }
 
-    /// Tries the access that has stalled for longest again, if there is one and it can go on.
+    /// Retries the access that has stalled for longest; `None` if no access has stalled or it stalls again.
     pub(in crate::node) fn retry(&mut self, cycle: u64, out: &mut Vec<Request>) -> Option<(Waiter, Answer)> {
         let first = *self.stalled.front()?;
         let looked_up_first = if self.l1d_in_order { self.l1d_latency } else { 0 };
@@ -223,12 +223,13 @@ impl Caches {
         Answer::At(ready)
     }
 
-    /// Sends an access to L2, and beyond if the line is not there or not to be written.
+    /// Sends an access to L2, and beyond if L2 misses or the core lacks write permission.
     fn data_miss(&mut self, word: WordAddr, cycle: u64, waiter: Waiter, out: &mut Vec<Request>) -> Answer {
         if let Some(register) = self.under_way(word) {
             return self.join(register, word, cycle, waiter);
         }
-        // In order, an access waits for a register where its look-up has ended; else it begins when there is one.
+        // In order, an access waits for a register after its look-up has ended; otherwise its look-up starts when a
+        // register is free.
         let looked_up_first = if self.l1d_in_order { self.l1d_latency } else { 0 };
         let Some(vacancy) = self.l1d_mshrs.vacancy(cycle + looked_up_first) else { return Answer::Stalled };
         let cycle = self.held(cycle, vacancy.start - looked_up_first);
@@ -264,7 +265,7 @@ impl Caches {
         Answer::Asked
     }
 
-    /// Adds a data access to the line that L2's `register` already waits for.
+    /// Adds a data access to the line that `register` of L2 awaits.
     fn join(&mut self, register: usize, word: WordAddr, cycle: u64, waiter: Waiter) -> Answer {
         let data = self.l1d_lines.covered(word);
         let store = waiter.writes();
@@ -290,7 +291,7 @@ impl Caches {
         Answer::Asked
     }
 
-    /// Fetch is in order: it waits for one line at a time, and a hit adds nothing to the depth of the front end.
+    /// Looks up code in L1I. Fetch waits for one line at a time, in order; a hit adds no front-end latency.
     fn fetch(&mut self, word: WordAddr, cycle: u64, out: &mut Vec<Request>) -> Answer {
         let key = self.code_key(word);
         if let Some(slot) = self.l1i.tags.lookup(key) {
@@ -311,7 +312,7 @@ impl Caches {
             return Answer::Stalled;
         }
         let looked_up = self.look_up_l2(cycle + self.l1i_latency);
-        // Code that was just written may be in L1D alone.
+        // L1D may hold the only copy of code that was just written.
         if self.hit_l2(word).is_some() || self.in_l1d(word) {
             self.l1i_counters.misses += 1;
             self.l2_counters.hits += 1;
@@ -329,14 +330,15 @@ impl Caches {
         self.l1d.tags.probe(self.l1d_lines.key(word)).is_some()
     }
 
-    /// The register that waits for `word`, or for the rest of its line while L2 has nothing of `word`.
+    /// Returns the register that awaits `word`, or the memory line of `word` if L2 does not hold `word`.
     pub(in crate::node) fn under_way(&self, word: WordAddr) -> Option<usize> {
         let register = self.l2_mshrs.find(word.line().0)?;
         let wanted = self.outstanding[register].second.overlap(self.l2_lines.covered(word));
         (wanted || self.l2.probe(self.l2_lines.key(word)).is_none()).then_some(register)
     }
 
-    /// When an access has entered that comes at `cycle` and has a register as if at `start`: it keeps its place meanwhile.
+    /// Returns the cycle at which an access enters that arrives at `cycle` and gets a register as if at `start`. It keeps
+    /// its entry until then.
     fn held(&mut self, cycle: u64, start: u64) -> u64 {
         if start > cycle && self.l1d_in_order {
             self.lookups.hold(cycle, start);
@@ -344,13 +346,13 @@ impl Caches {
         start.max(cycle)
     }
 
-    /// When L2 has looked up what comes at `cycle`.
+    /// Returns the cycle at which L2 finishes the look-up of an access that arrives at `cycle`.
     #[inline]
     pub(in crate::node) fn look_up_l2(&mut self, cycle: u64) -> u64 {
         self.l2_lookups.as_mut().map_or(cycle, |lookups| lookups.enter(cycle)) + self.l2_latency
     }
 
-    /// Looks up in L2 for a first-level cache; what may be done with it, if it is there.
+    /// Looks up L2 for a first-level cache. Returns the state of the line on a hit.
     pub(in crate::node) fn hit_l2(&mut self, word: WordAddr) -> Option<State> {
         let slot = self.l2.lookup(self.l2_lines.key(word))?;
         if self.l2_unused.take(slot) {
@@ -359,7 +361,7 @@ impl Caches {
         Some(self.l2.state(slot))
     }
 
-    /// Asks for the line of `word` from beyond L2, if there is a register for it; returns which it took.
+    /// Requests the line of `word` from beyond L2, if a register is free; returns the index of the register.
     fn ask(
         &mut self,
         word: WordAddr,
@@ -386,12 +388,12 @@ impl Caches {
         Some(register)
     }
 
-    /// Whether a line was asked for and has not arrived.
+    /// Returns true if a line is requested and has not arrived.
     pub(in crate::node) fn awaits(&self, line: LineAddr) -> bool {
         self.l2_mshrs.find(line.0).is_some()
     }
 
-    /// Lines asked for that have not arrived.
+    /// Returns the number of requested lines that have not arrived.
     pub(in crate::node) fn outstanding(&self) -> usize {
         self.l2_mshrs.outstanding()
     }

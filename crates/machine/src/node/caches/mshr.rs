@@ -1,32 +1,32 @@
-//! Miss-status holding registers: how many lines may be under way into a cache at once.
+//! Miss-status holding registers, which limit the number of concurrent misses of a cache.
 //!
-//! A line from the next level takes a register for a known time, one from further away until it arrives. Accesses are
-//! scheduled in program order but happen out of order: a store that is written late must not keep a register from a load
-//! that comes before it. So known times are kept in a calendar, which says for each cycle how many registers they take.
+//! A line from the next level takes a register for a known time, a line from further away until it arrives. Accesses are
+//! scheduled in program order but happen out of order: a store that is written late must not keep a register from an
+//! earlier load. So a calendar keeps the known times; it contains the number of busy registers in each cycle.
 //!
-//! While lines are awaited, no more than two are booked one after the other on what registers are left: by then another
-//! register may be free, which is known only when its line has arrived.
+//! While lines are awaited, at most two accesses are booked one after the other on the free registers. By then another
+//! register may be free, but that is known only when its line has arrived.
 
-/// In place of a line's key, of a register that waits for none.
+/// Stored as the key of a register that waits for no line.
 const NO_LINE: u64 = u64::MAX;
-/// Into so many shares the lines are divided by the end of their keys.
+/// Number of hash buckets of lines, indexed by the low bits of the key.
 const SHARES: u64 = 64;
 /// Cycles in one word of the calendar.
 const WORD: u64 = 64;
-/// Words of calendar kept; what is older is forgotten.
+/// Number of calendar words; older words are overwritten.
 const WORDS: u64 = 64;
 
 /// The registers of one cache.
 #[derive(Clone, Debug)]
 pub(in crate::node) struct Mshrs {
-    /// Which line each register waits for, and since when.
+    /// Key of the line that each register waits for, and the cycle since when it has waited.
     lines: Box<[(u64, u64)]>,
     shares: Box<[Share; SHARES as usize]>,
     outstanding: usize,
-    /// The latest cycle since which any register has waited: in those from then on, all that wait are taken.
+    /// Latest cycle since which any register has waited. From this cycle on, all waiting registers are busy.
     since: u64,
     calendar: Box<[Word; WORDS as usize]>,
-    /// The latest end of a known time.
+    /// Latest end of a known busy time.
     latest: u64,
     /// The latest arrival of a line.
     arrival: u64,
@@ -34,21 +34,23 @@ pub(in crate::node) struct Mshrs {
     shortest: u64,
 }
 
-/// The registers that wait for lines whose keys end alike: lines that follow each other are found without a search.
+/// Hash bucket of the registers that wait for lines with equal low key bits. Consecutive lines fall into different
+/// buckets, so they are found without a search.
 #[derive(Clone, Copy, Debug, Default)]
 struct Share {
     count: usize,
-    /// The sum of their numbers: that of the one if there is one.
+    /// Sum of the indices of the registers. If the bucket contains one register, the sum is its index.
     sum: usize,
 }
 
-/// How many registers are taken in each of some cycles.
+/// Numbers of busy registers in each cycle of a stretch.
 #[derive(Clone, Debug)]
 struct Word {
     number: u64,
-    /// By so many in all of its cycles: a line is under way through many words.
+    /// Number of registers that are busy in all cycles of the word. It saves updating `taken` for lines that are
+    /// outstanding for many words.
     throughout: u16,
-    /// By so many more in each.
+    /// Number of additional busy registers in each cycle.
     taken: [u16; WORD as usize],
 }
 
@@ -57,7 +59,7 @@ impl Word {
         Word { number, throughout: 0, taken: [0; WORD as usize] }
     }
 
-    /// Takes one more register in the cycles of this word from `first` to before `last`.
+    /// Adds one busy register in the cycles of this word from `first` to before `last`.
     #[inline]
     fn take(&mut self, first: u64, last: u64) {
         if last - first == WORD {
@@ -68,14 +70,14 @@ impl Word {
     }
 }
 
-/// A register that may be taken from `start` on.
+/// A register that is free at or after `start`.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::node) struct Vacancy {
     pub(in crate::node) start: u64,
 }
 
 impl Mshrs {
-    /// So many registers, each of which is taken for no less than `shortest` cycles.
+    /// Creates `count` registers; each use takes a register for at least `shortest` cycles.
     pub(in crate::node) fn new(count: usize, shortest: u64) -> Mshrs {
         Mshrs {
             lines: vec![(NO_LINE, 0); count].into(),
@@ -89,8 +91,8 @@ impl Mshrs {
         }
     }
 
-    /// The register to take at `cycle` or as soon after it as is known, or nothing if it has to be seen which line arrives
-    /// first.
+    /// Returns the earliest known vacancy at or after `cycle`. Returns `None` if it depends on the arrival of an
+    /// outstanding line.
     #[inline]
     pub(in crate::node) fn vacancy(&self, cycle: u64) -> Option<Vacancy> {
         let all = self.lines.len();
@@ -98,7 +100,7 @@ impl Mshrs {
             return None;
         }
         let mut start = cycle;
-        // From the end: no start before the last full cycle of a stretch is possible.
+        // Searches from the end: the access cannot start before the last full cycle of a stretch.
         while let Some(full) = (start..self.latest.min(start + self.shortest)).rfind(|&at| self.takes(at, all)) {
             start = full + 1;
         }
@@ -106,7 +108,8 @@ impl Mshrs {
         (self.outstanding == 0 || start <= foreseen).then_some(Vacancy { start })
     }
 
-    /// A register that is free at `cycle`, if another one is free as well: prefetches leave one for what is asked for.
+    /// Returns a vacancy at `cycle` if a second register is free as well. Prefetches must leave one register for demand
+    /// accesses.
     pub(in crate::node) fn spare(&self, cycle: u64) -> Option<Vacancy> {
         let all = self.lines.len();
         let mut taken_for = cycle..self.latest.min(cycle + self.shortest);
@@ -132,7 +135,7 @@ impl Mshrs {
         }
     }
 
-    /// Takes a register until the line of that key arrives; returns its number.
+    /// Takes a register until the line with this key arrives; returns its index.
     pub(in crate::node) fn take_for(&mut self, vacancy: Vacancy, key: u64) -> usize {
         let Some(register) = self.first(NO_LINE) else { unreachable!("there was a vacancy") };
         self.lines[register] = (key, vacancy.start);
@@ -143,7 +146,7 @@ impl Mshrs {
         register
     }
 
-    /// The register that waits for the line of that key.
+    /// Returns the register that waits for the line with this key.
     #[inline]
     pub(in crate::node) fn find(&self, key: u64) -> Option<usize> {
         match self.shares[(key % SHARES) as usize] {
@@ -153,7 +156,7 @@ impl Mshrs {
         }
     }
 
-    /// Frees the register of the line of that key, which arrived at `cycle`; returns its number.
+    /// Frees the register of the line with this key, which arrived at `cycle`; returns its index.
     pub(in crate::node) fn arrived(&mut self, key: u64, cycle: u64) -> Option<usize> {
         let register = self.find(key)?;
         let (_, start) = std::mem::replace(&mut self.lines[register], (NO_LINE, 0));
@@ -165,33 +168,33 @@ impl Mshrs {
         Some(register)
     }
 
-    /// How many wait for their lines.
+    /// Returns the number of registers that wait for their lines.
     pub(in crate::node) fn outstanding(&self) -> usize {
         self.outstanding
     }
 
-    /// Whether at least so many registers are taken in a cycle, as far as is known.
+    /// Returns true if at least `registers` registers are known to be busy in a cycle.
     #[inline]
     fn takes(&self, cycle: u64, registers: usize) -> bool {
-        // Most often not even with all that wait, and when each began to wait is not looked at.
+        // The first test is an upper bound that mostly fails, so the exact count is rarely needed.
         self.known(cycle) + self.outstanding >= registers && self.taken(cycle) >= registers
     }
 
-    /// How many registers are taken in a cycle, as far as is known.
+    /// Returns the number of registers that are known to be busy in a cycle.
     fn taken(&self, cycle: u64) -> usize {
         let waits = |(line, since): &&(u64, u64)| *line != NO_LINE && *since <= cycle;
         let waiting = if self.since <= cycle { self.outstanding } else { self.lines.iter().filter(waits).count() };
         self.known(cycle) + waiting
     }
 
-    /// How many registers are taken in a cycle for known times.
+    /// Returns the number of registers that are busy in a cycle for known times.
     #[inline]
     fn known(&self, cycle: u64) -> usize {
         let word = &self.calendar[(cycle / WORD % WORDS) as usize];
         if word.number == cycle / WORD { (word.throughout + word.taken[(cycle % WORD) as usize]).into() } else { 0 }
     }
 
-    /// The first register that holds that key.
+    /// Returns the first register with this key.
     fn first(&self, key: u64) -> Option<usize> {
         self.lines.iter().position(|(held, _)| *held == key)
     }

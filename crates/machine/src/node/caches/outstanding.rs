@@ -1,38 +1,38 @@
-//! What is known of a line under way from beyond L2: which parts of it each cache wants, and what waits.
+//! State of a line that is outstanding beyond L2: the parts that each cache wants, and the waiters.
 //!
-//! A part is *ahead* of its use if only a prefetcher has asked for it. That ends when the level above asks.
+//! A part is *ahead* of its use if only a prefetcher has requested it. A demand request from the level above ends that.
 
 use crate::node::counters::PrefetchCounters;
 use crate::node::waiting::List;
 use units::Words;
 
-/// A line under way from beyond L2.
+/// A line outstanding beyond L2.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::node) struct Outstanding {
-    /// What L1D wants of it, and what of that is to be written or is ahead of its use.
+    /// Words that L1D wants. `written` and `data_ahead` are the words among them to write and to prefetch.
     pub(in crate::node) data: Words,
     pub(in crate::node) written: Words,
     data_ahead: Words,
-    /// What L1I wants of it.
+    /// Words that L1I wants.
     pub(in crate::node) code: Words,
-    /// What L2 wants of it (whatever a first-level cache does), and what of that is ahead of its use.
+    /// Words that L2 wants (for itself or for a first-level cache). `second_ahead` are the prefetched words among them.
     pub(in crate::node) second: Words,
     second_ahead: Words,
-    /// The cycle at which it was asked for, if an access to data did.
+    /// Cycle of the request, if an access to data sent it.
     pub(in crate::node) sent_for_data: Option<u64>,
-    /// Words that have come before the rest, and when.
+    /// Words that arrived before the remaining words, and the cycle of their arrival.
     pub(in crate::node) first: (Words, u64),
     pub(in crate::node) waiters: List,
 }
 
-/// For what something enters a cache.
+/// Reason why a line enters a cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::node) enum Purpose {
-    /// To be read, now.
+    /// Demand read by the core.
     Read,
-    /// To be written, now.
+    /// Demand write by the core.
     Write,
-    /// Ahead of its use.
+    /// Prefetch ahead of its use.
     Ahead,
 }
 
@@ -49,7 +49,7 @@ impl Outstanding {
         waiters: List::EMPTY,
     };
 
-    /// L1D wants `words`. If its prefetcher had asked for them, they come too late.
+    /// Adds `words` that L1D wants. If its prefetcher had requested them, the prefetch counts as late.
     pub(in crate::node) fn want_data(&mut self, words: Words, purpose: Purpose, prefetches: &mut PrefetchCounters) {
         match purpose {
             Purpose::Ahead => self.data_ahead.add(words.without(self.data)),
@@ -62,7 +62,7 @@ impl Outstanding {
         }
     }
 
-    /// L2 wants `words`, because its own prefetcher does or because of an access from above.
+    /// Adds `words` that L2 wants, for its prefetcher (`ahead`) or for an access from above.
     pub(in crate::node) fn want_second(&mut self, words: Words, ahead: bool, prefetches: &mut PrefetchCounters) {
         if ahead {
             self.second_ahead.add(words.without(self.second));
@@ -72,13 +72,13 @@ impl Outstanding {
         self.second.add(words);
     }
 
-    /// When these words came, if they have come before the rest.
+    /// Returns the arrival cycle of these words if they arrived before the remaining words.
     pub(in crate::node) fn came(&self, wanted: Words) -> Option<u64> {
         let (words, cycle) = self.first;
         words.contains(wanted).then_some(cycle)
     }
 
-    /// For what some words enter L1D.
+    /// Returns the purpose for which some words enter L1D.
     pub(in crate::node) fn data_purpose(&self, words: Words) -> Purpose {
         if self.written.overlap(words) {
             Purpose::Write
@@ -89,7 +89,7 @@ impl Outstanding {
         }
     }
 
-    /// For what some words enter L2.
+    /// Returns the purpose for which some words enter L2.
     pub(in crate::node) fn second_purpose(&self, words: Words) -> Purpose {
         if self.second_ahead.overlap(words) { Purpose::Ahead } else { Purpose::Read }
     }

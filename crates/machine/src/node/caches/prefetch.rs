@@ -1,14 +1,16 @@
-//! What a prefetcher expects: from the accesses that a cache sees, the lines that it will be asked for next.
+//! Prefetchers: predict the next lines that a cache requests from the accesses that it sees.
 //!
-//! Three kinds. *Next-line* expects the lines behind the one accessed, after every access (the "always prefetch" of Smith, ACM
-//! Computing Surveys 14(3), 1982). *Stride* keeps the reference prediction table of Chen and Baer (IEEE Transactions on
-//! Computers 44(5), 1995): for each instruction that accesses data the latest address, the stride to it, and whether that
-//! stride held. An instruction whose stride changes twice in a row is left alone until it repeats itself. *Stream* follows
-//! the pages that are gone through in one direction, whichever instructions do it (`stream`).
+//! The kinds are next-line, stride and stream. *Next-line* expects the lines after the current one, on every access (the
+//! "always prefetch" of Smith, ACM Computing Surveys 14(3), 1982). *Stride* keeps the reference prediction table of Chen and
+//! Baer (IEEE Transactions on Computers 44(5), 1995). For each instruction that accesses data, the table contains the latest
+//! address, the stride to it, and the state of a confidence automaton. If the stride of an instruction changes twice in a row,
+//! the prefetcher ignores the instruction until a stride repeats. *Stream* follows pages that are accessed in one direction by
+//! any instructions (`stream`).
 //!
-//! Strides below a line are taken for a whole line in their direction, since the line itself is there already. Nothing is
-//! expected beyond the 4 KB frame of the access: what follows it in physical memory may be another program's. Which of
-//! the expected lines are worth a request, and whether there is room for one, is for the caches to say (`ahead.rs`).
+//! Strides below the size of a line are rounded up to one line in their direction, since the current line is in the cache
+//! already. Prefetchers predict no address beyond the 4 KB frame of the access, because the next physical frame may
+//! belong to another program. The caches decide which predicted lines to request, depending on their content and free
+//! registers (`ahead.rs`).
 
 mod stream;
 
@@ -24,35 +26,35 @@ pub(in crate::node) const TABLE_WAYS: usize = 4;
 /// Bits of an address within a frame of 4 KB.
 const FRAME_BITS: u32 = 12;
 
-/// A prefetcher, as a machine file says it: `{ stride = { degree = 2, entries = 64 } }`.
+/// A prefetcher as written in a machine file: `{ stride = { degree = 2, entries = 64 } }`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum PrefetcherConfig {
     /// The lines behind each access.
     NextLine {
-        /// How many lines ahead.
+        /// Number of lines ahead.
         degree: u32,
     },
-    /// The lines at the strides of instructions.
+    /// The lines at multiples of an instruction's stride.
     Stride {
-        /// How many strides ahead.
+        /// Number of strides ahead.
         degree: u32,
         /// Instructions that the table holds, in sets of four.
         entries: usize,
     },
-    /// The lines of a page that is gone through in one direction.
+    /// The next lines of a page that is accessed in one direction.
     Stream {
-        /// The most lines after one access.
+        /// Maximum number of lines per access.
         degree: u32,
-        /// The most lines by which it runs ahead of the accesses.
+        /// Maximum number of lines between an access and its prefetches.
         distance: u32,
-        /// Pages that are followed at once.
+        /// Number of pages that are followed at once.
         pages: usize,
     },
 }
 
 impl PrefetcherConfig {
-    /// Lines that one access makes it expect.
+    /// Returns the maximum number of lines that one access predicts.
     pub(in crate::node) fn degree(self) -> u32 {
         match self {
             PrefetcherConfig::NextLine { degree }
@@ -79,7 +81,7 @@ impl Seen {
     }
 }
 
-/// How far an instruction's stride is to be trusted.
+/// Confidence in the stride of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Trust {
     Initial,
@@ -88,7 +90,7 @@ enum Trust {
     NoPrediction,
 }
 
-/// What is known of one instruction.
+/// History of one instruction.
 #[derive(Clone, Copy, Debug)]
 struct Reference {
     address: u64,
@@ -106,7 +108,7 @@ impl Reference {
         let stride = address.wrapping_sub(self.address) as i64;
         let right = stride == self.stride;
         self.address = address;
-        // A stride that was steady is given a second chance.
+        // A steady stride survives one misprediction.
         if !right && self.trust != Trust::Steady {
             self.stride = stride;
         }
@@ -132,7 +134,7 @@ impl ReferenceTable {
         ReferenceTable { references: vec![Reference::new(0); tags.slots()].into(), tags }
     }
 
-    /// The stride to expect after this access; zero if none.
+    /// Returns the stride to expect after this access, or zero without a prediction.
     fn stride_after(&mut self, seen: Seen) -> i64 {
         let Some(slot) = self.tags.lookup(seen.origin) else {
             let (slot, _) = self.tags.insert(seen.origin, false);
@@ -145,7 +147,7 @@ impl ReferenceTable {
     }
 }
 
-/// What a prefetcher goes by.
+/// Prediction method of a prefetcher.
 #[derive(Clone, Debug)]
 enum PrefetcherKind {
     NextLine,
@@ -162,7 +164,7 @@ pub(in crate::node) struct Prefetcher {
 }
 
 impl Prefetcher {
-    /// Of a cache with lines of that size.
+    /// Creates the prefetcher of a cache with lines of this size.
     pub(in crate::node) fn new(config: PrefetcherConfig, lines: LineSize) -> Prefetcher {
         let line_bytes = lines.bytes() as i64;
         let kind = match config {
@@ -175,7 +177,7 @@ impl Prefetcher {
         Prefetcher { kind, degree: config.degree(), line_bytes }
     }
 
-    /// What is expected after this access, the nearest first, by addresses.
+    /// Returns the addresses that are expected after this access, the nearest first.
     pub(in crate::node) fn expect(&mut self, seen: Seen) -> impl Iterator<Item = u64> + use<> {
         let (from, stride, steps) = match &mut self.kind {
             PrefetcherKind::NextLine => (seen.address, self.line_bytes, self.degree),
@@ -192,7 +194,7 @@ impl Prefetcher {
     }
 }
 
-/// Which entries of a cache were prefetched and not used since. Takes no room without a prefetcher.
+/// Marks of cache entries that were prefetched and not used since. Empty without a prefetcher.
 #[derive(Clone, Debug)]
 pub(in crate::node) struct Unused(Box<[bool]>);
 
@@ -201,12 +203,12 @@ impl Unused {
         Unused(vec![false; if prefetcher.is_some() { slots } else { 0 }].into())
     }
 
-    /// Notes that the entry was prefetched.
+    /// Marks the entry as prefetched.
     pub(in crate::node) fn note(&mut self, slot: Slot) {
         self.0[slot.index()] = true;
     }
 
-    /// Whether the entry was noted; it no longer is.
+    /// Removes the mark of the entry; returns true if it was marked.
     #[inline]
     pub(in crate::node) fn take(&mut self, slot: Slot) -> bool {
         self.0.get_mut(slot.index()).is_some_and(std::mem::take)

@@ -1,8 +1,9 @@
-//! What other cores do to the lines in private caches: take them away, or look at what was written.
+//! Effects of other cores on the private caches: invalidations, downgrades and clean-ups.
 //!
-//! A line is in one of three states in all the private caches of a core: shared, exclusive or modified. Which core may
-//! have what is decided elsewhere (`crate::coherence`), at the moment of one event; the node is notified through
-//! [`Node::answered`], [`Node::downgrade`] and [`Node::invalidate`], and asks before it writes to a shared line.
+//! A line has one of three states in all private caches of a core: shared, exclusive or modified. The coherence
+//! directory (`crate::coherence`) decides in each event which core holds which line with which permission. It notifies
+//! the node through [`Node::answered`], [`Node::downgrade`] and [`Node::invalidate`]. The node sends a request before
+//! it writes to a shared line.
 
 use crate::cache::{State, TagArray};
 use crate::node::Node;
@@ -13,62 +14,64 @@ use units::{LineAddr, Time};
 use crate::node::interface::Permission;
 
 impl Node {
-    /// The same node, sending clean lines that L2 evicts as well: a victim cache wants them.
+    /// Returns the node with an L2 that also sends the clean lines that it evicts, for a victim cache.
     #[must_use]
     pub fn sending_clean_victims(mut self) -> Node {
         self.core.caches.sends_clean_victims = true;
         self
     }
 
-    /// L2 is about to get a line that is encrypted and unverified below it. If L2 evicts it clean it sends it all the same,
-    /// unless another request for the line came before (EMCC, MICRO 2022, section IV-F, "Inclusive Cache Hierarchy": a
-    /// bit for each line of L2).
+    /// Announces a line that is encrypted and unverified below L2. If L2 evicts it clean, L2 sends it nevertheless, unless
+    /// another request for the line arrives first. Source: EMCC, MICRO 2022, section IV-F, "Inclusive Cache Hierarchy": a
+    /// bit for each line of L2.
     pub fn owe(&mut self, line: LineAddr) {
         self.core.caches.owed.insert(line);
     }
 
-    /// Goes on after [`Pause::Idle`](super::Pause::Idle): nothing enters the window before `at`.
+    /// Continues after [`Pause::Idle`](super::Pause::Idle). Instructions enter the window at or after `at`.
     pub fn resume(&mut self, at: Time) {
         let cycle = self.clock.cycle_at_or_after(at).0;
         self.core.resume(cycle);
         self.idled(cycle);
     }
 
-    /// Drops a line from all private caches, because another core writes it; whether any copy was dirty, or nothing if
-    /// there was none.
+    /// Drops a line from all private caches, because another core writes it. Returns true if any copy was dirty, and
+    /// `None` if no cache held one.
     pub fn invalidate(&mut self, line: LineAddr) -> Option<bool> {
         self.core.caches.invalidate(line)
     }
 
-    /// Keeps a line to be read only, because another core reads it; whether any copy was dirty, or nothing if there is
-    /// none.
+    /// Makes a line read only, because another core reads it. Returns true if any copy was dirty, and `None` if no
+    /// cache held one.
     pub fn downgrade(&mut self, line: LineAddr) -> Option<bool> {
         self.core.caches.downgrade(line)
     }
 
-    /// What is dirty of a line goes to memory, and the line stays; whether any of it was.
+    /// Marks a line as clean and keeps it; the caller writes the dirty words to memory. Returns true if any copy was
+    /// dirty.
     pub fn clean(&mut self, line: LineAddr) -> bool {
         self.core.caches.clean(line)
     }
 
-    /// What may be done with a line, if any private cache has it.
+    /// Returns the permission of a line, or `None` if no private cache holds it.
     pub fn permission(&self, line: LineAddr) -> Option<Permission> {
         self.core.caches.permission(line)
     }
 
-    /// Whether any private cache has the line.
+    /// Returns true if any private cache holds the line.
     pub fn holds(&self, line: LineAddr) -> bool {
         self.core.caches.holds(line)
     }
 }
 
-/// What was found of a line in one cache: whether any was dirty, or nothing if none was there.
+/// Combines the results of several copies: true if any is dirty, `None` if there is no copy.
 fn any_dirty(found: impl Iterator<Item = bool>) -> Option<bool> {
     found.reduce(|one, other| one | other)
 }
 
 impl Caches {
-    /// Does something to all of a line in each cache; whether any of it was dirty, or nothing if none was there.
+    /// Applies `change` to all parts of a line in each cache. Returns true if any part was dirty, and `None` if no
+    /// cache held one.
     fn everywhere(
         &mut self,
         line: LineAddr,
@@ -107,7 +110,7 @@ impl Caches {
         Some(if highest == State::Shared { Permission::Shared } else { Permission::Exclusive })
     }
 
-    /// A line arrives with a permission, which holds for every part of it that is there already.
+    /// Applies the permission of an arriving line to every part of it that the caches hold already. Returns its state.
     pub(in crate::node) fn granted(&mut self, line: LineAddr, permission: Permission) -> State {
         match permission {
             Permission::Shared => {

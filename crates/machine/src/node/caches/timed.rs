@@ -1,7 +1,7 @@
-//! Tags whose entries may still be on their way.
+//! Tag array that stores the arrival cycle of each entry.
 //!
-//! What is a hit for the tags may be data that arrives a few cycles from now. Keeping the arrival with the tag merges
-//! such accesses without a look at any miss register.
+//! A hit in the tags may be a line that arrives a few cycles later. The arrival cycle next to the tag merges these
+//! accesses without a search of the miss registers.
 
 use crate::cache::{Evicted, Replacement, Slot, State, TagArray};
 
@@ -18,18 +18,18 @@ impl TimedTags {
         TimedTags { tags, arrivals }
     }
 
-    /// Enters `key`, which arrives at `arrival`; returns where, and what had to leave.
+    /// Enters `key`, which arrives at `arrival`; returns its entry and the evicted line.
     pub(in crate::node) fn fill(&mut self, key: u64, arrival: u64, state: State) -> (Slot, Option<Evicted>) {
         let (slot, evicted) = self.tags.insert_as(key, state);
         self.arrivals[slot.index()] = arrival;
         (slot, evicted)
     }
 
-    /// When an access that is looked up by `looked_up` has its data, if going to where the entry comes from would take
-    /// until `longest`.
+    /// Returns the cycle at which an access has its data. `looked_up` is the end of its look-up, and `longest` the
+    /// cycle of the data if the access fetched the line from the next level.
     ///
-    /// Instructions are scheduled in program order: an older one with late operands may have sent for the entry at a
-    /// later time than this access. Then it is this one that sends for it.
+    /// Instructions are scheduled in program order, so an older one with late operands may have fetched the entry at a
+    /// later cycle than this access. In this case, this access fetches the entry.
     #[inline]
     pub(in crate::node) fn ready(&mut self, slot: Slot, looked_up: u64, longest: u64) -> u64 {
         let arrival = &mut self.arrivals[slot.index()];

@@ -1,7 +1,7 @@
-//! What a touch of a line leaves behind in the private caches, without the time that it takes.
+//! Functional warming of the private caches: applies a touch of a line without simulating time.
 //!
-//! The same tags change in the same way as when the access is timed, but what is asked for counts as arrived at once, and
-//! for a prefetch there is always room. Nothing may be under way.
+//! The tags change in the same way as in a timed access, but requested lines arrive at once and prefetches always find a
+//! free register. No line may be outstanding.
 
 use super::Caches;
 use crate::cache::State;
@@ -10,11 +10,11 @@ use crate::node::caches::prefetch::Seen;
 use crate::node::interface::{Request, RequestKind};
 use crate::node::lines::WordAddr;
 
-/// An arrival that lies in the past of every access.
+/// An arrival cycle before every access.
 const LONG_AGO: u64 = 0;
 
 impl Caches {
-    /// A load or a store, of two lines of L1D if its last word is in another than its first.
+    /// Warms a load or a store. It touches two lines of L1D if its last word is in another line than its first.
     #[inline]
     pub(in crate::node) fn warm_data(&mut self, first: WordAddr, last: WordAddr, store: bool, out: &mut Vec<Request>) {
         self.warm_word(first, store, out);
@@ -44,13 +44,13 @@ impl Caches {
         self.fill_l1d(word, LONG_AGO, purpose, State::Exclusive, LONG_AGO, out);
     }
 
-    /// Brings a line into L2 from beyond.
+    /// Fetches a line into L2 from beyond.
     fn ask_warm(&mut self, word: WordAddr, kind: RequestKind, purpose: Purpose, out: &mut Vec<Request>) {
         self.send(word, LONG_AGO, kind, out);
         self.fill_l2(word, purpose, State::Exclusive, LONG_AGO, out);
     }
 
-    /// The front end comes to a line of code.
+    /// Warms L1I with a line of code.
     #[inline]
     pub(in crate::node) fn warm_code(&mut self, word: WordAddr, out: &mut Vec<Request>) {
         if self.l1i.tags.lookup(self.code_key(word)).is_none() {
@@ -66,7 +66,7 @@ impl Caches {
         self.l1i.fill(self.code_key(word), LONG_AGO, State::Shared);
     }
 
-    /// The prefetchers see an access, which missed in L1D or not; what they expect is there at once.
+    /// Trains the prefetchers with an access that missed in L1D or not; predicted lines arrive at once.
     pub(in crate::node) fn warm_ahead(&mut self, seen: Seen, missed: bool, out: &mut Vec<Request>) {
         if missed {
             self.warm_ahead_l2(seen, out);

@@ -1,4 +1,4 @@
-//! The plainest predictor of directions, by itself and under TAGE.
+//! The simplest direction predictor, used on its own or as the base of TAGE.
 
 /// One two-bit saturating counter per branch, by the low bits of its address.
 #[derive(Clone, Debug)]
@@ -13,7 +13,7 @@ impl Bimodal {
         Bimodal { counters: vec![Bimodal::WEAKLY_TAKEN - 1; entries].into() }
     }
 
-    /// Predicts, then learns.
+    /// Predicts the direction, then trains with the outcome.
     pub(in crate::node) fn predict(&mut self, pc: u64, taken: bool) -> bool {
         let predicted = self.peek(pc);
         self.learn(pc, taken);

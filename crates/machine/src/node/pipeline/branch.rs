@@ -1,8 +1,8 @@
-//! Branch prediction: where the front end would have gone, compared with where execution went.
+//! Branch prediction: compares the predicted path of the front end with the executed path.
 //!
-//! The program's path is known, so nothing is fetched from the wrong one: a wrong prediction costs the time until the
-//! branch resolves and the front end has refilled. Predictors learn as the branch enters the window, which is what
-//! speculative update with repair amounts to.
+//! The path of the program is known, so the front end does not fetch from the wrong path. A misprediction costs the
+//! time until the branch resolves and the front end has refilled. Predictors train as the branch enters the window,
+//! which is equivalent to speculative update with repair.
 
 use crate::cache::TagArray;
 use crate::node::config::{DirectionPredictor, NodeConfig};
@@ -11,14 +11,14 @@ use crate::node::pipeline::tage::Tage;
 use isa::{Flow, Instruction};
 use units::VirtAddr;
 
-/// What became of a prediction.
+/// Result of a prediction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::node) enum Prediction {
-    /// The front end went the right way.
+    /// The front end followed the executed path.
     Right,
-    /// The direction was right and the direct target unknown: put right at decoding.
+    /// The direction was right but the direct target unknown; decoding corrects it.
     Misfetched,
-    /// The front end went astray until the branch was resolved.
+    /// The front end followed a wrong path until the branch was resolved.
     Wrong,
 }
 
@@ -33,7 +33,7 @@ enum Direction {
 pub(in crate::node) struct Predictor {
     direction: Direction,
     targets: TargetTable,
-    /// Targets by address and path, of indirect branches; only with TAGE.
+    /// Targets of indirect branches by address and path; only with TAGE.
     targets_by_path: Option<TargetTable>,
     path: u64,
     returns: ReturnStack,
@@ -53,7 +53,7 @@ impl Predictor {
         Predictor { direction, targets, targets_by_path, path: 0, returns }
     }
 
-    /// Predicts where execution goes after `branch`, then learns that it went to `next`.
+    /// Predicts the successor of `branch`, then trains with the actual one, `next`.
     pub(in crate::node) fn predict(&mut self, branch: &Instruction, next: VirtAddr) -> Prediction {
         let pc = branch.pc.0;
         if matches!(branch.flow, Flow::Call | Flow::IndirectCall) {
@@ -95,7 +95,7 @@ fn right_or_wrong(right: bool) -> Prediction {
     if right { Prediction::Right } else { Prediction::Wrong }
 }
 
-/// The branch target buffer: the last target by key.
+/// The branch target buffer: the most recent target by key.
 #[derive(Clone, Debug)]
 struct TargetTable {
     tags: TagArray,
@@ -109,7 +109,7 @@ impl TargetTable {
         TargetTable { tags, targets }
     }
 
-    /// The target remembered for `key`; remembers `target` from now on.
+    /// Returns the target stored for `key`, and replaces it with `target`.
     fn predict(&mut self, key: u64, target: u64) -> Option<u64> {
         let found = self.tags.lookup(key);
         let slot = found.unwrap_or_else(|| self.tags.insert(key, false).0);
@@ -118,7 +118,7 @@ impl TargetTable {
     }
 }
 
-/// A circular stack of return addresses: when it overflows it forgets the oldest.
+/// A circular stack of return addresses: an overflow overwrites the oldest.
 #[derive(Clone, Debug)]
 struct ReturnStack {
     addresses: Box<[VirtAddr]>,
@@ -168,7 +168,7 @@ mod tests {
         }
     }
 
-    /// How many of the last half of `outcomes` (taken or not) are predicted wrongly.
+    /// Number of mispredictions in the second half of `outcomes` (taken or not).
     fn wrong(direction: DirectionPredictor, outcomes: &[bool]) -> usize {
         let mut predictor = predictor(direction);
         let branch = branch(0x400, Flow::Conditional);

@@ -1,13 +1,14 @@
-//! Stores past the caches: the core puts a line together and sends it to memory whole, without reading it first.
+//! Stores past the caches: the core combines the bytes of a line and sends it to memory whole, without reading it
+//! first.
 //!
-//! A non-temporal store (`MOVNTDQ`) goes to a *combining buffer* of its line when it is written. A line that has all its bytes
-//! leaves for memory, and its buffer is free again when the memory controller has taken it; while none is free, such stores wait
-//! in the store queue. A line leaves before it is whole if its buffer is wanted for another line, if the core loads from the
-//! line, stores to it through the caches or flushes it, and before an instruction that serialises (Intel 64 and IA-32
-//! Architectures Software Developer's Manual, volume 1, section 10.4.6.2, and volume 3, section 11.3.1). Memory takes whole lines, so the rest of such
-//! a line is read as for any other store, and the line stays in the caches.
+//! A non-temporal store (`MOVNTDQ`) enters the *combining buffer* of its line when it is written. A line with all its bytes leaves for
+//! memory, and its buffer is free again when the memory controller has accepted the line. While all buffers are taken, non-temporal stores
+//! wait in the store queue. A line leaves incomplete if another line needs its buffer, if the core loads from it, stores to it through the
+//! caches or flushes it, and before a serialising instruction. Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume
+//! 1, section 10.4.6.2, and volume 3, section 11.3.1. Memory takes whole lines, so the caches read the missing bytes of an incomplete line
+//! as for any other store, and keep the line.
 //!
-//! Where stores are durable beside the core, they go there, these as any others.
+//! If the core has a persist buffer, non-temporal stores enter it like all other stores.
 
 use crate::node::caches::access::Waiter;
 use crate::node::interface::{Request, RequestKind};
@@ -16,23 +17,23 @@ use crate::node::pipeline::Core;
 use std::collections::VecDeque;
 use units::{LineAddr, LineLength};
 
-/// As many as Intel's cores have line fill buffers, from Nehalem to Skylake: those put stores together there.
+/// Number of line fill buffers of Intel's cores from Nehalem to Skylake, which combine stores in these buffers.
 const BUFFERS: usize = 10;
 
 /// A store past the caches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Combined {
-    /// The number of the store.
+    /// Number of the store in the store queue.
     store: u64,
     word: WordAddr,
-    /// A bit for each byte of the line that it stores.
+    /// Stored bytes of the line, one bit per byte.
     bytes: u64,
 }
 
-/// A line of which not all bytes are there.
+/// A line that is still incomplete.
 #[derive(Clone, Copy, Debug)]
 struct Open {
-    /// Where it was stored to first.
+    /// The first word that was stored to.
     word: WordAddr,
     bytes: u64,
 }
@@ -40,46 +41,46 @@ struct Open {
 /// The combining buffers of one core.
 #[derive(Clone, Debug, Default)]
 pub(in crate::node) struct Combining {
-    /// Lines that are put together, oldest first.
+    /// Incomplete lines, oldest first.
     open: VecDeque<Open>,
-    /// Buffers whose line has left, and which the memory controller has not taken.
+    /// Buffers with a line that has left but that the memory controller has not accepted.
     sent: usize,
-    /// Lines that left in part, and whose rest has not been read.
+    /// Incomplete lines that have left and still have bytes to read.
     merging: Vec<LineAddr>,
     /// Stores that wait for a buffer.
     waiting: VecDeque<Combined>,
-    /// A bit for each byte of a line.
+    /// One bit for each byte of a line.
     whole: u64,
 }
 
 impl Combining {
-    /// Empty buffers for lines of this length.
+    /// Creates empty buffers for lines of this length.
     pub(in crate::node) fn new(length: LineLength) -> Combining {
         Combining { whole: length.byte_mask(), ..Combining::default() }
     }
 
-    /// The lines that are being put together.
+    /// Returns the lines that are still incomplete.
     pub(in crate::node) fn lines(&self) -> Vec<LineAddr> {
         self.open.iter().map(|open| open.word.line()).collect()
     }
 
-    /// Whether any line is being put together.
+    /// Returns true if any line is incomplete.
     #[inline]
     pub(in crate::node) fn has_open(&self) -> bool {
         !self.open.is_empty()
     }
 
-    /// Lines that memory has not taken, and stores that wait for that.
+    /// Returns the number of lines that memory has not accepted and of stores that wait for a buffer.
     pub(in crate::node) fn outstanding(&self) -> usize {
         self.sent + self.waiting.len()
     }
 
-    /// Whether the rest of a line is still to be read.
+    /// Returns true if the missing bytes of the line are still to be read.
     pub(in crate::node) fn merges(&self, line: LineAddr) -> bool {
         self.merging.contains(&line)
     }
 
-    /// The rest of a line was read.
+    /// Records that the missing bytes of a line were read.
     pub(in crate::node) fn merged(&mut self, line: LineAddr) {
         self.merging.retain(|merging| *merging != line);
     }
@@ -88,7 +89,8 @@ impl Combining {
         self.open.iter().position(|open| open.word.line() == line)
     }
 
-    /// Adds a store to the buffer of its line, or to a free one: where, or nothing if there is no such.
+    /// Adds a store to the buffer of its line, or to a free one. Returns the index of the buffer, or `None` if all are
+    /// taken.
     fn add(&mut self, word: WordAddr, bytes: u64) -> Option<usize> {
         if let Some(place) = self.place(word.line()) {
             self.open[place].bytes |= bytes;
@@ -103,7 +105,7 @@ impl Combining {
 }
 
 impl Core {
-    /// Writes a store past the caches at `cycle`, or lets it wait for a buffer.
+    /// Writes a store past the caches at `cycle`, or makes it wait for a buffer.
     #[cold]
     pub(in crate::node) fn combine(
         &mut self,
@@ -118,7 +120,7 @@ impl Core {
         }
     }
 
-    /// Whether there was a buffer for a store.
+    /// Writes a store to a buffer; returns false if no buffer is free.
     fn put_together(&mut self, Combined { store, word, bytes }: Combined, cycle: u64, out: &mut Vec<Request>) -> bool {
         let mut place = self.combining.add(word, bytes);
         if place.is_none() && self.combining.has_open() {
@@ -133,7 +135,7 @@ impl Core {
         true
     }
 
-    /// The line of the buffer at `place` leaves it at `cycle`.
+    /// Removes the line of the buffer at `place` at `cycle`: to memory if it is complete, else to the caches.
     fn close(&mut self, place: usize, cycle: u64, out: &mut Vec<Request>) {
         let Some(Open { word, bytes }) = self.combining.open.remove(place) else { return };
         if bytes == self.combining.whole {
@@ -145,14 +147,14 @@ impl Core {
         }
     }
 
-    /// Reads the rest of the line with `word`, which the caches keep.
+    /// Reads the missing bytes of the line with `word`; the caches keep the line.
     pub(in crate::node) fn merge_rest(&mut self, word: WordAddr, cycle: u64, out: &mut Vec<Request>) {
         if self.caches.access(word, cycle, Waiter::Merge(word.line()), out).known().is_some() {
             self.combining.merged(word.line());
         }
     }
 
-    /// A line leaves its buffer at `cycle`, if it is in one.
+    /// Removes a line from its buffer at `cycle`, if it has one.
     #[inline]
     pub(in crate::node) fn close_line(&mut self, line: LineAddr, cycle: u64, out: &mut Vec<Request>) {
         if self.combining.has_open()
@@ -162,7 +164,7 @@ impl Core {
         }
     }
 
-    /// All lines leave their buffers at `cycle`.
+    /// Removes all lines from their buffers at `cycle`.
     #[cold]
     pub(in crate::node) fn close_all(&mut self, cycle: u64, out: &mut Vec<Request>) {
         while self.combining.has_open() {
@@ -170,7 +172,7 @@ impl Core {
         }
     }
 
-    /// The memory controller has taken a line that was stored past the caches at `cycle`.
+    /// Records that the memory controller accepted a line that was stored past the caches at `cycle`.
     pub(in crate::node) fn taken_past_caches(&mut self, cycle: u64, out: &mut Vec<Request>) {
         self.caches.answered(cycle);
         self.combining.sent -= 1;

@@ -1,9 +1,9 @@
-//! Flushes and fences: how a program has its lines become durable at the memory controller, epoch by epoch.
+//! Flushes and fences: a program makes its lines durable at the memory controller, epoch by epoch.
 //!
-//! A *flush* (CLWB) sends to memory what is dirty of a line, which the caches keep. It leaves the core when its instruction has
-//! retired and every store before it is written, in the order of the program, and is answered when memory has the line. A
-//! *persist fence* (SFENCE) is done when all flushes before it are answered: so it holds retirement, and with that every store
-//! behind it, since stores are written after they retire. Loads behind it go on, as far as the window has room.
+//! A *flush* (CLWB) writes the dirty bytes of a line to memory; the caches keep the line. It leaves the core in program order,
+//! when its instruction has retired and every earlier store is written. It is answered when memory has the line. A *persist
+//! fence* (SFENCE) is done when all earlier flushes are answered. So it blocks retirement, and thereby every later store, since
+//! stores are written after they retire. Later loads continue while the window has room.
 
 use crate::node::config::NodeConfig;
 use crate::node::counters::EpochCounters;
@@ -17,13 +17,13 @@ use units::LineAddr;
 #[derive(Clone, Copy, Debug)]
 struct Flush {
     line: LineAddr,
-    /// Whether the caches give the line up.
+    /// True if the caches evict the line.
     evicts: bool,
-    /// The instruction that flushes.
+    /// Number of the instruction that flushes.
     owner: u64,
-    /// Stores that are written before it leaves.
+    /// Number of stores that are written before it leaves.
     stores: u64,
-    /// When its instruction retired, or [`UNKNOWN`].
+    /// Cycle at which its instruction retired, or [`UNKNOWN`].
     retired: u64,
     answered: bool,
 }
@@ -31,26 +31,27 @@ struct Flush {
 /// A fence that waits for flushes.
 #[derive(Clone, Copy, Debug)]
 struct Fence {
-    /// The instruction that fences.
+    /// Number of the instruction that fences.
     owner: u64,
-    /// When it entered the window.
+    /// Cycle at which it entered the window.
     entered: u64,
-    /// All flushes before this one are before it.
+    /// Number of flushes that are older than the fence.
     flushes: u64,
 }
 
-/// The flushes and fences of one core that are under way.
+/// Outstanding flushes and fences of one core.
 #[derive(Clone, Debug, Default)]
 pub(in crate::node) struct Epochs {
-    /// From the oldest that is not answered on.
+    /// Flushes from the oldest unanswered one on.
     flushes: VecDeque<Flush>,
-    /// The number of the oldest of them.
+    /// Number of the oldest of these flushes.
     first: u64,
-    /// How many of their instructions have retired, and how many have left the core.
+    /// Number of flushes with a retired instruction (`retired`), and number of flushes that have left the core
+    /// (`sent`).
     retired: u64,
     sent: u64,
     fences: VecDeque<Fence>,
-    /// When the latest answer comes; the node may know of it before.
+    /// Cycle of the latest answer, which may be in the future.
     latest_answer: u64,
     counters: EpochCounters,
 }
@@ -60,23 +61,23 @@ impl Epochs {
         config.flushes.then(Box::default)
     }
 
-    /// What they have counted.
+    /// Returns the counters of flushes and fences.
     pub(in crate::node) fn counters(&self) -> EpochCounters {
         self.counters
     }
 
-    /// Flushes that are not answered.
+    /// Returns the number of unanswered flushes.
     pub(in crate::node) fn outstanding(&self) -> usize {
         self.flushes.iter().filter(|flush| !flush.answered).count()
     }
 
-    /// The instruction whose flushes are the next to retire; none has that number if there are no such.
+    /// Returns the number of the instruction with the next flushes to retire, or [`UNKNOWN`] without one.
     fn next_to_retire(&self) -> u64 {
         self.flushes.get((self.retired - self.first) as usize).map_or(UNKNOWN, |flush| flush.owner)
     }
 
-    /// Takes up the fence and the flushes of instruction `owner`, which enters at `cycle` and has so many stores before it;
-    /// whether it waits for answers that are not known.
+    /// Enters the fence and the flushes of instruction `owner`, which enters at `cycle` after `stores` stores. Returns true
+    /// if it waits for outstanding answers.
     fn enter(&mut self, (owner, cycle): (u64, u64), orders: &Orders, stores: u64) -> bool {
         let waits = orders.fence && !self.flushes.is_empty();
         if waits {
@@ -92,7 +93,7 @@ impl Epochs {
         waits
     }
 
-    /// The next instruction that flushes has retired at `cycle`.
+    /// Records that the next instruction that flushes has retired at `cycle`.
     fn retire(&mut self, cycle: u64) {
         let owner = self.next_to_retire();
         while self.next_to_retire() == owner {
@@ -101,12 +102,12 @@ impl Epochs {
         }
     }
 
-    /// The next flush to leave, if its instruction has retired.
+    /// Returns the next flush to leave, if its instruction has retired.
     fn next(&self) -> Option<Flush> {
         self.flushes.get((self.sent - self.first) as usize).copied().filter(|flush| flush.retired != UNKNOWN)
     }
 
-    /// The oldest flush of a line is answered at `cycle`.
+    /// Records the answer for the oldest flush of a line at `cycle`.
     fn answered(&mut self, line: LineAddr, cycle: u64) {
         let sent = (self.sent - self.first) as usize;
         let waits = |flush: &&mut Flush| flush.line == line && !flush.answered;
@@ -121,7 +122,8 @@ impl Epochs {
         }
     }
 
-    /// The oldest fence whose flushes are all answered, and when the last of them was.
+    /// Removes the oldest fence if all its flushes are answered. Returns its instruction and the cycle of the last
+    /// answer.
     fn next_fence(&mut self) -> Option<(u64, u64)> {
         let Fence { owner, entered, .. } = *self.fences.front().filter(|fence| fence.flushes <= self.first)?;
         self.fences.pop_front();
@@ -131,8 +133,8 @@ impl Epochs {
 }
 
 impl Core {
-    /// Schedules instruction `number`, which entered at `cycle`, and takes up how it orders what becomes durable. Out of line, with a
-    /// plan of its own: most programs never order anything, and their plans stay in registers.
+    /// Schedules instruction `number`, which entered at `cycle`, with its flushes and fence. Out of line, with a separate plan: most
+    /// programs never order stores, and their plans stay in registers.
     #[cold]
     pub(in crate::node) fn schedule_ordered(
         &mut self,
@@ -153,7 +155,7 @@ impl Core {
         self.schedule(number, plan, touches, out);
     }
 
-    /// The instruction that has the next flush has retired at `cycle`.
+    /// Records that the instruction with the next flush has retired at `cycle`.
     #[cold]
     pub(in crate::node) fn retire_flushes(&mut self, cycle: u64) {
         let Some(epochs) = &mut self.epochs else { return };
@@ -161,8 +163,9 @@ impl Core {
         (self.next_flush, self.flushes_wait) = (epochs.next_to_retire(), true);
     }
 
-    /// Sends the flushes that can leave. Behind a write buffer, which lets a store go when its line is asked for, a flush of that
-    /// line waits until it has come; so does the flush of a line that was stored to past the caches, and has to be read.
+    /// Sends the flushes that can leave. A write buffer releases a store when its line is requested, so a flush of that line
+    /// waits until the line has arrived. A flush of a line that was stored to past the caches also waits if missing bytes must be
+    /// read.
     #[cold]
     pub(in crate::node) fn send_flushes(&mut self, out: &mut Vec<Request>) {
         while let Some(Flush { line, evicts, stores, retired, .. }) =
@@ -180,7 +183,7 @@ impl Core {
         self.flushes_wait = false;
     }
 
-    /// A flush is answered at `cycle`: memory has the line.
+    /// Records the answer to a flush at `cycle`: memory has the line.
     pub(in crate::node) fn flushed(&mut self, line: LineAddr, cycle: u64, out: &mut Vec<Request>) {
         self.caches.answered(cycle);
         if let Some(epochs) = &mut self.epochs {

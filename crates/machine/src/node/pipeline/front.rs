@@ -1,8 +1,9 @@
-//! The front end: when an instruction may enter the window, and why not yet.
+//! The front end: decides when an instruction may enter the window, and records the causes of delays.
 //!
-//! Code is looked up once per change of line and delivered at the width of dispatch; there is no fetching ahead of a full
-//! window, and nothing is fetched from a wrong path. An instruction waits for its code, for entries in the queues, and for
-//! whatever holds up the front end: a branch gone wrong or a serialising instruction, whose completion may depend on memory.
+//! Code is looked up once per change of line and delivered at the width of dispatch. The front end does not run ahead of a
+//! full window, and does not fetch from a wrong path. An instruction waits for its code, for entries in the queues, and for
+//! the end of a barrier. A barrier is a mispredicted branch or a serialising instruction, and its completion may depend on
+//! memory.
 
 use crate::node::caches::access::Waiter;
 use crate::node::config::NodeConfig;
@@ -15,7 +16,7 @@ use crate::node::pipeline::translated::{Side, Translated};
 use isa::{Class, Flow, Instruction, Reg};
 use units::VirtAddr;
 
-/// An instruction that nothing may follow until some cycles after its completion.
+/// An instruction that blocks later ones until some cycles after its completion.
 #[derive(Clone, Copy, Debug)]
 struct Barrier {
     number: u64,
@@ -32,15 +33,15 @@ pub(in crate::node) struct Front {
     refill_penalty: u64,
     misfetch_penalty: u64,
     taken_ends: bool,
-    /// The line of code that it is in, as the instruction cache knows it.
+    /// Key in L1I of the current line of code.
     code: Option<u64>,
-    /// Whether that line has not arrived.
+    /// True if that line has not arrived.
     fetching: bool,
-    /// When that line was there.
+    /// Cycle at which that line arrived.
     fetched_at: u64,
-    /// When it was last put on the right way again.
+    /// Cycle at which a misprediction was last corrected.
     redirected_at: u64,
-    /// When the latest serialising instruction was done.
+    /// Cycle at which the latest serialising instruction was done.
     serial_until: u64,
 }
 
@@ -61,34 +62,34 @@ impl Front {
         }
     }
 
-    /// The predictors see a branch that went to `next`.
+    /// Trains the predictors with a branch that continued at `next`.
     pub(in crate::node) fn learn(&mut self, branch: &Instruction, next: VirtAddr) {
         self.predictor.predict(branch, next);
     }
 }
 
 impl Core {
-    /// The cycle in which the latest instruction entered the window.
+    /// Returns the cycle in which the latest instruction entered the window.
     pub(in crate::node) fn now(&self) -> u64 {
         self.front.dispatch.cycle()
     }
 
-    /// Nothing enters the window before `cycle`: there was nothing to execute.
+    /// Resumes entry into the window at `cycle`, after a time without instructions to execute.
     pub(in crate::node) fn resume(&mut self, cycle: u64) {
         self.counters.lost_cycles.idle += self.front.dispatch.skip_to(cycle);
     }
 
-    /// Nothing enters the window before `cycle`: the core was switched to another process.
+    /// Resumes entry into the window at `cycle`, after a switch to another process.
     pub(in crate::node) fn switched(&mut self, cycle: u64) {
         self.counters.lost_cycles.switch += self.front.dispatch.skip_to(cycle);
     }
 
-    /// The next instruction is fetched, even from the line of the one before.
+    /// Makes the next instruction look up its code, even in the line of the one before.
     pub(in crate::node) fn forget_code(&mut self) {
         self.front.code = None;
     }
 
-    /// The cycle in which the instruction enters the window, or nothing if that depends on what memory has not answered.
+    /// Returns the cycle in which the instruction enters the window, or `None` if that depends on an outstanding answer.
     #[inline]
     pub(in crate::node) fn admit(
         &mut self,
@@ -137,7 +138,8 @@ impl Core {
         Some(self.front.dispatch.next(earliest))
     }
 
-    /// When there are physical registers for the step's results; those of the architecture each keep one.
+    /// Returns the cycle at which physical registers are free for the results. Each architectural register in use keeps
+    /// one.
     #[inline]
     fn room_for_results(&mut self, step: &Step<'_>) -> Option<u64> {
         let Some(results) = &self.results else { return Some(0) };
@@ -147,7 +149,7 @@ impl Core {
         results.room_beside(self.named.count_ones().into(), instruction.destinations.len() as u64)
     }
 
-    /// Charges the cycles from the latest dispatch to each of the limits to the first limit that reaches so far.
+    /// Charges the cycles from the latest dispatch to each of the limits to the first limit that reaches them.
     fn count_lost(&mut self, limits: [u64; 6]) {
         let lost = &mut self.counters.lost_cycles;
         let causes = [
@@ -166,7 +168,7 @@ impl Core {
         }
     }
 
-    /// Turns the barrier into a cycle, once its completion is known.
+    /// Turns the barrier into a cycle when its completion is known.
     fn pass_barrier(&mut self) -> Option<()> {
         let Barrier { number, delay, branch } = self.front.barrier?;
         let end = self.completion(number)? + delay;
@@ -188,30 +190,30 @@ impl Core {
         }
     }
 
-    /// Looks the line of code up, now that its address is known.
+    /// Looks the line of code up after its address is translated.
     pub(in crate::node) fn fetch_translated(&mut self, word: WordAddr, translated: u64, out: &mut Vec<Request>) {
         if let Some(ready) = self.caches.access(word, translated, Waiter::Fetch, out).known() {
             self.fetched(ready);
         }
     }
 
-    /// Whether a line of code is awaited.
+    /// Returns true if a line of code is outstanding.
     pub(in crate::node) fn is_fetching(&self) -> bool {
         self.front.fetching
     }
 
-    /// The line of code arrived.
+    /// Records that the line of code arrived.
     pub(in crate::node) fn fetched(&mut self, cycle: u64) {
         self.front.fetching = false;
         self.front.fetched_at = self.front.fetched_at.max(cycle);
     }
 
-    /// When everything so far has retired and been written.
+    /// Returns the cycle at which everything so far has retired and been written.
     fn quiet_from(&self) -> Option<u64> {
         Some(self.window.empty_from()?.max(self.stores.empty_from()?))
     }
 
-    /// Holds up the front end behind an instruction that serialises or that the predictor gets wrong.
+    /// Blocks the front end behind an instruction that serialises or that is mispredicted.
     pub(in crate::node) fn follow(&mut self, number: u64, step: &Step<'_>, cycle: u64) {
         if step.instruction.class == Class::Serial {
             self.front.barrier = Some(Barrier { number, delay: 0, branch: false });

@@ -1,4 +1,4 @@
-//! Functional units and ports: how many there are of each kind, and how long each works.
+//! Functional units and ports, with their number and latency.
 
 use crate::node::config::{FunctionalUnit, NodeConfig};
 use crate::node::pipeline::Plan;
@@ -45,7 +45,7 @@ impl Units {
         }
     }
 
-    /// Books the work of an instruction that has everything it needs; when it is done.
+    /// Books the work of an instruction with known operands; returns its completion cycle.
     #[inline]
     pub(in crate::node) fn execute(&mut self, plan: &Plan) -> u64 {
         let ready = plan.operands.max(plan.addresses);
@@ -58,7 +58,7 @@ impl Units {
         self.completion(done.max(plan.stores))
     }
 
-    /// When an instruction that is ready at `ready` starts, whatever its class.
+    /// Returns the cycle at which an instruction that is ready at `ready` starts, for any class.
     #[inline]
     pub(in crate::node) fn issue(&mut self, ready: u64) -> u64 {
         match &mut self.issue {
@@ -67,7 +67,7 @@ impl Units {
         }
     }
 
-    /// When an instruction that is done at `done` completes, whatever its class.
+    /// Returns the cycle at which an instruction that is done at `done` completes, for any class.
     #[inline]
     fn completion(&mut self, done: u64) -> u64 {
         match &mut self.completion {
@@ -76,7 +76,7 @@ impl Units {
         }
     }
 
-    /// When work of this class whose operands are there at `ready` is done.
+    /// Returns the cycle at which work of this class is done if its operands are ready at `ready`.
     #[inline]
     fn complete(&mut self, class: Class, ready: u64) -> u64 {
         let pool = match class {

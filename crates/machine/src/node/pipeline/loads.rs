@@ -1,7 +1,8 @@
-//! The way of a load: through the read queue to its translation and its look-up, or to the store that has its data.
+//! Path of a load: through the read queue to its translation and its look-up, or to the store that has its data.
 //!
-//! While as many accesses wait for translations as may (`Walker::has_room`), or those that wait for miss registers have all
-//! places of L1D (`Caches::has_room`), nothing enters it: loads and stores wait outside, in the order in which they came.
+//! L1D admits no access while the maximum number of accesses waits for translations (`Walker::has_room`), or while accesses
+//! that wait for miss registers occupy all its entries (`Caches::has_room`). Loads and stores then wait outside, in the order
+//! of their arrival.
 
 use crate::node::interface::Request;
 use crate::node::interface::{PageKey, Touch, UNKNOWN};
@@ -11,7 +12,8 @@ use crate::node::pipeline::translated::{Side, Translated};
 use crate::node::pipeline::{Core, Role};
 
 impl Core {
-    /// Sends a load to L1D at `cycle`; when its data can be used, or nothing if it will be woken.
+    /// Sends a load to L1D at `cycle`. Returns the cycle at which its data can be used, or `None` if the load will be
+    /// woken.
     #[inline]
     pub(in crate::node) fn send_load(
         &mut self,
@@ -33,7 +35,7 @@ impl Core {
         self.look_up(number, touch, forward, came, out)
     }
 
-    /// Looks a load up that came at `cycle`.
+    /// Looks up a load that arrived at `cycle`.
     #[inline]
     fn look_up(
         &mut self,
@@ -56,8 +58,8 @@ impl Core {
         self.load(number, touch, forward, false, looked_up, out)
     }
 
-    /// Has an access translated that entered L1D at `entered`: the cycle of its last look-up there, or nothing if a walk will
-    /// see to `goal`.
+    /// Translates an access that entered L1D at `entered`. Returns the cycle of its last look-up in L1D, or `None` if a
+    /// walk will continue with `goal`.
     #[inline]
     pub(in crate::node) fn translate_inside(
         &mut self,
@@ -75,7 +77,7 @@ impl Core {
         Some(self.caches.lookups.translated(entered, translated.max(asked.answer)))
     }
 
-    /// Lets a load share the way of another of its line, which left the queue at `left`.
+    /// Merges a load with another one of its line, which left the queue at `left`.
     fn merge(
         &mut self,
         number: u64,
@@ -98,7 +100,7 @@ impl Core {
         self.look_up(number, touch, forward, left, out)
     }
 
-    /// Lets an access wait for a translation that others wait for, if they do.
+    /// Adds an access to the waiters of a translation, if one for the page is outstanding. Returns true if so.
     fn joins(&mut self, page: PageKey, cycle: u64, waiter: (Side, Translated)) -> bool {
         match (&mut self.tlbs.records, &mut self.walker) {
             (Some(records), _) => records.join(page, cycle, waiter),
@@ -107,7 +109,7 @@ impl Core {
         }
     }
 
-    /// Keeps an access out that comes at `cycle`, if nothing may enter.
+    /// Makes an access that arrives at `cycle` wait outside if L1D does not admit it. Returns true if it waits.
     #[inline]
     pub(in crate::node) fn waits_outside(&mut self, goal: Translated, cycle: u64) -> bool {
         match &mut self.walker {
@@ -119,7 +121,7 @@ impl Core {
         }
     }
 
-    /// Lets in what waited outside, now that a walk has ended at `cycle`, or a line has arrived.
+    /// Admits waiting accesses, after a walk has ended at `cycle` or a line has arrived.
     pub(in crate::node) fn let_in(&mut self, cycle: u64, out: &mut Vec<Request>) {
         while self.caches.has_room()
             && let Some((goal, came)) = self.walker.as_mut().and_then(|walker| walker.next_outside())
@@ -146,7 +148,7 @@ impl Core {
         }
     }
 
-    /// Lets a store into L1D at `cycle`, and writes it if its translation is at hand.
+    /// Enters a store into L1D at `cycle`, and writes it if its translation is available.
     pub(in crate::node) fn enter_store(&mut self, store: u64, cycle: u64, out: &mut Vec<Request>) {
         let entered = self.caches.lookups.enter(cycle);
         let page = self.stores.target(store).0;
@@ -155,7 +157,8 @@ impl Core {
         }
     }
 
-    /// Takes a load's data from where it is: when, or nothing if the load will be woken.
+    /// Reads a load's data from the store queue or L1D. Returns the cycle of the data, or `None` if the load will be
+    /// woken.
     #[inline]
     pub(in crate::node) fn load(
         &mut self,
@@ -176,7 +179,8 @@ impl Core {
         }
     }
 
-    /// Takes a load's data from a store: when, or nothing if the store has no known data and the load will be woken.
+    /// Forwards a load's data from a store. Returns the cycle of the data, or `None` if the time of the store's data is
+    /// unknown and the load will be woken.
     fn forward(&mut self, number: u64, forward: Forward, start: u64) -> Option<u64> {
         self.counters.forwarded += 1;
         let penalty = if forward.covers { 0 } else { self.partial_forward_penalty };

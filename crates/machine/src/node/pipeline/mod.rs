@@ -1,11 +1,10 @@
 //! The out-of-order core: instructions enter the window, are scheduled once, and retire.
 //!
-//! There is no loop over cycles. An instruction's times follow from those of what it waits for, so they are worked out
-//! when it enters: the latest of its sources, a free slot of its unit, its completion, its position in the order of
-//! retirement. Only a load that missed beyond L2 has no known time; what depends on it waits on its list and is
-//! scheduled when the line arrives (`schedule.rs`).
+//! The model does not loop over cycles. When an instruction enters, all its times follow from those of its inputs: the
+//! latest of its sources, a free cycle of its unit, its completion, its retirement. Only a load that missed beyond L2
+//! has no known time. Its dependents wait on its list and are scheduled when the line arrives (`schedule.rs`).
 //!
-//! This file has the window and the registers; `front.rs` says when an instruction may enter.
+//! This file contains the window and the registers; `front.rs` decides when an instruction may enter.
 
 mod bimodal;
 mod branch;
@@ -42,7 +41,7 @@ use stores::{Forward, StoreQueue};
 use tlb::Tlbs;
 use walk::Walker;
 
-/// Set in a register's entry if it holds the number of the instruction that makes it, not the cycle.
+/// Flag in a register's entry: the entry is the number of the instruction that produces the register, not a cycle.
 pub(in crate::node) const PENDING: u64 = 1 << 63;
 
 /// The stack pointer, in x86's numbering. Pushes and pops change it at decoding (the stack engine), so the next one does
@@ -52,57 +51,57 @@ const STACK_POINTER: Reg = Reg(Reg::GENERAL.0 + 4);
 /// One entry of the window.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::node) struct Entry {
-    /// When the work is done.
+    /// Cycle at which the work is done.
     pub(in crate::node) completed: u64,
-    /// Instructions that wait for that.
+    /// Instructions that wait for the completion.
     pub(in crate::node) waiters: List,
-    /// Entries of the load queue to give back at retirement.
+    /// Entries of the load queue to free at retirement.
     pub(in crate::node) loads: u32,
     /// Stores to write after retirement.
     pub(in crate::node) stores: u32,
-    /// Physical registers to give back at retirement.
+    /// Physical registers to free at retirement.
     pub(in crate::node) results: u32,
-    /// The low part of its address: by this the prefetchers know it.
+    /// Low bits of the instruction address, which identify it to the prefetchers.
     pub(in crate::node) pc: u32,
 }
 
 const FREE: Entry = Entry { completed: 0, waiters: List::EMPTY, loads: 0, stores: 0, results: 0, pc: 0 };
 
-/// What is known so far of when an instruction can do what.
+/// Known times of the inputs of an instruction.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::node) struct Plan {
     pub(in crate::node) class: Class,
-    /// Nothing but a load or a store: no unit has work to do.
+    /// True if the instruction only loads or only stores, so it needs no functional unit.
     pub(in crate::node) plain: bool,
-    /// Registers of its addresses that have no known time.
+    /// Number of address registers with an unknown time.
     pub(in crate::node) addresses_missing: u32,
-    /// Other registers, loads and translations of stores that have no known time.
+    /// Number of other registers, loads and translations of stores with an unknown time.
     pub(in crate::node) operands_missing: u32,
-    /// When its addresses are known, as far as is known.
+    /// Cycle at which its addresses are known, over the known inputs.
     pub(in crate::node) addresses: u64,
-    /// When its operands are there, as far as is known.
+    /// Cycle at which its operands arrive, over the known inputs.
     pub(in crate::node) operands: u64,
-    /// When its stores have their translated addresses.
+    /// Cycle at which its stores have their translated addresses.
     pub(in crate::node) stores: u64,
 }
 
-/// What is known of an access when it has started.
+/// Result of starting an access.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::node) enum Started {
-    /// The store's address is translated then, or nothing if that is not known yet.
+    /// Cycle of the translated address of a store, or `None` if not known yet.
     Store(Option<u64>),
-    /// What it loads is there then, or nothing if that is not known yet.
+    /// Cycle of the data of a load, or `None` if not known yet.
     Load(Option<u64>),
 }
 
 impl Plan {
-    /// Whether all times are known that the instruction waits for.
+    /// Returns true if the times of all inputs are known.
     #[inline(always)]
     pub(in crate::node) fn is_complete(&self) -> bool {
         self.addresses_missing | self.operands_missing == 0
     }
 
-    /// One of its accesses has started.
+    /// Records that one of its accesses has started.
     #[inline(always)]
     pub(in crate::node) fn note(&mut self, started: Started) {
         match started {
@@ -117,20 +116,20 @@ impl Plan {
 #[derive(Clone, Debug)]
 pub(in crate::node) struct Pending {
     pub(in crate::node) plan: Plan,
-    /// Its accesses, as long as they wait for addresses.
+    /// Accesses of the instruction, while they wait for addresses.
     pub(in crate::node) touches: Vec<(Touch, Option<Forward>)>,
 }
 
-/// What an instruction waits for on the completion of another.
+/// An instruction that waits for the completion of another.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::node) struct Dependent {
     pub(in crate::node) number: u64,
     pub(in crate::node) role: Role,
-    /// Cycles from that completion to the operand's arrival.
+    /// Cycles from that completion to the arrival of the operand.
     pub(in crate::node) delay: u64,
 }
 
-/// Which of a dependent's inputs.
+/// Input of a dependent instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::node) enum Role {
     Address,
@@ -139,24 +138,25 @@ pub(in crate::node) enum Role {
     StoreAddress,
 }
 
-/// One core.
+/// State of one core.
 #[derive(Clone, Debug)]
 pub(in crate::node) struct Core {
     pub(in crate::node) window: Queue,
     pub(in crate::node) entries: Box<[Entry]>,
     pub(in crate::node) pending: Box<[Pending]>,
     pub(in crate::node) dependents: Lists<Dependent>,
-    /// Completed in this cascade, with dependents still to be woken.
+    /// Instructions completed in this cascade, with dependents still to be woken.
     pub(in crate::node) resolved: Vec<u64>,
     pub(in crate::node) loads: Queue,
-    /// The queue in front of L1D, if loads are merged there.
+    /// Queue in front of L1D, if loads are merged in it.
     pub(in crate::node) read_queue: Option<ReadQueue>,
     pub(in crate::node) stores: StoreQueue,
     /// Lines that are stored past the caches.
     pub(in crate::node) combining: Combining,
-    /// Flushes and fences, if they do anything.
+    /// Flushes and fences, if these take effect.
     pub(in crate::node) epochs: Option<Box<Epochs>>,
-    /// The instruction that has the next flush to retire, or [`UNKNOWN`], and whether flushes that have retired wait to leave.
+    /// Number of the instruction that has the next flush to retire, or [`UNKNOWN`]. `flushes_wait` is true if retired flushes
+    /// wait to leave.
     pub(in crate::node) next_flush: u64,
     pub(in crate::node) flushes_wait: bool,
     pub(in crate::node) units: Units,
@@ -165,9 +165,9 @@ pub(in crate::node) struct Core {
     pub(in crate::node) caches: Caches,
     pub(in crate::node) retirement: Pacer,
     pub(in crate::node) counters: NodeCounters,
-    /// Results that have a physical register, if those may run out.
+    /// Results that have a physical register, if registers are limited.
     pub(in crate::node) results: Option<Queue>,
-    /// Registers that the program has named, a bit each.
+    /// Registers that the program has used, one bit each.
     pub(in crate::node) named: u64,
     pub(in crate::node) retire_latency: u64,
     pub(in crate::node) load_start: u64,
@@ -221,8 +221,8 @@ impl Core {
         }
     }
 
-    /// Lets an instruction into the window and schedules it; returns whether that was possible. If not, it must be
-    /// tried again after a line has arrived.
+    /// Enters an instruction into the window and schedules it. Returns false if that was impossible; it must be tried
+    /// again after a line has arrived.
     pub(in crate::node) fn enter(&mut self, step: &Step<'_>, out: &mut Vec<Request>) -> bool {
         let stores = step.touches.iter().filter(|touch| touch.store).count() as u32;
         let loads = step.touches.len() as u32 - stores;
@@ -244,7 +244,7 @@ impl Core {
         true
     }
 
-    /// Collects what the instruction depends on.
+    /// Collects the inputs of the instruction.
     #[inline]
     fn plan(&mut self, number: u64, step: &Step<'_>, cycle: u64) -> Plan {
         let instruction = step.instruction;
@@ -272,7 +272,7 @@ impl Core {
         plan
     }
 
-    /// When the register is ready, or nothing if `number` will be woken.
+    /// Returns the cycle at which the register is ready, or `None` if `number` will be woken.
     #[inline(always)]
     fn source(&mut self, register: Reg, number: u64, role: Role) -> Option<u64> {
         let known = self.registers[usize::from(register.0)];
@@ -288,7 +288,7 @@ impl Core {
         completed
     }
 
-    /// Puts `number` on the list of those that wait for `maker`.
+    /// Adds `number` to the list of instructions that wait for `maker`.
     #[inline(always)]
     pub(in crate::node) fn depend(&mut self, number: u64, maker: u64, role: Role, delay: u64) {
         let place = self.place(maker);
@@ -309,7 +309,7 @@ impl Core {
         }
     }
 
-    /// When instruction `number` is done, if that is known. One that has left its entry was done long ago.
+    /// Returns the completion cycle of instruction `number`, if known, or 0 if the instruction has left its entry.
     #[inline]
     pub(in crate::node) fn completion(&self, number: u64) -> Option<u64> {
         if number + (self.entries.len() as u64) < self.window.entered() {
@@ -324,8 +324,8 @@ impl Core {
     }
 }
 
-/// Whether an instruction only moves data from or to memory. Comparisons with memory write the flags; a move into part of
-/// a register has the rest of it as a source.
+/// Returns true if an instruction only moves data from or to memory. Comparisons with memory write the flags. A move into
+/// part of a register has the remaining part as a source.
 #[inline]
 fn is_plain(instruction: &Instruction, touches: &[Touch]) -> bool {
     instruction.class == Class::IntAlu

@@ -1,21 +1,21 @@
-//! The way of stores from L1D into a persist buffer on a battery, where they are safe from a loss of power.
+//! Path of stores from L1D into a battery-backed persist buffer, where they survive a loss of power.
 //!
 //! SecPB (HPCA 2023, section IV-B): a store leaves the store queue when it has entered the buffer. Stores enter in program
-//! order, one at a time: the next one is looked up when the one before was accepted and L1D has its line. A store that
-//! allocates an entry, or every store, waits until what protects memory has answered, as its scheme says ([`Waits`]). A
-//! full buffer, or an entry of the line that is just leaving, holds the store until a drain has ended. Entries are chosen to
-//! leave when a store is accepted, so none does whose store still waits for its answer.
+//! order, one at a time. The next one is looked up when the one before was accepted and L1D has its line. Depending on the
+//! scheme ([`Waits`]), each store, or each store that allocates an entry, waits until the protection engine has answered. If
+//! the buffer is full, or the entry of the line is being drained, the store waits until a drain has ended. Entries are
+//! chosen for draining when a store is accepted, so an entry with a store that waits for its answer is never chosen.
 //!
-//! The node schedules stores in advance of the clock, while answers come at their time. That is exact: which entries are
-//! chosen follows from the order of stores alone, and a store that finds no room waits for the next drain's end, which may
-//! turn out to lie before it.
+//! The node schedules stores in advance of the clock, while answers arrive at their time. That is exact. The choice of
+//! entries depends only on the order of stores. A store that finds no room waits for the end of the next drain, which may
+//! turn out to be earlier than the store's own time.
 //!
-//! A store to a line that need not outlive a loss of power passes the buffer by. It leaves the queue in its turn, like any other,
+//! A store to a line that need not survive a loss of power bypasses the buffer. It leaves the queue in its turn, like any other,
 //! as soon as L1D has it.
 //!
-//! What other cores do to an entry comes from outside, as it does to lines of L1D: a remote read flushes it, and a remote write
-//! takes it into another buffer. Both happen to the entries as they are when the other core asks, be the store that made
-//! one scheduled for a little later.
+//! Remote accesses to an entry arrive from outside, as for lines of L1D: a remote read flushes the entry, and a remote write
+//! moves it into another buffer. Both act on the current entries at the time of the request, even if the store that made an
+//! entry is scheduled for a little later.
 
 use crate::node::config::{NodeConfig, Waits};
 use crate::node::counters::PersistCounters;
@@ -25,28 +25,28 @@ use crate::persist::{Finds, PersistBuffer};
 use std::collections::VecDeque;
 use units::{Clock, Cycles, LineAddr, Time};
 
-/// What the next store waits for.
+/// The event that the next store waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Waiting {
-    /// Nothing but L1D.
+    /// Only L1D must have the store.
     No,
-    /// It was looked up by `reached`, and there is no room, or an entry of its line is leaving.
+    /// The store was looked up by `reached`, and the buffer is full or the entry of its line is being drained.
     Room { line: LineAddr, reached: u64, finds: Finds },
-    /// It has entered the buffer, and the answer is not there.
+    /// The store has entered the buffer, and its answer is outstanding.
     Answer { entered: u64 },
 }
 
-/// A store that L1D has.
+/// A store that L1D holds.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::node) struct Came {
     pub(in crate::node) line: LineAddr,
-    /// Whether it goes on to the buffer.
+    /// True if the store continues to the buffer.
     pub(in crate::node) persistent: bool,
-    /// When L1D had it.
+    /// Cycle at which L1D had the store.
     pub(in crate::node) cycle: u64,
 }
 
-/// The way into the persist buffer of one core.
+/// Path into the persist buffer of one core.
 #[derive(Clone, Debug)]
 pub(in crate::node) struct PersistPath {
     clock: Clock,
@@ -54,14 +54,14 @@ pub(in crate::node) struct PersistPath {
     latency: u64,
     waits: Waits,
     waiting: Waiting,
-    /// The number of the next store to be accepted.
+    /// Number of the next store that the buffer accepts.
     next: u64,
-    /// That store and later ones, as far as is known of them.
+    /// The next store and later ones; `None` for those that L1D does not hold yet.
     in_l1d: VecDeque<Option<Came>>,
     pub(in crate::node) pieces: Pieces,
-    /// When the latest store was accepted.
+    /// Cycle at which the latest store was accepted.
     accepted: u64,
-    /// When the latest answer of any kind came.
+    /// Cycle of the latest answer of any kind.
     latest_answer: u64,
     pub(in crate::node) requests: Vec<PersistRequest>,
     pub(in crate::node) counters: PersistCounters,
@@ -86,7 +86,7 @@ impl PersistPath {
         }))
     }
 
-    /// L1D has a store.
+    /// Records a store that L1D holds.
     pub(in crate::node) fn came(&mut self, store: u64, came: Came) {
         let place = (store - self.next) as usize;
         if place >= self.in_l1d.len() {
@@ -95,15 +95,15 @@ impl PersistPath {
         self.in_l1d[place] = Some(came);
     }
 
-    /// Looks the next store up, if L1D has it and the one before was accepted: its number and when it was accepted, if that is
-    /// known.
+    /// Looks up the next store, if L1D holds it and the previous one was accepted. Returns its number and the cycle at which
+    /// the buffer accepted it, or `None` if that is not known.
     pub(in crate::node) fn go_on(&mut self) -> Option<(u64, u64)> {
         if self.is_waiting() {
             return None;
         }
         let Came { line, persistent, cycle } = (*self.in_l1d.front()?)?;
         let from = cycle.max(self.accepted);
-        // What is in the buffer is the whole store, when its last piece comes.
+        // Only the last piece of a store enters the buffer, as the whole store.
         if self.pieces.is_whole() && persistent {
             self.look_up(line, from + self.latency)
         } else {
@@ -111,27 +111,28 @@ impl PersistPath {
         }
     }
 
-    /// Whether the oldest store is in L1D and waits for room or for an answer.
+    /// Returns true if the oldest store is in L1D and waits for room or for an answer.
     pub(in crate::node) fn is_waiting(&self) -> bool {
         self.waiting != Waiting::No
     }
 
-    /// Whether there is an entry of a line that is not leaving.
+    /// Returns true if the buffer has an entry of the line that is not being drained.
     pub(in crate::node) fn has_entry(&self, line: LineAddr) -> bool {
         self.buffer.resident().any(|resident| resident == line)
     }
 
-    /// Whether there is an entry of a line, be it that it is leaving.
+    /// Returns true if the buffer has an entry of the line, even if it is being drained.
     pub(in crate::node) fn occupies(&self, line: LineAddr) -> bool {
         self.buffer.occupies(line)
     }
 
-    /// No store enters before `cycle`, at which something was answered.
+    /// Records an answer at `cycle`: later stores enter at or after it.
     pub(in crate::node) fn answered(&mut self, cycle: u64) {
         self.latest_answer = self.latest_answer.max(cycle);
     }
 
-    /// What the latest store waits for was done at `cycle`: its number, and when it was accepted.
+    /// Records the answer for the latest store at `cycle`. Returns the number of the store and the cycle of its
+    /// acceptance.
     pub(in crate::node) fn persisted(&mut self, cycle: u64) -> (u64, u64) {
         let Waiting::Answer { entered } = self.waiting else { panic!("no store waits for an answer") };
         self.answered(cycle);
@@ -140,13 +141,14 @@ impl PersistPath {
         self.accept(cycle)
     }
 
-    /// An entry has left at `cycle`: whether the store that waited for that has gone on, and as [`PersistPath::go_on`].
+    /// Frees the entry of a drained line at `cycle`. Returns whether the store that waited for room continues, and the
+    /// result of [`PersistPath::go_on`].
     pub(in crate::node) fn drained(&mut self, line: LineAddr, cycle: u64) -> (bool, Option<(u64, u64)>) {
         self.buffer.left(line);
         self.has_room(cycle)
     }
 
-    /// Another core's buffer takes over an entry at `cycle`, if there is one that is not leaving: as [`PersistPath::drained`].
+    /// Moves an entry to another core's buffer at `cycle`, unless it is being drained. Returns as [`PersistPath::drained`].
     pub(in crate::node) fn give_up(&mut self, line: LineAddr, cycle: u64) -> (bool, Option<(u64, u64)>) {
         if !self.buffer.give_up(line) {
             return (false, None);
@@ -155,8 +157,8 @@ impl PersistPath {
         self.has_room(cycle)
     }
 
-    /// Another core reads a line at `cycle`: its entry leaves, if there is one. Behind the store that is just entering, since what
-    /// is asked is in order.
+    /// Drains the entry of a line, if it exists, because another core reads the line at `cycle`. The drain follows the store that
+    /// is just entering, since requests are in order.
     pub(in crate::node) fn flush(&mut self, line: LineAddr, cycle: u64) {
         if self.buffer.flush(line) {
             self.answered(cycle);
@@ -167,7 +169,7 @@ impl PersistPath {
         }
     }
 
-    /// An entry has gone at `cycle`.
+    /// Retries the waiting store after an entry has left at `cycle`.
     fn has_room(&mut self, cycle: u64) -> (bool, Option<(u64, u64)>) {
         self.answered(cycle);
         let Waiting::Room { line, reached, .. } = self.waiting else { return (false, None) };
@@ -175,7 +177,7 @@ impl PersistPath {
         (!matches!(self.waiting, Waiting::Room { .. }) && reached < cycle, accepted)
     }
 
-    /// A store comes to L1D between two windows of a sampled run: what has to leave for it does so at once.
+    /// Enters a store between two windows of a sampled run. Entries that must leave for it do so at once.
     pub(in crate::node) fn warm(&mut self, line: LineAddr) {
         let finds = self.buffer.store(line);
         assert!(matches!(finds, Finds::Resident | Finds::Allocated), "a drain was under way");
@@ -187,7 +189,7 @@ impl PersistPath {
         }
     }
 
-    /// Looks a store up whose look-up has taken until `reached`.
+    /// Looks up a store in the buffer; the look-up ends at `reached`.
     fn look_up(&mut self, line: LineAddr, reached: u64) -> Option<(u64, u64)> {
         let finds = self.buffer.store(line);
         if matches!(finds, Finds::Full | Finds::Leaving) {
@@ -210,7 +212,7 @@ impl PersistPath {
         Some(self.accept(entered))
     }
 
-    /// The next store leaves the store queue.
+    /// Accepts the next store at `cycle`, so it leaves the store queue.
     fn accept(&mut self, cycle: u64) -> (u64, u64) {
         let store = self.next;
         (self.waiting, self.accepted) = (Waiting::No, cycle);

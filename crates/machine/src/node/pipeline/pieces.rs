@@ -1,20 +1,20 @@
-//! Stores that were cut at the ends of short lines, counted as the one that the program has: when its last piece comes.
+//! Counts stores that were cut at the ends of short lines as one store, which arrives with its last piece.
 
 use crate::node::interface::Touch;
 use crate::node::lines::Cutter;
 use std::collections::VecDeque;
 
-/// Into how many stores of the queue each store of the program was cut, where they are.
+/// Numbers of pieces of the stores of the program that were announced; `1` for an uncut store.
 #[derive(Clone, Debug, Default)]
 pub(in crate::node) struct Pieces(VecDeque<u8>);
 
 impl Pieces {
-    /// Stores among these touches are about to be cut.
+    /// Announces that stores among these touches will be cut.
     pub(in crate::node) fn expect(&mut self, touches: &[Touch]) {
         self.0.extend(touches.iter().filter(|touch| touch.store).map(Cutter::pieces));
     }
 
-    /// The next piece comes: whether it is the last or only one of its store.
+    /// Counts the next piece. Returns true if it is the last or only one of its store.
     pub(in crate::node) fn is_whole(&mut self) -> bool {
         match self.0.front_mut() {
             Some(pieces) if *pieces > 1 => {

@@ -1,9 +1,9 @@
-//! What bounds the flow of instructions: widths and queues.
+//! Limits on the flow of instructions: widths and queues.
 //!
-//! The window, the load queue and the store queue are all the same thing: entries enter in order and leave in order, and
-//! a new one waits until the one that many positions before it has left. Only the times of the latest departures matter.
+//! The window, the load queue and the store queue have one model: entries enter in order and leave in order. A new one
+//! waits until the entry `capacity` positions before it has left. Only the times of the latest departures matter.
 
-/// At most so many events in one cycle, in order.
+/// Limits events to `width` per cycle, in order.
 #[derive(Clone, Debug)]
 pub(in crate::node) struct Pacer {
     width: u64,
@@ -16,19 +16,19 @@ impl Pacer {
         Pacer { width: u64::from(width), cycle: 0, used: 0 }
     }
 
-    /// The cycle of the latest event.
+    /// Returns the cycle of the latest event.
     #[inline]
     pub(in crate::node) fn cycle(&self) -> u64 {
         self.cycle
     }
 
-    /// No further event in the cycle of the latest one.
+    /// Allows no further event in the cycle of the latest one.
     #[inline]
     pub(in crate::node) fn end_cycle(&mut self) {
         self.used = self.width;
     }
 
-    /// No event before `cycle`; how many cycles that puts the next one off, at least.
+    /// Allows no event before `cycle`. Returns the minimum number of cycles by which this delays the next one.
     pub(in crate::node) fn skip_to(&mut self, cycle: u64) -> u64 {
         let skipped = cycle.saturating_sub(self.cycle);
         if skipped > 0 {
@@ -37,7 +37,7 @@ impl Pacer {
         skipped
     }
 
-    /// The cycle of the next event, which may not be before `earliest`.
+    /// Returns the cycle of the next event, which is at or after `earliest`.
     #[inline]
     pub(in crate::node) fn next(&mut self, earliest: u64) -> u64 {
         if earliest > self.cycle {
@@ -53,7 +53,7 @@ impl Pacer {
     }
 }
 
-/// A first-in-first-out queue of bounded size, as seen by the clock.
+/// A first-in-first-out queue of bounded size, modelled by the cycles of its departures.
 #[derive(Clone, Debug)]
 pub(in crate::node) struct Queue {
     capacity: u64,
@@ -68,25 +68,25 @@ impl Queue {
         Queue { capacity: u64::from(capacity), entered: 0, left: 0, departures: vec![0; kept].into() }
     }
 
-    /// How many ever entered: the number of the next entry.
+    /// Returns the number of entries so far, which is the number of the next entry.
     #[inline]
     pub(in crate::node) fn entered(&self) -> u64 {
         self.entered
     }
 
-    /// How many ever left: the number of the oldest entry inside.
+    /// Returns the number of departures so far, which is the number of the oldest entry inside.
     #[inline]
     pub(in crate::node) fn left(&self) -> u64 {
         self.left
     }
 
-    /// As [`Queue::room`], with so many of its entries taken for good.
+    /// Like [`Queue::room`], with `taken` entries permanently occupied.
     pub(in crate::node) fn room_beside(&self, taken: u64, count: u64) -> Option<u64> {
         self.room(if count == 0 { 0 } else { count + taken })
     }
 
-    /// From when on there is room for `count` more, or nothing if that is not known yet. A group larger than the queue
-    /// waits until the queue is empty.
+    /// Returns the cycle from which the queue has room for `count` more entries, or `None` if that is not known yet. A
+    /// group larger than the queue waits until the queue is empty.
     #[inline]
     pub(in crate::node) fn room(&self, count: u64) -> Option<u64> {
         let must_leave = (self.entered + count).saturating_sub(self.capacity).min(self.entered);
@@ -98,22 +98,23 @@ impl Queue {
         }
     }
 
-    /// When everything that entered has left, or nothing if that is not known yet.
+    /// Returns the cycle at which everything that entered has left, or `None` if that is not known yet.
     pub(in crate::node) fn empty_from(&self) -> Option<u64> {
         (self.left == self.entered).then(|| self.last_departure())
     }
 
-    /// When the latest entry that left did so.
+    /// Returns the cycle of the latest departure.
     pub(in crate::node) fn last_departure(&self) -> u64 {
         self.left.checked_sub(1).map_or(0, |last| self.departures[self.place(last)])
     }
 
-    /// When entry `number` left, which is among the latest that did: as many as there is room for.
+    /// Returns the cycle at which entry `number` left. It must be among the latest departures, as many as the queue
+    /// keeps.
     pub(in crate::node) fn departure(&self, number: u64) -> u64 {
         self.departures[self.place(number)]
     }
 
-    /// Whether entry `number` is inside at `cycle`, as far as is known.
+    /// Returns true if entry `number` is inside at `cycle`, as far as is known.
     #[inline]
     pub(in crate::node) fn holds(&self, number: u64, cycle: u64) -> bool {
         let forgotten = number + (self.departures.len() as u64) < self.left;

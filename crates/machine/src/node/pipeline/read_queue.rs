@@ -1,14 +1,14 @@
 //! The queue of loads in front of L1D, where loads of one line become one access.
 //!
-//! A load that comes while an earlier one of its line still waits in the queue is *merged* with that: it takes no look-up
-//! of its own and has the other's answer. Loads that come in one cycle meet there too. A small table remembers the latest
-//! load of each line: when it came, and when it left the queue for its look-up. It is direct-mapped, so a load whose line
-//! was displaced is not found, and the later one is looked up by itself.
+//! A load that arrives while an earlier one of its line still waits in the queue is *merged* with it: it takes no look-up
+//! and shares the answer. Loads that arrive in one cycle also merge. A small table contains the latest load of each line,
+//! with the cycles of its arrival and of its departure for the look-up. The table is direct-mapped: if the line of a load
+//! was displaced, the load is not found, and a later load is looked up separately.
 
 use crate::node::interface::UNKNOWN;
 use crate::pool::Pool;
 
-/// More lines than the queue holds loads, so that displacement is rare.
+/// More lines than the queue holds loads, so displacement is rare.
 const TABLE: usize = 256;
 
 /// A load that was in the queue.
@@ -19,7 +19,7 @@ pub(in crate::node) struct Queued {
     left: u64,
 }
 
-/// The queue, as seen by those that come.
+/// The queue, as seen by arriving loads.
 #[derive(Clone, Debug)]
 pub(in crate::node) struct ReadQueue {
     arrivals: Pool,
@@ -27,33 +27,33 @@ pub(in crate::node) struct ReadQueue {
 }
 
 impl ReadQueue {
-    /// A queue into which so many loads come in a cycle.
+    /// Creates a queue that accepts `width` loads per cycle.
     pub(in crate::node) fn new(width: u8) -> ReadQueue {
         let none = Queued { key: u64::MAX, came: 0, left: 0 };
         ReadQueue { arrivals: Pool::ports(width), latest: vec![none; TABLE].into() }
     }
 
-    /// When a load that is sent at `cycle` comes.
+    /// Returns the cycle at which a load that is sent at `cycle` arrives.
     #[inline]
     pub(in crate::node) fn come(&mut self, cycle: u64) -> u64 {
         self.arrivals.start(cycle)
     }
 
-    /// When the load that waits for this line, as seen by one that comes at `came`, leaves the queue; [`UNKNOWN`] if that is
-    /// not known yet.
+    /// Returns the cycle at which the waiting load of this line leaves the queue, for a load that arrives at `came`.
+    /// [`UNKNOWN`] if that cycle is not known yet; `None` if no load of the line waits.
     #[inline]
     pub(in crate::node) fn meets(&self, key: u64, came: u64) -> Option<u64> {
         let queued = &self.latest[place(key)];
         (queued.key == key && queued.came <= came && came <= queued.left).then_some(queued.left)
     }
 
-    /// A load of this line came at `came`.
+    /// Records a load of this line that arrived at `came`.
     #[inline]
     pub(in crate::node) fn came(&mut self, key: u64, came: u64) {
         self.latest[place(key)] = Queued { key, came, left: UNKNOWN };
     }
 
-    /// The load of this line leaves the queue at `left`.
+    /// Records that the load of this line leaves the queue at `left`.
     #[inline]
     pub(in crate::node) fn left(&mut self, key: u64, left: u64) {
         let queued = &mut self.latest[place(key)];

@@ -1,4 +1,4 @@
-//! Scheduling: from sources to completion, now if all times are known, else when memory answers.
+//! Scheduling of instructions: at entry if all times are known, else when memory answers.
 
 use crate::node::caches::access::{Answer, Waiter};
 use crate::node::caches::ahead::Origin;
@@ -37,7 +37,7 @@ impl Core {
         }
     }
 
-    /// Starts one access, whose address is known at `address`.
+    /// Starts one access with an address that is known at `address`.
     #[inline]
     fn issue(
         &mut self,
@@ -60,13 +60,14 @@ impl Core {
         Started::Load(self.send_load(number, touch, forward, issued, out))
     }
 
-    /// The instruction as the prefetchers know it.
+    /// Returns the instruction as the prefetchers know it.
     #[inline]
     pub(in crate::node) fn origin(&self, number: u64) -> Origin {
         Origin { number, pc: self.entries[self.place(number)].pc }
     }
 
-    /// When a store's address is translated. If page tables are walked, that is left until the store is written.
+    /// Returns the cycle at which a store's address is translated. With a walker, the translation is delayed until the
+    /// store is written.
     #[inline]
     fn translate_early(&mut self, number: u64, touch: &Touch, cycle: u64, out: &mut Vec<Request>) -> Option<u64> {
         if self.walker.is_some() {
@@ -76,7 +77,7 @@ impl Core {
         self.translate(Side::Data, touch.page, cycle, goal, out)
     }
 
-    /// When a translation is there, or nothing if a walk will see to `goal`.
+    /// Returns the cycle of a translation, or `None` if a walk will continue with `goal`.
     #[inline]
     pub(in crate::node) fn translate(
         &mut self,
@@ -90,7 +91,7 @@ impl Core {
         self.translated_or_walk(found, page, (side, goal), out)
     }
 
-    /// The same, as the TLBs have been looked up.
+    /// Same, after the look-up in the TLBs.
     #[inline]
     pub(in crate::node) fn translated_or_walk(
         &mut self,
@@ -125,7 +126,7 @@ impl Core {
         Some(done)
     }
 
-    /// Follows a walk as far as its entries are at hand; when it is done, if it is.
+    /// Advances a walk while its entries are available. Returns the cycle at which it is done, if it is.
     fn walk_on(&mut self, place: usize, mut next: Next, out: &mut Vec<Request>) -> Option<u64> {
         loop {
             match next {
@@ -139,7 +140,7 @@ impl Core {
         }
     }
 
-    /// Enters a translation into the TLBs; returns what waited for it.
+    /// Enters a translation into the TLBs; returns the accesses that waited for it.
     fn end_walk(&mut self, place: usize, cycle: u64) -> Vec<(Side, Translated)> {
         let Some(walker) = &mut self.walker else { return Vec::new() };
         let walk = walker.end(place);
@@ -147,7 +148,7 @@ impl Core {
         walk.waiters
     }
 
-    /// An entry that a walk had asked for arrived.
+    /// Continues a walk after an entry that it had requested arrived.
     fn walk_answered(&mut self, place: usize, cycle: u64, out: &mut Vec<Request>) {
         let mut next = self.walker.as_mut().map(|walker| (place, walker.go_on(place, cycle)));
         while let Some((place, step)) = next {
@@ -160,7 +161,7 @@ impl Core {
         }
     }
 
-    /// The record of a page is there at `cycle`. Whether retirement waited for it.
+    /// Records that the record of a page arrived at `cycle`. Returns true if retirement waited for it.
     pub(in crate::node) fn record_arrived(&mut self, page: PageKey, cycle: u64, out: &mut Vec<Request>) -> bool {
         let oldest = self.oldest();
         let waiters = self.tlbs.records.as_mut().map_or_else(Vec::new, |records| records.arrived(page));
@@ -174,12 +175,12 @@ impl Core {
         awaited
     }
 
-    /// The number of the oldest instruction in the window, if there is one.
+    /// Returns the number of the oldest instruction in the window, if it is not empty.
     fn oldest(&self) -> Option<u64> {
         Some(self.window.left()).filter(|oldest| *oldest < self.window.entered())
     }
 
-    /// Goes on with what waited for a translation.
+    /// Continues an access that waited for a translation.
     fn translated(&mut self, goal: Translated, cycle: u64, out: &mut Vec<Request>) {
         match goal {
             Translated::StoreAddress { number, .. } => self.tell(number, Role::StoreAddress, cycle, out),
@@ -197,7 +198,7 @@ impl Core {
         }
     }
 
-    /// Writes a store, whose address is translated, into the cache.
+    /// Writes a store with a translated address into the cache.
     pub(in crate::node) fn write(&mut self, store: u64, cycle: u64, out: &mut Vec<Request>) {
         let word = self.stores.target(store).1;
         if let Some(bytes) = self.stores.past_caches(store) {
@@ -213,7 +214,7 @@ impl Core {
         }
     }
 
-    /// A line arrived: wakes all that waited for it, and all that waited for those.
+    /// Fills an arrived line, and wakes its waiters and their dependents.
     pub(in crate::node) fn filled(
         &mut self,
         line: LineAddr,
@@ -225,7 +226,7 @@ impl Core {
         while let Some((waiter, earliest)) = self.caches.next_waiter(&mut waiters) {
             let cycle = cycle.max(earliest);
             match (waiter, permission) {
-                // It had joined a read.
+                // The store or merge had joined a read.
                 (Waiter::Store(store), Permission::Shared) => self.write(store, cycle, out),
                 (Waiter::Merge(line), Permission::Shared) => self.merge_rest(WordAddr::of(line, 0), cycle, out),
                 _ => self.answer(waiter, cycle, out),
@@ -243,7 +244,7 @@ impl Core {
         self.retire(out);
     }
 
-    /// Some words of a line have arrived, and the rest will.
+    /// Wakes the waiters of some words of a line that arrived before the remaining words.
     pub(in crate::node) fn came_in_part(&mut self, line: LineAddr, words: Words, cycle: u64, out: &mut Vec<Request>) {
         let mut served = self.caches.came_in_part(line, words, cycle);
         while let Some((waiter, earliest)) = self.caches.next_waiter(&mut served) {
@@ -258,7 +259,7 @@ impl Core {
             Waiter::Load(number, _) | Waiter::SharedLoad(number, _) => {
                 self.tell(number, Role::Operand, cycle + self.load_return, out)
             }
-            // A buffered store was let go when its miss got a register.
+            // A buffered store was released when its miss got a register.
             Waiter::Store(_) if self.stores.is_buffered() => {}
             Waiter::Merge(line) => self.combining.merged(line),
             Waiter::Store(store) => self.stores.written(store, cycle),
@@ -271,7 +272,7 @@ impl Core {
         }
     }
 
-    /// Wakes the dependents of everything that was resolved, and of what that resolves.
+    /// Wakes the direct and indirect dependents of all resolved instructions.
     pub(in crate::node) fn cascade(&mut self, out: &mut Vec<Request>) {
         let mut next = 0;
         while let Some(&number) = self.resolved.get(next) {
@@ -285,8 +286,8 @@ impl Core {
         self.resolved.clear();
     }
 
-    /// One of the inputs that instruction `number` waits for comes at `cycle`. Its plan is read where it lies, field by field: a copy
-    /// would wait until the host has stored the fields that have just changed.
+    /// Records that an input of instruction `number` arrives at `cycle`. The plan is read in place, field by field: a copy would
+    /// stall until the host has stored the fields that have just changed.
     pub(in crate::node) fn tell(&mut self, number: u64, role: Role, cycle: u64, out: &mut Vec<Request>) {
         let place = self.place(number);
         let plan = &mut self.pending[place].plan;
@@ -326,7 +327,7 @@ impl Core {
         self.pending[place].touches = touches;
     }
 
-    /// Retires what is done, in order, and sends its stores to be written.
+    /// Retires completed instructions in order, and starts the writes of their stores.
     #[inline]
     pub(in crate::node) fn retire(&mut self, out: &mut Vec<Request>) {
         while self.window.left() < self.window.entered() {
@@ -348,7 +349,7 @@ impl Core {
             for _ in 0..entry.stores {
                 let (store, start) = self.stores.write(cycle);
                 if self.walker.is_none() {
-                    // Its address was translated early.
+                    // The address of the store was translated early.
                     let entered = self.caches.lookups.enter(start);
                     self.write(store, entered, out);
                 } else if !self.waits_outside(Translated::Store { store }, start) {

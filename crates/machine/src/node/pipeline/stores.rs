@@ -1,15 +1,17 @@
 //! The store queue: stores between their dispatch and the completion of their write, and loads that take data from them.
 //!
 //! Stores enter at dispatch, are written into L1D in order after they retired, and leave in order. A load needs the
-//! youngest older store to its bytes; a table by eight-byte word remembers the latest store to each, so no queue is
-//! searched. The table is direct-mapped: a store whose word was displaced is not found, and its load reads the cache.
+//! youngest older store to its bytes. A table of eight-byte words contains the latest store to each, so the queue is
+//! never searched. The table is direct-mapped: if the word of a store was displaced, the store is not found and the
+//! load reads the cache.
 //!
-//! With a *write buffer* behind the queue, a store leaves the queue when it has retired and the buffer has room, and the
-//! buffer when L1D has accepted it: found its line, or given its miss a register.
+//! With a *write buffer* behind the queue, a store leaves the queue when it has retired and the buffer has room. It
+//! leaves the buffer when L1D has accepted it, that is, on a hit or when its miss has a register.
 //!
-//! With a *persist buffer* ([`persist`](super::persist)), a store has to enter that as well before it leaves either.
+//! With a *persist buffer* ([`persist`](super::persist)), a store must also enter that buffer before it leaves the
+//! queue or the write buffer.
 //!
-//! Which store a load depends on is known from the recorded addresses, as with a perfect memory-dependence predictor.
+//! The recorded addresses determine the store that a load depends on, as with a perfect memory-dependence predictor.
 
 use crate::node::config::NodeConfig;
 use crate::node::interface::{PageKey, Touch, UNKNOWN};
@@ -21,7 +23,7 @@ use std::collections::VecDeque;
 use units::LineAddr;
 
 const WORD_BYTES: u8 = 8;
-/// A few times more words than a store queue holds stores, so that displacement is rare.
+/// A few times more words than the capacity of a store queue, so displacement is rare.
 const TABLE: usize = 512;
 
 /// The latest store to a word.
@@ -37,11 +39,11 @@ struct Latest {
 /// A store that a load depends on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::node) struct Forward {
-    /// The store's number.
+    /// Number of the store in the queue.
     pub(in crate::node) store: u64,
-    /// The number of the instruction that stores.
+    /// Number of the instruction that stores.
     pub(in crate::node) owner: u64,
-    /// Whether it has all the bytes that the load wants.
+    /// True if the store has all bytes that the load needs.
     pub(in crate::node) covers: bool,
 }
 
@@ -50,20 +52,20 @@ struct StoreEntry {
     page: PageKey,
     word: WordAddr,
     persistent: bool,
-    /// A bit for each byte of its line, if it is stored past the caches.
+    /// Stored bytes of the line, one bit per byte, if the store bypasses the caches.
     past_caches: Option<u64>,
-    /// When it may be written.
+    /// Cycle from which the store may be written.
     retired: u64,
-    /// When it left the queue for the buffer, if there is one.
+    /// Cycle at which the store left the queue for the write buffer, if there is one.
     moved: u64,
     written: u64,
 }
 
-/// Stores of the program that L1D has, in the order in which they left, where somebody asks for them.
+/// Stores of the program that L1D has received, in the order in which they left, for an owner that reads them.
 #[derive(Clone, Debug, Default)]
 struct WrittenStores {
     pieces: Pieces,
-    /// When each left, and its line.
+    /// Cycle at which each store left, and its line.
     stores: Vec<(u64, LineAddr)>,
 }
 
@@ -80,15 +82,15 @@ impl WrittenStores {
 pub(in crate::node) struct StoreQueue {
     pub(in crate::node) queue: Queue,
     buffer: Option<Queue>,
-    /// Whether a store leaves when L1D has accepted it, though its line may be on its way.
+    /// True if a store leaves when L1D has accepted it, although its line may be outstanding.
     leaves_when_accepted: bool,
     pub(in crate::node) persist: Option<Box<PersistPath>>,
     written: Option<Box<WrittenStores>>,
     /// Stores that are not written, oldest first.
     entries: VecDeque<StoreEntry>,
-    /// The number of the oldest of them.
+    /// Number of the oldest of these stores.
     first: u64,
-    /// The number of the next store to be written.
+    /// Number of the next store to be written.
     next_write: u64,
     writes: Pacer,
     latest: Box<[Option<Latest>]>,
@@ -110,7 +112,8 @@ impl StoreQueue {
         }
     }
 
-    /// Stores among these touches are about to be cut into short lines: the persist buffer takes each as one.
+    /// Announces that stores among these touches will be cut into short lines. The persist buffer treats each as one
+    /// store.
     #[cold]
     pub(in crate::node) fn expect_pieces(&mut self, touches: &[Touch]) {
         let of_path = self.persist.iter_mut().map(|path| &mut path.pieces);
@@ -137,7 +140,7 @@ impl StoreQueue {
         }
     }
 
-    /// The youngest store so far to any of the bytes of `load`.
+    /// Returns the youngest store so far to any of the bytes of `load`.
     #[inline]
     pub(in crate::node) fn find(&self, load: &Touch) -> Option<Forward> {
         let end = load.offset + load.bytes;
@@ -150,7 +153,7 @@ impl StoreQueue {
         Some(Forward { store: found.store, owner: found.owner, covers })
     }
 
-    /// The next store, which retired at `retired`, goes to be written: its number, and when.
+    /// Starts the write of the next store, which retired at `retired`. Returns its number and the start cycle.
     pub(in crate::node) fn write(&mut self, retired: u64) -> (u64, u64) {
         let store = self.next_write;
         self.next_write += 1;
@@ -160,25 +163,25 @@ impl StoreQueue {
         (store, start)
     }
 
-    /// Where the store goes.
+    /// Returns the page and the word of the store.
     pub(in crate::node) fn target(&self, store: u64) -> (PageKey, WordAddr) {
         let entry = &self.entries[(store - self.first) as usize];
         (entry.page, entry.word)
     }
 
-    /// Which bytes of its line a store stores past the caches, if it does that.
+    /// Returns the bytes of its line that a store writes past the caches, or `None` if it uses the caches.
     #[inline]
     pub(in crate::node) fn past_caches(&self, store: u64) -> Option<u64> {
         self.entries[(store - self.first) as usize].past_caches
     }
 
-    /// Whether stores wait in a buffer, and only until L1D has accepted them.
+    /// Returns true if stores wait in a write buffer, and only until L1D has accepted them.
     pub(in crate::node) fn is_buffered(&self) -> bool {
         self.leaves_when_accepted
     }
 
-    /// The write is done, or accepted from the buffer, at `cycle`: the store leaves, as soon as all before it have, or goes on
-    /// to the persist buffer.
+    /// Records that the write is done, or accepted from the buffer, at `cycle`. The store leaves as soon as all earlier ones
+    /// have, or continues to the persist buffer.
     pub(in crate::node) fn written(&mut self, store: u64, cycle: u64) {
         if let Some(path) = &mut self.persist {
             let StoreEntry { word, persistent, .. } = self.entries[(store - self.first) as usize];
@@ -194,14 +197,14 @@ impl StoreQueue {
         self.move_up();
     }
 
-    /// Lets go what the persist buffer accepts.
+    /// Removes the stores that the persist buffer accepts.
     fn persist(&mut self) {
         while let Some((store, cycle)) = self.persist.as_mut().and_then(|path| path.go_on()) {
             self.leaves(store, cycle);
         }
     }
 
-    /// The persist buffer has its answer for the oldest store.
+    /// Records the answer of the persist buffer for the oldest store.
     pub(in crate::node) fn persisted(&mut self, cycle: u64) {
         let Some(path) = &mut self.persist else { panic!("there is no persist buffer") };
         let (store, cycle) = path.persisted(cycle);
@@ -209,7 +212,7 @@ impl StoreQueue {
         self.persist();
     }
 
-    /// A line has gone from the persist buffer, as `how` says; whether the oldest store waited for that.
+    /// Applies `how` after an entry left the persist buffer. Returns true if the oldest store waited for that.
     pub(in crate::node) fn has_room(
         &mut self,
         how: impl FnOnce(&mut PersistPath) -> (bool, Option<(u64, u64)>),
@@ -223,13 +226,13 @@ impl StoreQueue {
         goes_on
     }
 
-    /// Another core reads a line at `cycle`: its entry leaves the persist buffer.
+    /// Drains the entry of a line that another core reads at `cycle`.
     pub(in crate::node) fn flush(&mut self, line: LineAddr, cycle: u64) {
         let Some(path) = &mut self.persist else { panic!("there is no persist buffer") };
         path.flush(line, cycle);
     }
 
-    /// The node was answered at `cycle`, before which no store enters a persist buffer any more.
+    /// Records an answer to the node at `cycle`: later stores enter the persist buffer at or after it.
     #[inline]
     pub(in crate::node) fn answered(&mut self, cycle: u64) {
         if let Some(path) = &mut self.persist {
@@ -237,18 +240,20 @@ impl StoreQueue {
         }
     }
 
-    /// Whether the oldest store is in L1D and waits for the persist buffer.
+    /// Returns true if the oldest store is in L1D and waits for the persist buffer.
     #[inline]
     pub(in crate::node) fn is_persisting(&self) -> bool {
         self.persist.as_ref().is_some_and(|path| path.is_waiting())
     }
 
-    /// The stores of the program that have left since this was last asked, with when, in order; none if nobody wants to know.
+    /// Returns the stores of the program that left since the last call, with their cycles, in order. Empty if no owner reads
+    /// them.
     pub(in crate::node) fn take_written(&mut self) -> Vec<(u64, LineAddr)> {
         self.written.as_mut().map(|written| std::mem::take(&mut written.stores)).unwrap_or_default()
     }
 
-    /// When so many stores, of which the latest is among the last that were written, had all been; nothing if they are not.
+    /// Returns the cycle at which the first `count` stores had all been written, or `None` if they have not. The latest of
+    /// them must be among the stores that left most recently.
     pub(in crate::node) fn written_at(&self, count: u64) -> Option<u64> {
         let queue = self.buffer.as_ref().unwrap_or(&self.queue);
         match count {
@@ -257,13 +262,13 @@ impl StoreQueue {
         }
     }
 
-    /// When all stores so far are written, or nothing if that is not known yet.
+    /// Returns the cycle at which all stores so far are written, or `None` if that is not known yet.
     pub(in crate::node) fn empty_from(&self) -> Option<u64> {
         let queue = self.queue.empty_from()?;
         self.buffer.as_ref().map_or(Some(queue), |buffer| Some(queue.max(buffer.empty_from()?)))
     }
 
-    /// Lets everything move up that can.
+    /// Advances all stores that can move.
     fn move_up(&mut self) {
         let Some(buffer) = &mut self.buffer else {
             while let Some(entry) = self.entries.front().filter(|entry| entry.written != UNKNOWN) {
@@ -297,7 +302,7 @@ impl StoreQueue {
     }
 }
 
-/// A bit for each byte of the line.
+/// One bit for each byte of the line.
 fn bytes(touch: &Touch) -> u64 {
     (touch.offset..touch.offset + touch.bytes).fold(0, |bits, byte| bits | 1 << byte)
 }

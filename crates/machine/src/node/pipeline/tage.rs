@@ -1,9 +1,9 @@
 //! A TAGE direction predictor: A. Seznec and P. Michaud, "A case for (partially) tagged geometric history length branch
 //! prediction", JILP 8, 2006.
 //!
-//! A base table of counters, and tagged tables indexed by ever longer stretches of the history of outcomes. The longest
-//! that knows the branch decides. Histories are kept folded to the width of index and tag, so one branch costs a few
-//! shifts per table, however long the history is.
+//! The predictor has a base table of counters, and tagged tables indexed by increasingly long histories of outcomes.
+//! The entry with the longest matching history decides. Histories are kept folded to the width of index and tag, so one
+//! branch costs a few shifts per table, independent of the history length.
 
 use crate::node::pipeline::bimodal::Bimodal;
 
@@ -12,7 +12,7 @@ const LENGTHS: [u32; TABLES] = [5, 12, 27, 60, 119, 200];
 const TABLES: usize = 6;
 const TAG_BITS: u32 = 11;
 const HISTORY_BITS: usize = 256;
-/// Confidence is taken back from all entries after this many branches, so that dead ones make room.
+/// Number of branches after which the confidence of all entries is reduced, so dead entries can be replaced.
 const AGEING_PERIOD: u64 = 1 << 18;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,7 +20,7 @@ struct TageEntry {
     tag: u16,
     /// -4 to 3; taken from 0.
     counter: i8,
-    /// 0 to 3: how often it was right where the next shorter history was wrong.
+    /// 0 to 3: how often the entry was right while the next shorter history was wrong.
     useful: u8,
 }
 
@@ -38,18 +38,18 @@ impl TageEntry {
     }
 }
 
-/// Where the index's, the tag's and the other fold begin in a [`Folds`], each with a bit to spare.
+/// First bits of the index fold, the tag fold and the second tag fold in a [`Folds`], each with a spare bit.
 const LANES: [u32; 3] = [0, 32, 48];
 
-/// The history's most recent `length` outcomes, folded by XOR to three widths: of the index, the tag and one bit less than
-/// that. All three lie in one word, so that an outcome shifts them at once.
+/// The most recent `length` outcomes, folded by XOR to three widths: of the index, the tag and one bit less than the tag.
+/// One word holds all three, so one shift updates them.
 #[derive(Clone, Copy, Debug)]
 struct Folds {
     word: u64,
     widths: [u32; 3],
-    /// Where an outcome is when it leaves the history.
+    /// Bit positions of an outcome when it leaves the history.
     exits: u64,
-    /// The bits of all three.
+    /// The bits of all three folds.
     kept: u64,
 }
 
@@ -71,7 +71,7 @@ impl Folds {
     fn shift(&mut self, newest: bool, leaving: bool) {
         let entered = self.word << 1 | if newest { Folds::FIRST_BITS } else { 0 };
         let left = entered ^ if leaving { self.exits } else { 0 };
-        // What was shifted out of the top of each goes round to its first bit.
+        // The bit shifted out of the top of each fold re-enters at its first bit.
         let around = left & !self.kept;
         let [index, tag, again] = self.widths;
         let round =
@@ -83,7 +83,7 @@ impl Folds {
         self.word as u32
     }
 
-    /// The tag and the other one, combined.
+    /// Combines the two tag folds.
     fn tag(&self) -> u32 {
         let (tag, again) = (self.word >> LANES[1], self.word >> LANES[2]);
         tag as u32 & ((1 << TAG_BITS) - 1) ^ (again as u32) << 1
@@ -105,7 +105,7 @@ impl TageTable {
         }
     }
 
-    /// Where the branch would be, and the tag that it would have there (never zero, the tag of an unused entry).
+    /// Returns the index of the branch's entry and its tag (never zero, the tag of an unused entry).
     fn place(&self, pc: u64) -> Place {
         let pc = pc as u32;
         let index = (pc ^ pc >> self.folds.widths[0] ^ self.folds.index()) & (self.entries.len() as u32 - 1);
@@ -117,19 +117,19 @@ impl TageTable {
 /// An index into a table, and a tag.
 type Place = (u32, u16);
 
-/// The predictor.
+/// State of the predictor.
 #[derive(Clone, Debug)]
 pub(in crate::node) struct Tage {
     base: Bimodal,
     tables: [TageTable; TABLES],
     history: [bool; HISTORY_BITS],
     newest: usize,
-    /// Whether entries that were only just made have been worse than what they replaced.
+    /// Positive if new entries have recently been worse than the alternate prediction.
     distrust_new: i8,
     branches: u64,
 }
 
-/// What one branch found: its entry in every table and which table decides.
+/// Look-up result of one branch: its entry in every table, and the table that decides.
 struct Finding {
     places: [Place; TABLES],
     provider: Option<usize>,
@@ -149,7 +149,7 @@ impl Tage {
         }
     }
 
-    /// Predicts, then learns.
+    /// Predicts the branch, then trains with the outcome.
     pub(in crate::node) fn predict(&mut self, pc: u64, taken: bool) -> bool {
         let finding = self.find(pc);
         self.learn(pc, &finding, taken);
@@ -204,7 +204,8 @@ impl Tage {
         }
     }
 
-    /// Makes an entry under a longer history, where one is of no use; if none is, makes all of them less so.
+    /// Allocates an entry under a longer history, replacing one that is not useful. If all are useful, makes all of
+    /// them less so.
     fn allocate(&mut self, finding: &Finding, taken: bool) {
         let longer = finding.provider.map_or(0, |provider| provider + 1);
         let places = &finding.places[longer..];

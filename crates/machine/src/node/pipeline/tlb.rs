@@ -1,8 +1,8 @@
 //! Translations: two small first-level buffers before one large second-level one, then a walk.
 //!
-//! Pages of both sizes share entries, distinguished by their keys. A walk has a fixed length, or is made by the walker
-//! (`walk.rs`), which cannot say when it will be done. Where pages have records (`page_records.rs`), a translation is there when the
-//! record of its page is.
+//! Pages of both sizes share entries, distinguished by their keys. A walk has a fixed length, or the walker performs it (`walk.rs`)
+//! and its end is not known in advance. If pages have records (`page_records.rs`), a translation is complete when the record of its
+//! page arrives.
 
 use crate::cache::{Evicted, Replacement, State};
 use crate::node::caches::timed::TimedTags;
@@ -12,23 +12,23 @@ use crate::node::interface::{PageKey, UNKNOWN};
 use crate::node::pipeline::page_records::PageRecords;
 use crate::node::pipeline::translated::Side;
 
-/// What became of a translation.
+/// Result of a look-up in the TLBs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::node) enum Looked {
-    /// It is there at this cycle.
+    /// Cycle at which the translation is available.
     Up(u64),
-    /// The page tables must be walked, or the record of the page brought, from this cycle on.
+    /// Cycle from which the page tables must be walked, or the record of the page fetched.
     Missed(u64),
 }
 
-/// What a translation that no TLB has takes.
+/// Source and duration of a translation that no TLB holds.
 #[derive(Clone, Copy, Debug)]
 enum Walks {
-    /// So many cycles.
+    /// A fixed number of cycles.
     Fixed(u64),
-    /// So many cycles, and until the record of the page is there.
+    /// A fixed number of cycles, plus the wait for the record of the page.
     Recorded(u64),
-    /// What the walker says.
+    /// The walker reads the page tables.
     Walker,
 }
 
@@ -41,7 +41,7 @@ pub(in crate::node) struct Tlbs {
     first_latency: [u64; 2],
     second_latency: u64,
     walks: Walks,
-    /// Records of pages, if they have such.
+    /// Records of pages, if the memory keeps them.
     pub(in crate::node) records: Option<Box<PageRecords>>,
     pub(in crate::node) counters: [HitCounters; 3],
 }
@@ -61,7 +61,7 @@ impl Tlbs {
         }
     }
 
-    /// From now on a translation is there when the record of its page is.
+    /// Makes each translation wait for the record of its page from now on.
     ///
     /// # Panics
     /// If there is a walker.
@@ -71,7 +71,7 @@ impl Tlbs {
         self.records = Some(Box::default());
     }
 
-    /// When the translation that is asked for at `cycle` is there. A look-up that several share is `counted` for one.
+    /// Looks up a translation at `cycle`. Of several accesses that share a look-up, only one passes `counted`.
     #[inline]
     pub(in crate::node) fn look_up(&mut self, side: Side, page: PageKey, cycle: u64, counted: bool) -> Looked {
         let counted = u64::from(counted);
@@ -93,7 +93,7 @@ impl Tlbs {
         looked
     }
 
-    /// When a translation is there for a load merged with one that was looked up at `cycle`.
+    /// Returns the cycle of the translation for a load merged with one that was looked up at `cycle`.
     pub(in crate::node) fn merged(&mut self, side: Side, page: PageKey, cycle: u64) -> Option<u64> {
         let looked_up = cycle + self.first_latency[side as usize];
         let longest = self.walk_end(looked_up + self.second_latency);
@@ -120,7 +120,7 @@ impl Tlbs {
         }
     }
 
-    /// When a walk of fixed length would be done.
+    /// Returns the end of a walk of fixed length.
     fn walk_end(&self, start: u64) -> u64 {
         match self.walks {
             Walks::Fixed(latency) => start + latency,
@@ -128,12 +128,12 @@ impl Tlbs {
         }
     }
 
-    /// A walk has begun: misses that join it do not count as the second level's.
+    /// Counts a second-level miss for a walk; misses that join the walk do not count.
     pub(in crate::node) fn count_walk(&mut self) {
         self.counters[2].misses += 1;
     }
 
-    /// A walk is done.
+    /// Enters the translation of a finished walk.
     pub(in crate::node) fn walked(&mut self, sides: impl Iterator<Item = Side>, page: PageKey, cycle: u64) {
         let (_, evicted) = self.second.fill(page.0, cycle, State::Shared);
         self.displaced(evicted, cycle);
@@ -145,7 +145,7 @@ impl Tlbs {
         }
     }
 
-    /// A page had to leave a TLB. Its record leaves with it, unless another has the page.
+    /// Handles the eviction of a page from a TLB. Its record is given up, unless another TLB holds the page.
     #[inline]
     fn displaced(&mut self, evicted: Option<Evicted>, cycle: u64) {
         let (Some(records), Some(Evicted { key, .. })) = (&mut self.records, evicted) else { return };
@@ -154,7 +154,7 @@ impl Tlbs {
         }
     }
 
-    /// Empties all of them, and gives up the records of their pages.
+    /// Empties all TLBs, and gives up the records of their pages.
     pub(in crate::node) fn empty(&mut self, cycle: u64) {
         [&mut self.code, &mut self.data, &mut self.second].into_iter().for_each(|tlb| tlb.tags.drop_clean());
         self.records.iter_mut().for_each(|records| records.give_up_all(cycle));

@@ -1,32 +1,32 @@
-//! What waits for a translation, and goes on when it is there.
+//! Accesses that wait for a translation.
 
 use crate::node::interface::Touch;
 use crate::node::lines::WordAddr;
 use crate::node::pipeline::stores::{Forward, StoreQueue};
 use units::LineAddr;
 
-/// Which first-level buffer.
+/// First-level TLB of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::node) enum Side {
     Code,
     Data,
 }
 
-/// What goes on when a translation is there.
+/// An access that continues when its translation arrives.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::node) enum Translated {
-    /// The address of a store of the instruction of that number, which is in this line.
+    /// The address, in this line, of a store of the instruction with this number.
     StoreAddress { number: u64, line: LineAddr },
-    /// A load of the instruction of that number.
+    /// A load of the instruction with this number.
     Load { number: u64, touch: Touch, forward: Option<Forward>, shared: bool },
-    /// The write of the store of that number.
+    /// The write of the store with this number.
     Store { store: u64 },
-    /// The front end, at that place.
+    /// The front end, which fetches this word.
     Fetch { word: WordAddr },
 }
 
 impl Translated {
-    /// The line that it is for.
+    /// Returns the line of the access.
     pub(in crate::node) fn line(&self, stores: &StoreQueue) -> LineAddr {
         match self {
             Translated::StoreAddress { line, .. } => *line,
@@ -36,7 +36,7 @@ impl Translated {
         }
     }
 
-    /// Whether retirement waits for it, while the oldest instruction has this number, or there is none.
+    /// Returns true if retirement waits for the access. `oldest` is the number of the oldest instruction in the window.
     pub(in crate::node) fn is_awaited(&self, oldest: Option<u64>) -> bool {
         match self {
             Translated::Load { number, .. } | Translated::StoreAddress { number, .. } => Some(*number) == oldest,
@@ -45,7 +45,7 @@ impl Translated {
         }
     }
 
-    /// How many accesses it counts for.
+    /// Returns the number of accesses that it counts for.
     pub(in crate::node) fn counted(&self) -> usize {
         usize::from(!matches!(self, Translated::Load { shared: true, .. } | Translated::Fetch { .. }))
     }

@@ -1,11 +1,11 @@
-//! The page-table walker: translations that must be read from memory.
+//! The page-table walker: reads missing translations from memory.
 //!
-//! A walk reads one entry a level, each through the first-level data cache like any load, and the next only when the one
-//! before has arrived. Page-structure caches remember the tables that recent walks came through, so that most walks read
-//! only the last level. The feed says where the tables of a page lie when the page is first touched.
+//! A walk reads one entry per level through the first-level data cache, like a load, and starts each read when the
+//! previous one has arrived. Page-structure caches keep the tables of recent walks, so most walks read only the last
+//! level. The feed passes the addresses of the page tables of a page when the page is first touched.
 //!
-//! In ChampSim each entry of a table has a page of its own ([`TableLayout::PagePerEntry`]); what a structure cache holds is
-//! then the page of whichever entry was read last, and a walk that starts there reads that level once more.
+//! In ChampSim each entry of a table has a separate page ([`TableLayout::PagePerEntry`]). A structure cache then holds the
+//! page of the entry that was read last, and a walk that starts at this page reads the level once more.
 
 use crate::cache::TagArray;
 use crate::node::config::{NodeConfig, TableLayout, WalkerConfig};
@@ -25,31 +25,31 @@ const NUMBER_BITS: u64 = (1 << 40) - 1;
 /// Entries of a page table in one line.
 const LINE_ENTRIES: u64 = 8;
 
-/// One walk, under way or waiting for its turn.
+/// A walk that is active or waits for its turn.
 #[derive(Clone, Debug)]
 pub(in crate::node) struct Walk {
     pub(in crate::node) page: PageKey,
-    /// When it was asked for.
+    /// Cycle at which the walk was requested.
     pub(in crate::node) asked: u64,
     step: usize,
-    /// What it reads first, if a structure cache says so.
+    /// First line to read, if a structure cache supplies it.
     first: Option<LineAddr>,
     pub(in crate::node) waiters: Vec<(Side, Translated)>,
 }
 
-/// A page-structure cache: the page of the next table by the part of the page's number that is translated so far.
+/// A page-structure cache, which maps the translated part of a page number to the page of the next table.
 #[derive(Clone, Debug)]
 struct StructureCache {
     tags: TagArray,
     frames: Box<[u64]>,
 }
 
-/// What a walk does next.
+/// Next action of a walk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::node) enum Next {
-    /// Reads this line at this cycle.
+    /// Read this line at this cycle.
     Read(LineAddr, u64),
-    /// It is done at this cycle.
+    /// The walk is done at this cycle.
     Done(u64),
 }
 
@@ -64,12 +64,12 @@ pub(in crate::node) struct Walker {
     waiting: VecDeque<Walk>,
     /// Accesses that wait for walks.
     inside: usize,
-    /// Those for which there is no room, and when they came.
+    /// Accesses for which there is no room, and the cycles of their arrival.
     outside: VecDeque<(Translated, u64)>,
-    /// Pages, and pages of tables, that a walk has come to.
+    /// Pages, and pages of tables, that a walk has reached.
     touched: FxHashSet<u64>,
-    /// Whether a line has come since this was last asked that retirement waited for: for the translation of the oldest load,
-    /// or of code for an empty window.
+    /// True if retirement waited for a line that arrived since the last call of `has_served_awaited`: for the translation of
+    /// the oldest load, or of code for an empty window.
     awaited_served: bool,
 }
 
@@ -92,12 +92,12 @@ impl Walker {
         })
     }
 
-    /// Remembers where a page's tables lie.
+    /// Stores the addresses of the page tables of a page.
     pub(in crate::node) fn learn(&mut self, tables: &PageTables) {
         self.tables.insert(tables.page, tables.lines.clone());
     }
 
-    /// Adds to the walk for `page`, if there is one.
+    /// Adds a waiter to the walk for `page`; returns false if no walk for the page exists.
     pub(in crate::node) fn join(&mut self, page: PageKey, waiter: (Side, Translated)) -> bool {
         if let Some(&place) = self.by_page.get(&page)
             && let Some(walk) = &mut self.walks[place]
@@ -113,18 +113,18 @@ impl Walker {
         true
     }
 
-    /// Whether one more access may wait.
+    /// Returns true if one more access may wait.
     #[inline]
     pub(in crate::node) fn has_room(&self) -> bool {
         self.config.waiting_accesses.is_none_or(|limit| self.inside < limit)
     }
 
-    /// Keeps an access that came at `cycle` out until there is room for it.
+    /// Makes an access that arrived at `cycle` wait outside until there is room for it.
     pub(in crate::node) fn wait_outside(&mut self, goal: Translated, cycle: u64) {
         self.outside.push_back((goal, cycle));
     }
 
-    /// The next of those that wait outside, if there is room for it: the first store, else the first load.
+    /// Removes the next access that waits outside, if there is room for it: the first store, else the first load.
     pub(in crate::node) fn next_outside(&mut self) -> Option<(Translated, u64)> {
         if !self.has_room() {
             return None;
@@ -133,7 +133,7 @@ impl Walker {
         self.outside.remove(store.unwrap_or(0))
     }
 
-    /// Begins a walk; its place and its first access, unless it has to wait for a place.
+    /// Begins a walk. Returns its entry and its first access, or `None` if it waits for an entry.
     pub(in crate::node) fn begin(
         &mut self,
         page: PageKey,
@@ -149,7 +149,7 @@ impl Walker {
         Some((place, self.start(place, walk, cycle)))
     }
 
-    /// Starts the walk that has waited for longest, now that one has ended at `cycle`.
+    /// Starts the walk that has waited for longest, after another one ended at `cycle`.
     pub(in crate::node) fn begin_waiting(&mut self, cycle: u64) -> Option<(usize, Next)> {
         let place = self.walks.iter().position(Option::is_none)?;
         let walk = self.waiting.pop_front()?;
@@ -166,7 +166,7 @@ impl Walker {
         Next::Read(line, cycle + self.config.step_cycles)
     }
 
-    /// The step at which a walk may start, thanks to the structure caches.
+    /// Returns the step at which a walk may start, thanks to the structure caches.
     fn shortcut(&mut self, page: PageKey) -> (usize, Option<LineAddr>) {
         let steps = self.lines(page).len();
         for step in (0..steps - 1).rev() {
@@ -181,18 +181,19 @@ impl Walker {
         (0, None)
     }
 
-    /// A line has come for the walk at `place`, while that is the number of the oldest instruction, or there is none.
+    /// Records that a line arrived for the walk at `place`. `oldest` is the number of the oldest instruction in the
+    /// window.
     pub(in crate::node) fn served(&mut self, place: usize, oldest: Option<u64>) {
         let mut waiters = self.walks[place].iter().flat_map(|walk| &walk.waiters);
         self.awaited_served |= waiters.any(|(_, goal)| goal.is_awaited(oldest));
     }
 
-    /// Whether a line has come since this was last asked that retirement waited for.
+    /// Returns true if retirement waited for a line that arrived since the last call.
     pub(in crate::node) fn has_served_awaited(&mut self) -> bool {
         std::mem::take(&mut self.awaited_served)
     }
 
-    /// What the walk at `place` does now that what it read arrived at `cycle`.
+    /// Returns the next action of the walk at `place`, after its line arrived at `cycle`.
     pub(in crate::node) fn go_on(&mut self, place: usize, cycle: u64) -> Next {
         let Some(walk) = &mut self.walks[place] else { unreachable!("only a walk under way is answered") };
         let (page, step) = (walk.page, walk.step);
@@ -210,12 +211,12 @@ impl Walker {
         Next::Read(line, cycle + self.penalty(frame) + self.config.step_cycles)
     }
 
-    /// Cycles that a first touch costs.
+    /// Returns the additional cycles of a first touch.
     fn penalty(&mut self, what: u64) -> u64 {
         if self.touched.insert(what) { self.config.first_touch_cycles } else { 0 }
     }
 
-    /// The lines that a walk for `page` reads if every one of them is at hand. No walk may be under way.
+    /// Returns the lines that a walk for `page` reads, if every read returns at once. No walk may be active.
     pub(in crate::node) fn walk_at_once(&mut self, page: PageKey) -> ArrayVec<LineAddr, { WALK_LEVELS_MAX + 1 }> {
         let walk = Walk { page, asked: 0, step: 0, first: None, waiters: Vec::new() };
         let mut next = self.start(0, walk, 0);
@@ -228,7 +229,7 @@ impl Walker {
         lines
     }
 
-    /// Takes the walk that is done from its place.
+    /// Removes the finished walk from its entry.
     pub(in crate::node) fn end(&mut self, place: usize) -> Walk {
         let Some(walk) = self.walks[place].take() else { unreachable!("only a walk under way ends") };
         self.by_page.remove(&walk.page);

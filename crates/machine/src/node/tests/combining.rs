@@ -1,18 +1,18 @@
-//! Stores past the caches: which lines leave when, and what is read for them.
+//! Stores past the caches: the lines that leave, when they leave, and the reads that they cause.
 
 use super::*;
 use crate::persist::PersistBufferConfig;
 use RequestKind::{Flush, PastCaches, ReadForOwnership};
 use proptest::prelude::*;
 
-/// Stores past the caches.
+/// Stores bytes of a line past the caches.
 fn past(line: u64, offset: u8, bytes: u8) -> Op {
     let mut op = alu(&[], &[0]);
     op.touches.push(Touch { past_caches: true, ..touch(line, offset, bytes, true) });
     op
 }
 
-/// Stores the whole of a line past the caches.
+/// Stores a whole line past the caches.
 fn whole(line: u64) -> [Op; 2] {
     [past(line, 0, 32), past(line, 32, 32)]
 }
@@ -21,11 +21,11 @@ fn serial() -> Op {
     op(Class::Serial, &[], &[])
 }
 
-/// What left the core, in order; lines that only left because they were evicted are not among it.
+/// Requests that left the core, in order, without write-backs.
 type Sent = Vec<(RequestKind, u64)>;
 
-/// Runs a program on a warm core whose memory takes lines stored past the caches after so many cycles, and gives lines after
-/// [`MEMORY`]. What left the core, and how many cycles it took until the last instruction retired.
+/// Runs a program on a warm core. Its memory accepts lines stored past the caches after `takes` cycles, and returns lines
+/// after [`MEMORY`]. Returns the requests of the core, the cycles until the last instruction retired, and the dirty lines.
 fn run(config: &NodeConfig, ops: &[Op], takes: u64) -> (Sent, u64, Vec<LineAddr>) {
     let mut bench = Bench::warm(config, &[]);
     bench.run(&[serial()]);
@@ -115,8 +115,8 @@ fn where_stores_are_durable_beside_the_core_these_are_as_others() {
 }
 
 proptest! {
-    /// Every program ends. A line leaves whole only if both of its halves were stored for that, and whatever else was stored to it
-    /// has asked for it.
+    /// Every program ends. A line leaves whole only if both of its halves were stored past the caches. Any other store to the line
+    /// requests the line.
     #[test]
     fn no_line_leaves_without_its_bytes_and_no_store_is_lost(
         ops in prop::collection::vec((70..84u64, 0..2u8, 0..8u8), 1..120),

@@ -1,15 +1,15 @@
-//! Flushes and fences: what a fence holds, and a core with them against a naive one that goes cycle by cycle.
+//! Flushes and fences: effects of a fence, and a core with fences against a naive one that steps cycle by cycle.
 
 use super::ticking::{Progress, sources_of, start};
 use super::*;
 use proptest::prelude::*;
 
-/// A core whose program orders what becomes durable.
+/// A core on which flushes and fences take effect.
 fn durable() -> NodeConfig {
     NodeConfig { flushes: true, ..small() }
 }
 
-/// Flushes lines.
+/// Flushes the lines of a list.
 fn flush(lines: &[u64]) -> Op {
     let flushes = lines.iter().map(|line| LineAddr(*line)).collect();
     Op { orders: Some(Orders { flushes, ..Orders::default() }), ..op(Class::Nop, &[], &[]) }
@@ -19,8 +19,9 @@ fn fence() -> Op {
     Op { orders: Some(Orders { fence: true, ..Orders::default() }), ..op(Class::Nop, &[], &[]) }
 }
 
-/// Runs a program on a warm core. Memory answers reads after [`MEMORY`] cycles, and the flush of that number as told. In which cycle
-/// after the start each flush left, and the last instruction retired; and how long fences held retirement up.
+/// Runs a program on a warm core. Memory answers reads after [`MEMORY`] cycles, and flush N after `answer(N)` cycles. Returns the
+/// cycles after the start at which each flush left and the last instruction retired, and the cycles for which fences held up
+/// retirement.
 fn run(config: &NodeConfig, ops: &[Op], answer: impl Fn(usize) -> u64) -> (Vec<u64>, u64, u64) {
     let mut bench = Bench::warm(config, &[]);
     bench.run(&[op(Class::Serial, &[], &[])]);
@@ -71,7 +72,7 @@ fn behind_a_write_buffer_a_flush_waits_for_the_line_that_its_store_has_asked_for
     assert!((MEMORY..MEMORY + 40).contains(&left[0]), "{left:?}");
 }
 
-/// The way of one answer may be longer than that of another, which the node then hears of first.
+/// One answer may take longer than another, and the node then gets the other one first.
 #[test]
 fn a_fence_waits_for_the_latest_answer_also_if_that_is_known_before_it_comes() {
     let retired = |known_before: bool| {
@@ -146,12 +147,13 @@ fn flushes_of(op: &Op) -> bool {
     op.orders.as_ref().is_some_and(|orders| !orders.flushes.is_empty())
 }
 
-/// When each flush leaves and the last instruction retires, found by looking at everything in every cycle. There are no stores.
+/// Returns the cycles at which each flush leaves and the last instruction retires, from a search of everything in every cycle.
+/// The program must have no stores.
 fn ticking(config: &NodeConfig, ops: &[Op], answer: impl Fn(usize) -> u64) -> (Vec<u64>, u64) {
     let sources = sources_of(ops);
     let mut progress = vec![Progress { started: false, done: u64::MAX }; ops.len()];
     let (mut retired, mut entered) = (0, 0);
-    // By the instruction that sent it: when it left and when it was answered.
+    // Instruction that sent each flush, the cycle at which it left, and the cycle of its answer.
     let mut flushes: Vec<(usize, u64, u64)> = Vec::new();
     for cycle in 0.. {
         let mut width = config.retire_width;

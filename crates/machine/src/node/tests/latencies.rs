@@ -1,15 +1,15 @@
-//! Every latency of a core and of its private caches: set to n, it costs exactly n; and every number of entries: what
-//! finds the last one taken waits, and with one entry more it does not.
+//! Every latency of a core and of its private caches: set to n, it costs exactly n. Every number of entries: an access
+//! that finds the last entry taken waits, and with one entry more it does not wait.
 
 use super::*;
 
 type Change = fn(&mut NodeConfig, u64);
 
-/// A program that one latency decides, and what it costs besides that latency.
+/// A program with a time that depends on one latency, and its cost without that latency.
 struct Case {
     name: &'static str,
     set: Change,
-    /// Lines that were loaded before, in this order.
+    /// Lines that were loaded before the program, in this order.
     warm: &'static [u64],
     ops: Vec<Op>,
     beside: u64,
@@ -119,8 +119,8 @@ fn each_latency_costs_what_it_is_set_to() {
     }
 }
 
-/// A number of entries, a program that needs just three of them (of registers, all that it says), and what it costs
-/// with enough and with one too few.
+/// A number of entries, and a program that needs just three of them (for registers, all that exist). Also its cost with
+/// enough entries and with one too few.
 struct Places {
     name: &'static str,
     set: Change,
@@ -139,7 +139,7 @@ fn places_of_queues() -> Vec<Places> {
     let hit = || load(2, &[], 64, 0);
     let misses = || (0..3).map(|n| load(n, &[], 128 + u64::from(n), 0)).collect();
     let stores = (0..3).map(|n| store(1, 128 + n, 0)).collect();
-    // Registers 0, 1 and 2 have been named; each of them keeps one, and each result takes one more.
+    // The program has named registers 0, 1 and 2; each of them keeps one, and each result takes one more.
     let mut results = vec![load(1, &[], 128, 0)];
     results.resize(REGISTERS as usize - 3, op(Class::Nop, &[2], &[]));
     vec![
@@ -210,7 +210,7 @@ fn whatever_finds_no_place_waits_and_with_one_more_it_does_not() {
     }
 }
 
-/// The cycles of a translation that has to be walked.
+/// Returns the cycles of a translation that requires a walk.
 fn walked(set: impl Fn(&mut WalkerConfig)) -> u64 {
     let mut config = small();
     let mut walker = WalkerConfig {

@@ -8,7 +8,7 @@ const MISS: u64 = 5 + 10 + MEMORY;
 const SHORT: Bytes = Bytes(32);
 const WHOLE: Bytes = Bytes(64);
 
-/// A small core with short lines in both first-level caches, as many as it has whole ones else.
+/// A small core with short lines in both first-level caches, with the usual number of lines.
 fn short_l1() -> NodeConfig {
     let mut config = small();
     for cache in [&mut config.l1i, &mut config.l1d] {

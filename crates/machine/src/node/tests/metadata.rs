@@ -1,17 +1,17 @@
-//! Lines of metadata in L2: they compete with data for its entries, and have nothing else to do with it.
+//! Lines of metadata in L2: they compete with data for its entries, and do not affect data otherwise.
 
 use super::*;
 
-/// Lines from here on are metadata; L2 has sets of four, and they all fall into one.
+/// Lines from here on are metadata. Sets of L2 have four ways, and all these lines are in one set.
 const METADATA: u64 = 1 << 20;
 const SETS: u64 = 4;
 
-/// A core that sends out all that its L2 evicts.
+/// A core that also sends the clean lines that its L2 evicts.
 fn node() -> Node {
     Node::new(&small()).beside_metadata(METADATA).sending_clean_victims()
 }
 
-/// Data of one set of L2, loaded or stored, and what leaves for it.
+/// Loads or stores data of one set of L2; returns the evictions.
 fn warm(node: &mut Node, lines: std::ops::Range<u64>, store: bool) -> Vec<Request> {
     let mut out = Vec::new();
     lines.for_each(|line| node.warm_data(&touch(line * SETS, 0, 8, store), &mut out));
@@ -19,7 +19,7 @@ fn warm(node: &mut Node, lines: std::ops::Range<u64>, store: bool) -> Vec<Reques
     out
 }
 
-/// Metadata of the same set, and which data leaves for it.
+/// Enters metadata into the same set; returns the data that it evicts.
 fn enter(node: &mut Node, lines: std::ops::Range<u64>) -> Vec<(u64, RequestKind)> {
     let mut out = Vec::new();
     lines.for_each(|nth| node.enter_metadata(LineAddr(METADATA + nth * SETS), &mut out));

@@ -25,12 +25,12 @@ use super::*;
 use arrayvec::ArrayVec;
 use isa::{Class, Flow, Reg};
 
-/// Where scripted code is, unless a test says otherwise.
+/// Default line of scripted code.
 const CODE_LINE: u64 = 1 << 30;
-/// Cycles that the scripted memory takes, unless a test says otherwise.
+/// Default latency of the scripted memory, in cycles.
 const MEMORY: u64 = 100;
 
-/// One scripted instruction.
+/// A scripted instruction of a test.
 #[derive(Clone, Debug)]
 struct Op {
     instruction: Instruction,
@@ -83,7 +83,7 @@ fn store(data: u8, line: u64, offset: u8) -> Op {
     op
 }
 
-/// A change of control flow, with where it went.
+/// A change of control flow, with its target.
 fn branch(flow: Flow, sources: &[u8], next: u64) -> Op {
     let mut op = op(Class::Branch, &[], sources);
     op.instruction.flow = flow;
@@ -91,7 +91,7 @@ fn branch(flow: Flow, sources: &[u8], next: u64) -> Op {
     op
 }
 
-/// A small core whose times are easy to work out: no cost of translation, four wide.
+/// A small core with times that are easy to compute: no cost of translation, four wide.
 fn small() -> NodeConfig {
     let mut config = NodeConfig::modern();
     let cache = |lines: u64, ways, latency_cycles, mshrs| {
@@ -130,9 +130,9 @@ impl Feed for Script<'_> {
 /// A node and its memory.
 struct Bench {
     node: Node,
-    /// Everything that left L2 since the last `run` began.
+    /// All requests of L2 since the last `run` began.
     requests: Vec<Request>,
-    /// When each request still to be answered is.
+    /// Times of the outstanding answers of memory.
     answers: Vec<(Time, LineAddr)>,
     memory: u64,
 }
@@ -142,7 +142,7 @@ impl Bench {
         Bench { node: Node::new(config), requests: Vec::new(), answers: Vec::new(), memory: MEMORY }
     }
 
-    /// A bench whose caches hold the code and have seen loads of `lines`, in this order.
+    /// A bench with warm caches: they hold the code and have seen loads of `lines`, in this order.
     fn warm(config: &NodeConfig, lines: &[u64]) -> Bench {
         let mut bench = Bench::new(config);
         let loads: Vec<Op> =
@@ -155,7 +155,7 @@ impl Bench {
         self.node.clock.cycle_at_or_after(self.node.retired_at()).0
     }
 
-    /// How many cycles `ops` take, from the first one's entry into an idle core to the last one's retirement.
+    /// Returns the cycles of `ops`, from the entry of the first into an idle core to the retirement of the last.
     fn cycles(&mut self, ops: &[Op]) -> u64 {
         self.run(&[op(Class::Serial, &[], &[])]);
         let start = self.clock();
@@ -178,7 +178,7 @@ impl Bench {
         }
     }
 
-    /// Gives requests to memory.
+    /// Sends requests to memory.
     fn send(&mut self, out: &mut Vec<Request>) {
         let delay = self.node.clock.span(Cycles(self.memory));
         let reads = out.iter().filter(|request| request.kind != RequestKind::WriteBack);
@@ -186,7 +186,7 @@ impl Bench {
         self.requests.append(out);
     }
 
-    /// Delivers the line that comes first.
+    /// Delivers the line that arrives first.
     fn answer(&mut self, out: &mut Vec<Request>) {
         let first = (0..self.answers.len()).min_by_key(|&index| self.answers[index]).unwrap();
         let (at, line) = self.answers.remove(first);

@@ -1,5 +1,5 @@
-//! Lines that arrive in two steps: the asked-for words, then the rest. A miss costs 5 cycles in L1D, 10 in L2 and `MEMORY`
-//! beyond, and the rest of its line `TAIL` more.
+//! Lines that arrive in two steps: first the requested words, then the remaining words. A miss costs 5 cycles in L1D, 10
+//! in L2 and `MEMORY` beyond; the remaining words of its line take `TAIL` more.
 
 use super::*;
 use ::units::{Bytes, Words};
@@ -7,7 +7,7 @@ use ::units::{Bytes, Words};
 const MISS: u64 = 5 + 10 + MEMORY;
 const TAIL: u64 = 35;
 
-/// How many cycles `ops` take on a memory that sends the piece of so many bytes with the asked-for word first.
+/// Returns the cycles of `ops` on a memory that first sends the piece of `piece` bytes with the requested word.
 fn cycles(config: &NodeConfig, ops: &[Op], piece: usize) -> u64 {
     let mut bench = Bench::warm(config, &[]);
     let (start, clock) = (bench.clock(), bench.node.clock);

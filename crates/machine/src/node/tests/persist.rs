@@ -1,10 +1,10 @@
-//! Stores into a persist buffer: each rule to the cycle, through the face of a whole core.
+//! Stores into a persist buffer: each rule to the cycle, through the interface of a whole core.
 
 use super::*;
 use crate::persist::PersistBufferConfig;
 use ::units::random::Random;
 
-/// A core whose stores come to a buffer, with store queue and window small enough to hold it up.
+/// A core with a persist buffer. Its store queue and window are small enough that the buffer can hold it up.
 pub(super) fn with_buffer(entries: u32, drain_from: u32, drain_to: u32, waits: Waits) -> NodeConfig {
     let mut config = small();
     let buffer = PersistBufferConfig { entries, drain_from, drain_to };
@@ -27,23 +27,23 @@ enum Event {
     Filled(LineAddr),
 }
 
-/// What owns a core: everything that it asks for is answered after a time of its own, in order of time.
+/// Owner of a core: it answers each request after a fixed latency per kind, in order of time.
 struct Owner {
     bench: Bench,
     waits: Waits,
     answer: u64,
     drain: u64,
-    /// Cycles that the drain of each line takes longer than that of the line before it in memory.
+    /// Difference between the drain latencies of neighbouring lines, in cycles.
     spread: u64,
     events: Vec<(Time, Event)>,
     /// Requests of the persist buffer so far.
     requests: Vec<PersistRequest>,
-    /// Cycle, and cycles lost, of all that came; and whether that was for the persist buffer.
+    /// Cycle of each answer, cycles lost to it, and whether it was for the persist buffer.
     lost: Vec<(u64, u64, bool)>,
 }
 
 impl Owner {
-    /// With lines in L1D.
+    /// Creates an owner with `lines` in L1D.
     fn warm(config: &NodeConfig, lines: &[u64]) -> Owner {
         let bench = Bench::warm(config, lines);
         let waits = config.persist_buffer.map_or(Waits::Never, |persist| persist.waits);
@@ -59,7 +59,7 @@ impl Owner {
         }
     }
 
-    /// The cycles of a program, all of whose stores have left their queue.
+    /// Returns the cycles of a program, until all its stores have left their queue.
     fn cycles(&mut self, ops: &[Op]) -> u64 {
         self.run(&[serial()]);
         let start = self.bench.clock();
@@ -110,13 +110,13 @@ impl Owner {
         }
     }
 
-    /// Cycles lost to lines, and to the persist buffer.
+    /// Returns the cycles lost to lines, and to the persist buffer.
     fn lost(&self) -> (u64, u64) {
         let of = |persist| self.lost.iter().filter(|lost| lost.2 == persist).map(|lost| lost.1).sum();
         (of(false), of(true))
     }
 
-    /// Lines of the stores, and of the drains, in the order of the requests.
+    /// Returns the lines of the stores, and of the drains, in the order of the requests.
     fn lines(&self) -> (Vec<u64>, Vec<u64>) {
         let (mut stores, mut drains) = (Vec::new(), Vec::new());
         for request in &self.requests {
@@ -137,7 +137,7 @@ pub(super) fn stores(lines: &[u64]) -> Vec<Op> {
     lines.iter().map(|&line| store(1, line, 0)).chain([serial()]).collect()
 }
 
-/// The cycles until these stores have entered; all lines are in L1D.
+/// Returns the cycles until these stores have entered; all lines are in L1D.
 fn cycles_of(config: &NodeConfig, lines: &[u64], answer: u64) -> u64 {
     let mut owner = Owner::warm(config, &[64, 65, 66, 67]);
     owner.answer = answer;

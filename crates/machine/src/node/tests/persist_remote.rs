@@ -1,4 +1,4 @@
-//! What other cores do to the entries of a persist buffer, through the face of a whole core.
+//! Effects of other cores on the entries of a persist buffer, through the interface of a whole core.
 
 use super::persist::{roomy, stores, with_buffer};
 use super::*;

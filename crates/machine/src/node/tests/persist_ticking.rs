@@ -1,24 +1,24 @@
-//! The way into a persist buffer, scheduled in advance, against a naive one that goes cycle by cycle and searches everything.
+//! The path into a persist buffer, scheduled in advance, against a naive model that steps by cycle and searches everything.
 
 use super::*;
 use crate::node::pipeline::persist::{Came, PersistPath};
 use crate::persist::PersistBufferConfig;
 use proptest::prelude::*;
 
-/// A store, and how long the owner takes for what it brings about.
+/// A store, and the latencies of the owner's replies to its requests.
 #[derive(Clone, Copy, Debug)]
 struct Store {
     line: u64,
     persistent: bool,
     in_l1d: u64,
-    /// By so many cycles earlier that is known.
+    /// Number of cycles in advance at which the path learns of the store.
     known_before: u64,
     answer: u64,
-    /// Of the drain of that number, not of its own.
+    /// Latency of the drain with this number, not of this store's entry.
     drain: u64,
 }
 
-/// What another core does to a line.
+/// An access of another core to a line.
 #[derive(Clone, Copy, Debug)]
 struct Remote {
     cycle: u64,
@@ -26,7 +26,7 @@ struct Remote {
     writes: bool,
 }
 
-/// When each store was accepted, everything that was asked, and what was counted.
+/// Acceptance cycles of the stores, all requests, and the counters.
 #[derive(PartialEq, Debug)]
 struct Outcome {
     accepted: Vec<u64>,
@@ -92,13 +92,14 @@ fn scheduled(config: &NodeConfig, persist: PersistConfig, stores: &[Store], remo
     Outcome { counters: path.counters, ..outcome }
 }
 
-/// An entry, by age, and when it will have left.
+/// An entry, in order of age, and the cycle at which it will have left.
 struct Entry {
     line: u64,
     leaves: Option<u64>,
 }
 
-/// Another core asks for a line, whose entry then is gone or leaves at `leaves`: whether it writes, if there was such an entry.
+/// Applies another core's request to the entry of a line, which is removed or leaves at `leaves`. Returns whether the core
+/// writes, if the line has an entry that is not leaving.
 fn meets(remote: Remote, entries: &mut Vec<Entry>, leaves: u64, counters: &mut PersistCounters) -> Option<bool> {
     let found = entries.iter().position(|entry| entry.line == remote.line && entry.leaves.is_none())?;
     if remote.writes {
@@ -158,7 +159,8 @@ fn ticking(persist: PersistConfig, stores: &[Store], remotes: &[Remote]) -> Outc
                 }
                 if allocates {
                     entries.push(Entry { line: store.line, leaves: None });
-                    // Reached now, though it begins when the store is accepted and some may have gone by then.
+                    // The mark is reached now, though draining begins when the store is accepted and some entries may
+                    // have left by then.
                     draining |= resident(&entries) >= drain_from;
                     counters.allocations += 1;
                 }
@@ -223,8 +225,8 @@ proptest! {
         prop_assert_eq!(scheduled(&config, persist, &stores, &[]), ticking(persist, &stores, &[]));
     }
 
-    /// Where stores take no time into the buffer, and are not known before they come, nothing is scheduled ahead: what other cores
-    /// do meets the entries of that very cycle.
+    /// If stores enter the buffer in no time and are not known in advance, the path schedules no event ahead. Remote accesses then
+    /// meet the entries of their own cycle.
     #[test]
     fn what_other_cores_do_to_entries_comes_to_the_same_cycles_as_ticking(
         persist in some_buffer(),

@@ -1,4 +1,4 @@
-//! Prefetchers: what they expect, against a naive oracle, and what comes of it, to the exact cycle.
+//! Prefetchers: their predictions against a naive model, and their effects to the exact cycle.
 
 use super::*;
 use crate::node::caches::prefetch::{Prefetcher, Seen};
@@ -77,7 +77,7 @@ fn naive(accesses: &[(u64, u64)], degree: u32) -> Vec<Vec<u64>> {
 }
 
 fn stream(pages: usize, addresses: &[u64]) -> Vec<Vec<u64>> {
-    // Which instruction accesses does not matter.
+    // The source instruction of an access does not matter.
     let seen: Vec<(u64, u64)> = (0..).zip(addresses.iter().copied()).collect();
     let config = PrefetcherConfig::Stream { degree: 2, distance: 4, pages };
     let lines = |expected: Vec<u64>| expected.into_iter().map(|address| address / 64).collect();
@@ -111,14 +111,14 @@ fn a_stream_ends_with_its_page_and_each_page_followed_has_its_own() {
     );
 }
 
-/// What is expected of streams as the text says it: every page's steps from its last access without an order between, with
-/// the lines asked for kept as a set.
+/// Predictions of streams as documented: the steps of each page since its last change of direction, with the set of
+/// requested lines.
 fn naive_streams(lines: &[u64], degree: i64, distance: i64) -> Vec<Vec<u64>> {
     let mut pages: BTreeMap<i64, (Vec<i64>, Vec<i64>)> = BTreeMap::new();
     let mut expect = |line: i64| {
         let (steps, asked) = pages.entry(line / 64).or_default();
         if steps.last() == Some(&line) {
-            // No step; but a stream goes on to where it may.
+            // This is no step, but a stream may still advance up to its distance.
         } else {
             steps.push(line);
         }
@@ -249,13 +249,13 @@ fn lines_that_leave_unused_are_useless() {
     let stride: Vec<Op> = (0..20).map(|n| load(1, &[1], 64 + 2 * n, 0)).collect();
     bench.cycles(&stride);
     let counts = bench.node.counters().l1d.prefetches;
-    // Two of the four sets have all of them, and hold four when it ends.
+    // All of them are in two of the four sets, which hold four lines at the end.
     assert_eq!((counts.issued, counts.useful, counts.late, counts.useless), (20, 0, 0, 16));
 }
 
 #[test]
 fn a_stride_prefetcher_hides_most_of_a_regular_walk_and_nothing_of_an_irregular_one() {
-    // Each load waits for the one before: without prefetching, all of them miss one after another.
+    // Each load waits for the one before: without prefetching, they miss one after another.
     let walk = |config: &NodeConfig, lines: &dyn Fn(u64) -> u64| {
         let mut bench = Bench::warm(config, &[]);
         bench.cycles(&(0..20).map(|n| load(1, &[1], lines(n), 0)).collect::<Vec<_>>())

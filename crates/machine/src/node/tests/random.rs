@@ -1,4 +1,4 @@
-//! Random programs and random memories: order, progress, repetition, and no dirty line lost.
+//! Random programs and random memories: order, progress, repeatability, and no lost dirty line.
 
 use super::*;
 use crate::node::interface::UNKNOWN;
@@ -17,7 +17,7 @@ const CLASSES: [Class; 9] = [
     Class::Branch,
 ];
 
-/// Registers, none of them the stack pointer.
+/// Registers without the stack pointer.
 fn some_registers() -> impl Strategy<Value = ArrayVec<Reg, 4>> {
     proptest::collection::vec(16..22u8, 0..3).prop_map(|list| registers(&list))
 }
@@ -31,7 +31,7 @@ fn some_touches() -> impl Strategy<Value = Vec<Touch>> {
 fn some_op() -> impl Strategy<Value = Op> {
     let work = prop_oneof![20 => (0..CLASSES.len()).prop_map(|index| CLASSES[index]), 1 => Just(Class::Serial)];
     let registers = (some_registers(), some_registers(), some_registers());
-    // Some code is also data.
+    // Some lines contain both code and data.
     let code = prop_oneof![6 => Just(CODE_LINE), 1 => CODE_LINE..CODE_LINE + 8, 1 => 0..8u64];
     (work, registers, prop_oneof![Just(Vec::new()), some_touches()], code, any::<bool>()).prop_map(
         |(class, (destinations, sources, address_sources), touches, code, taken)| {
@@ -84,7 +84,7 @@ fn some_config() -> impl Strategy<Value = NodeConfig> {
     )
 }
 
-/// What one run of a program came to.
+/// Result of one run of a program.
 #[derive(Clone, PartialEq, Debug)]
 struct Outcome {
     requests: Vec<Request>,
@@ -94,7 +94,7 @@ struct Outcome {
     dirty: Vec<LineAddr>,
 }
 
-/// Runs a program against a memory with random delays, and checks the face of the node on the way.
+/// Runs a program against a memory with random delays, and checks the interface of the node on the way.
 struct Trial {
     node: Node,
     delays: u64,
@@ -163,7 +163,7 @@ impl Trial {
     }
 }
 
-/// Every instruction is done after all that it depends on, found the obvious way.
+/// Every instruction completes after all its dependencies, found by a direct search.
 fn assert_order(ops: &[Op], completions: &[u64]) {
     let mut makers: BTreeMap<Reg, usize> = BTreeMap::new();
     for (number, op) in ops.iter().enumerate() {

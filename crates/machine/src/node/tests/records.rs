@@ -1,24 +1,24 @@
-//! Records of pages: a page that no TLB has waits for its record behind the walk, and each record leaves with the last TLB that has
-//! its page.
+//! Records of pages: an access to a page that no TLB holds waits for its record after the walk. The last TLB that evicts the
+//! page gives its record up.
 
 use super::*;
 use ::units::random::Random;
 use std::collections::BTreeSet;
 
-/// Cycles of a walk before its record is asked for.
+/// Cycles of a walk before the request for its record.
 const WALK: u64 = 30;
 
 fn config(walk: u64) -> NodeConfig {
     NodeConfig { walk_latency_cycles: walk, ..small() }
 }
 
-/// What happened to a core.
+/// Observed behaviour of a core.
 #[derive(Default)]
 struct Seen {
     cycles: u64,
-    /// Cycles in which nothing retired because a record was awaited.
+    /// Cycles in which retirement waited for a record.
     lost: u64,
-    /// Lines of the records that were asked for and given up, in order of time, and when.
+    /// Cycles and lines of the requested records, and of those given up, in order of time.
     brought: Vec<(u64, LineAddr)>,
     given_up: Vec<(u64, LineAddr)>,
 }
@@ -28,7 +28,7 @@ impl Seen {
         of.iter().map(|(_, line)| line.0).collect()
     }
 
-    /// Pages whose records are on the chip.
+    /// Returns the pages with records on the chip.
     fn on_chip(&self) -> BTreeSet<u64> {
         let mut pages = BTreeSet::new();
         let given_up = self.given_up.iter().map(|(at, line)| (*at, line.0 / 64, false));
@@ -41,7 +41,7 @@ impl Seen {
     }
 }
 
-/// A core with records, which each come so many cycles after they were asked for, and its memory.
+/// A core with records and its memory. Each record arrives `latency` cycles after its request.
 struct Recorded {
     bench: Bench,
     latency: u64,
@@ -54,7 +54,7 @@ impl Recorded {
         Recorded { bench, latency }
     }
 
-    /// The same when it has come to its code.
+    /// Creates a core that has fetched its code.
     fn with_code(config: &NodeConfig, latency: u64) -> Recorded {
         let mut recorded = Recorded::new(config, latency);
         recorded.run(&[op(Class::Serial, &[], &[])]);
@@ -105,7 +105,7 @@ fn cycles_without_records(config: &NodeConfig, ops: &[Op]) -> u64 {
     Bench::new(config).cycles(ops)
 }
 
-/// One access after the other, to a few pages.
+/// A chain of accesses to a few pages.
 fn chain(pages: &[u64]) -> Vec<Op> {
     pages.iter().map(|page| load(1, &[1], page * 64, 0)).collect()
 }
@@ -147,7 +147,7 @@ fn what_a_record_takes_longer_is_lost_to_it() {
     assert_eq!((long - short, long_cycles - short_cycles), (100, 100));
 }
 
-/// TLBs as lists in order of use, the latest last.
+/// TLBs as lists in order of use, the most recent last.
 #[derive(Default)]
 struct NaiveTlbs {
     data: Vec<u64>,
@@ -163,10 +163,10 @@ impl NaiveTlbs {
         }
     }
 
-    /// An access to a page, with so many entries in each.
+    /// Accesses a page, with this number of entries in each TLB.
     fn access(&mut self, page: u64, [data, second]: [usize; 2]) {
         if !self.data.contains(&page) {
-            // It enters the second as well, or is found there, which is a use of it.
+            // The page enters the second TLB or hits in it, which is also a use.
             NaiveTlbs::enter(&mut self.second, page, second);
         }
         NaiveTlbs::enter(&mut self.data, page, data);
@@ -189,7 +189,7 @@ fn the_chip_has_the_records_of_exactly_the_pages_that_some_tlb_has() {
         for _ in 0..300 {
             pages.push(4 + random.below(7));
         }
-        // The page of the code is in the second, and its own first.
+        // The page of the code is in the second TLB and in the first TLB of code.
         naive.second.push(CODE_LINE / 64);
         pages.iter().for_each(|page| naive.access(*page, [data, second]));
         let mut seen = recorded.run(&chain(&pages));

@@ -1,15 +1,15 @@
-//! For how long lines hold up the core: what memory takes longer is lost, once, to the line that retirement waits for.
+//! Stall times of lines: additional latency of memory is counted once, for the line that retirement waits for.
 
 use super::*;
 use ::units::random::Random;
 
-/// Runs a program on a memory that answers each line after its own time: the cycles that it takes, and of each line that
-/// comes the cycle and for how many nothing had retired.
+/// Runs a program on a memory with a separate latency for each line. Returns the cycles of the program. For each
+/// arriving line it also returns the cycle and the time for which it had blocked retirement.
 fn run(ops: &[Op], memory: impl Fn(LineAddr) -> u64) -> (u64, Vec<(LineAddr, u64, u64)>) {
     run_in(Bench::warm(&small(), &[]), ops, memory)
 }
 
-/// The same in a bench that has been used.
+/// Same, in a bench that has been used.
 pub(super) fn run_in(
     mut bench: Bench,
     ops: &[Op],
@@ -37,7 +37,7 @@ fn all(lost: &[(LineAddr, u64, u64)]) -> u64 {
     lost.iter().map(|(_, _, lost)| lost).sum()
 }
 
-/// What a program takes and loses for memories that take so long.
+/// Returns the cycles of work and the lost cycles of a program, for a memory with this latency.
 fn at_work(ops: &[Op], memory: u64) -> (u64, u64) {
     let (cycles, lost) = run(ops, |_| memory);
     (cycles - all(&lost), all(&lost))
@@ -78,7 +78,7 @@ fn stores_that_fill_their_queue_hold_up_what_must_enter() {
     let stores: Vec<Op> = (1..=5).map(|line| store(1, 64 * line, 0)).collect();
     let (cycles, lost) = at_work(&stores, MEMORY);
     let (longer, more) = at_work(&stores, MEMORY + 50);
-    // The fifth enters when the first has left; the program ends when it has retired.
+    // The fifth instruction enters when the first has left; the program ends when it has retired.
     assert_eq!((longer, more), (cycles, lost + 50));
 }
 

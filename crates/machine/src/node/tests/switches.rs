@@ -1,8 +1,8 @@
-//! Switches of processes: when the core stops and continues, and what its TLBs have afterwards.
+//! Switches of processes: when the core stops and continues, and the content of its TLBs afterwards.
 
 use super::*;
 
-/// A script whose instructions from `at` on belong to process 7.
+/// A script that switches to process 7 at instruction `at`.
 struct Switching<'a> {
     ops: &'a [Op],
     next: usize,
@@ -53,7 +53,7 @@ fn an_empty_tlb_misses_each_page_again_and_has_given_up_its_record() {
     bench.node.keep_records();
     let clock = bench.node.clock;
     let ops = [load(1, &[], 64, 0), load(1, &[1], 128, 0), load(1, &[1], 64, 1)];
-    // Each page is asked for once, and once more when the TLBs were emptied.
+    // The core requests each page once, and once more after the TLBs were emptied.
     let mut given_up = 0;
     for _ in 0..3 {
         let (mut feed, mut out, mut asked) = (Script { ops: ops.iter() }, Vec::new(), Vec::new());

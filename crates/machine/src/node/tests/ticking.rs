@@ -1,16 +1,16 @@
-//! The model that never ticks against one that does nothing else: a core without memory, cycle by cycle, oldest first.
+//! The event-driven core against a reference that ticks: a core without memory, cycle by cycle, oldest first.
 
 use super::*;
 use proptest::prelude::*;
 
-/// What each instruction has come to.
+/// Progress of one instruction.
 #[derive(Clone, Copy)]
 pub(super) struct Progress {
     pub started: bool,
     pub done: u64,
 }
 
-/// The cycles that `ops` take, found by looking at everything in every cycle.
+/// Returns the cycles of `ops`, from a search of everything in every cycle.
 fn ticking_cycles(config: &NodeConfig, ops: &[Op]) -> u64 {
     let sources = sources_of(ops);
     let mut progress = vec![Progress { started: false, done: u64::MAX }; ops.len()];
@@ -31,7 +31,7 @@ fn ticking_cycles(config: &NodeConfig, ops: &[Op]) -> u64 {
     unreachable!("cycles do not end")
 }
 
-/// Starts, of the instructions in the window, those that have their sources and a unit in this cycle and may start.
+/// Starts the instructions in the window that have their sources and a unit in this cycle and may start.
 pub(super) fn start(
     config: &NodeConfig,
     ops: &[Op],
@@ -57,7 +57,7 @@ pub(super) fn start(
     }
 }
 
-/// How many units, their latency, and which they are.
+/// Returns the number of units of a class, their latency, and their index.
 fn unit(config: &NodeConfig, class: Class) -> (u8, u64, Option<usize>) {
     let (unit, index) = match class {
         Class::IntAlu => (config.units.int_alu, 0),
@@ -68,7 +68,7 @@ fn unit(config: &NodeConfig, class: Class) -> (u8, u64, Option<usize>) {
     (unit.count, unit.latency_cycles, Some(index))
 }
 
-/// The latest maker of each source of each instruction.
+/// Returns the latest producer of each source of each instruction.
 pub(super) fn sources_of(ops: &[Op]) -> Vec<Vec<usize>> {
     let maker = |number: usize, register: &Reg| {
         ops[..number].iter().rposition(|earlier| earlier.instruction.destinations.contains(register))

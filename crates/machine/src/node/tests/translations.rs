@@ -1,4 +1,4 @@
-//! What the TLBs count: a look-up of a page whose translation is on its way is a miss too, and one that several share is one.
+//! Counters of the TLBs: a look-up of a page with an outstanding translation is a miss too, and a shared look-up counts once.
 
 use super::super::PageKey;
 use super::small;

@@ -5,7 +5,7 @@ use super::*;
 
 const MISS: u64 = 5 + 10 + MEMORY;
 
-/// A bench with tables of two levels for the code and for pages 4 and 5, which share the root's line only.
+/// A bench with tables of two levels for the code and for pages 4 and 5, which share only the root's line.
 fn bench(layout: TableLayout, first_touch_cycles: u64) -> Bench {
     limited_bench(layout, first_touch_cycles, None)
 }
@@ -100,7 +100,7 @@ fn stores_and_loads_of_one_line_wait_outside_and_are_let_in() {
     assert_eq!((sent, bench.sent(5 * 64, RequestKind::ReadForOwnership)), ([1, 1], 1));
 }
 
-/// For how many cycles each line held up a core that had used page 5, in the order in which they come.
+/// Returns the cycles for which each line held up a core that had used page 5, in the order of arrival.
 fn held_up(ops: &[Op], memory: impl Fn(u64) -> u64) -> Vec<(u64, u64)> {
     let mut bench = bench(TableLayout::Radix, 0);
     bench.cycles(&[load_of_page(5)]);
@@ -112,7 +112,8 @@ fn held_up(ops: &[Op], memory: impl Fn(u64) -> u64) -> Vec<(u64, u64)> {
 fn a_table_that_the_oldest_load_is_translated_with_has_held_up_the_core_until_it_came() {
     let lost = held_up(&[load_of_page(4)], |line| if line == 9301 { 300 } else { MEMORY });
     let [(9301, table), (256, data)] = lost[..] else { panic!("{lost:?}") };
-    // From the retirement before, which is when the load was looked up, and from then to the next.
+    // The first wait starts at the previous retirement, when the load was looked up; the second one starts at the end
+    // of the first.
     assert_eq!((table >= 300, data), (true, MISS), "{lost:?}");
 }
 

@@ -3,7 +3,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// A line of data or code, and whether it is code, loaded or stored.
+/// A use of a line: a load, a store or an instruction fetch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Use {
     Load(u64),
@@ -28,7 +28,7 @@ fn small_caches() -> NodeConfig {
     config
 }
 
-/// With lines of 32 bytes before those of 64, and SRRIP.
+/// Caches with lines of 32 bytes in L1D before those of 64, and SRRIP.
 fn short_lines() -> NodeConfig {
     let mut config = small_caches();
     config.l1d.line = ::units::Bytes(32);
@@ -36,7 +36,7 @@ fn short_lines() -> NodeConfig {
     config
 }
 
-/// Each use alone in the window, so that the caches see them in program order.
+/// Runs each use in an otherwise empty window, so the caches see them in program order.
 fn in_detail(config: &NodeConfig, uses: &[Use]) -> Bench {
     let mut bench = Bench::new(config);
     let mut requests = Vec::new();
@@ -114,7 +114,7 @@ fn prefetchers_learn_while_warming_and_fetch_what_they_expect() {
     }
     let asked: Vec<_> = out.iter().map(|request| (request.line.0, request.kind)).collect();
     use RequestKind::{Prefetch, Read};
-    // The stride is a guess after two accesses; what was prefetched is not asked for again.
+    // After two accesses the stride is a guess. The caches do not request prefetched lines again.
     assert_eq!(asked, [(0, Read), (2, Read), (4, Prefetch), (6, Prefetch), (8, Prefetch)]);
 }
 

@@ -1,4 +1,4 @@
-//! The verbs over a timed memory: each waits for what it takes, and what it moves or releases counts from that moment.
+//! The verbs over a timed memory: each waits for its resources, and its effect is visible at the moment it has them.
 
 use super::{Timed, pass};
 use crate::domain::Completion;
@@ -30,7 +30,8 @@ impl MemoryVerbs for Timed {
         }
     }
 
-    /// What was blank may have got its start-up content, which was there all the time.
+    /// A slot that was blank may have received its start-up content since; this content counts as stored from the
+    /// beginning.
     fn still_stored(&self, slot: Slot, fetched: Untrusted) -> Option<Untrusted> {
         let stored = self.memory.media.borrow().read(slot);
         (fetched == stored || fetched.is_blank()).then_some(stored)
@@ -40,12 +41,12 @@ impl MemoryVerbs for Timed {
         self.write(slot, role, content, false)
     }
 
-    /// As long as any write: what a loss of power leaves follows from the order ([`domain`](crate::domain)).
+    /// Takes as long as any write: the state after a loss of power follows from the order ([`domain`](crate::domain)).
     fn persist(&self, slot: Slot, role: Role, content: Untrusted) -> impl Future<Output = ()> {
         self.write(slot, role, content, true)
     }
 
-    /// As long as any write: what memory keeps is masked out.
+    /// Takes as long as any write: bits that memory keeps are masked out.
     async fn persist_part(&self, slot: Slot, role: Role, part: Part) -> Untrusted {
         let merged = part.over(self.memory.media.borrow().read(slot));
         self.write(slot, role, merged, true).await;
@@ -99,7 +100,7 @@ impl EngineVerbs for Timed {
         let out = loop {
             match pipe.comes_out(clock.now(), batch, block as usize) {
                 Some(out) => break out,
-                // What has not gone in yet does not come out before that.
+                // A block that has not entered yet leaves no earlier than this.
                 None => clock.sleep_until(clock.now().max(offered.ready) + pipe.latency()).await,
             }
         };
@@ -147,7 +148,7 @@ impl TransitVerbs for Timed {
     }
 
     fn travel(&self, leg: Leg) -> impl Future<Output = ()> {
-        // It begins now, not when it is first waited for.
+        // The way begins now, not when it is first awaited.
         let way = self.after(self.memory.receiver.way(leg));
         async move {
             way.await;

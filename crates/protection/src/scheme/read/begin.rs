@@ -1,5 +1,5 @@
-//! What begins as soon as a line's counter is at the controller: what needs the nonce alone, and the candidates of a speculation, if
-//! these need no bitmap that is not there.
+//! First steps of a read once the controller has the line's counter. They are the work that needs only the nonce, and the
+//! candidates of a speculation, unless these wait for a bitmap.
 
 use super::{Access, Read};
 use crate::codec::{Ahead, Begun, OfferedCandidates};
@@ -9,20 +9,20 @@ use crate::verbs::{Known, Verbs};
 use units::{Line, Word};
 
 impl<V: Verbs> Read<'_, V> {
-    /// Begins what the line's counter is enough for.
+    /// Begins the steps that need only the line's counter.
     pub(super) fn begin(&self) -> Begun {
         let ahead = self.pad_ahead();
         let candidates = self.offer(ahead.as_ref()).unwrap_or_default();
         Begun { ahead, candidates }
     }
 
-    /// Begins what needs the counter alone, but for the line's first offset, if that is kept.
+    /// Begins the blocks that need only the counter, without the line's first offset if the chip has it.
     fn pad_ahead(&self) -> Option<Ahead> {
         let Access { scheme, verbs, at, .. } = self.access;
         scheme.codec.work.pad_ahead(verbs, offsets::is_kept(scheme, at.line()))
     }
 
-    /// Offers the candidates of a speculation, if there is one. Where their tags bind the line's bitmap, that must be there.
+    /// Offers the candidates of a speculation, if there is one. If their tags bind the line's bitmap, the chip must have it.
     fn offer(&self, ahead: Option<&Ahead>) -> Option<OfferedCandidates> {
         let Access { scheme, verbs, at, .. } = self.access;
         let speculation = scheme.codec.speculation.as_ref()?;
@@ -39,13 +39,13 @@ impl<V: Verbs> Read<'_, V> {
         LineBitmap::of(self.access.scheme, self.access.verbs, self.access.line())
     }
 
-    /// Where the asked-for word lies, if the line's bitmap is on the chip; else where it would without one.
+    /// Returns the position of the requested word by the line's bitmap if the chip has it; otherwise by the empty bitmap.
     pub(super) fn likely_place(&self) -> Word {
         let bitmap = self.bitmap().and_then(|bitmap| bitmap.on_chip());
         bitmap.unwrap_or_default().place_of(self.access.word)
     }
 
-    /// The line was opened, and this came out, verified: its first offset is there from now on, and the table of values learns.
+    /// Keeps the first offset of an opened and verified line, and passes its plaintext to the table of values.
     pub(super) fn opened(&self, plaintext: &Line) {
         let Access { scheme, at, .. } = self.access;
         offsets::keep(scheme, at.line());
@@ -53,7 +53,7 @@ impl<V: Verbs> Read<'_, V> {
     }
 }
 
-/// When what needs the nonce alone has come out.
+/// Returns the time at which the blocks that need only the nonce are ready.
 fn offset_known((first, second): &Ahead) -> Known {
     let known = first.known();
     second.as_ref().map_or(known, |second| known.max(second.known()))

@@ -1,11 +1,11 @@
-//! What the machine starts with: a line gets into memory when it is first read, as if booting had put it there.
+//! Initial content of the machine: the first read of a line puts it into memory, as if booting had put it there.
 //!
-//! It takes no time, but it is protected as a write is: the line is sealed under the counter that has just been verified,
-//! never under one that memory merely returned. Otherwise an attacker could name the counter, and a later write would
-//! use its pad again. If the counter does not verify, nothing is put into memory.
+//! This takes no time, but protects the line like a write: the line is sealed under the counter that has just been
+//! verified, never under an unverified one from memory. Otherwise an attacker could choose the counter, and a later write
+//! would use its pad again. If the counter does not verify, the read puts no line into memory.
 //!
-//! Lines that share a tag come one by one. The tag is over those that are there, and each brings a mask of its own along; so
-//! no two tags of a group have the same masks. The others are checked first: the new tag is over them too.
+//! Lines that share a tag boot one by one. The tag covers the lines that memory has, and each adds a separate mask. So no
+//! two tags of a group have the same masks. The other lines are checked first, since the new tag covers them too.
 
 use super::Access;
 use crate::codec::{Arrived, Sealed};
@@ -18,8 +18,8 @@ use crypto::Tag;
 use units::Line;
 
 impl<V: Verbs> Access<'_, V> {
-    /// Puts a line into memory that the machine started with and that is not there yet, under the counter that it arrived
-    /// with. The line's lock must be held.
+    /// Puts a line of the initial content into memory, under the counter that it arrived with. Memory must not have the line
+    /// yet, and the caller must hold its lock.
     pub(super) async fn boot(&self, arrived: &mut Arrived<'_>, plaintext: &Line) -> Result<(), Fault> {
         let (scheme, verbs, at) = (self.scheme, self.verbs, self.at);
         self.refuse_if_halted()?;
@@ -60,7 +60,7 @@ impl<V: Verbs> Access<'_, V> {
         }
     }
 
-    /// The tag of a line that is put into memory, and of those that are there already, which must fit theirs.
+    /// Returns the tag of a booting line and of the lines that memory has already. Refuses these if they do not fit their tag.
     fn tag_at_boot(&self, mac: &Mac, arrived: &Arrived<'_>, sealed: &Sealed) -> Result<Tag, Fault> {
         let planted = self.scheme.planted;
         let is_alone = arrived.others.is_empty() || planted.has(Bug::TagOverBlankLines);
@@ -72,8 +72,8 @@ impl<V: Verbs> Access<'_, V> {
         Ok(self.scheme.codec.tag_at_boot(mac, sealed, &arrived.others))
     }
 
-    /// Puts a tag into the region of tags: on the chip if the tree covers it, so that its parent vouches for it; else into
-    /// memory, and into what the chip has of it.
+    /// Puts a tag into the region of tags. If the tree covers tags, the tag is put on the chip, so that its parent vouches for
+    /// it. Otherwise it is put into memory and into the copy on the chip, if there is one.
     async fn boot_tag(&self, mac: &Mac, tag: Tag) -> Result<(), Fault> {
         let Some(slot) = self.scheme.tag_slot(self.line()) else { return Ok(()) };
         if self.scheme.metadata.tree().is_some_and(|tree| tree.covers(Role::Tag)) {

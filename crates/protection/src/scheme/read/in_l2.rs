@@ -25,32 +25,32 @@ use std::pin::pin;
 use std::rc::Rc;
 use units::{Line, LineAddr, Word};
 
-/// What a core asks memory for.
+/// Request of a core for a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Demand {
-    /// The line.
+    /// Address of the line.
     pub line: LineAddr,
-    /// The word of it that is wanted first.
+    /// The word that the core needs first.
     pub word: Word,
-    /// Which core.
+    /// Index of the core.
     pub core: usize,
 }
 
 impl Demand {
-    /// Of a core for the first word of a line.
+    /// Returns the request of a core for the first word of a line.
     pub fn of(line: LineAddr, core: usize) -> Demand {
         Demand { line, word: Word::FIRST, core }
     }
 }
 
-/// What an L2 can do for a line that it misses.
+/// Part of the read that an L2 can do for a line that it misses.
 #[derive(Clone, Copy)]
 pub(super) enum Found {
-    /// It has the counters, from there, and pads.
+    /// The L2 has the counters, from this place, and computes the pads.
     Counters(Line, FoundIn),
-    /// Neither it nor the last-level cache has them, which the controller knows by now.
+    /// Neither the L2 nor the last-level cache has the counters, and the controller has been notified.
     Nothing,
-    /// Its AES units are busy: the request says that the controller is to do it all.
+    /// The L2's AES units are busy: the request leaves the whole read to the controller.
     LeftToController,
 }
 
@@ -60,16 +60,16 @@ pub(in crate::scheme) struct Begun<'a, V> {
     core: usize,
     /// The line's counters.
     slot: Slot,
-    /// Whether the L2 has sent the controller its prediction that the line is in memory.
+    /// True if the L2 has sent the controller its prediction that the line is in memory.
     predicted: bool,
     /// The first that is found counts.
     found: Once<Found>,
     padded: Once<()>,
-    /// Whether the line comes from memory, as soon as that is known: if not, there is nothing to decrypt.
+    /// Set once the source of the line is known: true if it is memory, false if the L2 need not decrypt the line.
     from_memory: Once<bool>,
     /// The L2 asked the last-level cache for the counters, and no copy of them came of it.
     asked_in_vain: Cell<bool>,
-    /// Whether the line of counters has changed since the read began.
+    /// True if the line of counters has changed since the read began.
     changed: Rc<Cell<bool>>,
 }
 
@@ -110,7 +110,7 @@ impl Scheme {
         });
         let predicted = prediction.is_some();
         let access = Access { word, ..Access::new(self, verbs, line) };
-        // The fetch first: what it brings must be there when the read looks.
+        // The fetch is polled first: its line must have arrived when the read checks for it.
         let read = async {
             let outcome = read_asked(access, (core, predicted), asked, &early).await;
             self.finish(verbs, outcome).await;
@@ -149,7 +149,7 @@ async fn read_asked<'a, V: Verbs>(
 }
 
 impl<'a, V: Verbs> Begun<'a, V> {
-    /// A read that the L2 of this core begins; nothing if it begins none.
+    /// Returns a read that the L2 of this core begins; `None` if the L2 begins no read.
     fn new(access: Access<'a, V>, core: usize, predicted: bool) -> Option<Begun<'a, V>> {
         let slot = access.counter_slot()?;
         let changed = access.scheme.metadata.on_copies(|copies| copies.begin(core, slot))??;
@@ -157,7 +157,7 @@ impl<'a, V: Verbs> Begun<'a, V> {
         Some(Begun { access, core, slot, predicted, found, padded, from_memory, asked_in_vain, changed })
     }
 
-    /// What the L2 can do, as soon as that is known.
+    /// Waits for the part of the read that the L2 can do.
     pub(super) async fn found(&self) -> &Found {
         self.found.wait().await
     }
@@ -166,12 +166,12 @@ impl<'a, V: Verbs> Begun<'a, V> {
         matches!(self.found.get(), Some(Found::Nothing))
     }
 
-    /// Whether what the L2 has found is no longer so.
+    /// Returns true if the counters that the L2 found have changed.
     pub(super) fn is_void(&self) -> bool {
         self.changed.get()
     }
 
-    /// Whether the line is known to come from memory.
+    /// Returns true if the line is known to arrive from memory.
     fn is_from_memory(&self) -> bool {
         self.from_memory.get() == Some(&true)
     }

@@ -5,12 +5,13 @@
 //! version:  the line of counters, verified; its pad begins when it is there     ├─ [boot] ─ open, check ─ release
 //! tag:      from its region, and the other lines under it                       ┘
 //! ```
-//! What the stages bring are values that are set once; a stage that needs one waits for it. A *policy* brings, opens, checks and
-//! releases: it says what release waits for, and where that happens ([`policy`]). There are three: [`verified`],
-//! [`speculative`] and, for reads that an L2 has begun, [`in_l2`]. A line that the machine started with and that is not in
-//! memory yet is put there first ([`boot`]).
+//! The stages set values once; a stage that needs a value waits for it. A *policy* ([`policy`]) fetches, opens, checks and
+//! releases the line, and decides the condition and the place of release. The three policies are [`verified`],
+//! [`speculative`] and, for reads that an L2 has begun, [`in_l2`]. If the machine started with a line that memory does not
+//! have yet, the read first puts the line into memory ([`boot`]).
 //!
-//! Where lines are re-ordered, the line's bitmap is brought beside all that, and waited for where order matters.
+//! If lines are re-ordered, the read fetches the line's bitmap in parallel, and waits for it only before steps that need
+//! the order.
 
 mod begin;
 mod boot;
@@ -35,34 +36,34 @@ use std::cell::OnceCell;
 use std::pin::pin;
 use units::{Line, ZERO_LINE};
 
-/// A read, and what its stages have brought so far.
+/// A read, with the results of its stages so far.
 struct Read<'a, V: Verbs> {
     access: Access<'a, V>,
-    /// What an L2 has done for it, if one began it.
+    /// The part of the read that an L2 has done, if an L2 began it.
     begun: Option<&'a Begun<'a, V>>,
-    /// What was fetched for it on a prediction.
+    /// The fetch on a prediction.
     early: &'a Early,
-    /// The order of the line's words, which may be known later than the line is there.
+    /// The order of the line's words. It may arrive later than the line.
     order: Order<'a>,
-    /// Where its verified counters were found; nothing if there are none.
+    /// Place that held its verified counters; `None` if there are no counters.
     found: Once<Option<FoundIn>>,
-    /// What the machine started with there, once that was asked for.
+    /// Initial content of the line, once the read has requested it.
     started_with: OnceCell<Option<Line>>,
-    /// The line with all that it is checked against.
+    /// The line with all inputs of its check.
     arrived: OnceCell<Arrived<'a>>,
 }
 
-/// All that a line is opened and checked with.
+/// All inputs for opening and checking a line.
 struct Complete<'r, 'a, V: Verbs> {
     arrived: &'r Arrived<'a>,
-    /// The L2's read, if that goes on with the line.
+    /// The L2's read, if the L2 continues with the line.
     in_l2: Option<&'a Begun<'a, V>>,
 }
 
-/// The line of counters that counts for a line.
+/// The valid line of counters for a line.
 struct Version<'a, V: Verbs> {
     counters: Line,
-    /// The L2's read, if that has it.
+    /// The L2's read, if the L2 has the line of counters.
     in_l2: Option<&'a Begun<'a, V>>,
 }
 
@@ -72,15 +73,15 @@ impl<'a, V: Verbs> Read<'a, V> {
         Read { access, begun, early, order, found, started_with, arrived }
     }
 
-    /// Counts where the line's counters were found, if there are any.
+    /// Counts the place that held the line's counters, if there are any.
     fn count(&self, found: Option<FoundIn>) {
         if let Some(place) = found {
             self.access.scheme.counted.change(|counted| counted.counters_found.count(place));
         }
     }
 
-    /// Brings all that the line is opened and checked with. Hands over, as soon as that is at the controller, what memory returned
-    /// and the line of counters, which is perhaps still being verified.
+    /// Fetches all inputs for opening and checking the line. Passes the stored line and the line of counters to the callbacks
+    /// as soon as each arrives at the controller. The counters may not be verified yet at that moment.
     async fn bring(&self, stored: impl Fn(&Untrusted), counters: impl Fn(&Line)) -> Result<Complete<'_, 'a, V>, Fault> {
         let line = pin!(async {
             let line = self.ciphertext().await;
@@ -96,8 +97,8 @@ impl<'a, V: Verbs> Read<'a, V> {
         }
     }
 
-    /// The stored line whose locks are held, from the fetch on a prediction if that was made and still counts; else as much of
-    /// it as must be there first.
+    /// Returns the stored line, from the fetch on a prediction if that is still valid. Otherwise fetches it, and waits only
+    /// for the words that the read needs first. The caller must hold the line's locks.
     async fn ciphertext(&self) -> Arriving {
         if self.early.was_made()
             && let Some(stored) = self.early.fetched(self.access).await
@@ -112,7 +113,7 @@ impl<'a, V: Verbs> Read<'a, V> {
         self.access.fetch(wanted).await
     }
 
-    /// The line with all that it is checked against, put into memory first if the machine started with it.
+    /// Returns the line with all inputs of its check. Boots the line first if the machine started with it.
     async fn complete(
         &self,
         &Version { ref counters, in_l2 }: &Version<'a, V>,
@@ -127,7 +128,7 @@ impl<'a, V: Verbs> Read<'a, V> {
         Ok(Complete { arrived: self.arrived.get_or_init(as_it_came), in_l2 })
     }
 
-    /// What the machine started with there, if that is not in memory yet.
+    /// Returns the initial content of the line if memory does not have it yet.
     fn started_with(&self, stored: &Untrusted) -> Option<&Line> {
         match stored.is_blank() && self.may_boot() {
             true => self.started_with.get_or_init(|| self.access.verbs.start_up(self.access.at)).as_ref(),
@@ -135,14 +136,14 @@ impl<'a, V: Verbs> Read<'a, V> {
         }
     }
 
-    /// Whether a blank line has what the machine started with: not after a recovery.
+    /// Returns true if a blank line still has its initial content: false after a recovery.
     fn may_boot(&self) -> bool {
         let Access { scheme, .. } = self.access;
         scheme.planted.has(Bug::BootsAfterRecovery) || !scheme.on_chip(|chip| chip.power.recovered)
     }
 
-    /// The line of counters that counts for the line, from the L2 that began the read if that has it. Calls `seen` when it is
-    /// at the controller, perhaps still being verified.
+    /// Returns the valid line of counters, from the L2 that began the read if that L2 has it. Otherwise calls `seen` when the
+    /// counters arrive at the controller, perhaps before they are verified.
     async fn version(&self, seen: impl Fn(&Line)) -> Result<Version<'a, V>, Fault> {
         let Some(slot) = self.access.counter_slot() else {
             seen(&ZERO_LINE);
@@ -167,7 +168,7 @@ impl<'a, V: Verbs> Read<'a, V> {
         Ok(Version { counters, in_l2: None })
     }
 
-    /// A line of counters from the controller's side, and where it was found.
+    /// Returns a line of counters from the controller's side, and the place that held it.
     async fn counters_for(&self, slot: Slot, sought: Sought, seen: impl Fn(&Line)) -> Result<(Line, FoundIn), Fault> {
         let Access { scheme, verbs, .. } = self.access;
         let found = scheme.metadata.get_for(verbs, slot, Role::Counter, sought, seen).await?;

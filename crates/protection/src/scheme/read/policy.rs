@@ -1,4 +1,4 @@
-//! Which policy reads: what release waits for, and where that happens.
+//! Choice of the policy that reads: the condition and the place of release.
 
 use super::early::Early;
 use super::in_l2::Begun;
@@ -12,7 +12,7 @@ use crate::verbs::{Exit, Fault, Plaintext, Verbs};
 use sim::lock::Mode;
 
 impl<'a, V: Verbs> Access<'a, V> {
-    /// Reads a line that the controller was asked for, which an L2 may have begun, and fetched `early` on a prediction.
+    /// Reads a line at the controller. An L2 may have begun the read, and a prediction may have fetched the line `early`.
     pub(in crate::scheme) async fn read(
         self,
         asker: Asker,
@@ -24,7 +24,7 @@ impl<'a, V: Verbs> Access<'a, V> {
         let line = self.lock_line().await;
         self.admit(asker).await?;
         let group = self.lock_group(Mode::Shared).await;
-        // Its counter may be ahead of its text in memory.
+        // The line's counter may be ahead of its ciphertext in memory.
         if let Some(entry) = scheme.pending.entry(self.line()).filter(|_| !scheme.planted.has(Bug::BufferPassedByReads))
         {
             verbs.release(self.line(), Plaintext { bytes: entry.plaintext, verified: true }, Exit::Controller);
@@ -36,7 +36,7 @@ impl<'a, V: Verbs> Access<'a, V> {
         if scheme.planted.has(Bug::BootTrustsMemory) {
             Box::pin(self.boot_unchecked()).await?;
         }
-        // What changes from now on changes nothing about this line's counter.
+        // The group's lock is held: later changes do not affect this line's counter.
         let begun = begun.filter(|begun| !begun.is_void() || scheme.planted.has(Bug::VoidCountersServe));
         match LineBitmap::of(scheme, verbs, self.line()) {
             None => Read::new(self, begun, early, Order::AS_IT_IS).by_policy().await,
@@ -45,8 +45,8 @@ impl<'a, V: Verbs> Access<'a, V> {
     }
 }
 
-/// Reads a line that lies by a bitmap, which is brought meanwhile; then the next line of bitmaps, if that was missed, while others
-/// may have what was locked for the line.
+/// Reads a re-ordered line, and fetches its bitmap in parallel. If the bitmap missed, then releases the locks and prefetches
+/// the next line of bitmaps.
 async fn read_by<'a, V: Verbs>(
     access: Access<'a, V>,
     bitmap: LineBitmap<'a, V>,

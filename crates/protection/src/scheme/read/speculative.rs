@@ -6,16 +6,16 @@
 //!        └─ counter against the tree, tag against the line ─────── verdict: settle ┘ the window
 //! write: wait until every window that is open now is settled ─ counter + 1 ─ ...
 //! ```
-//! Nothing that was computed from such a line may be written to memory before the verdict: a write waits for all that are
-//! under way. A bad verdict is a fault as ever, and the machine stops with nothing of it outside.
+//! No write may store data computed from this line before the verdict, so a write waits for all verdicts under way. A bad
+//! verdict is a fault as usual, and the machine stops before memory holds data computed from the line.
 //!
-//! Not held back are fetches, whose addresses may have been computed from such a line. PoisonIvy follows poison through
+//! Fetches are not held back, though their addresses may depend on an unverified line. PoisonIvy follows poison through
 //! registers to stop those too; here the address bus leaks, and attacks show it.
 //!
-//! A line whose counters an L2 has is opened and released there, after its verdict.
+//! If an L2 has the counters of a line, it opens and releases the line after the verdict.
 //!
-//! The way to the core does not ask how far the verdict is. So a run without time, where everything is known at once, lets
-//! out what the slowest verdict would.
+//! Release does not depend on the progress of the verdict. So a run without time, with all results known at once, releases
+//! the same lines as a run with the slowest verdict.
 
 use super::{Access, Complete, Read};
 use crate::codec::{Arrived, Begun, Brought, Order};
@@ -26,26 +26,26 @@ use sim::{Once, join};
 use std::cell::Cell;
 use units::Line;
 
-/// All that the line is opened with before it is verified.
+/// Inputs for opening the line before it is verified.
 #[derive(Default)]
 struct Came {
-    /// What memory returned.
+    /// The line that memory returned.
     stored: Once<Untrusted>,
-    /// The line of counters at the controller, perhaps still being verified; nothing if none came.
+    /// The line of counters at the controller, perhaps not verified yet; `None` if no counters arrived.
     counters: Once<Option<Line>>,
 }
 
-/// A line that is decrypted.
+/// Plaintext of a decrypted line.
 #[derive(Default)]
 struct Opened {
-    /// As it lies.
+    /// Words in their order in memory.
     lying: Once<Line>,
-    /// As it was released.
+    /// Words in the order of release.
     released: Once<Line>,
 }
 
 impl<V: Verbs> Read<'_, V> {
-    /// Releases the line when it is decrypted, under whatever counter came, and settles it when its verdict is in.
+    /// Releases the line when it is decrypted, under the counter that arrived, and settles it after its verdict.
     pub(super) async fn speculative(&self) -> Result<(), Fault> {
         let (begun, complete, opened) = (Cell::new(Begun::default()), Once::default(), Opened::default());
         let came = Came::default();
@@ -84,12 +84,12 @@ impl<V: Verbs> Read<'_, V> {
             _ => self.order,
         };
         let (begun, counter) = (begun.take(), scheme.version(counters, at.line()));
-        // What candidates are compared with, of a line that is put into memory meanwhile.
+        // The ciphertext of a line that boots meanwhile, for comparison with the candidates.
         let booted = started_with.filter(|_| begun.candidates.is_now());
         let booted = booted.map(|line| scheme.codec.encrypt_for_now(at, counter, &line).ciphertext.into());
         let arrived = Arrived { order, ..Arrived::untagged(at, counter, booted.unwrap_or(*stored)) };
         let lying = |lying: &Line| opened.lying.set(started_with.unwrap_or(*lying));
-        // A line whose order is not known is not released: its verdict says why.
+        // A line is not released if its order is unknown: its verdict gives the reason.
         let Ok(in_order) = scheme.codec.open_unverified(verbs, &arrived, begun, lying).await else { return };
         let bytes = started_with.unwrap_or(in_order);
         verbs.release(at.line(), Plaintext { bytes, verified: false }, Exit::AheadOfVerdict);
@@ -102,7 +102,7 @@ impl<V: Verbs> Read<'_, V> {
             return begun.release(arrived).await;
         }
         let codec = &self.access.scheme.codec;
-        // A tag made of blocks begins with what the nonce makes, which is there when the line is open.
+        // A tag made of blocks begins with the block of the nonce, which is ready when the line is open.
         let is_opened_first = codec.checks_plaintext() || codec.work.tag.is_some();
         let plaintext = if is_opened_first { Some(*opened.lying.wait().await) } else { None };
         let text = plaintext.filter(|_| codec.checks_plaintext()).unwrap_or_else(|| arrived.stored.examine());

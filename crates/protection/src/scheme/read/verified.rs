@@ -1,4 +1,4 @@
-//! The usual policy: a line goes to the core when its verdict is in.
+//! The usual policy: the core receives a line after its verdict.
 
 use super::{Access, Complete, Read};
 use crate::codec::Begun;
@@ -7,7 +7,8 @@ use crate::verbs::{Exit, Fault, Verbs};
 use std::cell::Cell;
 
 impl<V: Verbs> Read<'_, V> {
-    /// Opens and checks the line when all of it is there, in the L2 if that began the read and has the counters; then releases it.
+    /// Opens, checks and releases the line after all inputs have arrived. The L2 does so if it began the read and has the
+    /// counters.
     pub(super) async fn verified(&self) -> Result<(), Fault> {
         let Access { scheme, verbs, at, .. } = self.access;
         let begun = Cell::new(Begun::default());

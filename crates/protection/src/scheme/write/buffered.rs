@@ -13,8 +13,8 @@
 //! has the counters: until the entry has drained, no recovery accepts this memory, and the battery sees to it that it drains.
 //!
 //! The counters of resident lines are ahead of memory. Before a group is re-encrypted, under which memory's text is checked by
-//! these counters, the entries of the group whose counters have moved on complete their tuples. A store or drain whose own
-//! counter overflows completes its tuple at once, with the new counters, and its entry is gone.
+//! these counters, the group's entries with advanced counters complete their tuples. If the counter of a store or drain
+//! overflows, its tuple completes at once, with the new counters, and its entry is removed.
 //!
 //! Locks are those of any durable write. The stages are asked for together with the line: so an accept that does not need
 //! them, since no root is early or its entry's root knows, takes its line alone. Else, or if its counter overflows, the entry has
@@ -39,41 +39,41 @@ use sim::join;
 use sim::lock::Mode;
 use units::{Line, LineAddr};
 
-/// Whether a step could be done, or the counters must be renewed first.
+/// Result of a step, or the overflow that must be renewed first.
 type OrOverflow<T> = Result<Result<T, (Slot, Overflow)>, Fault>;
 
-/// A scheme's persist buffer, as whoever owns it uses it: the core that stores, and the battery.
+/// A scheme's persist buffer, as its owners use it: the core that stores, and the battery.
 #[derive(Clone, Copy)]
 pub struct PersistBuffer<'a>(&'a Scheme);
 
 impl<'a> PersistBuffer<'a> {
-    /// That of this scheme.
+    /// The persist buffer of this scheme.
     pub fn of(scheme: &'a Scheme) -> PersistBuffer<'a> {
         PersistBuffer(scheme)
     }
 
-    /// The buffer accepts a store, which makes the line this; the store goes on when this returns. It is durable before,
-    /// as soon as its entry has it.
+    /// Accepts a store that gives the line this content. The core continues when this returns. The store is durable earlier,
+    /// as soon as its entry has the content.
     pub async fn accept<V: Verbs>(&self, verbs: &V, line: LineAddr, content: &Line) {
         self.accept_when_taken(verbs, line, || *content).await;
         self.write_back(verbs).await;
     }
 
-    /// Writes metadata back that had to make room.
+    /// Writes back evicted metadata.
     pub async fn write_back<V: Verbs>(&self, verbs: &V) {
         self.0.finish(verbs, Ok(())).await;
     }
 
-    /// As [`PersistBuffer::accept`]; what the store makes the line is asked for when its entry takes it, from which instant on reads
-    /// return it. A chip that has stopped does not ask. Metadata that had to make room is left to the next drain or
-    /// [`PersistBuffer::write_back`]: a core goes on when this returns.
+    /// Like [`PersistBuffer::accept`], but calls `content` when the entry takes the store; from then on, reads return it. A
+    /// halted chip does not call `content`. The next drain or [`PersistBuffer::write_back`] writes back evicted metadata: the
+    /// core continues when this returns.
     pub async fn accept_when_taken<V: Verbs>(&self, verbs: &V, line: LineAddr, content: impl FnOnce() -> Line) {
         if let Err(fault) = Box::pin(Tuple::new(self.0, verbs).accept(line, content)).await {
             verbs.fault(fault);
         }
     }
 
-    /// The entry of a line leaves the buffer for memory; nothing, if it is gone. If it is time, a forest changes behind it.
+    /// Drains the entry of a line to memory, if it is resident. Then changes the forest if a change is due.
     pub async fn drain<V: Verbs>(&self, verbs: &V, line: LineAddr) {
         let outcome = Box::pin(async {
             Tuple::new(self.0, verbs).drain(line).await?;
@@ -82,9 +82,9 @@ impl<'a> PersistBuffer<'a> {
         self.0.finish(verbs, outcome.await).await;
     }
 
-    /// Power has failed, and the battery does what it is there for: every entry leaves. Also on a chip that has halted: what it
-    /// had given up is no part of what others need. An entry that cannot leave is noted in a register. They leave by address, so
-    /// that a node of the tree is seldom wanted again once it has made room: then it goes nowhere.
+    /// Drains every entry on battery after a loss of power. A halted chip drains too, since no other entry needs the work that
+    /// it gave up. A register notes each entry that cannot leave. Entries leave by address, so that later ones seldom need a
+    /// node of the tree again after its eviction: that node is then not written to memory.
     pub async fn drain_on_battery<V: Verbs>(&self, verbs: &V) {
         let mut lines = self.lines();
         lines.sort_unstable();
@@ -104,7 +104,7 @@ impl<'a> PersistBuffer<'a> {
         self.note_lost(verbs);
     }
 
-    /// Which nodes the drains of these lines update, where only counters have nodes above them.
+    /// Notes the nodes that the drains of these lines update, if only counters have nodes above them.
     fn plan(&self, lines: &[LineAddr]) {
         if self.0.metadata.tree().is_some_and(|tree| !tree.covers(Role::Tag)) {
             let nodes = lines.iter().flat_map(|line| self.nodes_above(*line));
@@ -121,7 +121,7 @@ impl<'a> PersistBuffer<'a> {
         std::iter::successors(self.0.counter_slot(line).and_then(above), move |slot| above(*slot))
     }
 
-    /// Notes which lines are still resident, whose stores end with the battery, beside those that were lost before.
+    /// Notes the lines that are still resident, with the lines lost earlier: their stores are lost with the battery.
     fn note_lost<V: Verbs>(&self, verbs: &V) {
         let resident = self.lines();
         if resident.is_empty() || self.0.planted.has(Bug::LossNotRegistered) {
@@ -131,34 +131,34 @@ impl<'a> PersistBuffer<'a> {
         verbs.complete(Completion { lost: Some(lost), ..Completion::default() });
     }
 
-    /// The lines that are resident, the oldest first.
+    /// Returns the resident lines, oldest first.
     pub fn lines(&self) -> Vec<LineAddr> {
         self.0.pending.entries.borrow().all().iter().map(|entry| entry.line).collect()
     }
 
-    /// A deliberate weakness, or none.
+    /// Returns the planted bugs, for tests.
     pub fn planted(&self) -> Planted {
         self.0.planted
     }
 
-    /// Whether the chip changes nothing in memory any more.
+    /// Returns true if the chip has halted and no longer changes memory.
     pub(super) fn has_halted(&self) -> bool {
         self.0.metadata.on_chip(|chip| chip.power.halted)
     }
 
-    /// How many stores it has accepted, those among them that still wait for their early steps.
+    /// Number of accepted stores, including those that still wait for their early steps.
     pub fn accepted(&self) -> u64 {
         self.0.pending.entries.borrow().accepted()
     }
 }
 
-/// What a battery does that knows of no metadata: the line goes to memory as the controller encrypts it, and what is on the
-/// chip of its counter and tag is lost.
+/// Drains a line on a battery that moves no metadata. The controller encrypts the line and stores it in memory; the on-chip
+/// changes of its counter and tag are lost.
 async fn move_data<V: Verbs>(access: Access<'_, V>) -> Result<(), Fault> {
     let Some(entry) = access.scheme.pending.entry(access.line()) else { return Ok(()) };
     let write = Write::resumed(access, &entry);
     if let (Some(slot), None) = (access.counter_slot(), entry.counter) {
-        // A counter that overflows on battery is one more that is lost.
+        // A counter that overflows on battery is lost like the others.
         if let Ok(counter) = access.advance(slot).await? {
             write.counter.set(counter);
         }
@@ -172,7 +172,7 @@ async fn move_data<V: Verbs>(access: Access<'_, V>) -> Result<(), Fault> {
 }
 
 impl<'a, V: Verbs> Tuple<'a, V> {
-    /// Accepts a store.
+    /// Accepts a store into an entry.
     pub(super) async fn accept(mut self, line: LineAddr, content: impl FnOnce() -> Line) -> Result<(), Fault> {
         let (scheme, verbs) = (self.scheme, self.verbs);
         let (access, early) = (Access::new(scheme, verbs, line), scheme.persistence.early);
@@ -181,7 +181,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         let mut ask = || content.take().map(|content| content());
         let early_text = if scheme.planted.has(Bug::ContentBeforeLock) { ask() } else { None };
         {
-            // Taken at once, so that no read of the line that comes later finds it otherwise.
+            // The lock is requested at once, so that no later read of the line gets the old content.
             let _line =
                 if scheme.planted.has(Bug::DrainedEntryWritten) { None } else { Some(access.lock_line().await) };
             let _group = if early.has(Step::Counter) { access.lock_group(Mode::Shared).await } else { None };
@@ -209,7 +209,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
     pub(super) async fn drain(mut self, line: LineAddr) -> Result<(), Fault> {
         let access = Access::new(self.scheme, self.verbs, line);
         if self.scheme.persistence.early.has(Step::Root) {
-            // What is left needs no stage but to be completed: others have theirs meanwhile.
+            // The remaining work needs stages only to complete, so other tuples use them during this call.
             self.make_value(&access).await;
         }
         let _line = self.enter_with(line).await;
@@ -225,7 +225,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         }
     }
 
-    /// Encrypts the line of an entry whose counter has moved on, and computes its tag.
+    /// Encrypts the line of an entry with an advanced counter, and computes its tag.
     async fn make_value(&self, access: &Access<'a, V>) {
         let unlocked = self.scheme.planted.has(Bug::ValueWithoutLock);
         let _line = if unlocked { None } else { Some(access.lock_line().await) };
@@ -240,14 +240,14 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         });
     }
 
-    /// Asks for the first stage and the line at once, so that nothing that has to wait for its line is overtaken.
+    /// Requests the first stage and the line at once, so that no later access overtakes one that waits for its line.
     async fn enter_with(&mut self, line: LineAddr) -> V::Guard<'a> {
         let verbs = self.verbs;
         join!(self.stages.enter(verbs, 0), verbs.lock(LockName::Line(line), Mode::Exclusive)).1
     }
 
-    /// Does those of the early steps that the entry of a line has not done yet. The line and its group must be held, and the
-    /// first stage if the root is early.
+    /// Does the early steps that the entry of a line still lacks. The caller must hold the line, its group, and the first
+    /// stage if the root is early and the entry's root is not updated.
     async fn make_early(&mut self, access: &Access<'a, V>, early: Early) -> OrOverflow<()> {
         let (scheme, line) = (self.scheme, access.line());
         let Some(entry) = scheme.pending.entry(line).filter(|_| early.has(Step::Counter)) else { return Ok(Ok(())) };
@@ -276,7 +276,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         Ok(Ok(()))
     }
 
-    /// Moves the counter of an entry's line on, if that is not done.
+    /// Advances the counter of an entry's line, unless the entry already has it.
     async fn make_counter(&self, access: &Access<'a, V>, entry: &Entry) -> OrOverflow<()> {
         let (scheme, Some(slot)) = (self.scheme, access.counter_slot()) else { return Ok(Ok(())) };
         if entry.counter.is_some() && !scheme.planted.has(Bug::CountedOnceMore) {
@@ -308,14 +308,14 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         Ok(())
     }
 
-    /// An entry whose counter has overflowed completes its tuple with the new ones; the others of its group follow it.
+    /// Completes the tuple of an entry with an overflowed counter under new counters, then renews its group.
     async fn complete_and_renew(
         &mut self,
         access: Access<'a, V>,
         slot: Slot,
         overflow: &Overflow,
     ) -> Result<(), Fault> {
-        // As at the controller: it keeps its stages until its group is renewed.
+        // Like a write at the controller, this one keeps its stages until its group is renewed.
         self.stages.hand_over = false;
         if self.scheme.on_chip(|chip| chip.power.halted) {
             // The register of renewals may have another group.

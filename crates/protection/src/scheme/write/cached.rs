@@ -1,4 +1,4 @@
-//! Caches that are durable: what their battery does when power fails.
+//! Durable caches: their battery writes dirty lines and metadata to memory when power fails.
 //!
 //! ```text
 //! battery:  every dirty line of the caches, written as any ─ all metadata to memory ─ fence ─ complete: the root in its register
@@ -10,16 +10,16 @@
 //! tree that is updated lazily hears of a line when it leaves the chip; and the root that vouches for it goes to its register.
 //! So recovery finds a memory that has all stores.
 //!
-//! No root is saved either if anything was reported in the session: a line on its way from the caches may have come to nothing.
+//! The battery also saves no root if the session reported a fault: a line on its way from the caches may have been lost.
 //!
-//! Recovery outdates the register at its end, and the first write of a new machine does, for from then on caches may have stores that
-//! memory has not; only a battery that has taken everything to memory sets it again. So memory is refused if the battery does not last
-//! or meets a fault, and whatever an earlier session left is refused with it.
+//! Recovery outdates the register at its end, and so does the first write of a new machine, since from then on caches may
+//! have stores that memory lacks. Only a battery that has written everything to memory sets the register again. So recovery
+//! refuses the memory if the battery does not last or meets a fault, together with all content of earlier sessions.
 //!
-//! Power may fail again before recovery has ended, or after it has refused the memory. Such a chip has no root, so its battery saves
-//! none: the register keeps the one that vouches for the memory as it was, which may come back.
+//! Power may fail again before recovery has ended, or after it has refused the memory. The chip then has no root, so its
+//! battery does not save one. The register keeps the root that vouches for the earlier memory, which may be put back.
 //!
-//! Which lines are dirty in caches is not known here: whoever owns the caches says so.
+//! The owner of the caches passes the lines that are dirty in them.
 
 use crate::design::Point;
 use crate::domain::Completion;
@@ -28,7 +28,7 @@ use crate::scheme::Scheme;
 use crate::verbs::Verbs;
 use units::{Line, LineAddr};
 
-/// Caches may have stores from now on that memory has not, and memory may change: the root of durable caches vouches for nothing.
+/// Outdates the root of durable caches: from now on caches may have stores that memory lacks, and memory may change.
 pub(in crate::scheme) fn outdate_root<V: Verbs>(scheme: &Scheme, verbs: &V) {
     let outdates = scheme.persistence.point == Point::Caches
         && scheme.metadata.tree().is_some()
@@ -44,13 +44,13 @@ pub(in crate::scheme) fn outdate_root<V: Verbs>(scheme: &Scheme, verbs: &V) {
 pub struct DurableCaches<'a>(&'a Scheme);
 
 impl<'a> DurableCaches<'a> {
-    /// Those in front of this scheme.
+    /// The durable caches in front of this scheme.
     pub fn of(scheme: &'a Scheme) -> DurableCaches<'a> {
         DurableCaches(scheme)
     }
 
-    /// Power has failed, and the controller has ended what it had begun: the battery takes these lines to memory, which are
-    /// dirty in caches, and all that is on the chip of metadata.
+    /// Writes the lines that are dirty in caches, and all on-chip metadata, to memory on battery. Power has failed, and the
+    /// controller has completed the accesses under way.
     pub async fn drain_on_battery<V: Verbs>(&self, verbs: &V, mut dirty: Vec<(LineAddr, Line)>) {
         let (scheme, planted) = (self.0, self.0.planted);
         scheme.on_chip(|chip| chip.power.fails());

@@ -1,7 +1,7 @@
-//! Writes that wait to become durable, in the order in which they came.
+//! Writes that wait to become durable, in the order of their arrival.
 //!
-//! Where writes are coalesced, the first of those that wait takes others with it into its tuple. A write is not taken before
-//! it has its line to itself, and those that come after it are not taken before it.
+//! If writes are coalesced, the first waiting write takes later ones into its tuple. A tuple takes a write only after the
+//! write holds the lock of its line, and never takes a later write before an earlier one.
 
 use crate::planted::{Bug, Planted};
 use crate::verbs::Fault;
@@ -15,43 +15,43 @@ pub(super) type Fate = Rc<Cell<Option<Result<(), Fault>>>>;
 
 /// A write that waits to become durable.
 pub(super) struct Waiting {
-    /// Where.
+    /// Address of the line.
     pub line: LineAddr,
-    /// What.
+    /// Plaintext to be written.
     pub plaintext: Line,
-    /// Whether it has its line to itself, so that another write's tuple may take it.
+    /// True once the write holds the lock of its line, so that another write's tuple may take it.
     pub ready: Rc<Cell<bool>>,
-    /// How it ended, once it has.
+    /// Outcome of the write, once it has ended.
     pub fate: Fate,
 }
 
 impl Waiting {
-    /// It ended so.
+    /// Sets the outcome of the write.
     pub(super) fn ends(&self, outcome: Result<(), Fault>) {
         self.fate.set(Some(outcome));
     }
 }
 
-/// All that wait.
+/// Queue of all waiting writes.
 #[derive(Default)]
 pub(crate) struct Gathering(VecDeque<Waiting>);
 
 impl Gathering {
-    /// A write begins to wait. Returns what says that it has its line, and what will say how it ended.
+    /// Adds a write to the queue. Returns its `ready` flag, for the caller to set, and the cell of its outcome.
     pub(super) fn enter(&mut self, line: LineAddr, plaintext: &Line) -> (Rc<Cell<bool>>, Fate) {
         let (ready, fate) = (Rc::default(), Fate::default());
         self.0.push_back(Waiting { line, plaintext: *plaintext, ready: Rc::clone(&ready), fate: fate.clone() });
         (ready, fate)
     }
 
-    /// The writes of the next tuple, of which there may be so many.
+    /// Removes the writes of the next tuple, at most `most` of them.
     pub(super) fn take(&mut self, most: usize, planted: Planted) -> Vec<Waiting> {
         let unready = planted.has(Bug::UnreadyGathered);
         let ready = self.0.iter().take(most).take_while(|waiting| waiting.ready.get() || unready).count();
         self.0.drain(..ready).collect()
     }
 
-    /// Whether none waits.
+    /// Returns true if no write waits.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

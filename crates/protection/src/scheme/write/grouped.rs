@@ -1,14 +1,14 @@
-//! One tag over several lines: fewer tags, for which a line needs the others.
+//! One tag over several lines: fewer tags, but checking one line needs the other lines of the tag.
 //!
 //! ```text
 //! read:   fetch the line and the others ─ compute the tag of all ─ compare ─ release the line
 //! write:  fetch all ─ compute their tag ─ compare ─ counter + 1 ─ encrypt ─ the tag of all again ─ store line and tag
 //! ```
-//! A write checks what it finds before it changes anything: the new tag is over the others too, and a forgery among them
-//! would get a valid one. The lines under one tag share one lock. They also share a line of counters, which
-//! designs are checked for.
+//! A write checks all lines under the tag before it changes any. The new tag also covers the other lines, so a forgery
+//! among them would get a valid tag. The lines under one tag share one lock. They also share a line of counters; a check of
+//! the design ensures this.
 //!
-//! A line that is not in memory yet is not under the tag: it comes under it when it is first written or read
+//! The tag does not cover a line that is not in memory yet. From the first write or read of the line, the tag covers it
 //! (`scheme/read/boot.rs`).
 //!
 //! When counters overflow, all lines under a tag move on together, the one about to be written too: its new version is the
@@ -26,7 +26,7 @@ use sim::lock::Mode;
 use units::ZERO_LINE;
 
 impl<'a, V: Verbs> Write<'a, V> {
-    /// As [`Write::advance`], after all lines under the tag were checked.
+    /// Like [`Write::advance`], but first checks all lines under the tag.
     pub(super) async fn advance_checked(&self) -> Result<Advanced<V::Guard<'a>>, Fault> {
         let (scheme, verbs) = (self.access.scheme, self.access.verbs);
         let mut mode = Mode::Shared;
@@ -47,7 +47,7 @@ impl<'a, V: Verbs> Write<'a, V> {
         }
     }
 
-    /// The other lines under the tag that are in memory, all checked as they lie there.
+    /// Fetches and checks the other lines under the tag that memory has.
     async fn checked_others(&self) -> Result<Others, Fault> {
         let (scheme, verbs, access) = (self.access.scheme, self.access.verbs, &self.access);
         let counters = async {

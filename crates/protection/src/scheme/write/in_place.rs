@@ -9,11 +9,11 @@ use crate::verbs::{Fault, Verbs};
 use sim::join;
 use sim::lock::Mode;
 
-/// What a write goes on with once its line has a new version: the lock of its group, and the other lines under its tag.
+/// State of a write after its line has a new version: the lock of its group, and the other lines under its tag.
 pub(super) type Advanced<G> = (Option<G>, Others);
 
 impl<'a, V: Verbs> Write<'a, V> {
-    /// Writes the line. Its lock must be held.
+    /// Writes the line. The caller must hold its lock.
     pub(super) async fn in_place(&self) -> Result<(), Fault> {
         let (_group, others) = if self.access.scheme.layout.lines_per_tag() == 1 {
             self.advance().await?
@@ -24,7 +24,7 @@ impl<'a, V: Verbs> Write<'a, V> {
         stored.and(raised)
     }
 
-    /// Moves the counter of the line on, and keeps its group from being re-encrypted until the new version is in memory.
+    /// Advances the line's counter. The returned lock prevents re-encryption of the group until memory has the new version.
     async fn advance(&self) -> Result<Advanced<V::Guard<'a>>, Fault> {
         let Access { scheme, verbs, .. } = self.access;
         let Some(slot) = self.access.counter_slot() else { return Ok((None, Others::new())) };
@@ -39,7 +39,7 @@ impl<'a, V: Verbs> Write<'a, V> {
         drop(group);
         let alone = if scheme.planted.has(Bug::RenewalLetsOthersIn) { Mode::Shared } else { Mode::Exclusive };
         let group = self.access.lock_group(alone).await;
-        // Another write may have renewed the group while this one waited to have it alone.
+        // Another write may have renewed the group while this one waited for the exclusive lock.
         self.counter.set(match self.access.advance(slot).await? {
             Ok(counter) => counter,
             Err(overflow) => {

@@ -41,38 +41,38 @@ use sim::{Once, join};
 use std::cell::Cell;
 use units::{Line, LineAddr};
 
-/// A write, and what its steps have made so far.
+/// A write, with the results of its steps so far.
 pub(super) struct Write<'a, V: Verbs> {
     pub access: Access<'a, V>,
     plaintext: Line,
     counter: Once<Counter>,
-    /// Whether the blocks that seal the line have been waited for.
+    /// True once the write has waited for the blocks that seal the line.
     padded: Cell<bool>,
     sealed: Once<Sealed>,
     tag: Once<Option<Tag>>,
 }
 
-/// Waits until what was released before its verdict is settled: a write to this line may have been computed from it.
+/// Waits for the verdicts of all speculatively released lines: the program may have computed this write from them.
 async fn await_verdicts<V: Verbs>(scheme: &Scheme, verbs: &V, written: LineAddr) -> Result<(), Fault> {
     let awaited = scheme.release == Release::Speculative && !scheme.planted.has(Bug::VerdictsNotAwaited);
     if awaited && !verbs.await_verdicts().await { Err(Fault::Tainted(written)) } else { Ok(()) }
 }
 
 impl<'a, V: Verbs> Write<'a, V> {
-    /// A write of which nothing is done.
+    /// A write with no completed steps.
     pub fn new(access: Access<'a, V>, plaintext: &Line) -> Write<'a, V> {
         let (counter, padded, sealed, tag) = Default::default();
         Write { access, plaintext: *plaintext, counter, padded, sealed, tag }
     }
 
-    /// A write whose line has its version already.
+    /// A write that has its new version already.
     pub fn under(access: Access<'a, V>, counter: Counter, plaintext: &Line) -> Write<'a, V> {
         let write = Write::new(access, plaintext);
         write.counter.set(counter);
         write
     }
 
-    /// A write that goes on with what its entry has.
+    /// A write that continues from the completed steps of its buffer entry.
     fn resumed(access: Access<'a, V>, entry: &Entry) -> Write<'a, V> {
         let write = Write::new(access, &entry.plaintext);
         entry.counter.into_iter().for_each(|counter| write.counter.set(counter));
@@ -90,7 +90,7 @@ impl<'a, V: Verbs> Write<'a, V> {
         }
     }
 
-    /// The line encrypted under its version, whose pad it waits for.
+    /// The line encrypted under its version. Waits for the pad.
     async fn sealed(&self) -> &Sealed {
         let codec = &self.access.scheme.codec;
         if self.sealed.get().is_none() {
@@ -113,7 +113,7 @@ impl<'a, V: Verbs> Write<'a, V> {
         self.tag.get().copied().flatten()
     }
 
-    /// Encrypts the line and computes its tag, which has it to itself.
+    /// Encrypts the line and computes its tag, which covers only this line.
     pub async fn seal(&self) -> (&Sealed, Option<Tag>) {
         let sealed = self.sealed().await;
         (sealed, self.tag(sealed, &Others::new()).await)
@@ -126,7 +126,7 @@ impl<'a, V: Verbs> Write<'a, V> {
         scheme.codec.spend_masks(verbs, sealed, others);
     }
 
-    /// Stores the line, its tag, which is over the others too, and its bitmap.
+    /// Stores the line, its tag (which also covers `others`) and its bitmap.
     pub async fn store(&self, others: &Others) -> Result<(), Fault> {
         let sealed = self.sealed().await;
         self.spend(sealed, others);
@@ -138,7 +138,7 @@ impl<'a, V: Verbs> Write<'a, V> {
         stored.and(put)
     }
 
-    /// Stores what is sealed, and its tag.
+    /// Stores the sealed line and its tag.
     async fn store_sealed(&self, sealed: &Sealed, others: &Others) -> Result<(), Fault> {
         let Access { scheme, verbs, at, .. } = self.access;
         if scheme.codec.tags_travel() {

@@ -1,12 +1,13 @@
-//! What observers of memory get while it is behind what is durable (SecPB, HPCA 2023, section III-B).
+//! Observers of memory while it lacks durable stores (SecPB, HPCA 2023, section III-B).
 //!
-//! An entry is durable before memory has it. Until all entries have left and their tuples are complete, memory by itself is not
-//! yet what it is to be: the paper's *sec-sync* gap. Reads through the controller never see that, since it looks into the
-//! buffer. An observer that looks at memory by itself, as a crash recovery does, is *blocked* until the gap is closed, or let in
-//! with a *warning*.
+//! An entry is durable before memory has it. Until all entries have left and their tuples are complete, memory lacks some
+//! durable stores: the paper's *sec-sync* gap. Reads through the controller never see the gap, since the controller looks
+//! into the buffer. An observer that reads memory without the buffer, as a crash recovery does, is *blocked* until the gap
+//! is closed, or let in with a *warning*.
 //!
-//! After a loss of power the battery closes the gap. After the crash of an application the controller does, on line power, while others go
-//! on: all entries leave, of whatever process (*drain-all*, the paper's choice), so that entries need no tags of processes.
+//! After a loss of power the battery closes the gap. After the crash of an application the controller closes it, on line
+//! power, while other programs run. It drains the entries of all processes (*drain-all*, the paper's choice), so that
+//! entries need no process tags.
 
 use super::PersistBuffer;
 use crate::planted::Bug;
@@ -21,12 +22,12 @@ pub enum Observers {
     Warned,
 }
 
-/// What an observer that was let in is told of memory.
+/// State of memory, as reported to an observer that is let in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sight {
     /// It has every store that was accepted, with its tuple.
     Consistent,
-    /// The warning: stores to so many lines are to come.
+    /// The warning: memory still lacks stores to this number of lines.
     Behind {
         /// Entries that have not left.
         entries: usize,
@@ -34,11 +35,11 @@ pub enum Sight {
 }
 
 impl PersistBuffer<'_> {
-    /// Lets an observer in, such as the recovery of an application that has crashed. A chip that has halted stays behind, and so
-    /// does one whose oldest entry cannot leave, since its metadata was tampered with.
+    /// Lets an observer in, for example the recovery of a crashed application. Memory stays behind if the chip has halted,
+    /// or if the oldest entry cannot leave because an attacker tampered with its metadata.
     pub async fn admit<V: Verbs>(&self, verbs: &V, observers: Observers) -> Sight {
         while observers == Observers::Blocked && !self.has_halted() {
-            // Others may store meanwhile.
+            // Other programs may store during the drain.
             let (oldest, accepted) = (self.lines().first().copied(), self.accepted());
             let Some(line) = oldest else { break };
             self.drain(verbs, line).await;

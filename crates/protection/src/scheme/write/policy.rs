@@ -1,4 +1,4 @@
-//! Which policy writes: where a line becomes durable, if it does.
+//! Choice of the policy that writes: in place, in a tuple, or through the persist buffer.
 
 use super::cached::outdate_root;
 use super::reshape::reshape;

@@ -1,20 +1,20 @@
-//! Roots of a forest that outlive power come and go (Bonsai Merkle Forests: Freij, Zhou and Solihin, MICRO 2021).
+//! Changes the durable roots of a forest (Bonsai Merkle Forests: Freij, Zhou and Solihin, MICRO 2021).
 //!
 //! ```text
 //! promote:  bring the node ─ blank it in its parent ─ the parent's parent ─ ... the next root ─ complete: a register more
 //! fold:     notify its parent ─ the parent's parent ─ ... the next root ─────────────────────── complete: a register less
 //! ```
-//! Recovery computes every node from counters, and compares those that have registers. What stands between a root and the next one
-//! above must follow from that: so a node that becomes a root is blank in its parent from then on, and one that stops
-//! being a root is in its parent what it is. Either changes a path, up to a root whose register is set in the same instant in
-//! which the node gets its own or loses it. A loss of power before leaves the forest as it was, and after as it shall be.
+//! Recovery computes every node from counters, and compares those that have registers. The nodes between a root and the next
+//! root above must follow from that. So the parent of a new root has a blank entry for it, and the parent of a former root
+//! has its tag or version again. Either change updates a path up to a root, and sets that root's register in the same
+//! instant in which the node gains or loses its register. A loss of power leaves the forest either unchanged or changed.
 //!
-//! No tuple may be on its way up meanwhile: it would complete with a root that is none, or without one that is. So this
-//! is one more in their order, and keeps all stages to its end. It comes behind the write that was the last of a period, when
-//! that has let go of its line, for which the next tuple may wait in the first stage.
+//! No tuple may climb meanwhile: it would complete with a former root, or without a new one. So a change takes its turn in
+//! the order of tuples, and keeps all stages to its end. It follows the last write of a period, after that write has
+//! released its line, since the next tuple may wait for this line in the first stage.
 //!
-//! If tampering stops it half-way, a node above knows of a change that no register will: the chip halts, as it does for any
-//! tuple.
+//! If tampering stops a change half-way, a node above contains a change that no register will: the chip halts, as it does
+//! for any tuple.
 
 use super::tuple::Tuple;
 use crate::domain::Completion;
@@ -26,7 +26,7 @@ use crate::tree::{Change, Node};
 use crate::verbs::{Fault, Verbs};
 use units::{Line, ZERO_LINE};
 
-/// Lets a forest change, if it is time.
+/// Changes a forest if a change is due.
 pub(super) async fn reshape<V: Verbs>(scheme: &Scheme, verbs: &V) -> Result<(), Fault> {
     if !scheme.metadata.on_chip(|chip| chip.forest.is_due()) {
         return Ok(());
@@ -63,7 +63,7 @@ impl<V: Verbs> Reshape<'_, V> {
         ParentUpdate { metadata: &self.scheme.metadata, verbs: self.verbs }
     }
 
-    /// Makes a root of a node.
+    /// Turns a node into a root.
     async fn promote(&mut self, node: Slot) -> Result<(), Fault> {
         let metadata = &self.scheme.metadata;
         self.update().promote(node).await?;
@@ -77,7 +77,7 @@ impl<V: Verbs> Reshape<'_, V> {
         Ok(())
     }
 
-    /// Makes an ordinary node of a root. If a line that leaves the chip changes it meanwhile, its parent is notified of that too.
+    /// Turns a root into an ordinary node. If a line that leaves the chip changes the root meanwhile, notifies the parent again.
     async fn fold(&mut self, root: Slot) -> Result<(), Fault> {
         let (metadata, planted) = (&self.scheme.metadata, self.scheme.planted);
         let role = self.scheme.layout.place(root).0;
@@ -96,7 +96,7 @@ impl<V: Verbs> Reshape<'_, V> {
         Ok(())
     }
 
-    /// Notifies the nodes above a root that it is this, up to the next root.
+    /// Updates the nodes above a root with its content, up to the next root.
     async fn notify_above(&mut self, root: Slot, content: Line) -> Result<Completion, Fault> {
         let metadata = &self.scheme.metadata;
         let role: Role = self.scheme.layout.place(root).0;

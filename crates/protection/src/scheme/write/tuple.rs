@@ -6,20 +6,20 @@
 //! ```
 //! This is PLP's write (Freij et al., MICRO 2020). A *tuple* holds the lines of data that become durable together, with
 //! their lines of counters and tags; the nodes of the tree need not, since they follow from counters. When a write
-//! returns, its tuple is complete. Tuples complete in the order in which their writes came.
+//! returns, its tuple is complete. Tuples complete in the order of their writes' arrival.
 //!
 //! A stage belongs to one tuple at a time. In *strict* order a tuple keeps all stages to its end. *Pipelined*, it leaves a
-//! stage as soon as it has entered the next one, so that others follow one level behind: hence a tuple takes copies of the
-//! lines that it changed along, for those on the chip may already know of the next. *Coalesced*, the first of those
-//! that wait takes the others with it: nodes above several of their lines are updated once.
+//! stage as soon as it has entered the next one, so that later tuples follow one level behind. Hence a tuple keeps copies
+//! of the lines that it changed, since the next tuple may already have changed those on the chip. *Coalesced*, the first
+//! waiting write takes the later ones into its tuple, and updates nodes above several of their lines once.
 //!
-//! When counters overflow, the tuple with the new ones also notes in a register the old ones and which line it wrote. Then the
-//! other lines follow, those of one line of tags in one tuple; and `recover` can go on from any of them.
+//! When counters overflow, the tuple with the new ones also notes the old ones and the written line in a register. Then the
+//! other lines follow, those of one line of tags in one tuple; and `recover` can continue from any of them.
 //!
-//! A tuple that tampering stops *after* its counters have moved on leaves the chip ahead of what is durable: a line encrypted
-//! under such a counter would show a pad that serves again after a loss of power, and counters or nodes that went to memory would
-//! not be those of the register. So the chip *halts*: it goes on reading what memory has, but from then on it changes nothing
-//! there until power returns and recovery begins with what was durable. A write that fails before moves nothing, and fails alone.
+//! If tampering stops a tuple *after* its counters have advanced, the chip is ahead of the durable state. A line encrypted
+//! under one of these counters would show a pad that is used again after a loss of power. Counters or nodes written to
+//! memory would not match the register. So the chip *halts*: it still reads memory, but does not change it until power
+//! returns and recovery begins with the durable state. A write that fails earlier changes no counter and stops no other.
 
 use super::gathering::Waiting;
 use super::{Write, await_verdicts};
@@ -40,12 +40,12 @@ use sim::lock::Mode;
 use sim::{join, join_all};
 use units::{Line, LineAddr, ZERO_LINE};
 
-/// How far a renewal may have come.
+/// Lines that a renewal may have re-encrypted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::scheme) enum RenewalProgress {
-    /// Not beyond the line that was written with the new counters.
+    /// Only the line that was written with the new counters.
     None,
-    /// Anywhere: power has failed since.
+    /// Any lines of the group, since power has failed.
     Unknown,
 }
 
@@ -62,8 +62,8 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         Tuple { scheme, verbs, stages: Stages::new(scheme.persistence.hands_over()) }
     }
 
-    /// Writes a line; it is durable when this returns. The first stage and the line's lock are asked for at once: so a write
-    /// that has to wait for its line is not overtaken, nor by a read of that line that comes after it.
+    /// Writes a line; it is durable when this returns. Requests the first stage and the line's lock at once. So no later write
+    /// overtakes one that waits for its line, and no later read of that line does.
     pub async fn write(mut self, line: LineAddr, plaintext: &Line) -> Result<(), Fault> {
         let (scheme, verbs) = (self.scheme, self.verbs);
         let (ready, fate) = scheme.pending.gathering.borrow_mut().enter(line, plaintext);
@@ -81,7 +81,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         fate.get().unwrap_or(Err(Fault::Halted(line)))
     }
 
-    /// Makes lines durable; each gets its fate.
+    /// Makes lines durable, and sets the outcome of each write.
     async fn persist_batch(mut self, batch: &[Waiting]) {
         let (mut begun, mut groups) = (Vec::new(), Vec::new());
         let Some(first) = batch.first() else { return };
@@ -95,8 +95,8 @@ impl<'a, V: Verbs> Tuple<'a, V> {
             match access.advance(slot).await {
                 Ok(Ok(counter)) => begun.push((waiting, Write::under(access, counter, &waiting.plaintext))),
                 Ok(Err(overflow)) => {
-                    // Those before it go first; and it keeps its stages until its group is renewed, as in strict order: the
-                    // paper says nothing of overflows.
+                    // Earlier writes of the batch complete first. This one keeps its stages until its group is renewed, as in
+                    // strict order: the paper does not describe overflows.
                     self.stages.hand_over = false;
                     self.persist_begun(std::mem::take(&mut begun)).await;
                     groups.clear();
@@ -108,14 +108,14 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         self.persist_begun(begun).await;
     }
 
-    /// Makes lines durable whose counters have moved on.
+    /// Makes lines with advanced counters durable.
     async fn persist_begun(&mut self, begun: Vec<(&Waiting, Write<'a, V>)>) {
         let (waiting, writes): (Vec<&Waiting>, Vec<Write<'a, V>>) = begun.into_iter().unzip();
         let outcome = self.persist_lines(&writes, None).await;
         waiting.iter().for_each(|waiting| waiting.ends(outcome));
     }
 
-    /// A write whose counter has overflowed: the others of its group follow it.
+    /// Makes a write with an overflowed counter durable, then renews the other lines of its group.
     pub(super) async fn persist_and_renew(
         &mut self,
         access: Access<'a, V>,
@@ -135,7 +135,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         self.renew_durably(&renewal, RenewalProgress::None).await
     }
 
-    /// Completes the tuple of an entry whose counter has moved on; the entry is gone in the same instant.
+    /// Completes the tuple of an entry with an advanced counter, and removes the entry in the same instant.
     pub(super) async fn complete_entry(&mut self, access: &Access<'a, V>) -> Result<(), Fault> {
         let scheme = self.scheme;
         let Some(entry) = scheme.pending.entry(access.line()) else { return Ok(()) };
@@ -148,8 +148,8 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         Ok(())
     }
 
-    /// Completes the tuples of the other entries in the line's group whose counters have moved on: memory's text must be that
-    /// of its counters. The group must be held.
+    /// Completes the tuples of the group's other entries with advanced counters: memory's ciphertext must match its
+    /// counters. The caller must hold the group's lock.
     async fn complete_group(&mut self, access: &Access<'a, V>) -> Result<(), Fault> {
         let scheme = self.scheme;
         let group = scheme.counters.group(access.line());
@@ -167,7 +167,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         Ok(())
     }
 
-    /// Passes on how work has ended whose counters have moved on: the chip halts if that was a fault.
+    /// Returns the outcome of work with advanced counters. Halts the chip if the outcome is a fault.
     pub(super) fn or_halt<T>(&self, outcome: Result<T, Fault>) -> Result<T, Fault> {
         if outcome.is_err() && !self.scheme.planted.has(Bug::GivenUpGoesOn) {
             self.scheme.metadata.on_chip(|chip| chip.power.halted = true);
@@ -188,7 +188,7 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         self.or_halt(durable)
     }
 
-    /// Makes lines durable, and lets the root know of their counters if it does not.
+    /// Makes lines durable. Updates the tree up to the root if the root does not yet cover their counters.
     async fn climb_and_complete(
         &mut self,
         writes: &[Write<'a, V>],
@@ -216,12 +216,12 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         self.complete(writes, (&counters, &parts), Completion { renewal, ..reached? }).await
     }
 
-    /// The bits of a line's counter that are its own, of an entry that has it. The root knows of it, so nothing has to be compared
-    /// with what memory has of the others: recovery refuses what is not as the root has it.
+    /// Returns the bits of a line of counters that belong only to this write's counter. The root covers the counter, so the
+    /// chip need not check the group's other counters in memory: recovery refuses any that do not match the root.
     fn own_part(&self, write: &Write<'a, V>) -> Option<Part> {
         let (scheme, counter) = (self.scheme, *write.counter.get()?);
         let slot = write.access.counter_slot()?;
-        // Where blank counters stand for others, or have a MAC, the line goes whole.
+        // If a blank line of counters encodes non-zero ones, or counters have a MAC, the chip writes the whole line.
         let is_blank_zero = scheme.metadata.begun(slot, Role::Counter, &ZERO_LINE) == ZERO_LINE;
         let whole = !is_blank_zero || scheme.counters.embedded_mac_bits() > 0;
         let position = scheme.counters.position(write.access.line());
@@ -286,8 +286,8 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         Ok(())
     }
 
-    /// Puts the tags of lines into their entries on the chip. Returns the lines of tags as they are in the end: a line
-    /// that boots meanwhile puts its tag there too.
+    /// Puts the tags of lines into their entries on the chip. Returns the final lines of tags, since a line that boots in
+    /// between puts its tag there too.
     async fn enter_tags(&self, writes: &[Write<'a, V>], sealed: &[(&Sealed, Option<Tag>)]) -> Result<Lines, Fault> {
         let mut tags = Lines::new();
         for (write, (_, tag)) in writes.iter().zip(sealed) {
@@ -305,14 +305,13 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         Ok(tags)
     }
 
-    /// Encrypts the lines of a group again, of which memory has the new counters already: all but the one that was written
-    /// with them and, after a loss of power, those that were reached before. The group and all stages must be held.
+    /// Re-encrypts the lines of a group after memory has their new counters. Skips the line that was written with them and,
+    /// after a loss of power, the lines that already have their new version. The caller must hold the group and all stages.
     ///
-    /// The written line has had its new version since the counters have theirs. If memory returns its old one, that is a
-    /// replay: under the new version it would stand for a text that it is not, and the pad would hide a second one. So it is
-    /// left to its next read, which refuses it.
+    /// The written line became durable with the new counters. If memory returns its old content, that is a replay: if it
+    /// were re-encrypted, the pad of the new version would hide a second text. So the next read of the line refuses it.
     ///
-    /// If it cannot be ended the chip halts: the next tuple would forget the renewal, and with it the lines that are left.
+    /// If the renewal fails, the chip halts: the next tuple would forget the renewal and its remaining lines.
     pub async fn renew_durably(&self, renewal: &Renewal, progress: RenewalProgress) -> Result<(), Fault> {
         let renewed = self.renew_group(renewal, progress).await;
         self.or_halt(renewed)

@@ -1,4 +1,5 @@
-//! The battery's work after a loss of power, what each of its operations takes, and what is left if it dies on the way.
+//! The battery's work after a loss of power: the energy of each operation, and the memory that is left if the battery
+//! dies before the end.
 
 use super::OnBattery;
 use crate::run::RunError;
@@ -15,45 +16,45 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use units::{LineAddr, Time};
 
-/// The prices that a battery is sized by.
+/// Name of the prices that size a battery.
 const PROFILE: &str = "secpb";
 
-/// A memory that a loss of power has left.
+/// Memory after a loss of power.
 pub(super) struct Memory {
     pub media: Media,
     pub registers: Registers,
-    /// The keystream that it has shown, where that is written down.
+    /// The keystream that the machine has shown, if a ledger recorded it.
     pub shown: Option<Ledger>,
 }
 
 impl Memory {
-    /// What a loss of power leaves now.
+    /// The memory that a loss of power would leave now.
     fn after_loss(memory: &TimedMemory) -> Memory {
         let (media, registers) = memory.after_power_loss();
         Memory { media, registers, shown: memory.ledger() }
     }
 }
 
-/// What the battery has left.
+/// Memory and record of the battery after its work.
 pub(super) struct Left {
     pub memory: Memory,
-    /// What it did, if there is one.
+    /// Work of the battery, if the design has one.
     pub battery: Option<OnBattery>,
 }
 
-/// The battery of a machine whose power has failed, and in which nothing is under way.
+/// The battery of a machine whose power has failed and whose operations have ended.
 pub(super) struct Battery<'a> {
     pub meters: &'a Meters,
     pub parts: &'a Parts,
-    /// What it holds; nothing if it always lasts.
+    /// Energy of the battery; `None` if it always lasts.
     pub holds: Option<Energy>,
 }
 
 impl Battery<'_> {
-    /// Does its work.
+    /// Does the work of the battery: writes the durable lines to memory.
     ///
     /// # Errors
-    /// [`RunError::PowerLoss`] if there are no prices.
+    /// [`RunError::PowerLoss`] if the price list is missing.
     pub fn work(&self) -> Result<Left, RunError> {
         let Meters { chip, scheme, memory, .. } = self.meters;
         let profile = cost::profile(PROFILE).map_err(|error| RunError::PowerLoss(error.to_string()))?;
@@ -90,7 +91,7 @@ impl Battery<'_> {
     }
 }
 
-/// Adds up what operations take, and keeps what memory is when the battery has no more.
+/// Adds up the energy of the operations, and keeps a copy of memory from the moment when the battery is empty.
 struct Meter {
     memory: Rc<TimedMemory>,
     tally: Tally,

@@ -1,28 +1,28 @@
-//! Whether what memory has of the stores that were on their way can be the first of each core's, in the order of its program.
+//! Checks whether the stores in memory that were under way can be the first stores of each core in the order of its program.
 //!
-//! Of each line some of these stores are there, the first in the order in which they were accepted: as many as fit what was read.
-//! That may be several numbers, since a store may change nothing. If a store is there, all stores of its core before it are.
-//! The smallest numbers for which that holds are found by raising them step by step; if a line has none, it does not hold.
+//! Memory contains, for each line, the first few of these stores in the order of their acceptance: as many as match the content that was
+//! read. Several numbers may match, since a store may change no byte. If memory contains a store, it must contain all earlier stores of its
+//! core. The algorithm finds the smallest consistent numbers by raising them step by step; the check fails if a line has no number that is
+//! large enough.
 
 use chip::store_log::Store;
 
-/// The stores that were under way to one line, and how many of them what was read fits.
+/// The stores that were under way to one line, and the numbers of them that match the content that was read.
 pub(super) struct Fit {
     pub stores: Vec<Store>,
-    /// In rising order; none is more than there are stores.
+    /// Numbers of stores that match, in rising order, each at most the number of stores.
     pub counts: Vec<usize>,
 }
 
 impl Fit {
-    /// How many are there if all of each core's before these numbers are.
+    /// Number of stores that must be in memory if memory contains all stores of each core before these numbers.
     fn forced(&self, there: &[u64]) -> usize {
         let is_there = |store: &Store| store.number < there[store.core];
         self.stores.iter().rposition(is_there).map_or(0, |last| last + 1)
     }
 }
 
-/// The place of a line of which no number fits, if there is one. Of each core so many stores are `there` for certain: the one before
-/// that number is.
+/// Index of a line without a matching number; `None` if each line has one. Memory certainly contains the first `there` stores of each core.
 pub(super) fn first_without(fits: &[Fit], mut there: Vec<u64>) -> Option<usize> {
     loop {
         let mut is_stable = true;

@@ -1,4 +1,4 @@
-//! A fresh chip on the memory that a loss of power has left.
+//! A fresh chip on the memory after a loss of power.
 
 use super::battery::Memory;
 use crate::run::{RunError, RunOptions};
@@ -12,15 +12,15 @@ use units::{Line, LineAddr};
 pub(super) struct Recovered {
     scheme: Scheme,
     memory: Functional,
-    /// What recovery reported, if it did.
+    /// The fault that recovery reported, if any.
     pub fault: Option<Fault>,
 }
 
 impl Recovered {
-    /// With the keys of the machine before.
+    /// Recovers the memory with the keys of the machine before the loss.
     ///
     /// # Errors
-    /// As of composing the design, which has been done once.
+    /// The errors of composing the design, which has succeeded once.
     pub fn of(options: &RunOptions, left: &Memory) -> Result<Recovered, RunError> {
         let scheme = options.compose()?;
         let memory = Functional::new(scheme.layout().total_lines());
@@ -32,19 +32,19 @@ impl Recovered {
         Ok(Recovered { scheme, memory, fault })
     }
 
-    /// Whether memory has nothing of a line.
+    /// Returns true if memory has no content for a line.
     pub fn is_blank(&self, line: LineAddr) -> bool {
         self.memory.media.borrow().is_blank(self.scheme.layout().data_slot(line).slot())
     }
 
-    /// What a line reads as; nothing if it is refused.
+    /// Reads a line; `None` if the chip refuses it.
     pub fn read(&self, line: LineAddr) -> Option<Line> {
         run_now(self.scheme.read(&self.memory, line));
         let is_refused = self.memory.take_fault().is_some();
         self.memory.take_released().filter(|_| !is_refused).map(|(_, plaintext)| plaintext.bytes)
     }
 
-    /// The machine goes on: it stores these, and power fails again. What it leaves.
+    /// Continues the machine: it makes these stores, and power fails again. Returns the memory after this second loss.
     pub fn goes_on(&self, parts: &Parts, stores: &[(LineAddr, Line)]) -> Memory {
         let Recovered { scheme, memory, .. } = self;
         match parts.persistence.point {
@@ -60,7 +60,7 @@ impl Recovered {
         Memory { media, registers: memory.registers(), shown: Some(memory.ledger().clone()) }
     }
 
-    /// Whether a pad has hidden two texts since the machine was new, as far as it is written down.
+    /// Returns true if a pad has encrypted two texts since the machine was new, according to the ledger.
     pub fn has_used_a_pad_twice(&self) -> bool {
         self.memory.ledger().reuse().is_some()
     }

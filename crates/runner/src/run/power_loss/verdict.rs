@@ -1,4 +1,4 @@
-//! What recovery has brought back, against the account of stores.
+//! The verdict: compares the recovered memory with the account of stores.
 
 use super::Moment;
 use super::prefix::{Fit, first_without};
@@ -13,37 +13,37 @@ use units::random::Random;
 use units::{Line, LineAddr, Time, ZERO_LINE};
 use workload::Persistent;
 
-/// How many mismatches are told one by one.
+/// Number of mismatches to list; later ones are only counted.
 const TOLD: usize = 20;
-/// Stores of the second session.
+/// Number of stores in the second session.
 const STORES_AFTER: usize = 64;
-/// Sets what the second session stores apart from everything else.
+/// Separates the random stores of the second session from all other draws of the same seed.
 const AFTER: u64 = 0x0af7_e400;
 
-/// What is wrong with a line.
+/// A kind of mismatch, of a line or of the whole memory.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Wrong {
     /// Recovery refused the whole memory.
     MemoryRefused(String),
-    /// It is refused, though nobody has tampered.
+    /// The chip refuses the line, although it was not tampered with.
     Refused,
-    /// It holds something else.
+    /// A byte of the line is wrong.
     Byte {
-        /// The first byte that is wrong.
+        /// Offset of the first wrong byte in the line.
         offset: usize,
-        /// What it should be.
+        /// Value of the byte according to the account.
         expected: u8,
-        /// What it is.
+        /// Value of the byte in memory.
         found: u8,
     },
-    /// A store is there, and one before it in the program of its core is not.
+    /// Memory contains a store, but not an earlier store of the same core.
     Overtaken,
-    /// The machine took something for tampering, and nobody has tampered.
+    /// The machine reported tampering, although there was no attacker.
     FalseAlarm(String),
-    /// A store had come to where stores are accepted, and never was.
+    /// A store arrived where stores are accepted, but was never accepted.
     NeverAccepted,
-    /// A store was accepted before one that comes first in its program.
+    /// A store was accepted before an earlier store of its program.
     AcceptedEarly,
 }
 
@@ -66,21 +66,21 @@ impl Display for Wrong {
 /// A line that is wrong after a loss of power.
 #[derive(Clone, Debug, Serialize)]
 pub struct Mismatch {
-    /// How many losses of power there had been, this one included.
+    /// Number of losses of power so far, including this one.
     pub session: u32,
-    /// The line; nothing if it is about no single line.
+    /// Number of the line; absent if the mismatch is not about a single line.
     pub line: Option<u64>,
-    /// The latest store that should be there, by its number in the program of its core, counted from 0.
+    /// Number of the latest store that should be in memory, in the program of its core, counted from 0.
     pub store: Option<u64>,
-    /// That core.
+    /// Core that made the store.
     pub core: Option<usize>,
-    /// The address of the instruction that stored.
+    /// Address of the instruction that made the store.
     pub pc: Option<u64>,
-    /// The address that it stored to.
+    /// Address that the store wrote to.
     pub address: Option<u64>,
-    /// What is wrong, by name and with its values.
+    /// Kind of the mismatch, with its values.
     pub wrong: Wrong,
-    /// The same in words.
+    /// The mismatch in words.
     pub words: String,
 }
 
@@ -100,7 +100,7 @@ impl Mismatch {
     }
 }
 
-/// All that was found.
+/// All mismatches and counts of the comparison.
 pub(super) struct Judged {
     pub lines_compared: usize,
     pub wrong: usize,
@@ -108,24 +108,24 @@ pub(super) struct Judged {
     pub pad_used_twice: bool,
 }
 
-/// Compares, and keeps what it finds.
+/// Compares memory with the account, and collects mismatches.
 pub(super) struct Judge<'a> {
     parts: &'a Parts,
     log: &'a StoreLog,
     persistent: Persistent,
     judged: Judged,
-    /// What lines held after the first session, as read.
+    /// Content of lines after the first session, as read.
     found: Vec<(LineAddr, Line)>,
 }
 
 impl<'a> Judge<'a> {
-    /// Nothing is found so far.
+    /// A judge that has compared no line yet.
     pub fn new(parts: &'a Parts, log: &'a StoreLog, persistent: Persistent) -> Judge<'a> {
         let judged = Judged { lines_compared: 0, wrong: 0, mismatches: Vec::new(), pad_used_twice: false };
         Judge { parts, log, persistent, judged, found: Vec::new() }
     }
 
-    /// All that was found.
+    /// Returns the mismatches and counts of all comparisons.
     pub fn end(self) -> Judged {
         self.judged
     }
@@ -137,14 +137,15 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Whether the machine has taken something for tampering.
+    /// Checks that the machine has reported no tampering.
     pub fn alarm(&mut self, fault: Option<Fault>) {
         if let Some(fault) = fault {
             self.tell(Mismatch::new(1, None, None, Wrong::FalseAlarm(fault.to_string())));
         }
     }
 
-    /// Whether stores were accepted in order, and all that had come when power failed; of programs that had ended, all.
+    /// Checks that stores were accepted in order, and that all stores that had arrived at the loss were accepted. If
+    /// the programs had ended, all their stores must be accepted.
     pub fn acceptance(&mut self, at: Moment) {
         let log = self.log;
         for store in log.overtaking() {
@@ -162,7 +163,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Compares what the first recovery has brought back.
+    /// Compares the memory after the first recovery.
     pub fn first_session(&mut self, recovered: &Recovered) {
         if let Some(fault) = recovered.fault {
             self.tell(Mismatch::new(1, None, None, Wrong::MemoryRefused(fault.to_string())));
@@ -188,7 +189,7 @@ impl<'a> Judge<'a> {
         self.judged.pad_used_twice |= recovered.has_used_a_pad_twice();
     }
 
-    /// Compares one line: which of the stores that were under way to it are there.
+    /// Compares one line. Returns the numbers of under-way stores that match its content.
     fn line(&mut self, recovered: &Recovered, line: LineAddr, surviving: Surviving) -> Option<Fit> {
         let Surviving { held, under_way: stores, from_outside } = surviving;
         if recovered.is_blank(line) && held.last().is_none() {
@@ -202,7 +203,7 @@ impl<'a> Judge<'a> {
         self.found.push((line, found));
         let counts = counts_that_fit(&held, (&stores, &from_outside), &found);
         if counts.is_empty() && held.last().is_none() && found == ZERO_LINE && self.log.was_guessed(line) {
-            // A prefetcher was sooner than the recording: memory has zeros, of which the program has seen nothing.
+            // A prefetcher read the line before the recording showed it: memory has zeros that the program has not seen.
             return Some(Fit { stores, counts: vec![0] });
         }
         if counts.is_empty() {
@@ -215,10 +216,11 @@ impl<'a> Judge<'a> {
         Some(Fit { stores, counts })
     }
 
-    /// The machine goes on with what it recovered: more stores, and power fails once more.
+    /// Continues the recovered machine: it makes more stores, power fails again, and the judge compares the memory once
+    /// more.
     ///
     /// # Errors
-    /// As of [`Recovered::of`].
+    /// The errors of [`Recovered::of`].
     pub fn second_session(&mut self, options: &RunOptions, recovered: &Recovered) -> Result<(), RunError> {
         if recovered.fault.is_some() {
             return Ok(());
@@ -251,7 +253,7 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// How many of these stores a line may have, that holds `found`, with any number of these changes from outside.
+/// The numbers of stores for which the line matches `found`, together with any number of the changes from outside.
 fn counts_that_fit(held: &Held, (stores, from_outside): (&[Store], &[Store]), found: &Line) -> Vec<usize> {
     let fits = |count: &usize| {
         let with_stores = with(held, &stores[..*count]);
@@ -260,7 +262,7 @@ fn counts_that_fit(held: &Held, (stores, from_outside): (&[Store], &[Store]), fo
     (0..=stores.len()).filter(fits).collect()
 }
 
-/// A line with these as well.
+/// The line after these stores as well.
 fn with<'a>(held: &Held, stores: impl IntoIterator<Item = &'a Store>) -> Held {
     let mut held = held.clone();
     stores.into_iter().for_each(|store| held.take(store));

@@ -1,4 +1,4 @@
-//! Programs of the tests.
+//! Programs and machines for the tests.
 
 #[path = "../../../../campaign/tests/all/common/swept.rs"]
 pub mod swept;
@@ -8,7 +8,8 @@ use catalogue::Machine;
 use std::collections::BTreeMap;
 use workload::{Source, kernels};
 
-/// What makes the data of a kernel no larger than it takes for its lines to come from memory: building it is most of a short run.
+/// Parameters for the smallest data of a kernel that still reads its lines from memory: a short run spends most of its
+/// time building the data.
 fn small(workload: &str) -> &'static [(&'static str, &'static str)] {
     match workload {
         "btree" => &[("preload", "300000")],
@@ -20,7 +21,7 @@ fn small(workload: &str) -> &'static [(&'static str, &'static str)] {
     }
 }
 
-/// A built-in kernel with these parameters, small where they do not say otherwise.
+/// A built-in kernel with these parameters; the defaults keep it small.
 pub fn kernel(name: &str, settings: &[(&str, &str)], seed: u64) -> Box<dyn Source> {
     let settings: BTreeMap<String, String> =
         small(name).iter().chain(settings).map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
@@ -40,14 +41,14 @@ pub fn machine_for(design: &str) -> Machine {
     catalogue::machine(name).unwrap()
 }
 
-/// A run of a built-in kernel under a design, on its machine with this change; a chase is one chain.
+/// A run of a built-in kernel under a design, on its machine with this change. A chase has one chain.
 pub fn record(workload: &str, design: &str, instructions: u64, change: impl Fn(&mut Machine)) -> Record {
     let mut machine = machine_for(design);
     change(&mut machine);
     record_on(machine, workload, design, instructions)
 }
 
-/// The same on this machine.
+/// A run of a built-in kernel under a design, on this machine.
 pub fn record_on(machine: Machine, workload: &str, design: &str, instructions: u64) -> Record {
     let options = RunOptions::new(machine, catalogue::design(design).unwrap(), instructions);
     let one_chain: &[_] = if workload == "chase" { &[("chains", "1")] } else { &[] };

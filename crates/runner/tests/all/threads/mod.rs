@@ -1,11 +1,11 @@
-//! Programs of several threads or processes.
+//! Programs with several threads or processes.
 
 use crate::common::kernel;
 use std::sync::Arc;
 use workload::stream::Chunk;
 use workload::{Origin, Source, WorkloadError};
 
-/// Kernels as the threads of one process, which read and write the same memory almost at the same time, or as processes.
+/// Kernels as the threads of one process, which use the same memory almost at the same time, or as processes.
 pub struct Threads {
     are_processes: bool,
     kernels: Vec<Box<dyn Source>>,
@@ -13,7 +13,7 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// So many threads of a kernel with these parameters.
+    /// Threads of one process, each running the kernel with these parameters.
     pub fn of(name: &str, settings: &[(&str, &str)], threads: usize) -> Box<dyn Source> {
         Threads::among((0..threads).map(|_| kernel(name, settings, 1)).collect())
     }
@@ -23,7 +23,7 @@ impl Threads {
         Box::new(Threads { are_processes: false, kernels, turn: 0 })
     }
 
-    /// These kernels as processes, whose chunks take turns.
+    /// These kernels as processes, whose chunks run in turn.
     pub fn as_processes(kernels: Vec<Box<dyn Source>>) -> Box<dyn Source> {
         Box::new(Threads { are_processes: true, kernels, turn: 0 })
     }

@@ -1,29 +1,30 @@
-//! Streams: a page that is gone through line by line, upward or downward.
+//! Stream prefetcher: follows pages that are accessed line by line, upward or downward.
 //!
-//! What Intel documents of its cores' *streamer* (Intel 64 and IA-32 Architectures Optimization Reference Manual, on data
-//! prefetching in the Sandy Bridge microarchitecture, which later ones keep): it looks at what the first level asks L2 for,
-//! whichever instruction asks; follows up to 32 pages, each with one stream, forward or backward; may send two
-//! prefetches on every look-up; and runs up to 20 lines ahead. Nothing is fetched beyond the page.
+//! The model follows Intel's documentation of the *streamer* (Intel 64 and IA-32 Architectures Optimization Reference
+//! Manual, on data prefetching in the Sandy Bridge microarchitecture, which later ones keep). The streamer observes the
+//! requests of the first level to L2, from any instruction. It follows up to 32 pages, each with one forward or backward
+//! stream, sends up to two prefetches per look-up, and runs up to 20 lines ahead. It does not prefetch beyond the page.
 //!
-//! How many accesses make a stream is not documented. Here it takes three in one order: two steps in one direction, whatever
-//! their lengths. A step the other way begins anew, so accesses to and fro in a page fetch little.
+//! Intel does not document the number of accesses that start a stream. This model requires three in one order: two steps in
+//! one direction, of any length. A step in the other direction restarts the count, so accesses back and forth in a page
+//! fetch little.
 
 use super::{FRAME_BITS, Seen};
 use crate::cache::TagArray;
 
-/// One page, as its latest accesses went through it. Lines are numbered within the page.
+/// Access history of one page. Lines are numbered within the page.
 #[derive(Clone, Copy, Debug)]
 struct PageStream {
     latest: i64,
-    /// Up, down, or nowhere so far.
+    /// 1 for up, -1 for down, 0 if not known.
     direction: i64,
-    /// Whether two steps went that way.
+    /// True if the last two steps had the same direction.
     confirmed: bool,
-    /// The furthest line that was expected.
+    /// The furthest line that was predicted.
     reached: i64,
 }
 
-/// The pages that are followed, and how far ahead.
+/// Followed pages and limits of the prefetches.
 #[derive(Clone, Debug)]
 pub(super) struct Streams {
     pages: TagArray,
@@ -34,8 +35,8 @@ pub(super) struct Streams {
 }
 
 impl Streams {
-    /// Follows so many pages of lines of this size, with at most `degree` lines after an access, none of them more than
-    /// `distance` lines from it.
+    /// Follows `pages` pages with lines of `line_bytes` bytes. An access prefetches at most `degree` lines, at most
+    /// `distance` lines away.
     pub(super) fn new(pages: usize, degree: u32, distance: u32, line_bytes: i64) -> Streams {
         let pages = TagArray::new(1, pages);
         let none = PageStream { latest: 0, direction: 0, confirmed: false, reached: 0 };
@@ -48,7 +49,7 @@ impl Streams {
         }
     }
 
-    /// The address to start from, the way to go and how many steps: what is expected after this access.
+    /// Returns the start address, the signed step in bytes and the number of steps of the prediction after this access.
     pub(super) fn after(&mut self, seen: Seen) -> (u64, i64, u32) {
         let frame = seen.address >> FRAME_BITS;
         let start = frame << FRAME_BITS;
@@ -78,7 +79,7 @@ impl PageStream {
             return;
         }
         self.confirmed = direction == self.direction;
-        // What an access has caught up with is not ahead any more.
+        // After an access has passed the predicted lines, prediction restarts at the access.
         if !self.confirmed || (line - self.reached) * direction > 0 {
             self.reached = line;
         }
