@@ -229,9 +229,9 @@ def _switches(results: RunResults) -> list[Question]:
         return lambda record: str(of(record.moving)) if record.moving and record.moving.switches else ""
 
     return [
-        ("process switches", count(lambda seen: seen.switches)),
+        ("context switches", count(lambda seen: seen.switches)),
         ("contexts that left the chip", count(lambda seen: seen.contexts_out)),
-        ("chunks permuted before that", count(lambda seen: seen.chunks_for_contexts)),
+        ("chunks permuted as they left", count(lambda seen: seen.chunks_for_contexts)),
     ]
 
 

@@ -22,7 +22,7 @@ use machine::pcm::PcmConfig;
 use protection::design::DataLines;
 use protection::execution::{Engines, OverflowLimits};
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Cycles, Duration, LINE_BYTES, LineLength};
+use units::{Bytes, Cycles, Duration, LINE_BYTES, LineLength, Time};
 
 /// The largest last-level cache; its tags occupy a quarter of its size in the host's memory.
 const LLC_MAX: Bytes = Bytes(1 << 30);
@@ -173,12 +173,25 @@ impl ClockInterrupt {
     /// One second: the longest accepted interval.
     const EVERY_US_MAX: u64 = 1_000_000;
 
-    fn check(self) -> Result<(), String> {
-        let (every, most) = (self.every_us, ClockInterrupt::EVERY_US_MAX);
-        if (1..=most).contains(&every) {
-            return Ok(());
+    fn check(self, machine: &Machine) -> Result<(), String> {
+        let ClockInterrupt { every_us: every, away_cycles: away } = self;
+        let most = ClockInterrupt::EVERY_US_MAX;
+        if !(1..=most).contains(&every) {
+            return Err(format!(
+                "clock_interrupt.every_us is {every}: expected 1 to {most} microseconds, or no [clock_interrupt]"
+            ));
         }
-        Err(format!("clock_interrupt.every_us is {every}: expected 1 to {most} microseconds, or no [clock_interrupt]"))
+        let cycles = machine.node.clock_mhz.clock().cycle_at_or_after(Time::ZERO + Duration::from_ns(1_000 * every)).0;
+        if away >= cycles {
+            return Err(format!(
+                "clock_interrupt.away_cycles is {away}, and an interrupt comes every {cycles} cycles: expected fewer cycles, or a \
+                 higher clock_interrupt.every_us"
+            ));
+        }
+        if machine.cores > 1 {
+            return Err(format!("clock_interrupt: expected one core, and cores is {}", machine.cores));
+        }
+        Ok(())
     }
 }
 
@@ -342,7 +355,7 @@ impl Machine {
         }
         self.llc.check(self.line_length())?;
         self.memory.check_overflows()?;
-        self.clock_interrupt.map_or(Ok(()), ClockInterrupt::check)?;
+        self.clock_interrupt.map_or(Ok(()), |interrupt| interrupt.check(self))?;
         if !(1..=CORES_MAX).contains(&self.cores) {
             return Err(format!("cores is {}: expected 1 to {CORES_MAX}", self.cores));
         }

@@ -81,7 +81,8 @@ impl LockingCache for Locks {
         let chip = self.chip();
         for line in lines_of(chunk) {
             if chip.has_stores_above(line) {
-                chip.llc.borrow_mut().locked_lines().store(line);
+                let is_there = chip.llc.borrow_mut().locked_lines().store(line);
+                debug_assert!(is_there, "an inclusive cache has each line that is above it");
             }
         }
     }
@@ -89,8 +90,10 @@ impl LockingCache for Locks {
     fn drop_chunk(&self, chunk: u64) {
         let chip = self.chip();
         for line in lines_of(chunk) {
-            chip.cores.recall(line);
+            let written = chip.cores.recall(line);
+            debug_assert!(written.is_none(), "a store above was not locked before its chunk was permuted");
             chip.llc.borrow_mut().invalidate(line);
+            debug_assert!(!chip.llc.borrow().holds(line), "a locked line stays when its context leaves");
         }
     }
 

@@ -113,6 +113,8 @@ impl ProcessSwitches {
                 Some(result) => {
                     result?;
                     node.borrow_mut().switched(clock.now());
+                    // At least one instruction enters before the next interrupt.
+                    self.take_interrupt(clock.now());
                     Ok(Turn::GoOn)
                 }
             },

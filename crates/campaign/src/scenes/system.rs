@@ -89,19 +89,25 @@ pub(super) fn judged(
     let handler = Handler::of(victim, target)?;
     let verdict = match handler.access(lie, || victim.read(target).0) {
         Service::Done(answer) => victim.oracle().judge(target, &answer, None),
-        Service::Aborted => Verdict::Detected,
+        // A processor that raises the exception for an honest system as well has detected nothing.
+        Service::Aborted if serves_honestly(victim, &handler, target, honest) => Verdict::Detected,
+        Service::Aborted => Verdict::Unrecoverable,
         Service::Denied => {
             // The system can refuse service, and no more: an honest system then serves the process.
-            put(victim, honest);
-            match handler.access(|handler| handler.serve(), || victim.read(target).0) {
-                Service::Done(answer) if victim.oracle().judge(target, &answer, None) == Verdict::Harmless => {
-                    Verdict::Refused
-                }
-                _ => Verdict::Unrecoverable,
-            }
+            if serves_honestly(victim, &handler, target, honest) { Verdict::Refused } else { Verdict::Unrecoverable }
         }
     };
     Some(Ended::new(verdict, target).leaking(stage.reuses_keystream()))
+}
+
+/// Restores the honest memory. Returns whether an honest system then serves the process with the right line.
+fn serves_honestly(victim: &Victim, handler: &Handler<'_>, target: LineAddr, honest: &Image) -> bool {
+    put(victim, honest);
+    handler.switch_process();
+    match handler.access(|handler| handler.serve(), || victim.read(target).0) {
+        Service::Done(answer) => victim.oracle().judge(target, &answer, None) == Verdict::Harmless,
+        Service::Aborted | Service::Denied => false,
+    }
 }
 
 /// Stops the process, so that its records are only in memory.

@@ -59,18 +59,18 @@ impl Uncore {
 
     async fn switch_contexts<V: Attended>(&self, verbs: &V, switch: Switch) -> Result<(), ContextError> {
         let Switch { core, next, ended, owners, .. } = switch;
-        let Some(moving) = self.scheme.moving() else { return Ok(()) };
-        let Some(processes) = moving.processes() else { return Ok(()) };
         let requests: Vec<RecordRequest> = {
             let mut node = self.chip.cores.nodes()[core].borrow_mut();
             node.empty_tlbs(self.clock.now());
             node.take_record_requests().collect()
         };
+        let Some(moving) = self.scheme.moving() else { return Ok(()) };
         for request in requests {
             if let RecordRequest::GiveUp { line, .. } = request {
                 moving.release_record(line);
             }
         }
+        let Some(processes) = moving.processes() else { return Ok(()) };
         ended.into_iter().try_for_each(|process| processes.end(process))?;
         match next {
             Some(next) => processes.switch(verbs, next, &owners).await,

@@ -73,8 +73,11 @@ impl SharedMemory {
 pub fn check(planted: Planted) -> Checked {
     (1..=PROCESSES as usize).try_for_each(|buffers| in_turns(buffers, planted))?;
     forced_while_outside(planted)?;
+    unmapped(planted)?;
+    first_interrupted_leaves(planted)?;
     walks_again(planted)?;
     tampered(planted)?;
+    swapped(planted)?;
     refusals(planted)
 }
 
@@ -141,6 +144,37 @@ fn forced_while_outside(planted: Planted) -> Checked {
     })
 }
 
+/// A page that its process has unmapped keeps no locked line when the context leaves.
+fn unmapped(planted: Planted) -> Checked {
+    struct NoPages;
+    impl ProcessChunks for NoPages {
+        fn chunks_of(&self, _: ProcessId) -> Vec<u64> {
+            Vec::new()
+        }
+    }
+    let shared = SharedMemory::new(1, planted);
+    let refused = |refused: ContextError| format!("a switch is refused: {refused}");
+    shared.switch(0).map_err(refused)?;
+    hold(shared.memory.write(3, &text(&mut Random::new(8))).is_none(), || "line 3 is not stored".into())?;
+    let switched = run_now(shared.processes().switch(&shared.memory.verbs, ProcessId(1), &NoPages));
+    switched.map_err(refused)?;
+    let locked = shared.cache.chunks_with_locks();
+    hold(locked.is_empty(), || format!("a locked line stays when its context leaves: chunks {locked:?}"))
+}
+
+/// Of the processes in buffers, the one that was interrupted first leaves the chip.
+fn first_interrupted_leaves(planted: Planted) -> Checked {
+    let shared = SharedMemory::new(2, planted);
+    let mut switch = |process: u32| {
+        let before = shared.memory.lines.counted();
+        shared.switch(process).map_err(|refused| format!("a switch is refused: {refused}"))?;
+        Ok::<_, String>(shared.memory.lines.counted().contexts_back - before.contexts_back)
+    };
+    // 0 and 1 are in the buffers when 2 runs, and 0 leaves for 3.
+    let back: Vec<u64> = [0, 1, 2, 3, 2, 0].into_iter().map(&mut switch).collect::<Result<_, _>>()?;
+    hold(back == [0, 0, 0, 0, 0, 1], || format!("contexts that came back at each switch: {back:?}"))
+}
+
 /// No record of one process serves the next.
 fn walks_again(planted: Planted) -> Checked {
     let shared = SharedMemory::new(2, planted);
@@ -150,10 +184,13 @@ fn walks_again(planted: Planted) -> Checked {
         shared.memory.slot_of(SHARED * SLOTS as u64)?;
         hold(shared.memory.walks() == before + 1, || "a record outlives a switch".into())?;
     }
-    Ok(())
+    let before = shared.memory.walks();
+    shared.processes().interrupt().map_err(|refused| format!("an interrupt is refused: {refused}"))?;
+    shared.memory.slot_of(SHARED * SLOTS as u64)?;
+    hold(shared.memory.walks() == before + 1, || "a record outlives a switch".into())
 }
 
-/// A context that was changed in memory, or is an old one, is refused; the right one is taken afterwards.
+/// A context that was changed in memory, is an old one or belongs to another process is refused; the right one is taken afterwards.
 fn tampered(planted: Planted) -> Checked {
     let shared = SharedMemory::new(1, planted);
     let mut random = Random::new(6);
@@ -178,6 +215,23 @@ fn tampered(planted: Planted) -> Checked {
         (0..2).rev().chain(0..2).try_for_each(switch)?;
     }
     Ok(())
+}
+
+/// Two contexts outside, each in the other's entry.
+fn swapped(planted: Planted) -> Checked {
+    let shared = SharedMemory::new(1, planted);
+    (0..3)
+        .try_for_each(|process| shared.switch(process).map_err(|refused| format!("a switch is refused: {refused}")))?;
+    let [first, second] = [0, 1].map(|entry| shared.memory.content(&shared.context_slots(entry)));
+    let exchanged = |to: &[(Slot, Untrusted)], from: &[(Slot, Untrusted)]| -> Vec<_> {
+        to.iter().zip(from).map(|((slot, _), (_, content))| (*slot, *content)).collect()
+    };
+    shared.memory.put(&exchanged(&first, &second));
+    shared.memory.put(&exchanged(&second, &first));
+    hold(shared.switch(0).is_err(), || "the context of another process is taken".into())?;
+    shared.memory.put(&first);
+    shared.memory.put(&second);
+    shared.switch(0).map_err(|refused| format!("the right context is refused afterwards: {refused}"))
 }
 
 /// A context that finds no buffer and no entry outside stays where it is, until a process has ended. All others can run.

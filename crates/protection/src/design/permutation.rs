@@ -2,7 +2,7 @@
 
 use super::keys::{Keys, Purpose};
 use super::{CipherChoice, CounterChoice, MacChoice, Ownership, Parts, TreeKind};
-use crate::layout::{DataLines, Layout, Needs, OnChipReport, with_contexts, with_records};
+use crate::layout::{DataLines, LEVELS_MAX, Layout, Needs, OnChipReport, with_contexts, with_records};
 use crate::mac::{Place, Places};
 use crate::moving::{ChunkLines, ContextsDesign, MovingLines, PermutationTime, SLOTS_PER_TAG_MAX, SmallCache};
 use crate::planted::Planted;
@@ -149,6 +149,12 @@ impl PermutationDesign {
                  set permutation.merkle_cache.entries, or leave verification_buffer out"
                     .to_owned(),
             );
+        }
+        let longest = LEVELS_MAX;
+        if let Some(lines) = self.verification_buffer.filter(|lines| *lines > longest) {
+            return Some(format!(
+                "permutation.verification_buffer is {lines}: expected at most {longest} lines, one for each level of the deepest tree"
+            ));
         }
         if let Some(rule) = self.contexts.and_then(|contexts| contexts.broken_rule()) {
             return Some(rule);

@@ -24,6 +24,7 @@ impl<V: Verbs> LineAccess<'_, V> {
         verbs.come_in().await;
         loop {
             if lines.cache().stored(line, text) {
+                lines.note_lock(line);
                 self.unlock_if(ChunkBug::StoreLeavesUnlocked);
                 return Ok(());
             }
@@ -32,6 +33,7 @@ impl<V: Verbs> LineAccess<'_, V> {
             }
         }
         lines.cache().enter_stored(line, text);
+        lines.note_lock(line);
         self.permute_ahead().await
     }
 
@@ -53,6 +55,7 @@ impl<V: Verbs> LineAccess<'_, V> {
         match self.fetch().await {
             Ok(text) => {
                 lines.cache().filled(line, &text);
+                lines.note_lock(line);
                 self.unlock_if(ChunkBug::FillLeavesUnlocked);
             }
             Err(fault) => {

@@ -28,11 +28,14 @@ impl ContextsDesign {
     /// Returns the rule that these sizes break, if any.
     pub(crate) fn broken_rule(&self) -> Option<String> {
         let ContextsDesign { buffers, outside } = *self;
-        if !(1..=COUNT_MAX).contains(&buffers) {
+        if buffers == 0 {
             return Some(format!(
-                "permutation.contexts.buffers is {buffers}: a processor needs at least one hardware context buffer, so expected 1 \
-                 to {COUNT_MAX}, or leave permutation.contexts out"
+                "permutation.contexts.buffers is 0: a processor needs at least one hardware context buffer, so expected 1 to \
+                 {COUNT_MAX}, or leave permutation.contexts out"
             ));
+        }
+        if buffers > COUNT_MAX {
+            return Some(format!("permutation.contexts.buffers is {buffers}: expected 1 to {COUNT_MAX}"));
         }
         (outside > COUNT_MAX)
             .then(|| format!("permutation.contexts.outside is {outside}: expected at most {COUNT_MAX} contexts"))

@@ -12,6 +12,7 @@ use context::{
 };
 use crypto::Key;
 use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
 use units::random::Random;
 
 /// Number of a secure process, unique among all processes of a run.
@@ -36,6 +37,8 @@ pub(super) struct Processes {
     draws: Random,
     running: Option<ProcessId>,
     parked: FxHashMap<ProcessId, Parked>,
+    /// Processes that have locked a line of a chunk since its last permutation.
+    locking: BTreeMap<u64, BTreeSet<ProcessId>>,
     interrupts: u64,
     has_run: bool,
 }
@@ -49,6 +52,7 @@ impl Processes {
             draws,
             running: None,
             parked: FxHashMap::default(),
+            locking: BTreeMap::new(),
             interrupts: 0,
             has_run: false,
         }
@@ -133,6 +137,11 @@ impl Processes {
     /// # Errors
     /// Same errors as [`ContextUnit::import`].
     pub fn import(&mut self, process: ProcessId, bytes: &[u8]) -> Result<(), ContextError> {
+        let number = context_number(bytes).unwrap_or_default();
+        if !matches!(self.parked.get(&process), Some(Parked::Outside { number: its, .. }) if *its == number) {
+            // An authentic context of another process.
+            return Err(ContextError::NotOutside { number });
+        }
         let buffer = self.unit()?.import(bytes)?;
         self.parked.insert(process, Parked::Buffer { buffer, interrupt: self.interrupts });
         Ok(())
@@ -182,6 +191,24 @@ impl Processes {
             Some(Parked::Outside { number, .. }) => self.unit()?.forget(number),
             None => Ok(()),
         }
+    }
+
+    /// Notes that the running process has locked a line of a chunk.
+    pub fn lock(&mut self, chunk: u64) {
+        if let Some(running) = self.running {
+            self.locking.entry(chunk).or_default().insert(running);
+        }
+    }
+
+    /// Notes that a permutation has unlocked all lines of a chunk.
+    pub fn unlock(&mut self, chunk: u64) {
+        self.locking.remove(&chunk);
+    }
+
+    /// Chunks in which a process has locked lines, in order.
+    pub fn locked_by(&self, process: ProcessId) -> Vec<u64> {
+        let locked = self.locking.iter().filter(|(_, processes)| processes.contains(&process));
+        locked.map(|(chunk, _)| *chunk).collect()
     }
 
     fn buffer_of(&self, process: ProcessId) -> Result<usize, ContextError> {

@@ -7,6 +7,7 @@
 //! ```
 //! A process with its context outside has no keys on the chip, so its chunks have no locked lines at that time.
 
+use super::chunk::chunk_of;
 use super::processes::{ProcessId, Processes};
 use super::{ContextsDesign, MovingCounters, MovingLines, report};
 use crate::planted::ChunkBug;
@@ -16,7 +17,7 @@ use context::{CONTEXT_BYTES, ContextError, EXPORTED_BYTES};
 use crypto::{BLOCK_BYTES, BlockCipher};
 use sim::join_all;
 use std::cell::RefCell;
-use units::{LINE_BYTES, ZERO_LINE};
+use units::{LINE_BYTES, LineAddr, ZERO_LINE};
 
 /// Blocks of the encryption of a context. Its pads need its number only, so they are computed side by side.
 const CONTEXT_BLOCKS: Blocks =
@@ -33,6 +34,13 @@ pub trait ProcessChunks {
 pub struct ProcessPort<'a> {
     lines: &'a MovingLines,
     processes: &'a RefCell<Processes>,
+}
+
+impl MovingLines {
+    /// Notes that the running process has locked a line, if the design has contexts.
+    pub(super) fn note_lock(&self, line: LineAddr) {
+        self.processes.iter().for_each(|processes| processes.borrow_mut().lock(chunk_of(line)));
+    }
 }
 
 impl<'a> ProcessPort<'a> {
@@ -74,11 +82,11 @@ impl<'a> ProcessPort<'a> {
     /// # Errors
     /// Does not fail while a buffer is free, as always when a process runs.
     pub fn interrupt(self) -> Result<(), ContextError> {
+        self.lines.records.empty_for_switch();
         let mut processes = self.processes.borrow_mut();
         let Some(running) = processes.running() else { return Ok(()) };
         processes.interrupt()?;
         self.count(|counters| counters.switches += 1);
-        self.lines.records.empty_for_switch();
         processes.resume(running)
     }
 
@@ -91,15 +99,23 @@ impl<'a> ProcessPort<'a> {
     }
 
     /// Moves the context of a process out of the chip, after its lines have left the chip.
-    async fn let_out<V: Verbs>(self, verbs: &V, leaving: ProcessId, chunks: &[u64]) -> Result<(), ContextError> {
+    async fn let_out<V: Verbs>(self, verbs: &V, leaving: ProcessId, mapped: &[u64]) -> Result<(), ContextError> {
         let (lines, cache) = (self.lines, self.lines.cache());
-        let leaves_locks = lines.planted.has(ChunkBug::ContextLeavesLocks);
-        chunks.iter().for_each(|chunk| cache.lock_stores_above(*chunk));
-        for chunk in self.locked_of(chunks).into_iter().filter(|_| !leaves_locks) {
-            self.count(|counters| counters.chunks_for_contexts += 1);
-            report(verbs, lines.permute(verbs, chunk, None).await);
+        mapped.iter().for_each(|chunk| cache.lock_stores_above(*chunk));
+        // A page that the process has unmapped may have locked lines, too.
+        let mut chunks = [mapped, &self.processes.borrow().locked_by(leaving)].concat();
+        chunks.sort_unstable();
+        chunks.dedup();
+        if !lines.planted.has(ChunkBug::ContextLeavesLocks) {
+            for chunk in self.locked_of(&chunks) {
+                self.count(|counters| counters.chunks_for_contexts += 1);
+                report(verbs, lines.permute(verbs, chunk, None).await);
+            }
         }
-        let locked = if leaves_locks { 0 } else { self.locked_of(chunks).len() };
+        let locked = match lines.planted.has(ChunkBug::ContextLeavesLocks) {
+            true => 0,
+            false => self.processes.borrow().locked_by(leaving).len(),
+        };
         let (entry, bytes) = self.processes.borrow_mut().export(leaving, locked)?;
         if !lines.planted.has(ChunkBug::ContextLeavesLines) {
             chunks.iter().for_each(|chunk| cache.drop_chunk(*chunk));

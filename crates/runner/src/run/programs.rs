@@ -95,6 +95,8 @@ pub fn check_requests<S: Source>(programs: &[S], options: &RunOptions) -> Result
     } else if options.machine.line_length() != LineLength::WHOLE {
         "asks for lines of 64 bytes, of which the machine's memory has none: take a machine without memory.line"
             .to_owned()
+    } else if options.machine.clock_interrupt.is_some() {
+        "has no core that a clock interrupts: leave machine.clock_interrupt out".to_owned()
     } else if design.parts.persistence.exists() {
         let design = &design.name;
         format!(

@@ -94,6 +94,8 @@ fn a_clock_interrupts_at_its_interval_and_takes_its_cycles() {
         assert!(interrupts > 2, "{name}: {interrupts}");
         assert!(interrupts <= most && interrupts + lost >= most, "{name}: {interrupts} of {most}");
         assert!((interrupts * away..interrupts * (away + 200)).contains(&switching), "{name}: {switching} cycles");
+        let work = (before.core_time.at_work_cycles, after.core_time.at_work_cycles);
+        assert!(name != "none" || (work.0 - work.1).abs() < work.0 / 20.0, "{name}: {work:?} cycles at work");
         let longer = after.cycles - before.cycles;
         assert!(longer >= interrupts * away, "{name}: {longer} cycles for {interrupts} interrupts");
         assert!(name != "none" || longer < interrupts * (away + 1_000), "{name}: {longer} cycles");
