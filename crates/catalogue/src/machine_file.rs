@@ -1,10 +1,12 @@
 //! The content of a machine file.
 
 mod at_l2;
+mod clock_interrupt;
 mod moving;
 mod persistence;
 
 pub use at_l2::{AesBandwidth, AtL2, OffBelow};
+pub use clock_interrupt::ClockInterrupt;
 
 use crate::error::ConfigError;
 use crate::name;
@@ -22,7 +24,7 @@ use machine::pcm::PcmConfig;
 use protection::design::DataLines;
 use protection::execution::{Engines, OverflowLimits};
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Cycles, Duration, LINE_BYTES, LineLength, Time};
+use units::{Bytes, Cycles, Duration, LINE_BYTES, LineLength};
 
 /// The largest last-level cache; its tags occupy a quarter of its size in the host's memory.
 const LLC_MAX: Bytes = Bytes(1 << 30);
@@ -155,44 +157,6 @@ fn one_channel() -> usize {
 
 fn one_core() -> usize {
     1
-}
-
-/// Interrupts by the operating system's clock. At each interrupt, an unrecorded process runs for a while: a design with contexts of
-/// processes empties the same structures as at any switch.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ClockInterrupt {
-    /// Microseconds from one interrupt to the next.
-    pub every_us: u64,
-    /// Cycles from an interrupt until the process continues, in addition to the time of the switch: those of the handler and of the
-    /// unrecorded process.
-    pub away_cycles: u64,
-}
-
-impl ClockInterrupt {
-    /// One second: the longest accepted interval.
-    const EVERY_US_MAX: u64 = 1_000_000;
-
-    fn check(self, machine: &Machine) -> Result<(), String> {
-        let ClockInterrupt { every_us: every, away_cycles: away } = self;
-        let most = ClockInterrupt::EVERY_US_MAX;
-        if !(1..=most).contains(&every) {
-            return Err(format!(
-                "clock_interrupt.every_us is {every}: expected 1 to {most} microseconds, or no [clock_interrupt]"
-            ));
-        }
-        let cycles = machine.node.clock_mhz.clock().cycle_at_or_after(Time::ZERO + Duration::from_ns(1_000 * every)).0;
-        if away >= cycles {
-            return Err(format!(
-                "clock_interrupt.away_cycles is {away}, and an interrupt comes every {cycles} cycles: expected fewer cycles, or a \
-                 higher clock_interrupt.every_us"
-            ));
-        }
-        if machine.cores > 1 {
-            return Err(format!("clock_interrupt: expected one core, and cores is {}", machine.cores));
-        }
-        Ok(())
-    }
 }
 
 /// A machine with all its parts.
