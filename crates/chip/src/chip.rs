@@ -1,8 +1,8 @@
-//! What lies on the chip between the core and protected memory, as far as it has no time of its own: tags of the
-//! last-level cache, lines on their way out, and the shadow.
+//! Parts of the chip between the cores and protected memory that have no timing: tags of the last-level cache, lines on
+//! their way out, and the shadow.
 //!
-//! The chip is the [`Receiver`](protection::execution::Receiver) of the timed memory: a released line goes through the shadow, which checks it, enters the
-//! last-level cache and goes up to its core (`chip/receiver.rs`, `chip/upward.rs`).
+//! The chip is the [`Receiver`](protection::execution::Receiver) of the timed memory. The shadow checks a released
+//! line, the last-level cache takes it, and it travels up to its core (`chip/receiver.rs`, `chip/upward.rs`).
 
 pub(crate) mod buffers;
 mod counters;
@@ -47,51 +47,51 @@ use std::rc::{Rc, Weak};
 use units::LineAddr;
 use upward::{Miss, Port, UnderWay};
 
-/// The chip's state.
+/// State of the chip.
 pub struct Chip {
     pub(crate) clock: Clock,
     /// The cores and their private caches.
     pub cores: Domain,
-    /// The ways between the cores and the last-level cache.
+    /// Links between the cores and the last-level cache.
     pub network: Network,
     pub(crate) ports: Box<[Port]>,
-    /// What the cores ask for, to be taken up when the last-level cache's controller has looked it up.
+    /// Misses of the cores, due when the controller of the last-level cache has looked them up.
     pub misses: WorkQueue<Miss>,
     pub(crate) llc: RefCell<Llc>,
     pub(crate) under_way: RefCell<UnderWay>,
-    /// Lines that have been handed to the writers and have not arrived in memory, with how often.
+    /// Lines that the writers received and that have not arrived in memory, with the number of pending writes.
     leaving: RefCell<FxHashMap<LineAddr, u32>>,
     /// Lines to be written, oldest first; emptied by the writers.
     victims: RefCell<VecDeque<LineAddr>>,
-    /// Lines that writers carry to memory, which has not taken them yet.
+    /// Lines that writers carry to memory and that memory has not accepted yet.
     carried: RefCell<Vec<LineAddr>>,
     pub(crate) shadow: Rc<RefCell<Shadow>>,
     distances: Distances,
-    /// What each L2 expects of the last-level cache, where they predict it.
+    /// Miss predictors for the last-level cache, one per L2, if the machine has them.
     predictors: Option<RefCell<Vec<MissPredictor>>>,
-    /// The cores' persist buffers, if they have such.
+    /// Persist buffers of the cores, if the machine has them.
     buffers: Option<Buffers>,
-    /// What programs flush.
+    /// Flushes (CLWB) of the programs.
     flushes: Flushes,
-    /// What programs store past the caches.
+    /// Stores that bypass the caches.
     past_caches: PastCaches,
-    /// Whether there is power, and what a loss of it has to find.
+    /// State of the power supply, and the records that a loss of power needs.
     power: Power,
-    /// Lines of data; what has a higher number is metadata.
+    /// Number of data lines; addresses from this number on are metadata.
     data_lines: u64,
-    /// What the controller runs, to be notified of its lines that data displaces.
+    /// Scheme that the controller runs; the chip notifies it of metadata lines that data displaces.
     scheme: RefCell<Weak<Scheme>>,
     writers_waiting: RefCell<VecDeque<TaskId>>,
     fault: Cell<Option<Fault>>,
     counters: Cell<LlcCounters>,
-    /// What the cores lost.
+    /// Time that the cores lost, by cause.
     pub(crate) lost: RefCell<Parts>,
-    /// What is kept of the run, if an excerpt is.
+    /// Excerpt of the run, if one is kept.
     pub(crate) excerpt: OnceCell<Rc<Excerpt>>,
 }
 
 impl Chip {
-    /// A chip at power-on.
+    /// Creates a chip at power-on.
     pub fn new(clock: &Clock, machine: &Machine, shadow: Rc<RefCell<Shadow>>) -> Rc<Chip> {
         let lines = machine.data_lines().count;
         let LlcConfig { ways, replacement, inclusion, .. } = machine.llc;
@@ -127,12 +127,12 @@ impl Chip {
         })
     }
 
-    /// Whether a line in the last-level cache is one of metadata.
+    /// True if a line of the last-level cache is metadata.
     fn is_metadata(&self, line: LineAddr) -> bool {
         line.0 >= self.data_lines
     }
 
-    /// Keeps an excerpt of what happens. To be asked for before readers and writers start.
+    /// Keeps an excerpt of the run. Call it before readers and writers start.
     pub fn keep(&self, excerpt: &Rc<Excerpt>) {
         let _ = self.excerpt.set(excerpt.clone());
     }
@@ -142,12 +142,12 @@ impl Chip {
         self.scheme.replace(Rc::downgrade(scheme));
     }
 
-    /// Looks a line up in the last-level cache and among the lines on their way out of it. What is there as ciphertext alone
-    /// is no hit: memory has the same, and the controller decrypts it.
+    /// Looks a line up in the last-level cache and among the lines on their way out of it. A line that is present only
+    /// as ciphertext is no hit: memory has the same ciphertext, and the controller decrypts it.
     pub fn look_up(&self, line: LineAddr) -> bool {
         let stranded = self.llc.borrow().is_unverified(line);
         let hit = self.llc.borrow_mut().look_up(line) && !stranded;
-        // What is to enter a cache that locks lines waits for room there, and so does who asks for it.
+        // In a cache that locks lines, a line on its way in waits for room there, and so does its requester.
         let on_the_way_out = !hit && !self.locks_lines() && self.is_leaving(line);
         self.count(|counters| {
             counters.hits += u64::from(hit);
@@ -161,47 +161,47 @@ impl Chip {
         hit || on_the_way_out
     }
 
-    /// Notes that memory is asked for a line now.
+    /// Notes the time at which the controller requests the line from memory.
     pub fn asking(&self, line: LineAddr) {
         if let Some(journey) = self.under_way.borrow_mut().of(line) {
             journey.asked = Some(self.clock.now());
         }
     }
 
-    /// A line comes down from the private caches.
+    /// Takes a line from the private caches.
     pub fn take_back(&self, line: LineAddr, dirty: bool) {
         let metadata = self.take_down(line, dirty);
         self.tell_of(metadata);
     }
 
-    /// A line comes by on its way up.
+    /// Passes a fill through the last-level cache on its way up.
     pub fn pass_by(&self, line: LineAddr) {
         let displaced = self.llc.borrow_mut().fetched(line);
         self.make_room(displaced);
     }
 
-    /// The kernel changed a line: cached copies go, and memory gets the new content if it had the old. A line on its way
-    /// up arrives first.
+    /// Handles a line that the kernel changed: the caches drop their copies, and memory receives the new content if it
+    /// had the old one. A line on its way up arrives first.
     pub fn changed_from_outside(&self, line: LineAddr, in_memory: bool) {
         if let Some(journey) = self.under_way.borrow_mut().of(line) {
             journey.changed = true;
             return;
         }
         self.give_up(line);
-        // What waits for a persist buffer goes there in its turn.
+        // Changes that wait for a persist buffer reach it in their turn.
         if in_memory && !keeps(&self.shadow.borrow(), line) {
             self.count(|counters| counters.foreign_writes += 1);
             self.send_out(line);
         }
     }
 
-    /// All caches give up their copies of a line.
+    /// Removes a line from all caches.
     fn give_up(&self, line: LineAddr) {
         self.cores.recall(line);
         self.llc.borrow_mut().invalidate(line);
     }
 
-    /// A line has left the checker: it goes through the shadow, which compares it, and by the last-level cache.
+    /// Passes a line that left the checker through the shadow, which compares it, and through the last-level cache.
     pub fn brought(&self, line: LineAddr, plaintext: &Plaintext) {
         self.shadow.borrow_mut().returned(line, &plaintext.bytes);
         self.pass_by(line);
@@ -216,7 +216,7 @@ impl Chip {
         }
     }
 
-    /// A writer has nothing to do: wake it when it has.
+    /// Registers an idle writer, to be woken at the next victim.
     pub fn wait_for_victims(&self) {
         let task = self.clock.current_task();
         let mut waiting = self.writers_waiting.borrow_mut();
@@ -225,7 +225,7 @@ impl Chip {
         }
     }
 
-    /// The line that has waited longest for a writer, which now carries it.
+    /// Hands the oldest waiting line to a writer, which now carries it.
     pub fn next_victim(&self) -> Option<LineAddr> {
         let line = self.victims.borrow_mut().pop_front()?;
         self.carried.borrow_mut().push(line);
@@ -233,7 +233,8 @@ impl Chip {
         Some(line)
     }
 
-    /// The plaintext of a line that was carried to memory, which has to return it from here on; or to a last-level cache that locks it.
+    /// Returns the plaintext of a line that a writer carried to memory or to a last-level cache that locks it. Memory
+    /// must return this content from here on.
     pub fn put(&self, line: LineAddr) -> units::Line {
         let mut carried = self.carried.borrow_mut();
         if let Some(place) = carried.iter().position(|carried| *carried == line) {
@@ -243,13 +244,13 @@ impl Chip {
         if self.locks_lines() { self.text_of(line) } else { self.to_memory(line) }
     }
 
-    /// What memory gets of a line, which it has to return from here on.
+    /// Returns the content of a line that goes to memory; memory must return it from here on.
     pub(crate) fn to_memory(&self, line: LineAddr) -> units::Line {
         self.goes_to_memory(line);
         self.shadow.borrow_mut().put(line)
     }
 
-    /// A line has arrived in memory.
+    /// Notes that a line has arrived in memory.
     pub fn written(&self, line: LineAddr) {
         let mut leaving = self.leaving.borrow_mut();
         if let Some(times) = leaving.get_mut(&line) {
@@ -263,33 +264,33 @@ impl Chip {
         self.answer_flushes(line);
     }
 
-    /// Lines handed to the writers and not yet in memory.
+    /// Number of lines that the writers received and that are not yet in memory.
     pub fn backlog(&self) -> usize {
         self.leaving.borrow().len()
     }
 
-    /// The tampering that was reported, if any was.
+    /// Tampering that was reported, if any.
     pub fn fault_reported(&self) -> Option<Fault> {
         self.fault.get()
     }
 
-    /// What the last-level cache has seen.
+    /// Counters of the last-level cache.
     pub fn counters(&self) -> LlcCounters {
         self.counters.get()
     }
 
-    /// What the cores have lost.
+    /// Time that the cores have lost, by cause.
     pub fn waits(&self) -> Waits {
         Waits::of(&self.cores, *self.lost.borrow())
     }
 
-    /// What the observer has seen.
+    /// Counters of the observer.
     pub fn observed(&self) -> ObserverCounters {
         self.shadow.borrow().observed()
     }
 
-    /// Lines whose latest content is neither in memory nor dirty on the chip: writes that were lost. To be asked when
-    /// every store has been written.
+    /// Counts lines whose latest content is neither in memory nor dirty on the chip: lost writes. Call it when every
+    /// store has been written.
     pub fn lost_lines(&self) -> u64 {
         let mut dirty = FxHashSet::default();
         dirty.extend(self.cores.dirty_lines());
@@ -299,12 +300,12 @@ impl Chip {
         self.shadow.borrow().newer_than_memory().filter(|line| !dirty.contains(line)).count() as u64
     }
 
-    /// Bytes of this process that the shadow, the observer and the directory take.
+    /// Bytes of host memory that the shadow, the observer and the directory use.
     pub fn footprint_bytes(&self) -> u64 {
         self.shadow.borrow().footprint_bytes() + self.cores.footprint_bytes()
     }
 
-    /// Lets the shadow forget what is not on the chip, if it has grown large.
+    /// Lets the shadow forget lines that are not on the chip, if it has grown large.
     pub fn forget_what_left(&self) {
         if self.shadow.borrow().is_crowded() {
             self.take_back_everything();
@@ -312,7 +313,7 @@ impl Chip {
         }
     }
 
-    /// Whether a line is in a cache or between the caches and memory.
+    /// True if a line is in a cache or between the caches and memory.
     fn holds(&self, line: LineAddr) -> bool {
         self.llc.borrow().holds(line)
             || self.cores.nodes().iter().any(|node| node.borrow().holds(line))

@@ -1,4 +1,4 @@
-//! All counters of a machine at one moment, so that a stretch of a run can be counted as a difference.
+//! All counters of a machine at one moment; the difference of two readings counts a part of a run.
 
 use crate::chip::{Chip, LlcCounters};
 use crate::predictability::Predictions;
@@ -15,93 +15,93 @@ use protection::slot::Kind;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// What caches of metadata counted, by what they are for.
+/// Counters of the metadata caches, by the metadata that they hold.
 #[derive(Clone, Copy, Debug, Default, AddAssign, Sub)]
 pub struct CachesOfMetadata {
-    /// Of counters, in which owners are looked up as well.
+    /// Cache of counters, which also holds the owners.
     pub counters: CacheCounters,
-    /// Of tags.
+    /// Cache of tags.
     pub tags: CacheCounters,
-    /// Of tree nodes.
+    /// Cache of tree nodes.
     pub nodes: CacheCounters,
-    /// Of bitmaps.
+    /// Cache of bitmaps.
     pub bitmaps: CacheCounters,
 }
 
-/// What was counted up to a moment, or in a stretch.
+/// Counts up to a moment, or in a part of a run.
 #[derive(Clone, Copy, Debug, Default, AddAssign, Sub)]
 pub struct Counts {
-    /// The core and its private caches.
+    /// Counters of the cores and their private caches.
     pub node: NodeCounters,
-    /// The cores' persist buffers.
+    /// Counters of the persist buffers.
     pub persist: PersistCounters,
-    /// What cores flushed and fenced.
+    /// Flushes and fences of the cores.
     pub epochs: EpochCounters,
-    /// The last-level cache.
+    /// Counters of the last-level cache.
     pub llc: LlcCounters,
-    /// What the cores lost.
+    /// Time that the cores lost, by cause.
     pub waits: Waits,
-    /// What protection did.
+    /// Counters of the timed memory.
     pub protection: TimedCounters,
-    /// What protection counted wherever it was done.
+    /// Counters of the scheme, independent of its mode.
     pub scheme: SchemeCounters,
-    /// The caches of metadata.
+    /// Counters of the metadata caches.
     pub caches: CachesOfMetadata,
-    /// Counters in the last-level cache.
+    /// Look-ups of counters in the last-level cache.
     pub last_level_counters: CacheCounters,
-    /// Nodes of the tree there.
+    /// Look-ups of tree nodes in the last-level cache.
     pub last_level_nodes: CacheCounters,
     /// Copies of counters in L2s.
     pub copies: CopyCounters,
-    /// All memory channels together.
+    /// Counters of all memory channels together.
     pub dram: DramCounters,
 }
 
 impl Counts {
-    /// All reads and writes of memory, in bytes.
+    /// Bytes of all reads and writes of memory.
     pub fn dram_bytes(&self) -> u64 {
         self.protection.bytes_moved
     }
 
-    /// The caches of counters, tags, tree nodes and bitmaps.
+    /// Counters of the caches of counters, tags, tree nodes and bitmaps.
     pub fn metadata_caches(&self) -> [CacheCounters; Kind::CACHES] {
         let CachesOfMetadata { counters, tags, nodes, bitmaps } = self.caches;
         [counters, tags, nodes, bitmaps]
     }
 }
 
-/// Where the counters are.
+/// Components that the counters are read from.
 #[derive(Clone)]
 pub struct Meters {
-    /// The core and the last-level cache.
+    /// Chip with the cores and the last-level cache.
     pub chip: Rc<Chip>,
-    /// The metadata caches.
+    /// Scheme with the metadata caches.
     pub scheme: Rc<Scheme>,
-    /// The protection.
+    /// Timed memory with the counters of protection.
     pub memory: Rc<TimedMemory>,
-    /// The memory.
+    /// Channels of the memory system.
     pub channels: MemorySystem,
-    /// The content of lines.
+    /// Shadow with the content of lines.
     pub shadow: Rc<RefCell<Shadow>>,
 }
 
 impl Meters {
-    /// How many instructions have entered the windows of all cores.
+    /// Number of instructions that have entered the windows of all cores.
     pub fn instructions(&self) -> u64 {
         self.chip.cores.nodes().iter().map(|node| node.borrow().instructions()).sum()
     }
 
-    /// What each core has counted up to now.
+    /// Counters of each core up to now.
     pub fn cores(&self) -> Vec<NodeCounters> {
         self.chip.cores.nodes().iter().map(|node| node.borrow().counters()).collect()
     }
 
-    /// What tables of frequent values would have predicted up to now.
+    /// Prediction results of the tables of frequent values up to now.
     pub fn predicted(&self) -> Predictions {
         self.shadow.borrow().predicted()
     }
 
-    /// What was counted up to now.
+    /// Reads all counters.
     pub fn read(&self) -> Counts {
         let caches = self.scheme.on_chip(|chip| chip.caches.seen);
         let last_level = self.scheme.on_chip(|chip| chip.shared_counters()).unwrap_or_default();
@@ -128,7 +128,7 @@ impl Meters {
     }
 }
 
-/// What all of some counted.
+/// Sum of the counters.
 fn sum<C: Default + std::ops::AddAssign>(counters: impl Iterator<Item = C>) -> C {
     counters.fold(C::default(), |mut sum, more| {
         sum += more;

@@ -1,9 +1,8 @@
-//! From a program's events to the core's steps: translation, and the memory's content in program order.
+//! Turns a program's events into the core's steps: translates addresses, and passes memory's content in program order
+//! to the shadow (`shadow.rs`).
 //!
-//! The content goes to the shadow (`shadow.rs`).
-//!
-//! What the kernel writes behind the program's back shows as a line whose content changed without a store. It is a write
-//! from outside: cached copies are stale, and the new content goes to memory like any other.
+//! A write by the kernel that the program does not see appears as a line that changed without a store. The feed treats
+//! it as a write from outside: cached copies are stale, and the new content goes to memory like any other.
 
 mod allowance;
 mod beside;
@@ -44,13 +43,13 @@ use workload::stream::{Access, AccessKind};
 use workload::walker::{Event, Walker};
 use workload::{Stretch, Supplier, WorkloadError};
 
-/// Why there is no next step.
+/// Reason why the feed has no next step.
 #[derive(Debug, Error)]
 pub enum FeedError {
-    /// The program cannot be followed any further.
+    /// The source reports an error.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
-    /// The program does not fit the machine.
+    /// The memory of the machine is too small for the program.
     #[error(transparent)]
     OutOfMemory(#[from] OutOfMemory),
     /// The processor refuses a switch to another process.
@@ -61,14 +60,14 @@ pub enum FeedError {
     Contexts(#[from] ContextError),
 }
 
-/// All page tables.
+/// Page tables of all programs.
 pub type Pages = Rc<RefCell<PageTable>>;
 
-/// A program, or one core's part of it, on its way into that core.
+/// A program, or one core's part of it, that feeds the core.
 pub struct Program<S> {
     walker: Walker<S>,
     allowance: Allowance,
-    /// Whether its source had nothing more, or nothing for the moment.
+    /// True if the source is at its end or has no chunk for the moment.
     dry: bool,
     translation: Translation,
     beside: Beside,
@@ -77,14 +76,15 @@ pub struct Program<S> {
     touches: Vec<Touch>,
     /// Lines that changed without a store, not yet fetched by [`Program::take_foreign`].
     foreign: Vec<LineAddr>,
-    /// When the instruction handed out next was executed.
+    /// Time span in the recording of the instruction handed out next.
     stretch: Stretch,
     running: Running,
     counters: FeedCounters,
 }
 
 impl<S: Supplier> Program<S> {
-    /// A program on a core, in `spaces` of the memory that `pages` hands out, which may run for as many instructions as are `left`.
+    /// Creates the feed of a program on a core. The program runs in `spaces` of the memory that `pages` allocates, for
+    /// at most `left` instructions.
     pub fn new(
         source: S,
         left: Rc<Cell<u64>>,
@@ -108,32 +108,32 @@ impl<S: Supplier> Program<S> {
         }
     }
 
-    /// What came through so far.
+    /// Counters of the feed up to now.
     pub fn counters(&self) -> FeedCounters {
         self.beside.flushing.with_open(self.counters)
     }
 
-    /// Whether it has handed out all the instructions that it may.
+    /// True if the program has handed out all instructions that it may.
     pub fn is_spent(&self) -> bool {
         self.allowance.left() == 0
     }
 
-    /// Hands nothing out beyond this many instructions, counted from the beginning, until called again.
+    /// Stops after this number of instructions, counted from the beginning, until the next call.
     pub fn pause_at(&mut self, instructions: u64) {
         self.allowance.pause_at(instructions);
     }
 
-    /// Whether nothing is left to hand out, now or later.
+    /// True if the program has no more instructions, now or later.
     pub fn is_over(&self) -> bool {
         self.is_spent() || self.dry && !self.walker.is_waiting()
     }
 
-    /// The clock or the instructions that a trace of requests states for the step handed out last.
+    /// Memory clock or number of instructions that a trace of requests states for the last step.
     pub fn due(&self) -> u64 {
         self.beside.due
     }
 
-    /// Names the process of each instruction that has another one than the instruction before, from now on.
+    /// From now on, reports the process of each instruction that follows one of another process.
     pub fn watch_processes(&mut self) {
         self.running.watch();
     }
@@ -148,12 +148,12 @@ impl<S: Supplier> Program<S> {
         self.running.take_ended().into_iter().map(|process| self.process_id(process)).collect()
     }
 
-    /// Chunks of processes, by the page tables.
+    /// Owners of chunks, by the page tables.
     pub fn owners(&self) -> PageOwners {
         PageOwners(Rc::clone(&self.translation.pages))
     }
 
-    /// The lines that changed without a store since the last call.
+    /// Takes the lines that changed without a store since the last call.
     pub fn take_foreign(&mut self) -> Vec<LineAddr> {
         std::mem::take(&mut self.foreign)
     }
@@ -295,7 +295,8 @@ impl<S: Supplier> Feed for Program<S> {
     }
 }
 
-/// Hands what an instruction stored on to its core's persist buffer, and marks it. Out of line: most machines have none.
+/// Passes the stores of an instruction to its core's persist buffer, and marks them. Not inlined: most machines have no
+/// persist buffer.
 #[cold]
 fn hand_on_stores(shadow: &mut Shadow, core: usize, touches: &mut [Touch], counters: &mut FeedCounters) {
     touches.iter_mut().for_each(|touch| touch.persistent = touch.store && is_persistent(shadow, touch.line));
@@ -307,8 +308,8 @@ fn hand_on_stores(shadow: &mut Shadow, core: usize, touches: &mut [Touch], count
     }
 }
 
-/// Takes in what lines hold that the program of a core is about to see, which may be of a file that is mapped; a line that held
-/// something else before is noted.
+/// Takes the content of lines that the program of a core is about to see, also of mapped files, and notes a line that
+/// had another content before.
 fn tell(
     (shadow, by, core): (&mut Shadow, Accessor, usize),
     (lines, mapped): (impl Iterator<Item = (LineAddr, Line)>, bool),
@@ -335,16 +336,16 @@ fn tell(
 /// The bytes of an access on one line, as recorded.
 struct Piece<'a> {
     access: &'a Access,
-    /// Its bytes on this line, the first of them lowest.
+    /// Bytes of the access on this line, the first in the lowest bits.
     value: u64,
-    /// The instruction.
+    /// Address of the instruction.
     pc: VirtAddr,
-    /// Which strand executed it, and when.
+    /// Strand of the instruction, and its time span in the recording.
     by: Accessor,
 }
 
 impl Piece<'_> {
-    /// A store changes the shadow; a load is compared with it.
+    /// Applies a store to the shadow, or compares a load with it.
     #[inline]
     fn take_effect(&self, shadow: &mut Shadow, touch: &Touch, counters: &mut FeedCounters) {
         let recorded = self.value.to_le_bytes();
@@ -382,7 +383,7 @@ impl Piece<'_> {
     }
 }
 
-/// Adds a touch, joined to the one before if that goes on where it ends: wide accesses come in pieces of eight bytes.
+/// Adds a touch, or joins it to the touch before if it continues there: wide accesses arrive in pieces of eight bytes.
 fn append(touches: &mut Vec<Touch>, touch: Touch) {
     if let Some(last) = touches.last_mut()
         && (last.line, last.store) == (touch.line, touch.store)

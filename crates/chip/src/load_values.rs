@@ -1,10 +1,10 @@
-//! The values that a program loaded, against those of the simulated memory, and what a difference means.
+//! Compares the values that a program loaded with the simulated memory, and classifies the differences.
 //!
-//! The cores of a simulated machine progress differently from the computer on which the program was recorded, and the
-//! recording does not say which strand (a thread, or a process that shares memory) waited for which. Strands therefore reach
-//! memory in an order of their own, and a load may find there what another strand wrote sooner or later than it did. Such a
-//! difference is explained by the store of the other strand ([`order`]). Every other difference is an error of the recording or
-//! of the simulation, however many strands the program has.
+//! The cores of a simulated machine progress differently from the computer on which the program was recorded. The
+//! recording does not show which strand (a thread, or a process that shares memory) waited for which. Strands therefore
+//! reach memory in a different order, and a load may see a store of another strand that came sooner or later in the
+//! recording. The other strand's store explains this kind of difference ([`order`]). Every other difference is an error
+//! of the recording or of the simulation, however many strands the program has.
 
 pub mod order;
 
@@ -13,58 +13,59 @@ use order::LoadOrder;
 use serde::Serialize;
 use units::VirtAddr;
 
-/// Differences that are reported one by one.
+/// Number of differences that are reported individually.
 pub const SHOWN: usize = 4;
 
-/// A load whose recorded value was another than the simulated memory had.
+/// A load for which the simulated memory has another value than the recording.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct WrongLoad {
-    /// The process of the thread that loaded.
+    /// Process of the thread that loaded.
     pub process: u32,
-    /// The thread.
+    /// Number of the thread.
     pub thread: u32,
-    /// The address of the instruction.
+    /// Address of the instruction.
     pub pc: VirtAddr,
-    /// The address of the first byte that was loaded.
+    /// Address of the first byte that was loaded.
     pub address: VirtAddr,
-    /// How many bytes were loaded.
+    /// Number of bytes loaded.
     pub bytes: u8,
 }
 
-/// What the comparison came to.
+/// Result of the comparison.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// All values are those recorded.
+    /// All values are equal to the recorded ones.
     Same,
-    /// Some differ, and the order of strands explains each of them.
+    /// Some values differ, and the order of strands explains each of them.
     OtherOrder,
-    /// Some differ without a reason: an error.
+    /// Some values differ without an explanation: an error.
     Wrong,
 }
 
-/// The comparison of all loads whose value was recorded.
+/// Comparison of all loads that have a recorded value.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct LoadValues {
-    /// Loads that were compared.
+    /// Number of loads compared.
     pub compared: u64,
-    /// Of these, loads whose recorded value was another.
+    /// Number of compared loads that differ.
     pub different: u64,
-    /// Of these, loads of lines that another strand stored to in an order that the recording does not say, or that the simulation
-    /// changed.
+    /// Number of differing loads from lines that another strand stored to, in an order that the recording does not
+    /// show, or that the simulation changed.
     pub in_other_order: u64,
-    /// Threads of all programs.
+    /// Number of threads of all programs.
     pub threads: u64,
-    /// Processes of all programs.
+    /// Number of processes of all programs.
     pub processes: u64,
-    /// The first differences without a reason, or if all have one, the first of all.
+    /// First unexplained differences, or the first of all if each has an explanation.
     pub first: Vec<WrongLoad>,
-    /// What the comparison came to.
+    /// Result of the comparison.
     pub verdict: Verdict,
 }
 
 impl LoadValues {
-    /// The comparison of several programs: of each its threads and the counters of its feeds. Nothing if nothing was compared.
+    /// Compares several programs, each given by its number of threads and the counters of its feeds. `None` if no load
+    /// was compared.
     pub fn of(programs: &[(u64, FeedCounters)], order: &LoadOrder) -> Option<LoadValues> {
         let sum = |count: fn(&FeedCounters) -> u64| programs.iter().map(|(_, fed)| count(fed)).sum::<u64>();
         let (compared, different) = (sum(|fed| fed.load_values_checked), sum(|fed| fed.load_values_wrong));

@@ -1,8 +1,8 @@
-//! The last-level cache of a chip whose memory has lines that move: it keeps a line from its fill, or a store to it, until its chunk
-//! is permuted.
+//! Last-level cache of a chip with a memory that moves lines: it keeps a line from its fill, or from a store to it,
+//! until the line's chunk is permuted.
 //!
-//! What a line holds is the shadow's: memory gets it when the chunk is permuted, also of lines that are clean, and from then on has to
-//! return it.
+//! The shadow holds the content of a locked line. Memory gets it when the chunk is permuted, also for clean lines, and
+//! must return it from then on.
 
 use crate::chip::Chip;
 use machine::llc::Way;
@@ -16,7 +16,7 @@ fn lines_of(chunk: u64) -> impl Iterator<Item = LineAddr> {
     (chunk * LINES_PER_CHUNK..(chunk + 1) * LINES_PER_CHUNK).map(LineAddr)
 }
 
-/// The lines of a chip, to be locked.
+/// Chip that locks lines.
 struct Locks(Weak<Chip>);
 
 impl Locks {
@@ -113,7 +113,7 @@ impl LockingCache for Locks {
     }
 }
 
-/// Lets a scheme lock lines in a chip's last-level cache, and have records of the pages in the cores' TLBs, if its lines move.
+/// Lets a scheme that moves lines lock them in a chip's last-level cache, and keep page records in the cores' TLBs.
 pub(crate) fn share(chip: &Rc<Chip>, scheme: &Scheme) {
     let Some(moving) = scheme.moving() else { return };
     chip.cores.nodes().iter().for_each(|node| node.borrow_mut().keep_records());
@@ -122,23 +122,23 @@ pub(crate) fn share(chip: &Rc<Chip>, scheme: &Scheme) {
 }
 
 impl Chip {
-    /// Whether no line goes to memory alone, since the last-level cache locks it until its chunk is permuted.
+    /// True if lines go to memory only with their chunk, since the last-level cache locks them until its permutation.
     pub fn locks_lines(&self) -> bool {
         self.llc.borrow().locks_lines()
     }
 
-    /// Takes a line from the caches above the last-level cache; whether they have stored to it, or it is on its way down with stores.
+    /// Takes a line from the caches above the last-level cache. Returns true if it has stores there or on its way down.
     fn has_stores_above(&self, line: LineAddr) -> bool {
         self.cores.recall(line).is_some() | self.ports.iter().any(|port| port.has_stored(line))
     }
 
-    /// What a line holds that memory gets with its chunk.
+    /// Content of a line that memory gets with its chunk.
     fn goes_with_its_chunk(&self, line: LineAddr) -> Line {
         self.cores.clean(line);
         self.to_memory(line)
     }
 
-    /// What a line holds now.
+    /// Present content of a line.
     pub(crate) fn text_of(&self, line: LineAddr) -> Line {
         self.shadow.borrow().content(line).unwrap_or(ZERO_LINE)
     }

@@ -1,10 +1,11 @@
-//! From the cores' persist buffers to memory: the tasks that let stores in and entries out.
+//! Tasks that connect the cores' persist buffers to memory: they accept stores and drain entries.
 //!
-//! The node says when a store comes to its buffer and which entry leaves when; the scheme's text does what is early, and
-//! drains. Stores of a core are accepted one after the other, in the order of the program; of entries, as many are on their way
-//! as the controller has buffers for what is written back. A line that the buffer has accepted is memory's: dirty lines that
-//! leave the last-level cache are dropped, since their text has come by here (SecPB, HPCA 2023, section IV-C). Where several cores
-//! store to a line, their turns at it come as its entry went from buffer to buffer (`chip/buffers.rs`).
+//! The node determines when a store reaches its buffer, and the time at which each entry leaves. The scheme's text does
+//! the early steps and drains. The buffer accepts a core's stores one after the other, in program order; the
+//! controller's write-back buffers limit the number of entries on their way. Memory owns a line that a buffer has
+//! accepted: the last-level cache drops its dirty lines, since their text has gone through the buffer (SecPB, HPCA
+//! 2023, section IV-C). If several cores store to a line, they take turns in the order in which its entry moved from
+//! buffer to buffer (`chip/buffers.rs`).
 
 use crate::chip::Chip;
 use crate::chip::buffers::Work;
@@ -24,18 +25,19 @@ struct Leaving {
     turn: u64,
 }
 
-/// What is behind the buffers of all cores.
+/// Tasks and queues behind the buffers of all cores.
 pub struct Persisting {
     clock: Clock,
     chip: Rc<Chip>,
     scheme: Rc<Scheme>,
     memory: Rc<TimedMemory>,
-    /// From a core's buffer to the memory controller, which is where metadata are.
+    /// Time from a core's buffer to the memory controller, which holds the metadata.
     path: Duration,
     drains: WorkQueue<Leaving>,
 }
 
-/// Writes a line that the kernel changed. It goes through the buffer, which may have the line, and is no store of the core.
+/// Writes a line that the kernel changed. The line goes through the buffer, which may have it, but is no store of the
+/// core.
 pub(crate) async fn write_from_outside<V: Verbs>(
     scheme: &Scheme,
     verbs: &V,
@@ -47,12 +49,12 @@ pub(crate) async fn write_from_outside<V: Verbs>(
     buffer.drain(verbs, line).await;
 }
 
-/// Writes the lines that the kernel has changed under a core's program, as far as no store comes before. No turn is taken: the
-/// line is made what it is then at the instant when the entry takes it.
+/// Writes the lines that the kernel has changed under a core's program, up to the next pending store. This takes no
+/// turn: the content of the line is determined at the instant when the entry takes it.
 pub(crate) async fn write_changes_from_outside<V: Verbs>(scheme: &Scheme, verbs: &V, chip: &Chip, core: usize) {
     let mut goes_on = true;
     while goes_on && let Some(line) = chip.next_from_outside(core) {
-        // A chip that has stopped takes nothing.
+        // A chip without power accepts no change.
         goes_on = false;
         let content = || {
             goes_on = true;
@@ -63,7 +65,7 @@ pub(crate) async fn write_changes_from_outside<V: Verbs>(scheme: &Scheme, verbs:
 }
 
 impl Persisting {
-    /// Starts the tasks behind the buffers of these cores, if they have such.
+    /// Starts the tasks behind the buffers of all cores, if the machine has buffers.
     pub fn start(clock: &Clock, machine: &Machine, chip: &Rc<Chip>, scheme: &Rc<Scheme>, memory: &Rc<TimedMemory>) {
         if !chip.has_buffers() {
             return;
@@ -91,7 +93,7 @@ impl Persisting {
                     self.write_changes_from_outside(core, &verbs).await;
                 }
                 Work::FromOutside => self.write_changes_from_outside(core, &verbs).await,
-                // Behind the stores that came before it.
+                // The drain queues behind the stores that preceded it.
                 Work::Drain { line, turn } => {
                     self.drains.push(self.clock.now(), Leaving { core, line, turn });
                     continue;
@@ -133,7 +135,7 @@ impl Persisting {
         }
     }
 
-    /// A core's node has its answer, before which it had lost this.
+    /// Adds the time that a core lost while it waited, and resumes the core's node.
     fn went_on(&self, core: usize, lost: Duration) {
         self.chip.settle_entries(core);
         self.chip.lost.borrow_mut().add(ReadPart::PersistBuffer, lost);

@@ -1,35 +1,36 @@
-//! How predictable the lines are that come from memory: which of their words a table of frequent values holds, before
-//! the line is known (Shi and Lee, Computing Frontiers 2007, figures 5 and 6). It is a measurement: no design takes part in it.
+//! Measures the predictability of lines from memory: the share of words that a table of frequent values holds before
+//! the line is known (Shi and Lee, Computing Frontiers 2007, figures 5 and 6). This is a measurement only: no design
+//! uses it.
 
 use protection::speculation::{Predictable, ValueTable, WORDS_MAX};
 use serde::Serialize;
 use units::{Line, WORD_BYTES, WORDS_PER_LINE};
 
-/// The most tables that one run has.
+/// Maximum number of tables in one run.
 pub const TABLES_MAX: usize = 4;
 
-/// What a table of so many values would have predicted.
+/// Prediction result of one table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Predicted {
-    /// Values in the table; none where there is no table.
+    /// Number of values in the table; zero if the table does not exist.
     pub values: u64,
-    /// What it would have.
+    /// Lines, words and blocks that the table would have predicted.
     #[serde(flatten)]
     pub predictable: Predictable,
 }
 
-/// That of all tables.
+/// Prediction results of all tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Predictions([Predicted; TABLES_MAX]);
 
 impl Predictions {
-    /// Of those tables that there are.
+    /// Results of the tables that exist.
     pub fn tables(&self) -> impl Iterator<Item = &Predicted> {
         self.0.iter().filter(|predicted| predicted.values > 0)
     }
 }
 
-/// What came since.
+/// Results since `other` was read.
 impl std::ops::Sub for Predictions {
     type Output = Predictions;
 
@@ -41,7 +42,11 @@ impl std::ops::Sub for Predictions {
     }
 }
 
-/// Why there are no such tables.
+/// Checks the sizes of tables.
+///
+/// # Errors
+///
+/// A size that is no power of two or too large, or too many tables.
 pub fn check_tables(sizes: &[usize]) -> Result<(), String> {
     let wrong = sizes.iter().find(|size| !size.is_power_of_two() || **size > WORDS_MAX);
     if let Some(size) = wrong {
@@ -53,7 +58,7 @@ pub fn check_tables(sizes: &[usize]) -> Result<(), String> {
     Ok(())
 }
 
-/// Tables that watch the lines of a run, and what they would have predicted.
+/// Tables that watch the lines of a run, with their results.
 #[derive(Default)]
 pub struct Predictability {
     tables: Vec<ValueTable>,
@@ -61,7 +66,7 @@ pub struct Predictability {
 }
 
 impl Predictability {
-    /// Tables of so many values each (figure 5 has 8, 16 and 32).
+    /// Creates one table per size, in values (figure 5 has 8, 16 and 32).
     pub fn of(sizes: &[usize]) -> Predictability {
         let tables = sizes.iter().take(TABLES_MAX).map(|&size| ValueTable::new(size)).collect();
         let mut seen = Predictions::default();
@@ -69,12 +74,12 @@ impl Predictability {
         Predictability { tables, seen }
     }
 
-    /// What they would have predicted up to now.
+    /// Prediction results up to now.
     pub fn seen(&self) -> Predictions {
         self.seen
     }
 
-    /// A line came from memory: what each table held of it before, and it learns from it.
+    /// Counts the words of a fill that each table holds, then lets the tables learn the line.
     pub fn filled(&mut self, line: &Line) {
         for (table, seen) in self.tables.iter_mut().zip(&mut self.seen.0) {
             let words = words_of(line);
@@ -84,7 +89,7 @@ impl Predictability {
         }
     }
 
-    /// A line was written back: the tables learn from it.
+    /// Lets the tables learn a line that was written back.
     pub fn written_back(&mut self, line: &Line) {
         self.tables.iter_mut().for_each(|table| words_of(line).into_iter().for_each(|word| table.note(word)));
     }
@@ -104,10 +109,10 @@ mod tests {
         std::array::from_fn(|byte| words[byte / WORD_BYTES].to_le_bytes()[byte % WORD_BYTES])
     }
 
-    /// Shares of frequent words that lie in a block of two, as they are and re-ordered.
+    /// Shares of frequent words covered by predictable pairs, in stored order and re-ordered.
     fn coverage(lines: impl Iterator<Item = [u64; WORDS_PER_LINE]>) -> (f64, f64) {
         let mut watched = Predictability::of(&[1]);
-        // Zero is the one value of the table; others are never seen again.
+        // The table holds only zero; no other value repeats.
         (0..4).for_each(|_| watched.filled(&line_of([0; WORDS_PER_LINE])));
         let before = watched.seen();
         lines.for_each(|words| watched.filled(&line_of(words)));
@@ -157,8 +162,9 @@ mod tests {
         assert_eq!(coverage(alternating.take(1_000)), (0.0, 1.0));
     }
 
-    /// Of words that are frequent with probability p, each by itself: p of them lie next to another, and re-ordered all but one of
-    /// each line with an odd number do, (E[k] - P(k odd)) / E[k].
+    /// Expected coverage of words that are independently frequent with probability p. In stored order, a share p of the
+    /// frequent words is next to another. After re-ordering, each line with an odd number k leaves one uncovered: the
+    /// share is (E[k] - P(k odd)) / E[k].
     #[test]
     fn independent_words_are_covered_as_probability_says() {
         for (p, percent) in [(0.4, 84.0), (0.6, 90.0), (0.8_f64, 92.0)] {

@@ -1,19 +1,21 @@
-//! What the program's memory holds in program order, as far as memory itself cannot say.
+//! Content of the program's memory in program order, for lines whose latest content memory does not have.
 //!
-//! Caches in this simulator keep tags only, so one component must know the plaintext of what is on the chip: the
-//! *shadow*. The feed gives it lines and stores in program order, earlier than the simulated clock; a dirty line that
-//! leaves the chip takes its content from here; a line that memory returns is checked and remembered again.
+//! Caches in this simulator keep tags only, so one component must know the plaintext of lines on the chip: the
+//! *shadow*. The feed passes it lines and stores in program order, before the simulated clock reaches them. A dirty
+//! line that leaves the chip takes its content from the shadow. The shadow checks a line that memory returns, and keeps
+//! it again.
 //!
-//! A line that is not on the chip and holds nothing that memory lacks is forgotten, as on a real chip: what remains is the
-//! ciphertext, in memory, and a fingerprint, at the observer. A simulated program thus costs its footprint once, not
-//! twice. A store to a forgotten line is kept as the bytes that it wrote until memory returns the others.
+//! The shadow forgets a line that is not on the chip, once memory has its content. A real system then has only the
+//! ciphertext, in memory; here the observer also keeps a fingerprint. A simulated program thus costs its footprint
+//! once, not twice. If a store hits a forgotten line, the shadow keeps only the written bytes until memory returns the
+//! other bytes.
 //!
-//! A recording shows a line when the program first touches it. If a prefetcher is sooner, memory starts up with zeros in
-//! its place: a guess, which the first sight corrects. That is no change from outside, and the line is kept here until it
-//! is written.
+//! A recording shows a line when the program first touches it. If a prefetcher is earlier, memory boots with zeros in
+//! that slot: a guess, which the first sight corrects. This correction is no change from outside, and the shadow keeps
+//! the line until it is written.
 //!
-//! Memory boots with the content before the program's first store: stores that are still on their way to memory, in the core's
-//! window or in a cache, are no part of it. So the shadow keeps that content from a line's first store until memory has the line.
+//! Memory boots with the content before the program's first store, without the stores that are still in a core's window
+//! or a cache. The shadow therefore keeps that content from a line's first store until memory has the line.
 //!
 //! Several cores have one shadow, and their stores reach it in the order in which the cores execute.
 
@@ -36,36 +38,37 @@ use units::{LINE_BYTES, Line, LineAddr, ZERO_LINE};
 
 /// All bytes of a line are known.
 const WHOLE: u64 = u64::MAX;
-/// Fewer lines than this are not worth forgetting.
+/// Number of lines up to which the shadow forgets none.
 const FEW_LINES: usize = 1 << 15;
-/// While one is forgotten, the host is asked for what is known of the one that comes so many later.
+/// Distance, in lines, at which `forget` prefetches table entries into the host's caches.
 const FORGOTTEN_AHEAD: usize = 8;
 
-/// The content of the lines on the chip and of those on their way, and the observer of everything else.
+/// Content of the lines on the chip and on their way, and the observer of all other lines.
 pub struct Shadow {
     known: KnownLines,
     entries: Entries,
     predictability: Predictability,
-    /// Lines that were put into memory before their content was known.
+    /// Lines that memory booted with before their content was known.
     guessed: FxHashSet<LineAddr>,
-    /// Of these, lines of which memory still has the guess, though their content is known.
+    /// Guessed lines whose content is known by now, but of which memory still has the guess.
     corrected: FxHashSet<LineAddr>,
-    /// The content before their first stores of lines that memory does not have yet.
+    /// Contents before the first store, of lines that memory does not have yet.
     before_stores: FxHashMap<LineAddr, Line>,
-    /// Whether the recording shows pages with their content: then lines that it has not sent hold zeros, and are no guess.
+    /// True if the recording shows pages with their content: lines that it did not send then hold zeros and are no
+    /// guess.
     pub(crate) knows_pages: bool,
     /// With more lines than this it is time to forget some.
     crowded_from: usize,
-    /// The order of accesses to lines, if loads are compared: then no line is forgotten.
+    /// Order of accesses to lines, if loads are compared; the shadow then forgets no line.
     pub(crate) loads: Option<LoadOrder>,
-    /// What of the stores a persist buffer has accepted, if there is one.
+    /// Stores that wait for acceptance by persist buffers or caches, if the machine has them.
     pub(crate) persisted: Option<Persisted>,
-    /// An account of stores apart from all this, if a loss of power is to be judged.
+    /// Independent account of stores, by which a loss of power is judged, if there is one.
     pub(crate) log: Option<Box<StoreLog>>,
 }
 
 impl Shadow {
-    /// Of a memory of this many lines.
+    /// Creates the shadow of a memory of `lines` lines.
     pub fn new(lines: u64) -> Shadow {
         Shadow {
             known: KnownLines::new(lines),
@@ -82,15 +85,15 @@ impl Shadow {
         }
     }
 
-    /// The same with tables of so many frequent values each, which watch what goes to memory and comes from it; and one that compares
-    /// the values that programs load with its content, if that is asked for.
+    /// Adds one table of frequent values per size in `tables`, which watch lines to and from memory. If
+    /// `compares_loads` is set, also adds the comparison of loaded values with the shadow.
     #[must_use]
     pub fn observing(self, tables: &[usize], compares_loads: bool) -> Shadow {
         let loads = compares_loads.then(LoadOrder::default);
         Shadow { predictability: Predictability::of(tables), loads, ..self }
     }
 
-    /// The same with an account of stores by which a loss of power is judged.
+    /// Adds an account of stores, by which a loss of power is judged.
     #[must_use]
     pub fn logged(self, log: StoreLog) -> Shadow {
         Shadow { log: Some(Box::new(log)), ..self }
@@ -101,9 +104,10 @@ impl Shadow {
         self.log.as_deref()
     }
 
-    /// The program sees this content; whether that is a change that none of its own stores made.
+    /// Notes the content that the program sees. Returns true if the content changed from outside, not by the program's
+    /// stores.
     ///
-    /// A line that has stores of its own to wait for merges with them: its content then counts as the program's.
+    /// Content of a line that waits for its other bytes replaces the stored bytes and counts as the program's own.
     pub fn tell(&mut self, line: LineAddr, content: &Line) -> bool {
         let guessed = !self.guessed.is_empty() && self.guessed.remove(&line);
         if guessed {
@@ -129,7 +133,7 @@ impl Shadow {
         changed && !guessed
     }
 
-    /// The program stores `bytes` at `range` of the line.
+    /// Applies a store of `bytes` at `range` of the line.
     #[inline]
     pub fn store(&mut self, line: LineAddr, range: Range<usize>, bytes: &[u8]) {
         if self.persisted.is_some() {
@@ -152,7 +156,7 @@ impl Shadow {
         entry.bytes[range].copy_from_slice(bytes);
     }
 
-    /// The content of a line, if the shadow has all of it, or knows that it holds zeros.
+    /// Content of a line, if the shadow knows all of it, or knows that it holds zeros.
     pub fn content(&self, line: LineAddr) -> Option<Line> {
         let Some(place) = self.known.place(line) else {
             return (self.known.went_down_as(line, &ZERO_LINE) != Some(false)).then_some(ZERO_LINE);
@@ -161,13 +165,13 @@ impl Shadow {
         (entry.known == WHOLE).then_some(entry.bytes)
     }
 
-    /// The order of accesses to lines, if loads are compared.
+    /// Order of accesses to lines, if loads are compared.
     pub fn load_order(&self) -> Option<&LoadOrder> {
         self.loads.as_ref()
     }
 
-    /// The plaintext of a line that goes to memory now. From here on memory has to return it. Bytes that the feed never
-    /// gave are zero.
+    /// Returns the plaintext of a line that is written to memory now. Memory must return it from here on. Bytes that
+    /// the feed never passed are zero.
     pub fn put(&mut self, line: LineAddr) -> Line {
         let accepted = self.persisted.as_mut().and_then(|persisted| persisted.written_back(line));
         let content = self.settle(line, accepted);
@@ -175,7 +179,8 @@ impl Shadow {
         content
     }
 
-    /// Memory has a line from now on, as all stores have made it, or those that were accepted.
+    /// Notes that memory has a line from now on, with the accepted stores only if `accepted` contains them, else with
+    /// all stores.
     fn settle(&mut self, line: LineAddr, accepted: Option<Line>) -> Line {
         if !self.corrected.is_empty() {
             self.corrected.remove(&line);
@@ -198,8 +203,8 @@ impl Shadow {
         content
     }
 
-    /// The plaintext of a line that memory is asked for although it was never put there: its content before the program's
-    /// first store to it.
+    /// Returns the plaintext with which memory boots a line that was never written to it: the content before the
+    /// program's first store.
     pub fn start_up(&mut self, line: LineAddr) -> Line {
         let place = self.known.place(line);
         if place.is_none() && !self.knows_pages {
@@ -207,7 +212,7 @@ impl Shadow {
             self.log.iter_mut().for_each(|log| log.guessed(line));
         }
         let before = self.before_stores.remove(&line);
-        // A persist buffer may have accepted stores already: memory has those, and not the ones that wait.
+        // A persist buffer may have accepted stores already: memory has those stores, and not the waiting ones.
         let accepted = self.persisted.as_ref().and_then(|persisted| persisted.content(line));
         let Some(content) = accepted.or(before) else { return self.settle(line, None) };
         if let Some(place) = place {
@@ -218,7 +223,7 @@ impl Shadow {
         content
     }
 
-    /// Memory returned a line: it is compared with what was put, and remembered, but for what was stored meanwhile.
+    /// Compares a line that memory returned with the line as written, and keeps it, except for bytes stored meanwhile.
     pub fn returned(&mut self, line: LineAddr, content: &Line) {
         self.known.comes_up(line, content);
         self.predictability.filled(content);
@@ -237,15 +242,15 @@ impl Shadow {
         }
     }
 
-    /// Whether it is time to forget lines.
+    /// True if the shadow should forget lines.
     #[inline]
     pub fn is_crowded(&self) -> bool {
         self.entries.held() > self.crowded_from && self.loads.is_none()
     }
 
-    /// Forgets what memory has too, except lines that are on the chip.
+    /// Forgets lines whose content memory has, except lines that are on the chip.
     pub fn forget(&mut self, on_chip: impl Fn(LineAddr) -> bool) {
-        // From the end, so that the places are taken again from the beginning.
+        // In descending order, so that new lines reuse low indices first.
         for place in (0..self.entries.len()).rev() {
             if let Some(next) = place.checked_sub(FORGOTTEN_AHEAD) {
                 self.known.look_ahead(self.entries[next].line);
@@ -260,24 +265,24 @@ impl Shadow {
         self.crowded_from = (self.entries.held() + self.entries.held() / 2).max(FEW_LINES);
     }
 
-    /// Lines whose content memory once had, and that have another one now, because they were written to.
+    /// Lines whose content differs from memory because the program wrote to them after memory had them.
     pub fn newer_than_memory(&self) -> impl Iterator<Item = LineAddr> + '_ {
         let ahead = self.entries.iter().filter(|entry| entry.known == WHOLE && entry.ahead);
         let written = ahead.filter(|entry| !self.corrected.contains(&entry.line));
         written.filter(|entry| self.known.went_down_as(entry.line, &entry.bytes) == Some(false)).map(|entry| entry.line)
     }
 
-    /// Asks the host for what is known of a line.
+    /// Prefetches the table entry of a line into the host's caches.
     pub fn look_ahead(&self, line: LineAddr) {
         self.known.look_ahead(line);
     }
 
-    /// What the observer has seen.
+    /// Counters of the observer.
     pub fn observed(&self) -> ObserverCounters {
         self.known.observed()
     }
 
-    /// What the tables of frequent values would have predicted.
+    /// Prediction results of the tables of frequent values.
     pub fn predicted(&self) -> Predictions {
         self.predictability.seen()
     }

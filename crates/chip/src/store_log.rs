@@ -1,12 +1,13 @@
-//! What programs have stored, and what of it is durable: an account that shares nothing with what is simulated, which a loss of
-//! power is judged by.
+//! Records all stores of programs and their durability. The account shares no code with the simulated buffers and
+//! caches; it judges the memory after a loss of power.
 //!
-//! The feeds note each store, with its bytes as recorded, in the order of its program. Whoever makes stores durable notes of which
-//! core the next one was *accepted*. In a persist buffer or a durable cache it is durable from then on. At the memory controller it
-//! is *under way* until its line has arrived there: it may be durable or not. What the program shows of a line, and no store of it
-//! explains, is a change from outside, which takes effect behind the stores before it.
+//! The feeds note each store, with its bytes as recorded, in program order. The component that makes stores durable
+//! notes the core whose next store was *accepted*. In a persist buffer or a durable cache, the store is durable from
+//! then on. At the memory controller it is *under way* until its line has arrived in memory: until then it may be
+//! durable or not. If the content that a program shows for a line differs from the result of its stores, this is a
+//! change from outside. It takes effect after the stores before it.
 //!
-//! Where two cores store to the same bytes, the later one by execution has the last word, whichever is accepted first.
+//! If two cores store to the same bytes, the later store by execution wins, whichever is accepted first.
 
 mod held;
 mod orders;
@@ -23,35 +24,35 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use units::{LINE_BYTES, Line, LineAddr, Time, VirtAddr, ZERO_LINE};
 
-/// When a store is certain to be durable.
+/// Condition under which a store is certain to be durable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Certain {
-    /// When it is accepted.
+    /// The store was accepted.
     Accepted,
-    /// When its line has arrived in memory after that.
+    /// The line of the store arrived in memory after acceptance.
     Arrived,
-    /// The same, or when a store behind a fence is accepted, before which the line was flushed.
+    /// As for `Arrived`; or the line was flushed, and a store behind the next fence was accepted.
     Fenced,
 }
 
-/// What one line comes to after a loss of power.
+/// Possible contents of one line after a loss of power.
 pub struct Surviving {
-    /// What it holds for certain.
+    /// Content that is certain.
     pub held: Held,
-    /// Stores that may be durable, in the order in which they would be.
+    /// Stores that may be durable, in the order in which they become durable.
     pub under_way: Vec<Store>,
-    /// Changes from outside that may have taken effect, in their order, whatever the stores did.
+    /// Changes from outside that may have taken effect, in order, independently of the stores.
     pub from_outside: Vec<Store>,
 }
 
 impl Surviving {
-    /// Whether a program has stored to it, durably for all that is known.
+    /// True if a program stored to the line and the store is, or may be, durable.
     pub fn is_stored_to(&self) -> bool {
         self.held.last().is_some() || !self.under_way.is_empty()
     }
 }
 
-/// Eight bytes or fewer of a store, and who stored them where.
+/// Up to eight bytes of a store, with its instruction and address.
 struct Piece {
     line: LineAddr,
     range: Range<usize>,
@@ -63,19 +64,20 @@ struct Piece {
 #[derive(Default)]
 struct UnderWay {
     stores: VecDeque<Store>,
-    /// How many have left it.
+    /// Number of stores that have arrived.
     arrived: u64,
 }
 
 /// The stores of one core's program.
 #[derive(Default)]
 struct OfCore {
-    /// What was not accepted, in the order of the program.
+    /// Stores and changes that are not accepted, in program order.
     waiting: VecDeque<Store>,
-    /// How many stores the program has made.
+    /// Number of stores that the program has made.
     made: u64,
     accepted: u64,
-    /// Of stores that have come to where they are accepted, and were not: when, and whether the core went on then.
+    /// Pending stores that reached their point of acceptance: the time of each, and true if the core continued without
+    /// waiting.
     came: VecDeque<(Time, bool)>,
     orders: Orders,
 }
@@ -85,30 +87,30 @@ impl OfCore {
         self.waiting.iter().filter(|store| !store.from_outside)
     }
 
-    /// How many it had gone on from by then, that were not accepted.
+    /// Number of pending stores that the core continued from by `until`.
     fn left_out(&self, until: Time) -> usize {
         self.came.iter().filter(|(at, goes_on)| *goes_on && *at <= until).count()
     }
 }
 
-/// The account.
+/// Account of all stores.
 pub struct StoreLog {
     certain: Certain,
     cores: Box<[OfCore]>,
-    /// The pieces of the store that is just noted.
+    /// Pieces of the store that is being noted.
     pieces: Vec<Piece>,
-    /// What the programs' stores have made of each line.
+    /// Content of each line after the programs' stores.
     executed: FxHashMap<LineAddr, KnownBytes>,
     durable: FxHashMap<LineAddr, Held>,
     under_way: FxHashMap<LineAddr, UnderWay>,
     guessed: FxHashSet<LineAddr>,
     order: u64,
-    /// Stores that were accepted before one that comes first.
+    /// Stores that were accepted before an earlier store of their program.
     overtaking: Vec<Store>,
 }
 
 impl StoreLog {
-    /// An empty account of so many cores.
+    /// Creates an empty account for `cores` cores.
     pub fn new(cores: usize, certain: Certain) -> StoreLog {
         StoreLog {
             certain,
@@ -123,7 +125,7 @@ impl StoreLog {
         }
     }
 
-    /// The program of a core is about to see this content of a line.
+    /// Notes the content of a line before the program of a core sees it.
     pub(crate) fn told(&mut self, core: usize, line: LineAddr, content: &Line) {
         self.durable.entry(line).or_insert_with(Held::nothing).fill(content);
         let seen = self.executed.insert(line, KnownBytes { bytes: *content, known: u64::MAX });
@@ -147,7 +149,7 @@ impl StoreLog {
         self.cores[core].waiting.push_back(change);
     }
 
-    /// Eight bytes or fewer of the store that a core's program makes now, as recorded.
+    /// Notes up to eight bytes, as recorded, of the store that a core's program makes now.
     pub(crate) fn piece(
         &mut self,
         line: LineAddr,
@@ -158,7 +160,7 @@ impl StoreLog {
         self.pieces.push(Piece { line, range, bytes: value.to_le_bytes(), pc, address });
     }
 
-    /// The store whose pieces came before is to this part of a line, and is to be durable.
+    /// Notes a store that must become durable: the part of the line that the last pieces cover.
     pub(crate) fn stored(&mut self, core: usize, line: LineAddr, range: Range<usize>) {
         let is_of =
             |piece: &&Piece| piece.line == line && range.start <= piece.range.start && piece.range.end <= range.end;
@@ -175,7 +177,7 @@ impl StoreLog {
         self.order += 1;
         let number = self.cores[core].made;
         self.cores[core].made += 1;
-        // Of a store without a value nothing happens.
+        // A store without a value changes no bytes.
         let range = if begin < end { begin..end } else { 0..0 };
         let (pc, address) = at;
         let store = Store { core, number, pc, address, line, from_outside: false, range, bytes, order: self.order };
@@ -184,7 +186,7 @@ impl StoreLog {
         self.cores[core].waiting.push_back(store);
     }
 
-    /// The program of a core flushes lines or fences, before it stores again.
+    /// Notes flushes or a fence of a core's program, before its next store.
     pub(crate) fn ordered(&mut self, core: usize, ordered: &Ordered) {
         if self.certain != Certain::Fenced {
             return;
@@ -196,38 +198,38 @@ impl StoreLog {
         ordered.flushes.iter().for_each(|line| orders.flushed(*line, *stores));
     }
 
-    /// The instruction is over.
+    /// Ends the instruction: drops its pieces.
     pub(crate) fn executed(&mut self) {
         self.pieces.clear();
     }
 
-    /// Memory starts up with zeros in the place of a line that no program has shown.
+    /// Notes that memory boots with zeros for a line that no program has shown.
     pub(crate) fn guessed(&mut self, line: LineAddr) {
         self.guessed.insert(line);
     }
 
-    /// Whether memory may still have the zeros of a line that it started up with before a program has shown it: then the program
-    /// has seen nothing of them.
+    /// True if memory may still have the zeros that it booted with, from before a program showed the line: the program
+    /// has not seen them.
     pub fn was_guessed(&self, line: LineAddr) -> bool {
         self.guessed.contains(&line)
     }
 
-    /// The next store of a core comes at that time to where it is accepted, and the core `goes_on`, or waits for an answer.
+    /// Notes that the next store of a core reaches its point of acceptance; `goes_on` if the core does not wait.
     pub(crate) fn came(&mut self, core: usize, at: Time, goes_on: bool) {
         self.cores[core].came.push_back((at, goes_on));
     }
 
-    /// Stores that their core had gone on from by then, and that were not accepted.
+    /// Pending stores that their core continued from by `until`.
     pub fn left_out(&self, until: Time) -> impl Iterator<Item = &Store> {
         self.cores.iter().flat_map(move |core| core.not_accepted().take(core.left_out(until)))
     }
 
-    /// Stores that were not accepted.
+    /// Stores that are not accepted.
     pub fn not_accepted(&self) -> impl Iterator<Item = &Store> {
         self.cores.iter().flat_map(OfCore::not_accepted)
     }
 
-    /// The next store of a core is accepted, which is to this line.
+    /// Accepts the next store of a core, which is to this line.
     pub(crate) fn accept(&mut self, core: usize, line: LineAddr) {
         self.let_outside_in(core);
         let waiting = &mut self.cores[core].waiting;
@@ -244,7 +246,7 @@ impl StoreLog {
         self.goes_on(store);
     }
 
-    /// Changes from outside take effect that come before every store of a core that was not accepted.
+    /// Applies the changes from outside that precede every pending store of a core.
     fn let_outside_in(&mut self, core: usize) {
         while self.cores[core].waiting.front().is_some_and(|next| next.from_outside)
             && let Some(change) = self.cores[core].waiting.pop_front()
@@ -253,7 +255,7 @@ impl StoreLog {
         }
     }
 
-    /// A store that was accepted is durable, or on its way there.
+    /// Makes an accepted store durable, or puts it under way.
     fn goes_on(&mut self, store: Store) {
         match self.certain {
             Certain::Accepted => self.take_effect(&store),
@@ -265,12 +267,12 @@ impl StoreLog {
         self.durable.entry(store.line).or_insert_with(Held::nothing).take(store);
     }
 
-    /// How many stores of a line were accepted so far.
+    /// Number of accepted stores to a line.
     pub(crate) fn accepted_of(&self, line: LineAddr) -> u64 {
         self.under_way.get(&line).map_or(0, |way| way.arrived + way.stores.len() as u64)
     }
 
-    /// So many of the stores to a line have arrived in memory, if as many were accepted.
+    /// Marks the first `count` accepted stores to a line as arrived in memory.
     pub(crate) fn arrived(&mut self, line: LineAddr, count: u64) {
         let Some(way) = self.under_way.get_mut(&line) else { return };
         let held = self.durable.entry(line).or_insert_with(Held::nothing);
@@ -282,7 +284,7 @@ impl StoreLog {
         }
     }
 
-    /// Memory has what a core stored to a line before it flushed that, and all that was accepted before those stores.
+    /// Marks as arrived the stores of a core to a line before its flush, and all stores accepted before them.
     fn flush_is_over(&mut self, core: usize, flush: &Flush) {
         let Some(way) = self.under_way.get(&flush.line) else { return };
         let is_before = |store: &Store| store.core == core && store.number < flush.stores;
@@ -291,22 +293,22 @@ impl StoreLog {
         }
     }
 
-    /// Of each core, how many stores its program has made and how many of them were accepted.
+    /// Numbers of stores made and accepted, per core.
     pub fn counts(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.cores.iter().map(|core| (core.made, core.accepted))
     }
 
-    /// Whether every store of the programs was accepted.
+    /// True if every store of the programs was accepted.
     pub fn has_accepted_all(&self) -> bool {
         self.counts().all(|(made, accepted)| made == accepted)
     }
 
-    /// Stores that were accepted before one that comes first in the order of their program.
+    /// Stores that were accepted before an earlier store of their program.
     pub fn overtaking(&self) -> &[Store] {
         &self.overtaking
     }
 
-    /// What each line comes to if power fails now, in order.
+    /// Possible contents of each line if power fails now, by address.
     pub fn surviving(&self) -> Vec<(LineAddr, Surviving)> {
         let next = self.next_from_outside().map(|change| &change.line);
         let mut lines: Vec<LineAddr> = self.durable.keys().chain(self.under_way.keys()).chain(next).copied().collect();
@@ -323,7 +325,7 @@ impl StoreLog {
         Surviving { held, under_way, from_outside }
     }
 
-    /// The changes from outside that have not come yet: memory may boot with their content before.
+    /// Changes from outside that are still pending: memory may boot with their content early.
     fn next_from_outside(&self) -> impl Iterator<Item = &Store> {
         self.cores.iter().flat_map(|core| &core.waiting).filter(|next| next.from_outside)
     }

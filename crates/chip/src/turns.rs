@@ -1,10 +1,12 @@
-//! Turns at lines: what several cores ask of the entry of one line is done in the order in which they asked.
+//! Turns at lines: they order the requests of several cores for the entry of one line by the time of the request.
 //!
-//! A core's store, a flush that a remote read brings about and an entry that goes over to another buffer change the buffers' tags
-//! at once. What follows in memory takes its time, behind queues of several cores. Each takes a turn when its tags change,
-//! and waits for it before it touches the entry: so the entry is where the tags say.
+//! Three events change the buffers' tags at once: a core's store, a flush caused by a remote read, and the move of an
+//! entry to another buffer. The effects in memory follow later, behind queues of several cores. Each event takes a turn
+//! when its tags change, and waits for the turn before it touches the entry. The entry is then in the buffer that the
+//! tags show.
 //!
-//! A turn waits only for turns that were taken before it, and each core has its own done in order. So some turn can always come.
+//! A turn waits only for turns that were taken before it, and each core ends its turns in order. Some turn can
+//! therefore always proceed.
 
 use rustc_hash::FxHashMap;
 use sim::{Clock, TaskId};
@@ -13,7 +15,7 @@ use std::future::poll_fn;
 use std::task::Poll;
 use units::LineAddr;
 
-/// Turns at one line, of which some are not over.
+/// Turns at one line, some of which have not ended.
 #[derive(Default)]
 struct Line {
     taken: u64,
@@ -21,14 +23,14 @@ struct Line {
     waiting: Vec<TaskId>,
 }
 
-/// The turns at all lines.
+/// Turns at all lines.
 pub(crate) struct Turns {
     clock: Clock,
     lines: RefCell<FxHashMap<LineAddr, Line>>,
 }
 
 impl Turns {
-    /// None is taken.
+    /// Creates a set without turns.
     pub fn new(clock: &Clock) -> Turns {
         Turns { clock: clock.clone(), lines: RefCell::default() }
     }
@@ -41,12 +43,12 @@ impl Turns {
         line.taken - 1
     }
 
-    /// Whether a turn at the line is not over.
+    /// True if a turn at the line has not ended.
     pub fn are_taken_at(&self, line: LineAddr) -> bool {
         self.lines.borrow().contains_key(&line)
     }
 
-    /// Waits until all turns at the line that were taken before this one are over.
+    /// Waits until all earlier turns at the line have ended.
     pub async fn wait(&self, line: LineAddr, turn: u64) {
         poll_fn(|_| {
             let mut lines = self.lines.borrow_mut();
@@ -60,7 +62,7 @@ impl Turns {
         .await;
     }
 
-    /// The turn that had come at a line is over.
+    /// Ends the current turn at a line.
     pub fn over(&self, line: LineAddr) {
         let mut lines = self.lines.borrow_mut();
         let Some(turns) = lines.get_mut(&line) else { return };

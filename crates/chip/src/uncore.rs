@@ -1,9 +1,9 @@
 //! From the core's misses to protected memory and back: the tasks that carry lines.
 //!
 //! A *reader* is one miss of the last-level cache under way, a *writer* one line on its way to memory. Both are tasks
-//! that live as long as the machine and take one line after another, so that nothing is allocated for an access. Each
-//! runs the scheme's text itself: the line is delivered when the text releases it, and the reader goes on with whatever
-//! the text still has to do.
+//! that live as long as the machine and take one line after another, so that an access allocates no memory. Each runs
+//! the scheme's text: the reader delivers the line when the text releases it, and then continues with the remaining
+//! steps.
 
 mod records;
 mod requests;
@@ -33,37 +33,37 @@ use std::rc::Rc;
 use std::task::Poll;
 use units::{Cycles, Duration, LineAddr, Time};
 
-/// The last-level cache's controller and what is behind it.
+/// Controller of the last-level cache, with the memory behind it.
 pub struct Uncore {
     clock: Clock,
     chip: Rc<Chip>,
     scheme: Rc<Scheme>,
     memory: Rc<TimedMemory>,
-    /// What a core that is probed takes to look a line up.
+    /// Time in which a probed core looks a line up.
     probe: Duration,
     path: Duration,
-    /// The core's clock, by which the last-level cache looks lines up, and its look-ups, if they are limited.
+    /// Clock of the core, with which the last-level cache looks lines up, and its look-ups, if their rate is limited.
     core_clock: units::Clock,
     lookups: Option<RefCell<LookUps>>,
     writeback_buffers: usize,
-    /// How often memory serves each core, where L2s begin no reads if that is seldom.
+    /// Rate at which memory serves each core, if L2s begin no reads at a low rate.
     intensities: Option<RefCell<Vec<Intensity>>>,
     /// Readers that wait for a write-back buffer.
     held_up: RefCell<VecDeque<sim::TaskId>>,
-    /// Lines asked for and not yet done with.
+    /// Number of reads that have not ended.
     reads: Cell<usize>,
-    /// Tasks that wait until a line that is to be locked in the last-level cache is there.
+    /// Tasks that wait for a line that the last-level cache must lock.
     wait_for_lines: RefCell<Vec<(LineAddr, sim::TaskId)>>,
-    /// Tasks that wait until everything has come to rest.
+    /// Tasks that wait until no line is under way.
     wait_for_rest: RefCell<Vec<sim::TaskId>>,
 }
 
-/// What answers a miss.
+/// Component that answers a miss.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Asked {
-    /// A cache has delivered it.
+    /// A cache has delivered the line.
     Chip,
-    /// The request has come to the memory controller.
+    /// The request has reached the memory controller.
     Memory,
 }
 
@@ -113,7 +113,7 @@ impl Uncore {
         }
     }
 
-    /// Whether memory has a line of data, whatever of it is on the chip.
+    /// True if memory has a line of data, regardless of copies on the chip.
     pub fn is_in_memory(&self, line: LineAddr) -> bool {
         match self.scheme.moving() {
             Some(moving) => moving.is_in_memory(line),
@@ -121,11 +121,11 @@ impl Uncore {
         }
     }
 
-    /// Takes up everything that has left a core's private caches.
+    /// Takes up all requests that have left a core's private caches.
     pub fn take_up(&self, core: usize, requests: &mut Vec<Request>) {
         for Request { at, line, word, kind } in requests.drain(..) {
             if kind.is_answered() {
-                // What the core has already it only asks to write: there is nothing to read.
+                // The core already has the line and requests only the right to write it, so there is no data to read.
                 let in_l2 = kind != RequestKind::Upgrade
                     && (self.scheme.on_chip(|chip| chip.copies.is_some()) || self.chip.predicts());
                 if let Some(excerpt) = self.chip.excerpt.get() {
@@ -148,15 +148,15 @@ impl Uncore {
         }
     }
 
-    /// Asks the host for what a miss of the line takes, while it is on its way. Out of line: most calls of
-    /// [`Uncore::take_up`] find nothing to take up.
+    /// Prefetches the tables for a miss into the host's caches while the miss is on its way. Not inlined: most calls of
+    /// [`Uncore::take_up`] find no request.
     #[inline(never)]
     fn look_ahead(&self, line: LineAddr) {
         self.chip.look_ahead(line);
         self.scheme.name_fetched(line, |slot| self.memory.look_ahead(slot));
     }
 
-    /// From what leaves a core's private caches at `at` to the end of the last-level cache's look-up.
+    /// Time from a request leaving a core's private caches at `at` to the end of the last-level cache's look-up.
     fn request_takes(&self, core: usize, line: LineAddr, at: Time) -> Duration {
         let request = self.chip.network.request(core, line);
         let Some(lookups) = &self.lookups else { return request };
@@ -165,12 +165,12 @@ impl Uncore {
         request + self.core_clock.span(Cycles(entered - cycle))
     }
 
-    /// Whether no line is under way between the private caches and memory.
+    /// True if no line is under way between the private caches and memory.
     pub fn is_at_rest(&self) -> bool {
         self.reads.get() == 0 && self.chip.backlog() == 0
     }
 
-    /// Wakes the current task when everything has come to rest.
+    /// Wakes the current task when no line is under way.
     pub fn wake_at_rest(&self) {
         let task = self.clock.current_task();
         let mut waiting = self.wait_for_rest.borrow_mut();
@@ -217,7 +217,7 @@ impl Uncore {
         }
     }
 
-    /// Looks whether the sample of a core's requests is full that says whether its L2 begins reads.
+    /// Checks if the sample of a core's requests is full; the sample decides if the core's L2 begins reads.
     fn sample(&self, core: usize) {
         let Some(intensities) = &self.intensities else { return };
         let l2 = self.chip.cores.nodes()[core].borrow().counters().l2;
@@ -226,8 +226,8 @@ impl Uncore {
         }
     }
 
-    /// The last-level cache takes a miss up. What answers; nothing if the line is on its way to another core, and the
-    /// miss waits for that.
+    /// Takes up a miss in the last-level cache and returns the component that answers. Returns `None` if the line is on
+    /// its way to another core: the miss then waits for it.
     async fn request(&self, miss: Miss) -> Option<Asked> {
         let Claim { supplier, probed, .. } = self.chip.claim(miss)?;
         self.clock.sleep(self.probes(miss.line, probed)).await;
@@ -253,8 +253,8 @@ impl Uncore {
         Some(Asked::Memory)
     }
 
-    /// A read does not overtake a line that was written from outside, or past the caches, and waits for its place in a last-level
-    /// cache that locks lines.
+    /// Delays a read until earlier writes of the line, from outside or past the caches, are done, and until a
+    /// last-level cache that locks lines has an entry for it.
     async fn not_before_it_is_locked(&self, line: LineAddr) {
         if !self.chip.locks_lines() {
             return;
@@ -273,7 +273,7 @@ impl Uncore {
         .await;
     }
 
-    /// How long it takes until the last of these cores has answered. What one of them had written comes with its answer.
+    /// Time until the last probed core has answered. The answer includes the core's dirty data.
     fn probes(&self, line: LineAddr, probed: CoreSet) -> Duration {
         let answers = probed.iter().map(|core| self.chip.network.way(core, line) * 2 + self.probe);
         answers.max().unwrap_or(Duration::ZERO)
@@ -321,8 +321,8 @@ impl Uncore {
         }
     }
 
-    /// A fill may evict a dirty line, so it waits while all write-back buffers are in use. It may as well evict none:
-    /// then no other fill would say that a buffer is still free, so each that goes on lets the next one look.
+    /// Waits while all write-back buffers are in use, since a fill may evict a dirty line. If the fill evicts no dirty
+    /// line, no later event shows that a buffer is still free. Each reader that continues therefore wakes the next.
     async fn writeback_buffer(&self) {
         poll_fn(|_| {
             if self.chip.backlog() < self.writeback_buffers {

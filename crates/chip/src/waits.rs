@@ -1,29 +1,31 @@
-//! What cores wait for: each time in which nothing retired is shared among what the trip of the line took that ended it.
+//! Attributes the time in which cores retired no instruction to the parts of the trip whose line ended the wait.
 //!
-//! A trip is from the L2 that lacked the line to its arrival there. Much of it is hidden, behind work and behind other trips; what
-//! is not hidden is shared in the proportion of the whole, since a core cannot say which part of a trip it did not see. So
-//! the shares add up to the time lost, and what makes every trip longer by a tenth gets a tenth more of what is lost.
+//! A trip is the time from the L2's miss to the arrival of the line in the L2. Work and other trips hide much of it.
+//! The account divides the time that is not hidden in the proportion of the whole trip, since a core cannot observe the
+//! hidden part. The shares thus add up to the time lost, and a part that takes a tenth of each trip gets a tenth of the
+//! time lost.
 
 use derive_more::{AddAssign, Sub};
 use machine::coherence::Domain;
 use protection::execution::{Parts, ReadPart};
 use units::{Duration, Time};
 
-/// What the cores of a machine lost of their cycles, all of them together.
+/// Cycles that all cores of a machine lost, summed over the cores.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, AddAssign, Sub)]
 pub struct Waits {
     /// All cycles, until each core's latest retirement.
     pub cycles: u64,
-    /// Nothing retired because a line was awaited: what that was taken up with, in femtoseconds.
+    /// Time without retirement because a core waited for a line, by part of the trip, in femtoseconds.
     pub parts: Parts,
-    /// There was nothing to execute, because other cores' part of the program had to come first, in femtoseconds.
+    /// Time without instructions to execute, because other cores' part of the program had to run first, in
+    /// femtoseconds.
     pub idle_fs: u64,
-    /// The cores were switched to other processes, in femtoseconds.
+    /// Time in switches to other processes, in femtoseconds.
     pub switching_fs: u64,
 }
 
 impl Waits {
-    /// Of these cores, which lost so much to lines.
+    /// Collects the waits of all cores; `parts` is the time that they lost to lines.
     pub fn of(cores: &Domain, parts: Parts) -> Waits {
         let mut waits = Waits { parts, ..Waits::default() };
         for node in cores.nodes().iter().map(|node| node.borrow()) {
@@ -35,38 +37,38 @@ impl Waits {
     }
 }
 
-/// One line's way to a core that asked for it.
+/// Trip of one line to the core that requested it.
 #[derive(Clone, Copy, Debug)]
 pub struct Trip {
-    /// When the core's L2 asked.
+    /// Time of the request of the core's L2.
     began: Time,
-    /// What of it is known to be for something else than the way on the chip.
+    /// Parts of the trip that are known not to be the way on the chip.
     parts: Parts,
 }
 
 impl Trip {
-    /// A line was asked for then.
+    /// Begins a trip at the time of the request.
     pub fn begin(began: Time) -> Trip {
         Trip { began, parts: Parts::default() }
     }
 
-    /// It waited for something on its way to the controller.
+    /// Adds time that the line waited on its way to the controller.
     pub fn waited(&mut self, part: ReadPart, time: Duration) {
         self.parts.add(part, time);
     }
 
-    /// What its read took, or the rest of it after the first words.
+    /// Adds the parts of the read, or of its remaining time after the first words.
     pub fn read(&mut self, parts: &Parts) {
         self.parts += *parts;
     }
 
-    /// What a core lost whose line, or its first words, came at `at` at the end of this trip.
+    /// Divides the time that a core lost by this trip; the line, or its first words, arrived at `at`.
     pub fn lost(&self, lost: Duration, at: Time) -> Parts {
         let mut parts = self.parts;
         let trip = at.since(self.began);
         parts.add(ReadPart::OnChip, Duration::from_fs(trip.as_fs().saturating_sub(parts.total())));
         let mut shared = parts.share(lost.min(trip));
-        // Before it left the L2: look-ups, and registers for misses that others had.
+        // Time before the request left the L2: look-ups, and waits for MSHRs that other misses held.
         shared.add(ReadPart::OnChip, Duration::from_fs(lost.as_fs().saturating_sub(trip.as_fs())));
         shared
     }
@@ -80,7 +82,7 @@ mod tests {
         Time::ZERO + Duration::from_ns(ns)
     }
 
-    /// A trip from 100 ns on, of which 10 went to a write-back, 40 to data and 20 to a counter.
+    /// A trip from 100 ns on: 10 ns for a write-back, 40 ns for data and 20 ns for a counter.
     fn trip() -> Trip {
         let mut read = Parts::default();
         read.add(ReadPart::Data, Duration::from_ns(40));
@@ -91,7 +93,8 @@ mod tests {
         trip
     }
 
-    /// What a core lost so long for, in nanoseconds: write-backs, data, counter and the way on the chip, which are all of it.
+    /// Parts of a lost time, in nanoseconds: write-backs, data, counter and the way on the chip; they add up to all of
+    /// it.
     fn lost(trip: &Trip, lost: u64, arrival: u64) -> [u64; 4] {
         let lost = Duration::from_ns(lost);
         let parts = trip.lost(lost, at(arrival));
@@ -116,7 +119,7 @@ mod tests {
     fn the_rest_of_a_line_adds_what_it_waited_for_after_the_first_words() {
         let mut trip = trip();
         assert_eq!(lost(&trip, 50, 200), [5, 20, 10, 15]);
-        // A hundred more, of which 60 for data and 20 for its counter.
+        // Another 100 ns: 60 for data and 20 for its counter.
         let mut rest = Parts::default();
         rest.add(ReadPart::Data, Duration::from_ns(60));
         rest.add(ReadPart::Counter, Duration::from_ns(20));

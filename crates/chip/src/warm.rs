@@ -1,8 +1,9 @@
-//! Functional warming of everything on the chip, and of the protection behind it, while simulated time stands still.
+//! Warms all tables on the chip, and the protection behind it, while simulated time does not advance.
 //!
-//! Lines that miss in the last-level cache and dirty ones that leave it pass through the scheme's own text, at once: so
-//! counters, tags, tree and metadata caches are what they would be, and every line that comes up is compared as ever. Stores into a
-//! persist buffer are accepted in the order of the program, with the early steps of each, and its entries drain, as the node asks.
+//! Lines that miss in the last-level cache, and dirty lines that leave it, pass through the scheme's text at once.
+//! Counters, tags, tree and metadata caches thus reach their true state, and the shadow compares every fill as usual.
+//! The persist buffer accepts stores in program order, with the early steps of each, and drains entries at the node's
+//! request.
 
 use crate::chip::Chip;
 use crate::counts::Meters;
@@ -15,10 +16,10 @@ use std::rc::Rc;
 use units::LineAddr;
 use workload::Supplier;
 
-/// The core of a machine that is sampled, which has one.
+/// Index of the core of a sampled machine, which has only one.
 const CORE: usize = 0;
 
-/// What is behind the private caches, without time. Nothing may be under way while it is used.
+/// Components behind the private caches, without time. No line may be under way during its use.
 pub struct Warmer {
     chip: Rc<Chip>,
     scheme: Rc<Scheme>,
@@ -27,17 +28,17 @@ pub struct Warmer {
 }
 
 impl Warmer {
-    /// For this machine.
+    /// Creates the warmer of a machine.
     pub fn new(machine: &Meters) -> Warmer {
         let Meters { chip, scheme, memory, .. } = machine.clone();
         let verbs = AtOnce::new(&memory);
         Warmer { chip, scheme, memory, verbs }
     }
 
-    /// Lets a program go on to `until` instructions, counted from its beginning, or to less than a block before that.
+    /// Runs a program up to `until` instructions, counted from its beginning, or to less than a block before.
     ///
     /// # Errors
-    /// As those of the feed.
+    /// Errors of the feed.
     pub fn warm<S: Supplier>(&self, program: &mut Program<S>, until: u64) -> Result<(), FeedError> {
         loop {
             let skimmed = program.skim(until, &self.chip.cores.nodes()[CORE], |requests| self.take_up(requests))?;
@@ -54,7 +55,7 @@ impl Warmer {
         }
     }
 
-    /// Takes up everything that has left the private caches.
+    /// Takes up all requests that have left the private caches.
     fn take_up(&self, requests: &mut Vec<Request>) {
         for Request { line, kind, .. } in requests.drain(..) {
             if !kind.is_answered() {
@@ -67,7 +68,7 @@ impl Warmer {
         self.persist();
     }
 
-    /// Takes up what has come to the core's persist buffer, and what has to leave it.
+    /// Takes up the stores and drains of the core's persist buffer.
     fn persist(&self) {
         if !self.chip.has_buffers() {
             return;
@@ -95,7 +96,7 @@ impl Warmer {
 
     fn read(&self, line: LineAddr) {
         run_now(self.scheme.read(&self.verbs, line));
-        // Nothing is released if tampering was reported, which the run looks for by itself.
+        // After reported tampering the scheme releases no line; the run checks for this separately.
         if let Some(plaintext) = self.verbs.take_released() {
             self.chip.brought(line, &plaintext);
         }

@@ -1,14 +1,14 @@
-//! One execution for several cores: its strands are dealt out, and each core has the chunks of its own.
+//! Deals the strands of one execution to several cores; each core runs the chunks of its strands.
 //!
-//! A recording is one list of chunks, and the strands (threads, and the processes that a program starts) take turns in
-//! it. A strand goes to the core with the fewest strands that have not ended, the first of them in doubt, and stays
-//! there; strands of one core take turns as recorded. A core asks for its next chunk; those of other cores that come
-//! before it are kept for them. The cores' progress differs, but by at most [`KEPT_WORDS_MAX`]: while more is kept, a
-//! core without a chunk of its own has nothing to do. That also keeps the strands roughly in the order in which they
-//! waited for each other, of which the recording says nothing.
+//! A recording is one list of chunks, in which the strands (threads, and the processes that a program starts) take
+//! turns. A strand goes to the core with the fewest strands that have not ended, the first core in case of a tie, and
+//! stays with it. Strands of one core take turns as recorded. When a core requests its next chunk, the dealer keeps
+//! earlier chunks of other cores for them. The cores' progress differs by at most [`KEPT_WORDS_MAX`]: while the dealer
+//! keeps more, a core without chunks is idle. This limit also keeps the strands roughly in the order in which they
+//! waited for each other, which the recording does not show.
 //!
-//! The dealer numbers the chunks in the order of the recording, and says of each after which other it began (`deal/order.rs`). A process
-//! that is a copy of another begins when that has come to the call that makes it (`deal/births.rs`).
+//! The dealer numbers the chunks in recorded order and determines the chunk after which each began (`deal/order.rs`). A
+//! copied process begins when its parent has reached the call that makes the copy (`deal/births.rs`).
 
 mod births;
 mod order;
@@ -25,21 +25,21 @@ use std::rc::Rc;
 use std::sync::Arc;
 use wire::word::{self, Control, Word};
 
-/// The most words kept for other cores, 8 MB: some hundred thousand instructions. A chunk that crosses it is kept whole.
+/// Maximum words kept for other cores, 8 MB: some hundred thousand instructions. A chunk that exceeds it is kept whole.
 pub const KEPT_WORDS_MAX: usize = 1 << 20;
 
-/// Deals one source out.
+/// Deals one source to several cores.
 pub struct Dealer<S> {
     source: S,
     order: ChunkOrder,
     births: Births,
     hands: Vec<VecDeque<(Arc<Chunk>, Stretch)>>,
     kept_words: usize,
-    /// Chunks that were handed out or kept so far.
+    /// Number of chunks handed out or kept so far.
     progress: u64,
-    /// The core of each strand.
+    /// Index of the core of each strand.
     cores: FxHashMap<Strand, usize>,
-    /// Strands that have not ended, by core.
+    /// Number of strands that have not ended, by core.
     live: Vec<usize>,
     ended: bool,
 }
@@ -50,7 +50,7 @@ pub struct Hand<S> {
     core: usize,
 }
 
-/// Deals `source` to so many cores.
+/// Deals `source` to `cores` cores.
 pub fn deal<S: Source>(source: S, cores: usize) -> (Rc<RefCell<Dealer<S>>>, Vec<Hand<S>>) {
     let dealer = Dealer {
         source,
@@ -69,22 +69,22 @@ pub fn deal<S: Source>(source: S, cores: usize) -> (Rc<RefCell<Dealer<S>>>, Vec<
 }
 
 impl<S: Source> Dealer<S> {
-    /// What is dealt out.
+    /// Description of the execution that is dealt.
     pub fn origin(&self) -> &Origin {
         self.source.origin()
     }
 
-    /// How many strands it has had so far.
+    /// Number of strands so far.
     pub fn strands(&self) -> usize {
         self.cores.len()
     }
 
-    /// A number that grows with everything that may give a core without chunks something to do.
+    /// A number that grows with every event after which an idle core may have work.
     pub fn progress(&self) -> u64 {
         self.progress
     }
 
-    /// Whether a core without chunks may ask for more.
+    /// True if a core without chunks may request more.
     pub fn has_room(&self) -> bool {
         self.kept_words < KEPT_WORDS_MAX
     }

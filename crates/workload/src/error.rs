@@ -1,13 +1,13 @@
-//! What can go wrong between a program and the machine, in words for the user who started it.
+//! Errors between a program and the machine, worded for the user who started the program.
 
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// Why a program cannot be run, recorded or read back.
+/// Reason why a program cannot be run, recorded or read back.
 #[derive(Error, Debug)]
 pub enum WorkloadError {
-    /// Nothing was given to run.
+    /// The command line contains no program.
     #[error("no program given: expected a program and its arguments")]
     NoProgram,
     /// The program does not exist.
@@ -16,12 +16,12 @@ pub enum WorkloadError {
     /// The program may not be executed.
     #[error("'{}' is not executable", .0.display())]
     NotExecutable(PathBuf),
-    /// The program is a script whose interpreter does not exist.
+    /// The interpreter of a script does not exist.
     #[error("'{}' is a script for '{}', which is not there", .script.display(), .interpreter.display())]
     InterpreterMissing {
-        /// The script.
+        /// Path of the script.
         script: PathBuf,
-        /// Its interpreter, or an interpreter of that.
+        /// Interpreter of the script, or an interpreter of the interpreter.
         interpreter: PathBuf,
     },
     /// The program is for another machine.
@@ -29,7 +29,7 @@ pub enum WorkloadError {
     OtherMachine {
         /// The program.
         path: PathBuf,
-        /// Its machine.
+        /// Machine that the program was built for.
         machine: &'static str,
     },
     /// The file is no program.
@@ -43,7 +43,7 @@ pub enum WorkloadError {
     QemuVersion {
         /// The QEMU that was tried.
         path: PathBuf,
-        /// What it says it is.
+        /// Version that QEMU reports.
         found: String,
     },
     /// The recorder's shared object is missing.
@@ -57,19 +57,19 @@ pub enum WorkloadError {
     NotRecorded {
         /// The program.
         program: PathBuf,
-        /// How QEMU ended.
+        /// Exit status of QEMU.
         status: String,
-        /// The end of what it wrote to its standard error.
+        /// Last lines of QEMU's standard error.
         said: String,
     },
-    /// A word list that no recorder writes.
+    /// The recording contains words that no recorder writes.
     #[error("the recording of process {process}, thread {thread} is damaged: {found}")]
     Damaged {
-        /// The process image.
+        /// Number of the process image.
         process: u32,
-        /// The thread.
+        /// Number of the thread.
         thread: u32,
-        /// What was found.
+        /// Description of the damage.
         found: String,
     },
     /// The file is not a trace.
@@ -83,130 +83,130 @@ pub enum WorkloadError {
     Unrecognised {
         /// The file.
         path: PathBuf,
-        /// What it is instead, or how it begins.
+        /// Description of the actual content, or the first bytes.
         found: String,
     },
-    /// The trace is of another format than the command takes.
+    /// The command does not accept the format of the trace.
     #[error("'{}' is {found}: expected {expected}", .path.display())]
     OtherFormat {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What it is.
+        /// Actual format of the file.
         found: &'static str,
-        /// What it should have been, and what takes it as it is.
+        /// Expected format, and the command that accepts the actual one.
         expected: &'static str,
     },
-    /// What of memory is to be persistent cannot be found out.
+    /// The format does not contain the mappings that select the persistent part of memory.
     #[error(
         "'{}' is {format}, which does not say what is mapped from files: expected all as what is persistent, or a trace of `casemate record`",
         .path.display()
     )]
     MappingsUnknown {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What it is.
+        /// Format of the file.
         format: &'static str,
     },
-    /// The trace is of another version.
+    /// This version of Casemate does not read the version of the trace.
     #[error("'{}' is a trace of version {found}; this Casemate reads versions up to {expected}", .path.display())]
     TraceVersion {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Its version.
+        /// Version of the trace.
         found: u32,
-        /// Ours.
+        /// Latest version that this Casemate reads.
         expected: u32,
     },
-    /// The trace stops early.
+    /// The trace has no end record.
     #[error("'{}' is truncated: it ends after {chunks} chunks without an end record", .path.display())]
     TraceTruncated {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// How many chunks are whole.
+        /// Number of complete chunks.
         chunks: u64,
     },
     /// The trace has changed since it was written.
     #[error("'{}' is damaged at chunk {chunk}: {found}", .path.display())]
     TraceDamaged {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Which chunk, counted from zero.
+        /// Index of the chunk, from zero.
         chunk: u64,
-        /// What is wrong.
+        /// Description of the damage.
         found: String,
     },
-    /// A file that is no whole number of ChampSim's records.
+    /// The length of the file is not a multiple of the length of a ChampSim record.
     #[error(
         "'{}' has {bytes} bytes: an uncompressed ChampSim trace is a whole number of records of {} bytes, and not empty",
         .path.display(),
         crate::champsim::RECORD_BYTES
     )]
     ChampsimLength {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Its length.
+        /// Length in bytes.
         bytes: u64,
     },
-    /// Bytes that are no record of ChampSim's.
+    /// The bytes are not a ChampSim record.
     #[error(
         "'{}' has no record of ChampSim's as its record {number} (byte {}): {fault}",
         .path.display(),
         .number * crate::champsim::RECORD_BYTES as u64
     )]
     ChampsimRecord {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The record, counted from zero.
+        /// Index of the record, from zero.
         number: u64,
-        /// What is wrong with it.
+        /// Defect of the record.
         fault: crate::champsim::RecordFault,
     },
-    /// A line of a text trace that is no request.
+    /// A line of a text trace is not a request.
     #[error("'{}' is {form}, but its line {number} is no request: {expected}", .path.display())]
     RequestLine {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the lines before it are.
+        /// Format of the lines before it.
         form: &'static str,
-        /// The line, counted from one.
+        /// Number of the line, from one.
         number: u64,
-        /// What it should be.
+        /// Expected form of the line.
         expected: String,
     },
     /// The program that unpacks a trace cannot be started.
     #[error("'{}' is packed, and '{program}', which unpacks it, cannot be started: {source}", .path.display())]
     NoUnpacker {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The program.
+        /// Name of the unpacker.
         program: &'static str,
-        /// Why not.
+        /// Reason that the operating system gives.
         source: io::Error,
     },
-    /// A packed trace that its program cannot unpack.
+    /// The unpacker cannot unpack a packed trace.
     #[error("{program} cannot unpack '{}': it ended with {status}", .path.display())]
     Unpacking {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What unpacks it.
+        /// Name of the unpacker.
         program: &'static str,
-        /// How that ended.
+        /// Exit status of the unpacker.
         status: std::process::ExitStatus,
     },
-    /// There is no such trace of ChampSim's.
+    /// ChampSim has no trace of this name.
     #[error(transparent)]
     Champsim(#[from] crate::champsim::UnknownTrace),
-    /// The operating system refused.
+    /// The operating system refused an operation.
     #[error("{doing} '{}': {source}", .path.display())]
     Io {
-        /// What was being done.
+        /// Name of the operation.
         doing: &'static str,
-        /// To what.
+        /// Path that the operation was applied to.
         path: PathBuf,
-        /// Why not.
+        /// Reason that the operating system gives.
         source: io::Error,
     },
-    /// A built-in kernel cannot be had as asked for.
+    /// The parameters of a built-in kernel are invalid.
     #[error(transparent)]
     Kernel(#[from] crate::kernels::KernelError),
     /// The thread that feeds several consumers died.
@@ -218,7 +218,7 @@ pub enum WorkloadError {
 }
 
 impl WorkloadError {
-    /// For `map_err`: the operating system refused this.
+    /// Returns a closure for `map_err` that wraps an I/O error with the operation and the path.
     pub(crate) fn io(doing: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> WorkloadError {
         let path = path.into();
         move |source| WorkloadError::Io { doing, path, source }

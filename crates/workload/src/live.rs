@@ -1,4 +1,4 @@
-//! A program as it runs: QEMU under a keeper, and the ring between.
+//! A running program: QEMU under a keeper, and the ring that carries its stream.
 
 mod keeper;
 mod launch;
@@ -25,16 +25,16 @@ use std::time::Duration;
 use wire::host::{FAULTS, Oddity};
 use wire::ring::Ring;
 
-/// How long to sleep when the program has sent nothing yet.
+/// Time to sleep when the program has not sent data yet.
 const NAP: Duration = Duration::from_micros(100);
-/// How much of QEMU's complaints is shown.
+/// Maximum bytes of QEMU's error output in a message.
 const SAID_BYTES: usize = 2000;
 
-/// A running program: one process and all that came from it. It is over when none of them is left. Dropping it ends them
-/// all, and so does the death of this process, however it dies.
+/// A running program: one process and all its descendants. It is over when all of them have ended. Dropping it ends
+/// them all, and so does the death of this process, for any reason.
 ///
-/// When the limit is reached the program is ended too: what it would still have written is not written. How a program
-/// ends, with what status or by what signal, is no error.
+/// When the limit is reached, the program ends as well, without its remaining output. The status or the signal with
+/// which a program ends is no error.
 pub struct Live {
     program: PathBuf,
     origin: Origin,
@@ -62,17 +62,18 @@ impl Live {
         })
     }
 
-    /// What ends the program from elsewhere, while this waits for it.
+    /// Returns a handle that can end the program from another thread while this one waits for it.
     pub fn ender(&self) -> Ender {
         self.keeper.ender()
     }
 
-    /// What looks at QEMU from elsewhere, while this waits for it.
+    /// Returns a handle that can observe QEMU from another thread while this one waits for it.
     pub fn observer(&self) -> Result<Observer, WorkloadError> {
         Observer::of(&self.ring).map_err(WorkloadError::io("looking at the ring of", &self.program))
     }
 
-    /// Whether everything is over and published: the limit reached, or every process ended, or one of them for want of memory.
+    /// True if all words are published: at the limit, after the end of every process, or after one of them lacked
+    /// memory.
     fn is_over(&mut self) -> Result<bool, WorkloadError> {
         if self.status.is_none() {
             self.status = self.keeper.status().map_err(WorkloadError::io("waiting for", &self.program))?;
@@ -80,7 +81,7 @@ impl Live {
         Ok(self.status.is_some() || self.ring.is_limit_reached() || self.ring.host().refused().is_some())
     }
 
-    /// Ends what still runs and finds out how it went.
+    /// Ends the remaining processes and determines the finish.
     fn finish(&mut self) -> Result<(), WorkloadError> {
         self.finished = true;
         if self.ring.is_limit_reached() {
@@ -109,7 +110,7 @@ impl Live {
         Ok(())
     }
 
-    /// What QEMU is known to run wrong, and this program has done, if a fault has ended it.
+    /// Known defects of QEMU that this program may have met, if a fault has ended it.
     fn suspects(&self) -> Vec<Suspect> {
         if !matches!(self.origin.finish, Finish::Killed(signal) if FAULTS.contains(&signal)) {
             return Vec::new();
@@ -131,7 +132,7 @@ impl Live {
     }
 
     fn end(&mut self) {
-        // Processes that are just being born notice this themselves.
+        // Processes that are just starting notice this without a signal.
         self.ring.stop();
         self.keeper.end();
     }
@@ -140,7 +141,7 @@ impl Live {
 impl Source for Live {
     fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, WorkloadError> {
         while !self.finished {
-            // Asked before the ring is looked at, so that what was published last is not missed.
+            // Checked before the ring, so that the words published last are not missed.
             let over = self.is_over()?;
             if let Some(raw) = self.ring.take() {
                 return self.assembler.assemble(raw).map(|chunk| Some(Arc::new(chunk)));

@@ -1,4 +1,4 @@
-//! Where chunks come from.
+//! Sources of chunks and the origin of an execution.
 
 use crate::error::WorkloadError;
 use crate::stream::Chunk;
@@ -6,19 +6,19 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use units::Bytes;
 
-/// Something that executes: a live program, a stored trace, a built-in kernel.
+/// An execution that yields chunks: a live program, a stored trace or a built-in kernel.
 ///
-/// **Contract.** Chunks of one strand come in the order of its execution. A block is among the `new_blocks` of a chunk of
-/// its process before or in the chunk that first names it. After `Ok(None)` or an error nothing more comes, and the
-/// same is returned again.
+/// **Contract.** The source returns the chunks of one strand in the order of its execution. It passes each block in the
+/// `new_blocks` of a chunk of the same process, at the latest in the chunk that first names the block. After `Ok(None)`
+/// or an error, the source returns no more chunks and repeats the same result.
 pub trait Source: Send {
-    /// The next chunk, or nothing at the end.
+    /// Returns the next chunk, or `None` at the end.
     fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, WorkloadError>;
 
-    /// What this is. How it finished is known after the last chunk.
+    /// Describes the execution. Its finish is known after the last chunk.
     fn origin(&self) -> &Origin;
 
-    /// The memory that it touches when it runs to its end, if that is known before.
+    /// Memory that the complete execution touches, if known in advance.
     fn footprint(&self) -> Option<Bytes> {
         None
     }
@@ -38,41 +38,41 @@ impl<S: Source + ?Sized> Source for Box<S> {
     }
 }
 
-/// When a chunk was executed, as far as the recording says: after chunk `after`, and before chunk `number` was published, which
-/// is itself. Chunks are numbered from one, over all strands of a program, in the order in which they were recorded.
+/// Time span of a chunk's execution, as far as the recording shows: after chunk `after` was published, and before this
+/// chunk, `number`. Chunks are numbered from one, over all strands of a program, in recorded order.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Stretch {
-    /// The number of the last chunk that was published before its execution began: the strand's own, or the one in which the
-    /// strand was started. Zero if the recording does not say.
+    /// Number of the last chunk published before this execution began: the previous one of the strand, or the one in
+    /// which the strand was started. Zero if the recording does not contain it.
     pub after: u64,
-    /// Its own number.
+    /// Number of this chunk.
     pub number: u64,
 }
 
 impl Stretch {
-    /// Whether two chunks of different strands may have been executed at the same time: then the recording does not order them.
+    /// True if two chunks of different strands may have run at the same time: the recording then does not order them.
     pub fn overlaps(&self, other: &Stretch) -> bool {
         self.after < other.number && other.after < self.number
     }
 }
 
-/// What a walker is given next.
+/// Answer of a supplier to a walker.
 #[derive(Clone, Debug)]
 pub enum Supply {
-    /// A chunk, and when it was executed.
+    /// A chunk and the time span of its execution.
     Chunk(Arc<Chunk>, Stretch),
-    /// Nothing for the moment.
+    /// The supplier has no chunk for the moment.
     Later,
-    /// Nothing ever again.
+    /// The supplier is at its end.
     End,
 }
 
-/// Where a [walker](crate::walker::Walker) has its chunks from: a source, or a part of one that may run dry for a time.
+/// Supplies chunks to a [walker](crate::walker::Walker): a source, or a part of one that may run dry for a time.
 pub trait Supplier {
-    /// The next chunk, if there is one now.
+    /// Returns the next chunk, if one is available now.
     ///
     /// # Errors
-    /// The source's.
+    /// Errors of the source.
     fn supply(&mut self) -> Result<Supply, WorkloadError>;
 }
 
@@ -82,35 +82,35 @@ impl<S: Source> Supplier for S {
     }
 }
 
-/// What was executed, and under which conditions: all that is needed to do it again.
+/// Description of an execution and its conditions, sufficient to repeat it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Origin {
     /// The program and its arguments, or the name of a built-in kernel.
     pub program: Vec<String>,
-    /// Instructions that were let pass first.
+    /// Number of instructions skipped before recording.
     pub skip: u64,
-    /// The most instructions to record; nothing for all.
+    /// Maximum number of instructions to record; `None` for all.
     pub limit: Option<u64>,
-    /// Whose bytes the values are.
+    /// Origin of the data values.
     pub values: Values,
-    /// Whether the values of loads are there as well.
+    /// True if the values of loads are recorded as well.
     pub load_values: bool,
-    /// How it reaches the machine.
+    /// Path by which the execution reaches the machine.
     pub medium: Medium,
-    /// Everything else that decides what the program does, as name and value.
+    /// All other conditions that affect the program, as name and value.
     pub conditions: Vec<(String, String)>,
-    /// What of its memory has to outlive a loss of power. Not said where that is all of it, as in older traces.
+    /// Part of the program's memory that must outlive a loss of power. Omitted if it is all memory, as in older traces.
     #[serde(default, skip_serializing_if = "Persistent::is_all")]
     pub persistent: Persistent,
-    /// When its requests come, if it is a trace of requests that lie behind the caches.
+    /// Timing of the requests, in a trace of requests recorded behind the caches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<Pace>,
-    /// How often it started again at its end, since more was to run than it has.
+    /// Number of restarts at the end, if the run needs more instructions than the execution has.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub restarts: u64,
-    /// How it finished.
+    /// Status at the end of the execution.
     pub finish: Finish,
-    /// What may have ended it, if a fault did.
+    /// Possible causes in QEMU, if a fault ended the program.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub suspects: Vec<Suspect>,
 }
@@ -119,91 +119,93 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// What of a program's memory has to outlive a loss of power, where a machine has a persist point beside its cores.
+/// Part of a program's memory that must outlive a loss of power, on a machine with a persist point at its cores.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Persistent {
-    /// All of it.
+    /// The program's whole memory.
     #[default]
     All,
-    /// What it maps shared from a file.
+    /// Pages that the program maps shared from a file.
     Mapped,
-    /// Its heap: what it gets by `brk`, and by `mmap` without a file, but for stacks.
+    /// The heap: memory from `brk`, and from `mmap` without a file, except stacks.
     Heap,
 }
 
 impl Persistent {
-    /// Whether it is all of it.
+    /// True if all memory is persistent.
     pub fn is_all(&self) -> bool {
         *self == Persistent::All
     }
 }
 
-/// The condition that only what runs between a program's markers exists.
+/// Condition under which only the code between a program's markers was recorded.
 pub(crate) const MARKED_REGION: &str = "marked region only";
 
 impl Origin {
-    /// Whether only what runs between the program's markers exists.
+    /// True if only the code between the program's markers was recorded.
     pub fn is_marked_region(&self) -> bool {
         self.conditions.iter().any(|(name, value)| name == MARKED_REGION && value == "yes")
     }
 }
 
-/// When the requests of a trace come that lies behind the caches.
+/// Timing of the requests in a trace recorded behind the caches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pace {
-    /// One a clock of memory's, as soon as it is taken.
+    /// One request per memory clock, as soon as the memory accepts it.
     AtOnce,
-    /// Not before the clock of memory's that the trace states.
+    /// Not before the memory clock that the trace states.
     AtClocks,
-    /// After so many instructions, which a core dispatches with a window of its own; addresses are virtual.
+    /// After the number of instructions that the trace states; a core dispatches them, with its window. Addresses are
+    /// virtual.
     AfterInstructions,
 }
 
-/// Whose bytes the values are.
+/// Origin of the data values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Values {
-    /// The program's own, at every access.
+    /// The program's own values, at every access.
     Exact,
-    /// Made up from a seed.
+    /// Values generated from a seed.
     Seeded(u64),
 }
 
-/// How an execution reaches the machine.
+/// Path by which an execution reaches the machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Medium {
-    /// As it happens.
+    /// Recorded while the program runs.
     Live,
-    /// From a file.
+    /// Read from a file.
     Stored,
-    /// It is made here.
+    /// Generated by a built-in kernel.
     BuiltIn,
 }
 
-/// How an execution finished.
+/// Status at the end of an execution.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Finish {
-    /// Not yet.
+    /// The execution has not finished.
     Running,
     /// The program exited with this status.
     Exited(i32),
     /// The program was ended by the signal of this number.
     Killed(i32),
-    /// As much as was asked for is recorded; the program was ended there.
+    /// The recording reached its limit and ended the program.
     LimitReached,
-    /// The program was ended before it reserved so many bytes: QEMU would have taken more memory for that than the host has.
+    /// The recorder ended the program before it reserved this number of bytes: QEMU would have needed more memory than
+    /// the host has.
     Unbacked(u64),
 }
 
-/// What QEMU is known to run wrong. A program that a fault has ended may have been ended by that.
+/// Known defect of QEMU. If a fault ended a program, the defect may be the cause.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Suspect {
-    /// A masked load of AVX, which QEMU lets fault at bytes that the mask leaves out.
+    /// A masked AVX load: QEMU lets it fault at bytes that the mask excludes.
     MaskedVector,
     /// Code that is written at one address and executed at another.
     CodeInTwoPlaces,

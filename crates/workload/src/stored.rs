@@ -1,9 +1,9 @@
-//! The one entrance for stored traces: the content of a file says of which format it is, packed or not; its name does not
-//! matter.
+//! Opens stored traces of all formats, packed or not. It recognises the format by the content of a file, not by its
+//! name.
 //!
-//! A trace of Casemate's has a mark. ChampSim's format has none: a file is a trace of it if its first bytes are records
-//! that keep the format's rules ([`champsim::Record::from_bytes`]). A text is one of requests if its lines are of one
-//! [`Form`]. Every further record or line is checked when it is read.
+//! A Casemate trace begins with a mark. ChampSim's format has no mark: a file is a ChampSim trace if its first bytes
+//! are records that keep the format's rules ([`champsim::Record::from_bytes`]). A text is a trace of requests if its
+//! lines have one [`Form`]. The readers check every further record or line.
 
 use crate::champsim::{self, RECORD_BYTES, Record};
 use crate::error::WorkloadError;
@@ -15,12 +15,12 @@ use serde::Serialize;
 use std::io::Read;
 use std::path::Path;
 
-/// Bytes by which a format is recognised.
+/// Number of bytes by which a format is recognised.
 const HEAD_BYTES: u64 = 64 << 10;
-/// Of a first line, the bytes that a message shows.
+/// Number of bytes of a first line that a message shows.
 const SHOWN_BYTES: usize = 60;
 
-/// Where an archive has its mark, and the mark.
+/// Offset and mark of each known kind of archive, with its description.
 const ARCHIVES: [(usize, &[u8], &str); 5] = [
     (257, b"ustar", "a tar archive: unpack it, and name a trace in it"),
     (0, b"PK\x03\x04", "a zip archive: unpack it, and name a trace in it"),
@@ -33,17 +33,17 @@ const ARCHIVES: [(usize, &[u8], &str); 5] = [
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Format {
-    /// Of `casemate record`.
+    /// A trace of `casemate record`.
     Casemate,
-    /// Of ChampSim.
+    /// A trace of ChampSim.
     Champsim,
-    /// Requests as text, of another simulator.
+    /// A text trace of requests, of another simulator.
     #[serde(untagged)]
     Requests(Form),
 }
 
 impl Format {
-    /// The format, for messages.
+    /// Name of the format, for messages.
     pub fn name(self) -> &'static str {
         match self {
             Format::Casemate => "a trace of `casemate record`",
@@ -53,11 +53,11 @@ impl Format {
     }
 }
 
-/// The format of a file, by its content.
+/// Recognises the format of a file by its content.
 ///
 /// # Errors
-/// [`WorkloadError::Unrecognised`] if it is of none; what is wrong with a file that is of one turns up when it is opened
-/// or read. Others if it cannot be read or unpacked.
+/// [`WorkloadError::Unrecognised`] if the file has no known format, and other errors if it cannot be read or unpacked.
+/// The readers report defects in a file of a known format.
 pub fn recognise(path: &Path) -> Result<Format, WorkloadError> {
     let mut bytes = Unpacked::open(path)?;
     let mut head = Vec::new();
@@ -88,11 +88,11 @@ pub fn recognise(path: &Path) -> Result<Format, WorkloadError> {
     Ok(Format::Champsim)
 }
 
-/// Opens a trace of any format as a program, of whose memory `persistent` has to outlive a loss of power. What a format
-/// does not have is drawn from `seed`.
+/// Opens a trace of any format as a program; `persistent` selects the part of its memory that must outlive a loss of
+/// power. Data that a format does not contain is drawn from `seed`.
 ///
 /// # Errors
-/// See [`recognise`], and the format's own.
+/// See [`recognise`]; also errors of the format's reader.
 pub fn open(path: &Path, seed: u64, persistent: Persistent) -> Result<Box<dyn Source>, WorkloadError> {
     match recognise(path)? {
         Format::Casemate => Ok(Box::new(TraceReader::open(path)?.persistent(persistent))),
@@ -104,10 +104,10 @@ pub fn open(path: &Path, seed: u64, persistent: Persistent) -> Result<Box<dyn So
     }
 }
 
-/// Opens a trace of ChampSim's for a window of it: it starts again at its end, and ends after `limit` records.
+/// Opens a ChampSim trace for a window: it restarts at its end, and ends after `limit` records.
 ///
 /// # Errors
-/// See [`recognise`]; [`WorkloadError::OtherFormat`] if it is of another format.
+/// See [`recognise`]; [`WorkloadError::OtherFormat`] if the trace has another format.
 pub fn open_champsim(path: &Path, seed: u64, limit: u64) -> Result<Box<dyn Source>, WorkloadError> {
     match recognise(path)? {
         Format::Champsim => champsim::open(path, seed, Some(limit)),
@@ -119,7 +119,7 @@ pub fn open_champsim(path: &Path, seed: u64, limit: u64) -> Result<Box<dyn Sourc
     }
 }
 
-/// A known format that holds no trace, or a trace that has to be taken out first.
+/// Describes a known format that is no trace, or that the user must unpack first.
 fn other(head: &[u8]) -> Option<String> {
     if let Some(program) = unpacker(head) {
         return Some(format!("packed twice: unpack it once with {program}"));
@@ -128,14 +128,14 @@ fn other(head: &[u8]) -> Option<String> {
     ARCHIVES.iter().find(is_marked).map(|(.., what)| (*what).to_owned())
 }
 
-/// Whether bytes are text: no control characters but those of lines and columns.
+/// True if the bytes are text: no control characters except white space.
 fn is_text(head: &[u8]) -> bool {
     head.iter().all(|byte| !byte.is_ascii_control() || byte.is_ascii_whitespace())
 }
 
-/// Whether lines of text are requests of one form: that of the first.
+/// Checks that all lines of a text are requests of the same form, that of the first line.
 fn check_lines(path: &Path, head: &[u8], is_whole: bool) -> Result<Form, WorkloadError> {
-    // Of a longer file the last line is cut off.
+    // The last line of a longer file is cut off.
     let end = if is_whole { head.len() } else { head.iter().rposition(|byte| *byte == b'\n').unwrap_or(0) };
     let text = String::from_utf8_lossy(&head[..end]);
     let lines = (1..).zip(text.lines().map(str::trim)).filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
@@ -173,7 +173,8 @@ fn first_line(head: &[u8]) -> String {
     if line.len() > SHOWN_BYTES { shown + "..." } else { shown }
 }
 
-/// Whether bytes are records of ChampSim's. If the first is none, the file is no trace; a later one is damaged.
+/// Checks that the bytes are ChampSim records. If the first is not a record, the file is no trace; a later one is
+/// damaged.
 fn check_records(path: &Path, head: &[u8], is_whole: bool) -> Result<(), WorkloadError> {
     let (records, _) = head.as_chunks::<RECORD_BYTES>();
     if records.is_empty() && is_whole {
@@ -204,7 +205,7 @@ mod tests {
     use std::path::PathBuf;
     use std::process::{Command, Stdio};
 
-    /// A folder of its own for a test.
+    /// Creates a separate folder for a test.
     fn folder(name: &str) -> PathBuf {
         let folder = std::env::temp_dir().join(format!("casemate-stored-{}-{name}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();

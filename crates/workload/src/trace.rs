@@ -1,7 +1,7 @@
-//! Stored traces: an execution in a file, to be run anywhere without QEMU. The layout is in `docs/TRACE_FORMAT.md`.
+//! Stored traces: an execution in a file, which runs anywhere without QEMU. The layout is in `docs/TRACE_FORMAT.md`.
 //!
-//! Words that can be predicted from what the same block did last time are only counted; the rest is written out, and
-//! everything goes through zstd. Code is stored as bytes, so that a better decoder can read an old trace.
+//! The writer only counts words that the last run of the same block predicts; it writes all other words out, and
+//! compresses the stream with zstd. Code is stored as bytes, so that a better decoder can read an old trace.
 
 pub mod bytes;
 mod codec;
@@ -25,18 +25,18 @@ pub(crate) const MAGIC: [u8; 8] = *b"CASEMTRC";
 /// The version that is written. Version 1, which shows no pages, is read as well.
 const VERSION: u32 = 2;
 const VERSIONS: std::ops::RangeInclusive<u32> = 1..=VERSION;
-/// What a record is.
+/// Kind byte of a chunk record.
 const KIND_CHUNK: u8 = 1;
 const KIND_END: u8 = 2;
 /// A record's own header: kind, stored bytes, plain bytes, checksum of the stored bytes.
 const RECORD_HEADER_BYTES: usize = 1 + 4 + 4 + 4;
-/// More than any chunk takes; what claims more is damaged.
+/// Upper bound for a chunk's plain bytes; a record that claims more is damaged.
 const PLAIN_BYTES_MAX: usize = 64 << 20;
 
-/// What a trace holds, as its end record says.
+/// Totals of a trace, stored in its end record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Totals {
-    /// Chunks.
+    /// Number of chunks.
     pub chunks: u64,
     /// Instructions of all blocks entered; iterations of repeated string instructions count one by one.
     pub instructions: u64,
@@ -44,7 +44,7 @@ pub struct Totals {
     pub loads: u64,
     /// Stores of at most eight bytes.
     pub stores: u64,
-    /// Lines sent.
+    /// Number of lines sent.
     pub lines: u64,
     /// The most pages of 4 KB that were in use at once, those of every process for themselves; of traces of version 1 all that
     /// were touched, and zero in those that were written before they were counted.
@@ -52,7 +52,7 @@ pub struct Totals {
     pub pages: u64,
 }
 
-/// Counts what goes into a trace, or comes out of it.
+/// Counts the content of a trace while it is written or read.
 #[derive(Default)]
 pub struct Counter {
     totals: Totals,
@@ -66,14 +66,14 @@ struct End {
 }
 
 impl Totals {
-    /// The memory that was touched, if the trace says it.
+    /// Memory that was touched, if the trace contains it.
     fn footprint(&self) -> Option<Bytes> {
         (self.pages > 0).then_some(Bytes(self.pages * PAGE_BYTES as u64))
     }
 }
 
 impl Counter {
-    /// What was counted so far.
+    /// Totals of the chunks counted so far.
     pub fn totals(&self) -> Totals {
         self.totals
     }

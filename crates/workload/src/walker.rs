@@ -1,13 +1,13 @@
-//! From words to executed instructions: what the machine pulls.
+//! Turns recorded words into executed instructions for the machine.
 //!
-//! An instruction is handed out when the word after its accesses is known, because only that word says whether it ran at
-//! all (a fault cuts a block short) and where execution went next. Each strand therefore waits by itself, across its
-//! chunks, while other strands' chunks pass.
+//! The walker hands out an instruction when it knows the word after the instruction's accesses. Only that word shows
+//! whether the instruction ran at all (a fault cuts a block short) and where execution continued. Each strand therefore
+//! waits separately, across its chunks, while chunks of other strands pass.
 //!
 //! QEMU runs a repeated string instruction (`rep movsb`) as a one-instruction block that leads back to itself once per
-//! iteration, and a last time to find that nothing is left. Those entries are one instruction. It is handed out in
-//! pieces of at most [`PIECE_ACCESSES`] accesses, each but the last leading to its own address, so that copying a
-//! megabyte neither becomes one instruction of many thousand accesses nor one instruction per byte.
+//! iteration, and once more to find the count at zero. Those entries are one instruction. The walker hands it out in
+//! pieces of at most [`PIECE_ACCESSES`] accesses; each piece but the last leads to its own address. Copying a megabyte
+//! thus becomes neither one instruction of many thousand accesses nor one instruction per byte.
 
 mod damage;
 mod event;
@@ -28,38 +28,38 @@ use std::sync::Arc;
 use units::{Line, VirtAddr, ZERO_LINE};
 use wire::word::{self, Control, Word};
 
-/// The most accesses of one piece of a repeated string instruction: eight iterations of a copy.
+/// Maximum accesses of one piece of a repeated string instruction: eight iterations of a copy.
 pub const PIECE_ACCESSES: usize = 16;
 
-/// Among so many records behind a line the next one is looked for.
+/// Number of records after a line in which the walker looks for the next line.
 const RECORDS_AHEAD: usize = 32;
 
-/// More blocks than any program has: a number beyond it is damage, not a reason to reserve memory.
+/// More blocks than any program has: a larger number means damage, and the walker reserves no memory for it.
 const BLOCKS_MAX: usize = 1 << 24;
 
-/// Where one strand stands.
+/// Position of one strand in its execution.
 #[derive(Default)]
 struct Position {
     strand: Strand,
-    /// Which of the processes' tables its blocks are in.
+    /// Index of the table of blocks of the strand's process.
     process: usize,
-    /// The block that is being handed out, kept here because each of its instructions is looked up; its length as far as it
-    /// ran, and the instruction that is due.
+    /// Block that is being handed out, kept here because each of its instructions needs it. The next fields are its
+    /// length as far as it ran, and the instruction that is due.
     block: Option<Arc<Block>>,
     ran: usize,
     due: usize,
-    /// The instructions before this one ran for certain, as the word that comes next says, which need not be read again for
-    /// each of them. All but the first that is due have no accesses.
+    /// Instructions before this index ran for certain, according to the next word, so the walker need not read that
+    /// word again for each. Only the first due instruction may have accesses.
     certain: usize,
     accesses: Vec<Access>,
-    /// Accesses of the instruction that is due that were skimmed, not kept.
+    /// Number of accesses of the due instruction that were skimmed, not kept.
     skimmed: usize,
-    /// When it was executed.
+    /// Time span of the execution.
     stretch: Stretch,
 }
 
 impl Position {
-    /// Of a block that is entered, at most so many instructions run. A loop enters the one that is there already.
+    /// Enters a block: at most `instructions` of it run. A loop enters the block that is here already.
     #[inline]
     fn enter(&mut self, block: &Arc<Block>, instructions: u16) {
         if !self.block.as_ref().is_some_and(|current| Arc::ptr_eq(current, block)) {
@@ -68,37 +68,37 @@ impl Position {
         self.run(usize::from(instructions).min(block.instructions.len()));
     }
 
-    /// Its next chunk begins. An instruction that is due was executed in the chunk before.
+    /// Begins the strand's next chunk. An instruction that is still due was executed in the chunk before.
     fn go_on_in(&mut self, stretch: Stretch) {
         let after = if self.due < self.ran { self.stretch.after } else { stretch.after };
         self.stretch = Stretch { after, ..stretch };
     }
 
-    /// Instructions of the current block that are due do not run.
+    /// Drops the due instructions of the current block: they do not run.
     fn drop_rest(&mut self) {
         (self.ran, self.due, self.certain) = (0, 0, 0);
         self.accesses.clear();
     }
 
-    /// Of the current block, from its beginning, so many instructions run.
+    /// Runs the first `ran` instructions of the current block.
     #[inline]
     fn run(&mut self, ran: usize) {
         (self.ran, self.due, self.certain) = (ran, 0, 0);
     }
 }
 
-/// Where an instruction leads.
+/// Successor of an instruction.
 #[derive(Clone, Copy)]
 enum Next {
-    /// To the one after it in its block; nowhere that is known, if that did not run.
+    /// The next instruction of its block; unknown if that did not run.
     InBlock,
-    /// To another block.
+    /// The start of another block.
     Block(VirtAddr),
-    /// To itself, since this is only a piece of it.
+    /// The same instruction, since this is only a piece of it.
     Itself(VirtAddr),
 }
 
-/// What to hand out, found while the words are only read.
+/// Result of reading words, before the event is built.
 enum Found {
     /// The instruction that is due.
     Step(Next),
@@ -109,7 +109,7 @@ enum Found {
     Nothing,
 }
 
-/// Pulls a source apart.
+/// Turns the chunks of a source into events.
 pub struct Walker<S> {
     source: S,
     chunk: Arc<Chunk>,
@@ -117,25 +117,25 @@ pub struct Walker<S> {
     current: usize,
     positions: Vec<Position>,
     by_strand: FxHashMap<Strand, usize>,
-    /// The blocks of each process, by number.
+    /// Blocks of each process, by number.
     processes: Vec<Vec<Option<Arc<Block>>>>,
     by_process: FxHashMap<u32, usize>,
     line: Line,
     handed_out: bool,
     drained: bool,
-    /// Whether there is no chunk for the moment.
+    /// True if the source has no chunk for the moment.
     waiting: bool,
 }
 
 impl<S: Source> Walker<S> {
-    /// What is being executed.
+    /// Description of the execution.
     pub fn origin(&self) -> &Origin {
         self.source.origin()
     }
 }
 
 impl<S: Supplier> Walker<S> {
-    /// Begins at the beginning.
+    /// Creates a walker at the beginning of the source.
     pub fn new(source: S) -> Walker<S> {
         Walker {
             source,
@@ -153,12 +153,12 @@ impl<S: Supplier> Walker<S> {
         }
     }
 
-    /// Whether there was only nothing for the moment, and this is not the end.
+    /// True if the source has no chunk for the moment and is not at its end.
     pub fn is_waiting(&self) -> bool {
         self.waiting
     }
 
-    /// What happens next, or nothing at the end or [for the moment](Walker::is_waiting).
+    /// Returns the next event, or `None` at the end or [for the moment](Walker::is_waiting).
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<Event<'_>>, WorkloadError> {
         if std::mem::take(&mut self.handed_out) {
@@ -188,8 +188,8 @@ impl<S: Supplier> Walker<S> {
         }
     }
 
-    /// The next executed instruction, or nothing at the end or [for the moment](Walker::is_waiting); `other` gets what
-    /// happens before it.
+    /// Returns the next executed instruction, or `None` at the end or [for the moment](Walker::is_waiting). Passes the
+    /// events before it to `other`.
     #[inline]
     pub fn next_step(&mut self, mut other: impl FnMut(Event<'_>)) -> Result<Option<Step<'_>>, WorkloadError> {
         if std::mem::take(&mut self.handed_out) {
@@ -222,13 +222,13 @@ impl<S: Supplier> Walker<S> {
         }
     }
 
-    /// The event of a chunk that has just begun.
+    /// Returns the event of a chunk that has just begun.
     fn begun(&self) -> Event<'static> {
         let Position { strand, stretch, .. } = &self.positions[self.current];
         Event::Chunk { strand: *strand, stretch: *stretch }
     }
 
-    /// The next line that is sent, if that is soon.
+    /// Address of the next line that the recorder sends, if it is among the next records.
     #[inline(never)]
     fn line_ahead(&self) -> Option<VirtAddr> {
         let mut ahead = self.chunk.words.get(self.at..)?;
@@ -241,7 +241,7 @@ impl<S: Supplier> Walker<S> {
         None
     }
 
-    /// Reads words until something can be handed out.
+    /// Reads words until it finds an event.
     #[inline]
     fn advance(&mut self) -> Result<Found, WorkloadError> {
         let chunk = &*self.chunk;
@@ -295,7 +295,7 @@ impl<S: Supplier> Walker<S> {
         }
     }
 
-    // For every executed instruction, as is what calls it.
+    // Inlined like its caller: it runs once per executed instruction.
     #[inline(always)]
     fn hand_out(&mut self, next: Next) -> Step<'_> {
         self.handed_out = true;
@@ -313,7 +313,8 @@ impl<S: Supplier> Walker<S> {
         Step { strand: position.strand, instruction, accesses: &position.accesses, next }
     }
 
-    /// The event of anything but a line, whose further words are next; nothing if it only says what ran.
+    /// Returns the event of a word other than a line, and reads its further words; `None` if the word only shows what
+    /// ran.
     fn plain(&mut self, which: Control, detail: u8, operand: u64) -> Result<Option<Event<'static>>, WorkloadError> {
         let position = &mut self.positions[self.current];
         let strand = position.strand;
@@ -325,7 +326,7 @@ impl<S: Supplier> Walker<S> {
         }
         match which {
             Control::Cut => position.ran = position.ran.min(operand as usize).max(position.due),
-            // A process that was killed says no more whether the instruction ran that is held back.
+            // The recording of a killed process does not show whether the instruction that is held back ran.
             Control::Gone => {
                 let of_it = self.positions.iter_mut().filter(|position| u64::from(position.strand.process) == operand);
                 of_it.for_each(Position::drop_rest);
@@ -335,7 +336,7 @@ impl<S: Supplier> Walker<S> {
         Ok(event::plain(strand, (which, detail, operand), words))
     }
 
-    /// Goes on to the next chunk and the strand that it is of, if there is one now.
+    /// Moves to the next chunk and its strand, if one is available now.
     fn next_chunk(&mut self) -> Result<bool, WorkloadError> {
         let supply = self.source.supply()?;
         (self.drained, self.waiting) = (matches!(supply, Supply::End), matches!(supply, Supply::Later));
@@ -365,7 +366,7 @@ impl<S: Supplier> Walker<S> {
         Ok(true)
     }
 
-    /// At the end, what was held back for want of a word after it.
+    /// Returns, at the end, an instruction that was held back because no word follows it.
     fn last_words(&mut self) -> Option<Step<'_>> {
         self.current = self.positions.iter().position(|position| position.due < position.ran)?;
         Some(self.hand_out(Next::InBlock))
@@ -374,7 +375,7 @@ impl<S: Supplier> Walker<S> {
 
 type Blocks = [Option<Arc<Block>>];
 
-/// The block with this number and its address.
+/// Returns the block with this number, and its address.
 #[inline]
 fn known(blocks: &Blocks, id: u32, strand: Strand) -> Result<(&Arc<Block>, VirtAddr), WorkloadError> {
     let block = blocks.get(id as usize).and_then(|block| block.as_ref());
@@ -382,7 +383,7 @@ fn known(blocks: &Blocks, id: u32, strand: Strand) -> Result<(&Arc<Block>, VirtA
     found.ok_or_else(|| damaged(strand, format!("block {id} was never told")))
 }
 
-/// Takes a line's content from the head of `words`; how many words it was.
+/// Copies the content of a line from the head of `words`; returns the number of words.
 fn copy_line(line: &mut Line, words: &[u64], strand: Strand) -> Result<usize, WorkloadError> {
     let content = words.get(..line.len() / 8);
     let content = content.ok_or_else(|| damaged(strand, "a line's content is cut off".into()))?;

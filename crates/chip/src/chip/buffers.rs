@@ -1,11 +1,12 @@
-//! What the chip knows of persist buffers: which core has the entry of a line, and what the line holds from when on.
+//! Tracks for the chip the core that has the persist-buffer entry of a line, and the content of the line from each
+//! acceptance on.
 //!
-//! A line has an entry in one buffer at most (SecPB, HPCA 2023, section IV-C). The paper's directory of entries lies at the memory
-//! controller; here the chip asks the buffers' tags themselves, at the moment at which the directory of caches is asked. A core
-//! that reads a line flushes the entry that another has: memory gets it, while the core's cache supplies the line. A core that
-//! stores to it takes the entry over, with what was made early for it: the scheme keeps entries by line, so nothing of that
-//! is made again but what follows the text. An entry that is leaving stays where it is, and the store waits for it
-//! ([`Turns`]).
+//! A line has an entry in one buffer at most (SecPB, HPCA 2023, section IV-C). The paper's directory of entries is in
+//! the memory controller. Here the chip looks into the tags of the buffers when it looks into the directory of caches.
+//! A core that reads a line flushes another core's entry: memory gets the entry, while that core's cache supplies the
+//! line. A core that stores to the line takes the entry over, with the steps that were done early for it: the scheme
+//! keeps entries by line. The scheme thus repeats only the steps that depend on the text. An entry that is leaving
+//! stays in its buffer, and the store waits for it ([`Turns`]).
 
 use super::Chip;
 use crate::shadow::persisted::{changes_from_outside, is_persistent, left_buffer};
@@ -17,20 +18,20 @@ use sim::resource::WorkQueue;
 use std::cell::Cell;
 use units::{Line, LineAddr, Time};
 
-/// What comes to a core's buffer, in the order of its program. Stores and drains have a turn at their line.
+/// Work items of a core's buffer, in program order. Stores and drains take a turn at their line.
 pub(crate) enum Work {
-    /// A store to a line, for which the core waits or not.
+    /// A store to a line; `holds` if the core waits for it.
     Store { line: LineAddr, turn: u64, holds: bool },
-    /// The kernel has changed lines.
+    /// A change of lines by the kernel.
     FromOutside,
-    /// The entry of a line is to leave.
+    /// The drain of a line's entry.
     Drain { line: LineAddr, turn: u64 },
 }
 
-/// One core's buffer.
+/// Work queue of one core's buffer.
 struct OfCore {
     work: WorkQueue<Work>,
-    /// Stores that were not accepted, and entries that have not left.
+    /// Number of stores not accepted yet, plus entries that have not left.
     under_way: Cell<usize>,
 }
 
@@ -38,7 +39,7 @@ struct OfCore {
 pub(super) struct Buffers {
     clock: Clock,
     waits: Waits,
-    /// Whether entries leave as soon as they are there.
+    /// True if entries leave as soon as they are allocated.
     leave_at_once: bool,
     turns: Turns,
     cores: Box<[OfCore]>,
@@ -58,7 +59,7 @@ impl Buffers {
         queue.push(at, work);
     }
 
-    /// Takes up what a core's node asks for.
+    /// Queues a request of a core's node.
     fn take_up(&self, core: usize, request: PersistRequest) {
         match request {
             PersistRequest::Persist { at, line, allocates } => {
@@ -73,27 +74,28 @@ impl Buffers {
 }
 
 impl Chip {
-    /// Whether there are persist buffers.
+    /// True if the machine has persist buffers.
     pub fn has_buffers(&self) -> bool {
         self.buffers.is_some()
     }
 
-    /// Whether what cores store to a line goes through persist buffers: then memory has it when a buffer has it, and what is dirty
-    /// of it in caches is dropped.
+    /// True if stores to a line go through persist buffers: memory then has the line as soon as a buffer has it, and
+    /// the caches drop its dirty data.
     pub(super) fn comes_by_buffer(&self, line: LineAddr) -> bool {
         self.has_buffers() && is_persistent(&self.shadow.borrow(), line)
     }
 
-    /// Whether a store to a line is on its way to memory, where each goes there by itself.
+    /// True if a store to a line is on its way to memory, where each store goes to memory separately.
     pub(super) fn passes_through(&self, line: LineAddr) -> bool {
         self.buffers.as_ref().is_some_and(|buffers| buffers.leave_at_once && buffers.turns.are_taken_at(line))
     }
 
-    /// Takes up what a core's persist buffer asks for, now that its node was called. Of a line that has an entry now, no other
-    /// core's buffer has one any more.
+    /// Queues the requests of a core's persist buffer after a call of its node. If a line has an entry here now, the
+    /// buffers of the other cores give theirs up.
     ///
-    /// All of it is taken up before other cores give entries up: that may let a store of theirs in, which takes an entry over in
-    /// its turn, of this core too, whose further stores then come behind those that it has had.
+    /// The chip queues all requests before other cores give entries up. Giving an entry up may admit a store of the
+    /// other core, and that store may take an entry over, also from this core. Later stores of this core then queue
+    /// behind those that it made before.
     pub fn settle_entries(&self, core: usize) {
         self.settle_written(core);
         let Some(buffers) = &self.buffers else { return };
@@ -108,7 +110,7 @@ impl Chip {
             }
         }
         for line in allocated {
-            // What has gone on to another core meanwhile is that core's.
+            // Another core may have taken the entry over meanwhile; it then belongs to that core.
             if self.cores.nodes()[core].borrow().occupies(line) {
                 self.others(core).for_each(|other| self.take_entry_from(other, line));
             }
@@ -116,7 +118,7 @@ impl Chip {
         }
     }
 
-    /// The kernel has changed lines under a core's program.
+    /// Notes that the kernel has changed lines under a core's program.
     pub fn lines_changed_under(&self, core: usize) {
         if let Some(buffers) = &self.buffers {
             buffers.push(core, buffers.clock.now(), Work::FromOutside);
@@ -124,12 +126,12 @@ impl Chip {
         self.let_changes_in(core);
     }
 
-    /// Whether every store of a core was accepted, and nothing is on its way out of its buffer.
+    /// True if every store of a core was accepted and no entry is on its way out of its buffer.
     pub fn has_persisted(&self, core: usize) -> bool {
         self.buffers.as_ref().is_none_or(|buffers| buffers.cores[core].under_way.get() == 0)
     }
 
-    /// A core has asked for a line: if it reads, entries of others are flushed.
+    /// Flushes the entries of other cores if a core reads the line.
     pub(super) fn flush_entries(&self, core: usize, line: LineAddr, kind: RequestKind) {
         if self.buffers.is_none() || matches!(kind, RequestKind::ReadForOwnership | RequestKind::Upgrade) {
             return;
@@ -141,7 +143,7 @@ impl Chip {
         }
     }
 
-    /// Whether a line has an entry in some buffer, and in one alone that is not leaving it.
+    /// True if at least one buffer has an entry of the line, and at most one has an entry that is not leaving.
     fn has_one_entry(&self, line: LineAddr) -> bool {
         let nodes = self.cores.nodes();
         let resident = nodes.iter().filter(|node| node.borrow().has_entry(line)).count();
@@ -159,13 +161,13 @@ impl Chip {
         (0..self.ports.len()).filter(move |other| *other != core)
     }
 
-    /// What comes next to a core's buffer; never anything if there are no buffers.
+    /// Waits for the next work item of a core's buffer; never returns if the machine has no buffers.
     pub(crate) async fn next_for_buffer(&self, core: usize) -> Work {
         let Some(buffers) = &self.buffers else { return std::future::pending().await };
         self.next_with_power(&buffers.cores[core].work).await
     }
 
-    /// Something that came to a core's buffer is done. The core goes on: it may wait for that.
+    /// Ends a work item of a core's buffer and wakes the core, which may wait for it.
     pub(crate) fn done_for_buffer(&self, core: usize) {
         if let Some(Buffers { cores, .. }) = &self.buffers {
             cores[core].under_way.set(cores[core].under_way.get() - 1);
@@ -180,33 +182,34 @@ impl Chip {
         }
     }
 
-    /// The turn that had come at the entry of a line is over.
+    /// Ends the current turn at the entry of a line.
     pub(crate) fn entry_turn_over(&self, line: LineAddr) {
         if let Some(buffers) = &self.buffers {
             buffers.turns.over(line);
         }
     }
 
-    /// A persist buffer takes the next store of its core, which is to this line: what that holds from here on, and memory has to
-    /// return.
+    /// Lets a persist buffer accept the next store of its core, which is to this line. Returns the new content, which
+    /// memory must return from here on.
     pub(crate) fn accept(&self, core: usize, line: LineAddr) -> Line {
         let content = self.next_store(core, line);
         self.shadow.borrow_mut().taken(line, &content);
         content
     }
 
-    /// The next store of a core, which is to this line, has taken effect where it is accepted: what the line holds then.
+    /// Applies the next store of a core, which is to this line, at its point of acceptance, and returns the new content
+    /// of the line.
     pub(super) fn next_store(&self, core: usize, line: LineAddr) -> Line {
         self.note(|log| log.accept(core, line));
         self.shadow.borrow_mut().accept(core, line)
     }
 
-    /// The line that changes from outside next in the order of a core's program, after its stores that were accepted.
+    /// Line of the next change from outside in a core's program order, once all stores before it are accepted.
     pub(crate) fn next_from_outside(&self, core: usize) -> Option<LineAddr> {
         self.shadow.borrow().persisted.as_ref()?.next_from_outside(core)
     }
 
-    /// That line changes: what it holds from here on, and memory has to return.
+    /// Applies this change and returns the new content, which memory must return from here on.
     pub(crate) fn changes_from_outside(&self, core: usize) -> Line {
         let mut shadow = self.shadow.borrow_mut();
         let (line, content) = changes_from_outside(&mut shadow, core);
@@ -214,7 +217,7 @@ impl Chip {
         content
     }
 
-    /// The entry of a line has left its persist buffer for memory.
+    /// Notes that the entry of a line has left its persist buffer for memory.
     pub fn left_buffer(&self, line: LineAddr) {
         left_buffer(&mut self.shadow.borrow_mut(), line);
         self.note(|log| log.arrived(line, log.accepted_of(line)));

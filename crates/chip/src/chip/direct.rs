@@ -1,8 +1,7 @@
-//! Reads and writes that come to the memory controller with no cache before them: requests of a trace that lies behind
-//! the caches.
+//! Reads and writes that reach the memory controller without a cache: requests of a trace recorded behind the caches.
 //!
-//! Such a line enters no cache. The shadow compares it when it is released, as every line. A read of a line that is still
-//! on its way to memory is answered by that, as in a queue of writes.
+//! These lines enter no cache. The shadow compares them at their release, like all lines. A line that is still on its
+//! way to memory answers a read of it, as in a write queue.
 
 use super::Chip;
 use protection::verbs::Plaintext;
@@ -11,23 +10,23 @@ use sim::TaskId;
 use std::collections::{BTreeSet, VecDeque};
 use units::{LineAddr, Time};
 
-/// The reads that are under way.
+/// Direct reads under way.
 #[derive(Debug, Default)]
 pub struct DirectReads {
-    /// When each read of a line began, and its number, oldest first.
+    /// Start time and number of each read, by line, oldest first.
     by_line: FxHashMap<LineAddr, VecDeque<(Time, u64)>>,
     numbers: BTreeSet<u64>,
-    /// The task that issues requests: woken whenever a line is released.
+    /// Task that issues requests; the chip wakes it whenever a line is released.
     issuer: Option<TaskId>,
 }
 
 impl DirectReads {
-    /// Whether a line is being read.
+    /// True if a direct read of the line is under way.
     pub(super) fn has(&self, line: LineAddr) -> bool {
         self.by_line.contains_key(&line)
     }
 
-    /// Ends the oldest read of a line; when it began. Nothing if none is under way.
+    /// Ends the oldest read of a line and returns its start time; `None` if no read of it is under way.
     fn end(&mut self, line: LineAddr) -> Option<Time> {
         let reads = self.by_line.get_mut(&line)?;
         let (began, number) = reads.pop_front()?;
@@ -40,7 +39,7 @@ impl DirectReads {
 }
 
 impl Chip {
-    /// Begins the read of this number, which no other has. Returns false if a line on its way to memory answers it.
+    /// Begins a read with a unique number. Returns false if a line on its way to memory answers it.
     pub fn read_directly(&self, line: LineAddr, number: u64) -> bool {
         let is_leaving = self.is_leaving(line);
         self.count(|counters| {
@@ -55,7 +54,7 @@ impl Chip {
         !is_leaving
     }
 
-    /// Whether a line is on its way to memory.
+    /// True if a line is on its way to memory.
     pub fn is_leaving(&self, line: LineAddr) -> bool {
         self.leaving.borrow().contains_key(&line) || self.passes_through(line)
     }
@@ -65,29 +64,29 @@ impl Chip {
         self.write_back(line);
     }
 
-    /// Whether a line is being read: a write of it has to wait for that.
+    /// True if a read of the line is under way: a write of the line must wait for it.
     pub fn is_read_directly(&self, line: LineAddr) -> bool {
         self.under_way.borrow().direct.has(line)
     }
 
-    /// The number of the oldest read that is under way.
+    /// Number of the oldest read under way.
     pub fn oldest_direct_read(&self) -> Option<u64> {
         self.under_way.borrow().direct.numbers.first().copied()
     }
 
-    /// Names the task that issues requests.
+    /// Sets the task that issues requests.
     pub fn set_issuer(&self, task: TaskId) {
         self.under_way.borrow_mut().direct.issuer = Some(task);
     }
 
-    /// Lets the task that issues requests look again.
+    /// Wakes the task that issues requests.
     pub fn wake_issuer(&self) {
         if let Some(task) = self.under_way.borrow().direct.issuer {
             self.clock.wake(task);
         }
     }
 
-    /// A line that a request reads is released. Returns false if none does.
+    /// Releases a line to a request that reads it. Returns false if no request does.
     pub(super) fn released_directly(&self, line: LineAddr, plaintext: &Plaintext) -> bool {
         let Some(began) = self.under_way.borrow_mut().direct.end(line) else { return false };
         self.count(|counters| counters.miss_latency_fs += self.clock.now().since(began).as_fs());

@@ -1,8 +1,8 @@
-//! Lines that programs flush: what is dirty of them goes to memory, and the caches keep them or give them up.
+//! Flushes of programs: dirty content of the lines goes to memory, and the caches keep or drop the lines.
 //!
-//! A flush is taken up when the last-level cache's controller has it, like a miss. It is answered when nothing of the line is on
-//! its way to memory any more: what this flush sent there, or what left the caches before. So the answer says that memory has
-//! the line, by the scheme's own measure: when the write of its text is over.
+//! The controller of the last-level cache takes up a flush like a miss. It answers when no write of the line is under
+//! way any more, neither of this flush nor of an earlier eviction. The answer thus means that memory has the line, as
+//! the scheme defines it: the write of its text is over.
 
 use super::Chip;
 use protection::execution::ReadPart;
@@ -11,12 +11,14 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use units::{Duration, LineAddr, Time};
 
-/// Flushes that wait for lines on their way to memory: which cores, by line, and how many stores to it caches had had.
+/// Flushes that wait for lines on their way to memory: by line, the cores and the number of stores that caches had
+/// taken.
 #[derive(Default)]
 pub(super) struct Flushes(RefCell<FxHashMap<LineAddr, Vec<(usize, u64)>>>);
 
 impl Chip {
-    /// A core flushes a line, which the last-level cache's controller takes up at `at`. If it `evicts`, no cache keeps it.
+    /// Flushes a line for a core; the last-level cache's controller takes the flush up at `at`. If it `evicts`, no
+    /// cache keeps the line.
     pub fn flush(self: &Rc<Chip>, at: Time, core: usize, line: LineAddr, evicts: bool) {
         let chip = self.clone();
         self.clock.spawn(async move {
@@ -34,7 +36,7 @@ impl Chip {
         if self.llc.borrow_mut().clean(line) | in_private | self.has_left_behind(line) {
             self.write_back(line);
         }
-        // A line that is on its way up is just being asked for again.
+        // A line on its way up was just requested again.
         if evicts && self.under_way.borrow_mut().of(line).is_none() {
             self.give_up(line);
         }
@@ -45,24 +47,24 @@ impl Chip {
         }
     }
 
-    /// Whether a core waits until memory has a line.
+    /// True if a core waits until memory has a line.
     pub fn is_flushed(&self, line: LineAddr) -> bool {
         self.flushes.0.borrow().contains_key(&line)
     }
 
-    /// Nothing of a line is on its way to memory any more: cores that have flushed it get to know.
+    /// Answers the flushes of a line when no write of it is under way.
     pub(super) fn answer_flushes(&self, line: LineAddr) {
         let waiting = self.flushes.0.borrow_mut().remove(&line).unwrap_or_default();
         waiting.into_iter().for_each(|flush| self.flushed(flush, line, self.distances.path));
     }
 
-    /// How many stores to a line caches have had, where that is written down.
+    /// Number of stores to a line that caches have taken, if this is recorded.
     fn stores_had(&self, line: LineAddr) -> u64 {
         self.shadow.borrow().log().map_or(0, |log| log.accepted_of(line))
     }
 
-    /// A core gets to know in `delay`, and the way from the last-level cache, that memory has a line that it flushed, with so many
-    /// stores.
+    /// Answers a core's flush after `delay` and the way from the last-level cache: memory has the line, with this
+    /// number of stores.
     fn flushed(&self, (core, stores): (usize, u64), line: LineAddr, delay: Duration) {
         self.note(|log| log.arrived(line, stores));
         let at = self.clock.now() + delay + self.network.way(core, line);

@@ -41,24 +41,24 @@ impl LeftBehind {
         }
     }
 
-    /// A line leaves the caches for memory.
+    /// Notes that a line leaves the caches for memory.
     pub fn leaves(&mut self, line: LineAddr) {
         if let Some(stores) = self.to_come.get_mut(&line) {
             stores.behind = stores.count;
         }
     }
 
-    /// Memory gets a line, with all stores to it that were taken up.
+    /// Notes that memory gets a line, with all stores to it that were taken up.
     pub fn carried(&mut self, line: LineAddr) {
         self.lines.remove(&line);
     }
 
-    /// Whether a line has left without a store that was taken up since.
+    /// True if a line has left without a store that was taken up since.
     pub fn has(&self, line: LineAddr) -> bool {
         self.lines.contains(&line)
     }
 
-    /// All such lines, in no order.
+    /// Lines that left without a later store, in no order.
     pub fn lines(&self) -> impl Iterator<Item = LineAddr> + '_ {
         self.lines.iter().copied()
     }

@@ -1,7 +1,9 @@
-//! What a loss of power finds on the chip: cores that stop, stores that caches had, and what a battery takes to memory.
+//! Loss of power on the chip: stops the cores, accepts the stores that the caches had, and collects the lines that a
+//! battery writes to memory.
 //!
-//! What had come to a persist buffer or left a store queue by then is still accepted, and what the controller has begun ends; what
-//! comes later never does. The cores may be ahead of the clock, so what they ask for carries its time.
+//! The chip still accepts stores that had reached a persist buffer or left a store queue by then, and the controller
+//! completes the steps that it began. Later requests never take effect. The cores may be ahead of the clock, so each
+//! request carries its time.
 
 use super::Chip;
 use super::left_behind::LeftBehind;
@@ -14,15 +16,15 @@ use sim::resource::WorkQueue;
 use std::cell::{Cell, RefCell};
 use units::{Line, LineAddr, Time};
 
-/// Whether there is power, and the stores that L1D has had, where a loss of power has to find them.
+/// State of the power supply, and the stores that L1D has taken, if a loss of power needs them.
 pub(super) struct Power {
     failed: Cell<Option<Time>>,
     written: Option<Written>,
 }
 
-/// The stores that L1Ds have had.
+/// Stores that the L1Ds have taken.
 struct Written {
-    /// By core: the lines of these stores, each from when it left the store queue.
+    /// Lines of these stores per core, each due when the store left the store queue.
     queues: Box<[WorkQueue<LineAddr>]>,
     left_behind: RefCell<LeftBehind>,
 }
@@ -36,17 +38,17 @@ impl Power {
 }
 
 impl Chip {
-    /// Power fails now.
+    /// Cuts the power now.
     pub fn lose_power(&self) {
         self.power.failed.set(Some(self.clock.now()));
     }
 
-    /// Whether cores go on.
+    /// True if the cores have power.
     pub fn has_power(&self) -> bool {
         self.power.failed.get().is_none()
     }
 
-    /// What comes next to a queue; never anything that comes after power has failed.
+    /// Waits for the next item of a queue; never returns an item of a time after the power failed.
     pub(super) async fn next_with_power<T>(&self, queue: &WorkQueue<T>) -> T {
         let (at, item) = queue.next_with_time().await;
         if self.power.failed.get().is_some_and(|failed| failed < at) {
@@ -55,7 +57,7 @@ impl Chip {
         item
     }
 
-    /// Takes up the stores that a core's L1D has had, now that its node was called.
+    /// Takes up the stores that a core's L1D has taken, after a call of its node.
     pub(super) fn settle_written(&self, core: usize) {
         let Some(Written { queues, left_behind }) = &self.power.written else { return };
         let stores = self.cores.nodes()[core].borrow_mut().take_written_stores();
@@ -66,13 +68,13 @@ impl Chip {
         }
     }
 
-    /// The next store that a core's caches have; never any if nobody asked for them.
+    /// Waits for the next store that a core's caches take; never returns if the machine does not record them.
     pub(crate) async fn next_written(&self, core: usize) -> LineAddr {
         let Some(written) = &self.power.written else { return std::future::pending().await };
         self.next_with_power(&written.queues[core]).await
     }
 
-    /// The caches of a core have its next store, which is to this line.
+    /// Accepts the next store of a core, which is to this line, in the core's caches.
     pub(crate) fn accept_in_caches(&self, core: usize, line: LineAddr) {
         self.let_changes_in(core);
         self.next_store(core, line);
@@ -80,7 +82,7 @@ impl Chip {
         self.let_changes_in(core);
     }
 
-    /// What the kernel changed takes effect, as far as no store of a core's program comes before, and goes to memory.
+    /// Applies changes by the kernel that no pending store of a core's program precedes, and writes them to memory.
     pub(super) fn let_changes_in(&self, core: usize) {
         if self.power.written.is_none() {
             return;
@@ -97,30 +99,30 @@ impl Chip {
         }
     }
 
-    /// A line leaves the caches for memory.
+    /// Notes that a line leaves the caches for memory.
     pub(super) fn leaves_caches(&self, line: LineAddr) {
         self.with_left_behind(|left_behind| left_behind.leaves(line));
     }
 
-    /// Memory gets a line, with all stores to it that caches have had.
+    /// Notes that memory gets a line, with all stores to it that the caches have taken.
     pub(super) fn goes_to_memory(&self, line: LineAddr) {
         self.with_left_behind(|left_behind| left_behind.carried(line));
     }
 
-    /// Whether a line has left the caches without a store that they have had.
+    /// True if a line has left the caches without a store that they have taken.
     pub(super) fn has_left_behind(&self, line: LineAddr) -> bool {
         self.power.written.as_ref().is_some_and(|written| written.left_behind.borrow().has(line))
     }
 
-    /// Writes something down in the account of stores, if there is one.
+    /// Writes to the account of stores, if there is one.
     pub(crate) fn note(&self, what: impl FnOnce(&mut StoreLog)) {
         if let Some(log) = &mut self.shadow.borrow_mut().log {
             what(log);
         }
     }
 
-    /// What a battery takes to memory, in order: lines that caches have dirty, or that have left them without a store, as the stores
-    /// made them that caches have had.
+    /// Lines that a battery writes to memory, in order: lines that are dirty in caches, or that left them without a
+    /// store. Their content includes all stores that the caches have taken.
     pub fn take_dirty(&self) -> Vec<(LineAddr, Line)> {
         let mut lines = self.cores.dirty_lines();
         lines.extend(self.llc.borrow().dirty_lines());

@@ -1,15 +1,15 @@
-//! What L2s expect of the last-level cache, where they predict it.
+//! Predictions of L2s about the last-level cache, on machines that have them.
 
 use super::Chip;
 use super::upward::Miss;
 
 impl Chip {
-    /// Whether L2s predict what the last-level cache has.
+    /// True if L2s predict misses of the last-level cache.
     pub fn predicts(&self) -> bool {
         self.predictors.is_some()
     }
 
-    /// Whether an L2 expects what it asks for in memory.
+    /// True if an L2 predicts that its requested line is in memory.
     pub fn expects_memory(&self, miss: Miss) -> bool {
         let Some(predictors) = &self.predictors else { return false };
         let predicted = predictors.borrow()[miss.core].expects_memory();
@@ -17,7 +17,7 @@ impl Chip {
         predicted
     }
 
-    /// An L2 learns what served its request.
+    /// Trains an L2's predictor with the component that served its request.
     pub fn learn(&self, miss: Miss, memory: bool, predicted: bool) {
         self.count(|counters| counters.predicted_wrongly += u64::from(predicted && !memory));
         if let Some(predictors) = &self.predictors {

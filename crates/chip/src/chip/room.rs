@@ -1,7 +1,7 @@
-//! What enters the last-level cache, and how the line that had to leave for it is seen to.
+//! Handles lines that fills displace from the last-level cache.
 //!
-//! Data that leaves dirty goes to the writers. Metadata is the protection's, which is notified, unless it is just being
-//! looked at: then its own call returns it.
+//! Dirty data goes to the writers. Metadata belongs to the protection, which the chip notifies; if the protection is
+//! just in a call, the call returns the line instead.
 
 use super::Chip;
 use machine::llc::{Displaced, Inclusion};
@@ -9,21 +9,21 @@ use protection::verbs::Slot;
 use units::LineAddr;
 
 impl Chip {
-    /// Sees to a line that had to leave the last-level cache, and notifies the protection of its own.
+    /// Handles a line displaced from the last-level cache, and notifies the protection of displaced metadata.
     pub(super) fn make_room(&self, displaced: Option<Displaced>) {
         let metadata = self.see_out(displaced);
         self.tell_of(metadata);
     }
 
-    /// Notifies the protection of a line of metadata that had to leave the last-level cache, if one had to.
+    /// Notifies the protection of displaced metadata, if there is any.
     pub(super) fn tell_of(&self, metadata: Option<Slot>) {
         if let Some((slot, scheme)) = metadata.zip(self.scheme.borrow().upgrade()) {
             scheme.on_chip(|chip| chip.caches.displaced(slot));
         }
     }
 
-    /// Sees to a line of data that had to leave the last-level cache: what is dirty goes to the writers. A line of metadata
-    /// is the protection's to see to.
+    /// Hands dirty data displaced from the last-level cache to the writers, and returns displaced metadata for the
+    /// protection.
     fn see_out(&self, displaced: Option<Displaced>) -> Option<Slot> {
         let Displaced { line, mut dirty } = displaced?;
         if self.is_metadata(line) {
@@ -38,14 +38,14 @@ impl Chip {
         None
     }
 
-    /// What is dirty of a line goes to the writers.
+    /// Hands the dirty content of a line to the writers.
     pub(super) fn write_back(&self, line: LineAddr) {
         self.count(|counters| counters.writebacks += 1);
         self.send_out(line);
     }
 
-    /// A line comes down to the last-level cache. The line of metadata that has to leave, if one has to: of that the
-    /// protection cannot be notified while it is looked at.
+    /// Takes a line down into the last-level cache and returns displaced metadata, if any: the protection cannot be
+    /// notified during its own call.
     pub fn take_down(&self, line: LineAddr, dirty: bool) -> Option<Slot> {
         if !dirty && self.llc.borrow().is_unverified(line) {
             self.count(|counters| counters.clean_writebacks += 1);

@@ -1,9 +1,9 @@
 //! Lines on their way from the last-level cache's controller up to a core.
 //!
-//! From its claim until its arrival a line belongs to one request. Requests of other cores for it wait, and are then
-//! handled as if they had just come: what they find may be another owner. What the kernel changes waits as well. A line
-//! reaches the private caches' tags at the moment when it leaves the controller, and says by itself when it arrives; where
-//! there are links it has to wait for, when it begins the last stretch of its way.
+//! From its claim until its arrival, a line belongs to one request. Requests of other cores for the line wait, and the
+//! controller then handles them as new requests: they may find another owner. Changes by the kernel wait as well. The
+//! private caches' tags take a line at the moment when it leaves the controller, with its time of arrival. If the
+//! network has links that a line may wait for, the tags take it when it begins the last stretch of its way.
 
 use super::Chip;
 use super::direct::DirectReads;
@@ -18,7 +18,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Weak;
 use units::{Duration, LineAddr, Time, Word, Words};
 
-/// One core's side of the chip.
+/// Interface of one core to the chip.
 #[derive(Default)]
 pub struct Port {
     /// Requests that left the private caches and are not yet taken up.
@@ -33,7 +33,7 @@ impl Port {
         self.outbox.borrow().iter().filter(has_stores).map(|request| request.line).collect()
     }
 
-    /// Whether a line is among them.
+    /// True if `stored` contains the line.
     pub fn has_stored(&self, line: LineAddr) -> bool {
         self.outbox.borrow().iter().filter(has_stores).any(|request| request.line == line)
     }
@@ -43,79 +43,80 @@ fn has_stores(request: &&Request) -> bool {
     matches!(request.kind, RequestKind::WriteBack | RequestKind::PastCaches)
 }
 
-/// What a core asks for.
+/// Request of a core for a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Miss {
-    /// Which core.
+    /// Index of the core.
     pub core: usize,
-    /// Which line.
+    /// Address of the line.
     pub line: LineAddr,
-    /// The word of it that is wanted first.
+    /// Critical word: the word that the core needs first.
     pub word: Word,
-    /// Why.
+    /// Kind of the request.
     pub kind: RequestKind,
-    /// When it left the L2.
+    /// Time at which the request left the L2.
     pub left: Time,
-    /// Whether it is still in the L2, which begins the read itself.
+    /// True if the request is still in the L2, which then begins the read.
     pub in_l2: bool,
 }
 
-/// One line on its way.
+/// A line on its way to a core.
 #[derive(Debug)]
 pub struct Journey {
     core: usize,
     permission: Permission,
-    /// When memory was asked for it, if it was.
+    /// Time of the request to memory, if memory was involved.
     pub asked: Option<Time>,
-    /// What takes its time.
+    /// Parts of the latency.
     pub trip: Trip,
-    /// Whether the kernel changed it meanwhile.
+    /// True if the kernel changed the line meanwhile.
     pub changed: bool,
-    /// What other misses want it, first come first served.
+    /// Other misses that wait for the line, in order of arrival.
     waiting: Vec<Miss>,
 }
 
 /// All lines on their way.
 pub struct UnderWay {
-    /// Where they are.
+    /// Chip that the lines belong to.
     chip: Weak<Chip>,
     journeys: FxHashMap<LineAddr, Journey>,
-    /// Reads that no cache has asked for.
+    /// Reads that bypass the caches.
     pub(super) direct: DirectReads,
 }
 
 impl UnderWay {
-    /// Nothing is on its way on `chip`.
+    /// Creates an empty set of journeys for `chip`.
     pub fn new(chip: Weak<Chip>) -> UnderWay {
         UnderWay { chip, journeys: FxHashMap::default(), direct: DirectReads::default() }
     }
 
-    /// The journey of a line, if it is on one.
+    /// Journey of a line that is on its way.
     pub fn of(&mut self, line: LineAddr) -> Option<&mut Journey> {
         self.journeys.get_mut(&line)
     }
 }
 
 impl Chip {
-    /// Names the task that runs a core: woken whenever a line arrives there.
+    /// Sets the task that runs a core; the chip wakes it whenever a line arrives.
     pub fn set_core_task(&self, core: usize, task: TaskId) {
         self.ports[core].task.set(Some(task));
     }
 
-    /// Lets the task that runs a core look again.
+    /// Wakes the task that runs a core.
     pub fn wake_core(&self, core: usize) {
         if let Some(task) = self.ports[core].task.get() {
             self.clock.wake(task);
         }
     }
 
-    /// What has left a core's private caches and is not yet taken up.
+    /// Requests that left a core's private caches and are not yet taken up.
     pub fn outbox(&self, core: usize) -> &RefCell<Vec<Request>> {
         &self.ports[core].outbox
     }
 
-    /// The last-level cache's controller takes a miss up: what supplies the line, and which cores had to be asked.
-    /// Nothing if the line is on its way to another core; then the miss waits until it has arrived.
+    /// Claims the line of a miss for the last-level cache's controller. Returns the supplier of the line and the cores
+    /// that were probed, or `None` if the line is on its way to another core. The miss then waits until the line has
+    /// arrived.
     pub fn claim(&self, miss: Miss) -> Option<Claim> {
         let Miss { core, line, kind, left, .. } = miss;
         if let Some(journey) = self.under_way.borrow_mut().of(line) {
@@ -145,7 +146,7 @@ impl Chip {
         Some(claim)
     }
 
-    /// What cores have evicted counts before what another asks for, though it has not been taken up yet.
+    /// Takes up the evictions of all cores in advance, so that they precede a request of another core.
     pub fn take_back_everything(&self) {
         if self.ports.len() == 1 {
             return;
@@ -161,14 +162,14 @@ impl Chip {
         }
     }
 
-    /// The way of a line on the chip waited for something.
+    /// Adds time that a line waited on its way to its trip.
     pub fn waited(&self, line: LineAddr, part: ReadPart, time: Duration) {
         if let Some(journey) = self.under_way.borrow_mut().of(line) {
             journey.trip.waited(part, time);
         }
     }
 
-    /// A line that was claimed is at its slice in `delay`, and goes on to its core as soon as the links are free.
+    /// Sends a claimed line, which is at its slice in `delay`, to its core as soon as the links are free.
     pub fn deliver(&self, line: LineAddr, delay: Duration) {
         let Some(core) = self.under_way.borrow_mut().of(line).map(|journey| journey.core) else { return };
         if let Some(excerpt) = self.excerpt.get() {
@@ -187,8 +188,8 @@ impl Chip {
         });
     }
 
-    /// Words of a line that was claimed are at its slice in `delay`, and go on to its core before the rest. Where there are
-    /// links they wait for it: those carry whole lines.
+    /// Sends the first words of a claimed line, which are at its slice in `delay`, to its core before the remaining
+    /// words. If the network has links, the words wait for the whole line, since links carry whole lines.
     pub fn deliver_first(&self, line: LineAddr, words: Words, delay: Duration) {
         if self.network.has_links() {
             return;
@@ -208,7 +209,7 @@ impl Chip {
         self.settle_entries(core);
     }
 
-    /// The record of a page is on the chip, which a core's TLBs asked for then: the core goes on.
+    /// Resumes a core: the record of a page that its TLBs requested at `requested` is on the chip.
     pub fn record_arrived(&self, core: usize, page: PageKey, requested: Time) {
         let (now, port) = (self.clock.now(), &self.ports[core]);
         let lost = self.cores.nodes()[core].borrow_mut().record_arrived(page, now, &mut port.outbox.borrow_mut());
@@ -219,16 +220,16 @@ impl Chip {
         self.wake_core(core);
     }
 
-    /// A line goes up to its core, which has it in `rest`. Other misses that want it are heard in `delay`.
+    /// Sends a line up to its core, where it arrives in `rest`. Other misses for the line are repeated in `delay`.
     fn arrive(&self, line: LineAddr, rest: Duration, delay: Duration) {
         if self.llc.borrow().inclusion() == Inclusion::Inclusive {
-            // It may have been displaced while it waited for another core or for a link.
+            // Another line may have displaced it while it waited for another core or for a link.
             self.pass_by(line);
         }
         self.come_up(line, rest, delay);
     }
 
-    /// A line is in the L2 that asked for it, which owes it to a last-level cache that has it encrypted.
+    /// Delivers a line to the L2 that read it. If the last-level cache has it encrypted, the L2 owes it the plaintext.
     pub fn arrived(&self, line: LineAddr) {
         let core = self.under_way.borrow_mut().of(line).map(|journey| journey.core);
         if let Some(core) = core.filter(|_| self.llc.borrow().is_unverified(line)) {
@@ -237,7 +238,7 @@ impl Chip {
         self.come_up(line, Duration::ZERO, Duration::ZERO);
     }
 
-    /// A line comes to its core in `rest`, and is there for others in `delay`.
+    /// Delivers a line to its core in `rest`, and to other cores' requests in `delay`.
     fn come_up(&self, line: LineAddr, rest: Duration, delay: Duration) {
         let Some(journey) = self.under_way.borrow_mut().journeys.remove(&line) else { return };
         let Journey { core, permission, trip, changed, waiting, .. } = journey;

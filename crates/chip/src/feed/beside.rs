@@ -1,34 +1,34 @@
-//! What an instruction has beside its accesses.
+//! Attributes of an instruction other than its accesses.
 
 use super::flushing::Flushing;
 use machine::node::{Orders, PageTables};
 use units::LineAddr;
 use workload::stream::Strand;
 
-/// What the instruction handed out next has beside its accesses: tables of pages that its core gets with it, and how it orders what
-/// becomes durable.
+/// Attributes of the next instruction other than its accesses: page tables that its core receives with it, and its
+/// persist ordering.
 #[derive(Default)]
 pub(super) struct Beside {
-    /// Tables of pages.
+    /// Page tables that the core receives.
     pub tables: Vec<PageTables>,
-    /// What it flushes and whether it fences.
+    /// Flushes and the fence of the instruction.
     pub orders: Orders,
-    /// Whether the instruction behind it is a persist fence: it flushes by itself, as a system call does, and what comes behind
-    /// waits for that.
+    /// True if a persist fence follows the instruction: it flushes lines without a program's fence, as a system call
+    /// does, and later stores wait for them.
     fence_behind: bool,
-    /// The clock or the instructions that a trace of requests states for it.
+    /// Memory clock or number of instructions that a trace of requests states for the instruction.
     pub due: u64,
-    /// Which flushes are simulated.
+    /// Selection of the simulated flushes.
     pub flushing: Flushing,
-    /// Whether any of this is there.
+    /// True if any attribute is set.
     pub is_there: bool,
-    /// Whether it was handed out.
+    /// True if the instruction was handed out.
     pub is_over: bool,
 }
 
-// Most instructions have nothing of this.
+// Marked cold: most instructions have none of these attributes.
 impl Beside {
-    /// A word says that the instruction flushes a line.
+    /// Adds a line that the instruction flushes.
     #[cold]
     pub fn flush(&mut self, strand: Strand, line: LineAddr) {
         self.flushing.told(strand, line);
@@ -36,7 +36,7 @@ impl Beside {
         self.is_there = true;
     }
 
-    /// A word says that it fences.
+    /// Marks the instruction as a persist fence.
     #[cold]
     pub fn fence(&mut self) {
         let own = self.orders.flushes.is_empty();
@@ -44,7 +44,7 @@ impl Beside {
         self.is_there = true;
     }
 
-    /// The instruction was handed out: what the next one has.
+    /// Moves to the next instruction after this one was handed out.
     #[cold]
     pub fn go_on(&mut self) {
         let fence = self.fence_behind;
@@ -53,7 +53,7 @@ impl Beside {
             Beside { orders: Orders { fence, ..Orders::default() }, is_there: fence, flushing, ..Beside::default() };
     }
 
-    /// How it orders what becomes durable, if it does.
+    /// Persist ordering of the instruction, if it has any.
     #[cold]
     pub fn orders(&self) -> Option<&Orders> {
         Some(&self.orders).filter(|orders| **orders != Orders::default())

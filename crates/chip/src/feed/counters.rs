@@ -1,33 +1,33 @@
-//! What is counted of a program on its way to a core.
+//! Counters of a program's feed.
 
 use serde::Serialize;
 
-/// What came through the feed.
+/// Counts of the events that passed the feed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct FeedCounters {
-    /// Executed instructions.
+    /// Number of executed instructions.
     pub instructions: u64,
-    /// Loads whose recorded value was compared with the shadow.
+    /// Number of loads with a recorded value, compared with the shadow.
     pub load_values_checked: u64,
-    /// Loads whose recorded value was another.
+    /// Number of these loads that differ from the shadow.
     pub load_values_wrong: u64,
-    /// Lines that changed without a store of the program's.
+    /// Number of lines that changed without a store of the program.
     pub foreign_writes: u64,
-    /// Lines that were told of files which the program maps shared.
+    /// Number of line contents received for files that the program maps shared.
     pub mapped_lines: u64,
-    /// Touches by stores of what goes through a persist buffer, where there is one.
+    /// Number of line touches by stores that go through a persist buffer, if the machine has one.
     pub persistent_stores: u64,
-    /// Instructions that write a line back or store past the caches.
+    /// Number of instructions that write a line back or store past the caches.
     pub flushes: u64,
-    /// Of these, those of which the program's words do not say when a line goes to memory: they are simulated as if they did
-    /// not flush.
+    /// Number of those flushes for which the program's words do not contain the time of the write to memory: the
+    /// simulation ignores these flushes.
     pub flushes_not_simulated: u64,
-    /// Processes seen.
+    /// Number of processes seen.
     pub processes: u64,
 }
 
 impl FeedCounters {
-    /// With what came through the feed of another core of the same program.
+    /// Adds the counters of another core's feed of the same program.
     #[must_use]
     pub fn beside(self, other: FeedCounters) -> FeedCounters {
         FeedCounters {
@@ -43,7 +43,7 @@ impl FeedCounters {
         }
     }
 
-    /// With what came of another program.
+    /// Adds the counters of another program's feed.
     #[must_use]
     pub fn of_programs(self, other: FeedCounters) -> FeedCounters {
         FeedCounters { processes: self.processes + other.processes, ..self.beside(other) }

@@ -1,9 +1,10 @@
-//! Which of a program's own flushes are simulated.
+//! Selects the flushes of a program that are simulated.
 //!
-//! Instructions that write a line back (`CLWB`) or store past the caches (`MOVNTDQ`) are simulated where words of the program
-//! say which line goes to memory, and when: older recordings have none, nor have those of a QEMU that does not say what is in
-//! registers. What is executed without such a word is counted, since a run that persists nothing must not pass for one that
-//! does. A store past the caches flushes its line when the thread goes on to another, or at a fence: until then it is open.
+//! Instructions that write a line back (`CLWB`) or store past the caches (`MOVNTDQ`) are simulated if words of the
+//! program contain the line and the time of its write to memory. Older recordings lack these words, and so do those of
+//! a QEMU that does not expose registers. The feed counts flushes without a word, since a run that persists no line
+//! must not pass for one that does. A store past the caches flushes its line when the thread continues with another
+//! line, or at a fence: until then it is open.
 
 use super::FeedCounters;
 use isa::Persist;
@@ -12,16 +13,16 @@ use rustc_hash::FxHashMap;
 use units::LineAddr;
 use workload::stream::{Step, Strand};
 
-/// The stores past the caches of each strand that are open, all to one line.
+/// Open stores past the caches of each strand, all to one line.
 #[derive(Default)]
 pub(super) struct Flushing {
     open: FxHashMap<Strand, (LineAddr, u64)>,
-    /// Whether the words of the program say when such lines are flushed.
+    /// True if the words of the program contain the flushes of these lines.
     is_told: bool,
 }
 
 impl Flushing {
-    /// A word says that a line is flushed.
+    /// Notes a word that flushes a line.
     pub(super) fn told(&mut self, strand: Strand, line: LineAddr) {
         if self.open.get(&strand).is_some_and(|(open, _)| *open == line) {
             self.open.remove(&strand);
@@ -29,7 +30,7 @@ impl Flushing {
         }
     }
 
-    /// An instruction flushes; `told` is whether a word says of which line.
+    /// Notes an instruction that flushes; `told` if a word contains its line.
     #[cold]
     pub(super) fn executed(&mut self, step: &Step<'_>, touches: &[Touch], told: bool, counters: &mut FeedCounters) {
         counters.flushes += 1;
@@ -40,7 +41,7 @@ impl Flushing {
         for Touch { line, .. } in touches.iter().filter(|touch| touch.store) {
             let (open, stores) = self.open.entry(step.strand).or_insert((*line, 0));
             if open != line {
-                // The strand has gone on to another line, and no word has said that the last one was flushed.
+                // The strand has continued with another line, and no word has flushed the last one.
                 counters.flushes_not_simulated += *stores;
                 (*open, *stores) = (*line, 0);
             }
@@ -50,7 +51,7 @@ impl Flushing {
         }
     }
 
-    /// With the stores that are open, if no word says when those are flushed.
+    /// Adds the open stores to the counters, if no word contains their flushes.
     pub(super) fn with_open(&self, counters: FeedCounters) -> FeedCounters {
         let open = if self.is_told { 0 } else { self.open.values().map(|(_, stores)| stores).sum() };
         FeedCounters { flushes_not_simulated: counters.flushes_not_simulated + open, ..counters }

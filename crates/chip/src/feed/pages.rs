@@ -1,7 +1,8 @@
-//! What a recording shows of pages: which page a process gets, what the kernel does to objects, and how processes begin and end.
+//! Handles the page events of a recording: page assignment, changes of objects by the kernel, and the start and end of
+//! processes.
 //!
-//! A frame that is given out again holds what its last page held. As the kernel clears a page before a process gets it, all lines
-//! that the recording does not send become zeros: for those that hold something else that is a write from outside.
+//! A frame that is allocated again contains its last page. The kernel clears a page before a process gets it, so all
+//! lines that the recording does not send become zeros. For a line with other content, this is a write from outside.
 
 use super::translation::Translation;
 use super::{FeedCounters, tell};
@@ -15,7 +16,7 @@ use workload::Stretch;
 use workload::stream::{Birth, PageDetail, PageKind, Strand};
 use workload::walker::{Event, ShownPage};
 
-/// What takes events of pages for one core.
+/// Handles page events for one core.
 pub(super) struct Receiver<'a> {
     pub translation: &'a mut Translation,
     pub shadow: &'a mut Shadow,
@@ -26,7 +27,7 @@ pub(super) struct Receiver<'a> {
 }
 
 impl Receiver<'_> {
-    /// Takes an event; others than those of pages and processes change nothing.
+    /// Handles an event of pages or processes; other events change no state.
     pub fn take(&mut self, event: Event<'_>) -> Result<(), OutOfMemory> {
         let process = |process| self.translation.process(process);
         match event {
@@ -84,7 +85,7 @@ impl Receiver<'_> {
             PageKind::Object => pages.map_object(process, addr, (object, index))?,
         }
         let frame = pages.locate(process, addr)?;
-        // A file stays one that is mapped shared if it is mapped privately as well.
+        // A file stays mapped shared if another mapping of it is private.
         let mapped = page.detail.mapped || is_of_object && pages.dirty().tracks(frame);
         pages.dirty().track(frame, mapped);
         drop(pages);
@@ -105,13 +106,13 @@ impl Receiver<'_> {
         Ok(())
     }
 
-    /// Lines of a page that a copy takes over, as far as their content is on the chip.
+    /// Lines of a page that a copy takes over, if the chip has their content.
     fn kept_lines(&self, page: PhysAddr, kept: u64) -> Vec<(u64, Line)> {
         let lines = (0..LINES_PER_PAGE as u64).filter(|number| kept >> number & 1 != 0);
         lines.filter_map(|number| Some((number, self.recorded(page, number)?))).collect()
     }
 
-    /// The content of a recorded line of a frame, as far as all of it is on the chip.
+    /// Content of a recorded line of a frame, if the chip has all of it.
     fn recorded(&self, frame: PhysAddr, number: u64) -> Option<Line> {
         let mut content = ZERO_LINE;
         let parts = content.chunks_mut(self.translation.length().bytes());
@@ -121,8 +122,8 @@ impl Receiver<'_> {
         Some(content)
     }
 
-    /// A page of a process has another frame from now on than this one. What strands that are ahead or behind find in either is as if
-    /// it had been stored to.
+    /// Gives a page of a process another frame than this one. Strands that run earlier or later may see either frame;
+    /// the comparison of loads treats both as stored to.
     fn leave(&mut self, strand: Strand, frame: PhysAddr) {
         let by = self.accessor(strand);
         if let Some(loads) = &mut self.shadow.loads {
@@ -135,7 +136,7 @@ impl Receiver<'_> {
         Accessor { program: self.translation.spaces.program, strand, stretch: self.stretch }
     }
 
-    /// A page that is shown is in this frame.
+    /// Fills this frame with a page that the recording shows.
     fn place(&mut self, strand: Strand, frame: PhysAddr, page: &ShownPage) {
         for number in 0..LINES_PER_PAGE as u64 {
             for line in self.translation.recorded_lines(frame, number) {
@@ -164,14 +165,14 @@ impl Receiver<'_> {
         }
     }
 
-    /// A process has ended. On several cores some of it may still be to come in the order of the simulation.
+    /// Ends a process. On several cores, some of its instructions may still follow in the simulated order.
     fn end(&mut self, process: u32) {
         let process = self.translation.process(process);
         self.translation.pages.borrow_mut().end(process, self.translation.spaces.cores > 1);
         self.translation.refresh();
     }
 
-    /// The recorded line with this number in a frame has this content.
+    /// Sets the content of the recorded line with this number in a frame.
     fn tell(&mut self, strand: Strand, (frame, number): (PhysAddr, u64), content: &Line) {
         let by = self.accessor(strand);
         let parts = self.translation.length().parts(self.translation.recorded_line(frame, number), content);

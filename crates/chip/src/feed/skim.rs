@@ -1,4 +1,4 @@
-//! The program without its time: memory's content goes on, and the tables of the core stay warm.
+//! Executes a program without time: updates memory's content and keeps the tables of the core warm.
 
 use super::pages::Receiver;
 use super::{FeedCounters, FeedError, Piece, Program, Translation, hand_on_stores, pieces, tell};
@@ -14,23 +14,23 @@ use workload::stream::{Access, AccessKind, Block, Strand};
 use workload::walker::{Event, Skimmer};
 use workload::{Stretch, Supplier};
 
-/// How skimming ended.
+/// Reason why skimming stopped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Skimmed {
-    /// Where it should, or less than a block before: the next instructions are for the core.
+    /// Skimming reached its end, or is less than a block before it: the core executes the next instructions.
     Done,
-    /// The kernel changed lines, which have to be seen to: see [`Program::take_foreign`]. Then it must go on.
+    /// The kernel changed lines, which the caller must handle (see [`Program::take_foreign`]) before it continues.
     LinesChanged,
 }
 
 impl<S: Supplier> Program<S> {
-    /// Executes up to `until` instructions, counted from the beginning, without their time: memory's content changes as it
-    /// does when they are handed out, and the node's caches, TLBs and predictors are kept warm. What leaves its L2 is
-    /// handed to `beyond`, which empties the list and may look at the node. It is also called after each store that goes to a
-    /// persist buffer, to take up what the node asks of that.
+    /// Executes up to `until` instructions, counted from the beginning, without time. Memory's content changes as if
+    /// the core executed them, and the node's caches, TLBs and predictors stay warm. The feed passes lines that leave
+    /// the L2 to `beyond`, which empties the list and may borrow the node. It also calls `beyond` after each store to a
+    /// persist buffer, to take up the requests of the node.
     ///
     /// # Errors
-    /// As those of the feed.
+    /// Errors of the feed.
     pub fn skim(
         &mut self,
         until: u64,
@@ -76,7 +76,7 @@ impl<S: Supplier> Program<S> {
 /// The shortest line that a cache near the core may have, in bytes.
 const HALF_BYTES: u64 = 32;
 
-/// The half line touched last. When it is touched again and again in the same way, no table changes any more.
+/// Half line touched last. If the same access touches it repeatedly, no table changes any more.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Repeat {
     half: u64,
@@ -84,7 +84,7 @@ struct Repeat {
     repeated: bool,
 }
 
-/// The node, borrowed for as long as no other component wants it.
+/// The node, borrowed until another component needs it.
 struct Borrowed<'a> {
     from: &'a RefCell<Node>,
     node: Option<RefMut<'a, Node>>,
@@ -101,7 +101,7 @@ impl Borrowed<'_> {
     }
 }
 
-/// Where skimmed execution goes.
+/// Receiver of the skimmed accesses.
 struct Sink<'a, F> {
     core: usize,
     translation: &'a mut Translation,
@@ -112,21 +112,21 @@ struct Sink<'a, F> {
     node: Borrowed<'a>,
     beyond: F,
     requests: Vec<Request>,
-    /// The line of code that execution is in: it is looked up when that changes.
+    /// Line of code of the last instruction: a look-up follows when it changes.
     code: Option<(Strand, VirtAddr)>,
     code_line_bytes: u64,
     data: Option<Repeat>,
     prefetches: bool,
-    /// Whether the prefetchers have seen a load, and a store, of this instruction.
+    /// True if the prefetchers have seen a load, or a store, of this instruction.
     seen: [bool; 2],
-    /// The pages looked up last.
+    /// Pages of code and data that were looked up last.
     code_page: Option<PageKey>,
     data_page: Option<PageKey>,
     trouble: Option<OutOfMemory>,
 }
 
 impl<F: FnMut(&mut Vec<Request>)> Sink<'_, F> {
-    /// Where an address is; the node learns of the page if it is new.
+    /// Translates an address and passes a new page to the node.
     #[inline]
     fn physical(&mut self, strand: Strand, addr: VirtAddr) -> Option<(PageKey, PhysAddr)> {
         match self.translation.physical(strand, addr) {
@@ -155,7 +155,7 @@ impl<F: FnMut(&mut Vec<Request>)> Sink<'_, F> {
         let half = physical.0 / HALF_BYTES;
         let spans = (physical.0 + u64::from(touch.bytes) - 1) / HALF_BYTES != half;
         let before = self.data.filter(|before| before.half == half && (before.stored || !touch.store) && !spans);
-        // A persist buffer takes every store.
+        // A persist buffer takes every store, repeated or not.
         if before.is_some_and(|before| before.repeated) && !touch.persistent {
             return;
         }
@@ -165,7 +165,7 @@ impl<F: FnMut(&mut Vec<Request>)> Sink<'_, F> {
         self.node.get().warm_data(touch, &mut self.requests);
     }
 
-    /// The same where prefetchers look on, which see the first load and the first store of each instruction.
+    /// Touches a line on a machine with prefetchers, which see the first load and the first store of each instruction.
     #[cold]
     fn touch_ahead(&mut self, pc: VirtAddr, nth: usize, touch: &Touch) {
         if nth == 0 {
@@ -191,7 +191,7 @@ impl<F: FnMut(&mut Vec<Request>)> Sink<'_, F> {
         self.send_with(false);
     }
 
-    /// Sends what has left L2, and lets what has come to the persist buffer be taken up, if anything has.
+    /// Sends the lines that have left the L2, and takes up requests of the persist buffer, if the node has any.
     #[inline]
     fn send_with(&mut self, persisted: bool) {
         if persisted || !self.requests.is_empty() {
@@ -278,7 +278,7 @@ impl<F: FnMut(&mut Vec<Request>)> Skimmer for Sink<'_, F> {
                     tell((&mut *shadow, by, self.core), (parts, mapped), self.foreign, self.counters);
                 }
             }
-            // Between two windows what is durable by when has no time.
+            // Between two windows, durability has no time.
             Event::Sync { object, part, .. } => _ = self.translation.take_dirty(object, &part),
             event => {
                 let mut receiver = Receiver {

@@ -1,4 +1,4 @@
-//! Translation: from a program's addresses to those of memory, by the page tables, with the last translations at hand.
+//! Translates a program's addresses to memory addresses by the page tables, with a cache of recent translations.
 
 use crate::shadow::Shadow;
 use machine::node::{PageKey, PageTables, Touch};
@@ -9,45 +9,45 @@ use std::rc::Rc;
 use units::{LineAddr, LineLength, PAGE_BYTES, PhysAddr, VirtAddr};
 use workload::stream::Strand;
 
-/// Translations remembered besides the page table.
+/// Number of recent translations that are cached.
 const RECENT: usize = 512;
 
-/// The address spaces of one of several programs: their numbers are those of its processes, each times the number of
-/// programs, and its position among them.
+/// Address spaces of one of several programs. The number of a space is the process number times the number of programs,
+/// plus the index of the program.
 #[derive(Clone, Copy, Debug)]
 pub struct Spaces {
-    /// How many programs there are.
+    /// Number of programs.
     pub programs: u32,
-    /// Which of them this is.
+    /// Index of this program.
     pub program: u32,
-    /// How many cores this one has.
+    /// Number of cores of this program.
     pub cores: usize,
 }
 
-/// The page tables, with the last translations at hand.
+/// Page tables with a cache of recent translations.
 pub(super) struct Translation {
     pub pages: Rc<RefCell<PageTable>>,
     pub spaces: Spaces,
     page_bytes: u64,
-    /// The size of what is mapped by itself.
+    /// Size of the smallest unit that is mapped separately.
     grain_bytes: u64,
     recent: Box<[(u64, u64)]>,
-    /// What has changed of the page tables, and what of that is known.
+    /// Changes of the page tables, and the number of changes that this core has seen.
     news: Rc<PagingNews>,
     changes: u64,
-    /// How many pages' tables this core has got, and whether there are more.
+    /// Number of pages whose tables this core has received, and a flag for new ones.
     told: usize,
     pub has_new_tables: bool,
-    /// Whether the recording shows pages, and the first lines of those that were touched before they were shown.
+    /// True if the recording shows pages; then the first lines of pages touched before they were shown.
     shows_pages: bool,
     unshown: Vec<LineAddr>,
-    /// Lines whose content is taken over from another page, and not from the recording.
+    /// Lines with content taken over from another page, not from the recording.
     kept: Vec<(u32, VirtAddr)>,
 }
 
-// For every simulated instruction: out of line these calls take a tenth of the simulator's time.
+// Inlined: these run for every simulated instruction, and calls take a tenth of the simulator's time.
 impl Translation {
-    /// By these tables, for one of several programs.
+    /// Creates the translation by these tables, for one of several programs.
     pub fn new(pages: Rc<RefCell<PageTable>>, spaces: Spaces) -> Translation {
         let (page_bytes, news) = (pages.borrow().page_bytes(), pages.borrow().news());
         Translation {
@@ -66,7 +66,7 @@ impl Translation {
         }
     }
 
-    /// Where an address is. Its page gets a frame if it has none.
+    /// Translates an address. A page without a frame gets one.
     #[inline(always)]
     pub fn physical(&mut self, strand: Strand, addr: VirtAddr) -> Result<(PageKey, PhysAddr), OutOfMemory> {
         let key = self.key(strand, addr, self.grain_bytes);
@@ -93,13 +93,13 @@ impl Translation {
         Ok(())
     }
 
-    /// How long memory lines are.
+    /// Length of memory lines.
     #[inline(always)]
     pub fn length(&self) -> LineLength {
         self.news.line_length()
     }
 
-    /// Forgets the last translations, if another core or this one has changed page tables.
+    /// Drops the cached translations if a core has changed the page tables.
     #[inline(always)]
     pub fn refresh(&mut self) {
         if self.changes != self.news.changes() {
@@ -114,7 +114,7 @@ impl Translation {
         self.recent.fill((u64::MAX, 0));
     }
 
-    /// The line of memory in which an address is, if its page has a frame.
+    /// Memory line of an address, if its page has a frame.
     #[inline(never)]
     pub fn known_line(&self, strand: Strand, addr: VirtAddr) -> Option<LineAddr> {
         let mut pages = self.pages.borrow_mut();
@@ -128,13 +128,13 @@ impl Translation {
         LineAddr(self.length().line_of(frame).0 + number * self.length().per_recorded_line())
     }
 
-    /// All of its memory lines.
+    /// All memory lines of the recorded line with this number in the frame.
     pub fn recorded_lines(&self, frame: PhysAddr, number: u64) -> impl Iterator<Item = LineAddr> + use<> {
         let LineAddr(first) = self.recorded_line(frame, number);
         (first..first + self.length().per_recorded_line()).map(LineAddr)
     }
 
-    /// The number of a process over all programs.
+    /// Number of a process, unique over all programs.
     pub fn process(&self, process: u32) -> u32 {
         process * self.spaces.programs + self.spaces.program
     }
@@ -144,7 +144,7 @@ impl Translation {
         page_key(self.process(strand.process), addr, bytes)
     }
 
-    /// The tables of pages that this core does not know yet.
+    /// Appends the tables of pages that this core has not received yet.
     #[cold]
     pub fn take_new_tables(&mut self, tables: &mut Vec<PageTables>) {
         let pages = self.pages.borrow();
@@ -153,17 +153,18 @@ impl Translation {
         self.has_new_tables = false;
     }
 
-    /// The recording shows pages: what is touched before it is shown was touched in another order.
+    /// Notes that the recording shows pages: a page that is touched before it is shown was touched in another order.
     pub fn show_pages(&mut self) {
         self.shows_pages = true;
     }
 
-    /// The content of a line is taken over from another page: what the recording sends of it next is passed over.
+    /// Marks a line with content taken over from another page: the next content that the recording sends for it is
+    /// skipped.
     pub fn keep(&mut self, process: u32, line: VirtAddr) {
         self.kept.push((process, line));
     }
 
-    /// Whether the content that the recording sends of a line is to be passed over.
+    /// True if the content that the recording sends for a line must be skipped.
     pub fn passes_over(&mut self, process: u32, line: VirtAddr) -> bool {
         let found = self.kept.iter().position(|kept| *kept == (process, line));
         found.is_some_and(|found| {
@@ -172,13 +173,13 @@ impl Translation {
         })
     }
 
-    /// Whether some pages were touched before they were shown.
+    /// True if some pages were touched before they were shown.
     #[inline]
     pub fn has_unshown(&self) -> bool {
         !self.unshown.is_empty()
     }
 
-    /// Pages that several strands reach in another order than recorded may hold anything.
+    /// Marks pages that several strands reach in another order than recorded: they may hold any content.
     #[cold]
     pub fn disorder_unshown(&mut self, shadow: &mut Shadow) {
         let lines = self.length().per_page();
@@ -189,29 +190,29 @@ impl Translation {
         }
     }
 
-    /// Whether stores to some pages are tracked.
+    /// True if stores to some pages are tracked.
     #[inline]
     pub fn tracks_stores(&self) -> bool {
         self.news.tracks_stores()
     }
 
-    /// Lines that were stored to are dirty, if they are of pages whose stores are tracked.
+    /// Marks stored-to lines as dirty, if their pages track stores.
     #[cold]
     pub fn note_stores(&self, touches: &[Touch]) {
         let mut pages = self.pages.borrow_mut();
         touches.iter().filter(|touch| touch.store).for_each(|touch| pages.dirty().store(touch.line));
     }
 
-    /// The dirty lines of a part of an object, which are clean from now on; nothing if no process has mapped it.
+    /// Takes the dirty lines of a part of an object and marks them clean; `None` if no process has mapped the object.
     pub fn take_dirty(&self, object: u64, part: &Range<u64>) -> Option<Vec<LineAddr>> {
         self.pages.borrow_mut().take_dirty(self.object(object), part)
     }
 
-    /// The number of an object over all programs: what two programs map is two objects, since each was recorded by itself.
+    /// Number of an object over all programs. Two programs never share an object, since each was recorded separately.
     pub fn object(&self, object: u64) -> u64 {
         object | u64::from(self.spaces.program) << (u64::BITS - PROGRAM_BITS)
     }
 }
 
-/// Bits at the top of an object's number that say of which program it is.
+/// Bits at the top of an object's number that contain the index of its program.
 const PROGRAM_BITS: u32 = 6;

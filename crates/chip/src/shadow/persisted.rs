@@ -1,17 +1,19 @@
-//! What persist buffers have accepted: the stores of each core in program order, and the lines as those accepted have made them.
+//! Keeps the stores that persist buffers have not accepted yet, per core in program order, and the content of each line
+//! after the stores that they have accepted.
 //!
-//! The shadow is ahead of the clock: it knows all stores that the feeds have given. An entry of a buffer must hold exactly those
-//! that were accepted. So the feeds' stores wait here in their order, and a line is kept from the first that waits for it until
-//! nothing of it waits and its entry has left: as it was before them, and then store by store. Bytes of it that the shadow did
-//! not know come from memory, with the line, before any store to it can be accepted.
+//! The shadow runs in advance of the clock: it knows all stores that the feeds have passed. An entry of a buffer must
+//! contain exactly the accepted stores. The feeds' stores therefore wait here in program order. This part keeps a line
+//! from its first waiting store until no store to it waits and its entry has left the buffer. The line starts with its
+//! content before those stores and then takes store by store. Bytes that the shadow did not know arrive from memory,
+//! with the line, before a buffer can accept any store to it.
 //!
-//! Stores of several cores reach the shadow in the order in which the cores execute, which says what the program computes, and
-//! are accepted in an order of their own. Where two cores store to the same bytes, the later one by execution has the
-//! last word, whichever is accepted first.
+//! Stores of several cores reach the shadow in the order in which the cores execute; this order determines the results
+//! of the program. The buffers accept them in a different order. If two cores store to the same bytes, the later store
+//! by execution wins, whichever is accepted first.
 //!
-//! Where only what a program maps shared from files is persistent, stores to all other lines pass the buffers by, and nothing of
-//! them is kept here. The same holds for a program's heap. Where a recording shows no pages, a line that was once mapped so stays
-//! persistent, whatever its address is used for later.
+//! If only pages that a program maps shared from files are persistent, stores to all other lines bypass the buffers,
+//! and this part does not keep them. The same applies to a program's heap. If a recording shows no pages, a line that
+//! was once mapped in this way stays persistent, whatever its address is used for later.
 
 use super::{Shadow, WHOLE, mask};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -21,40 +23,40 @@ use units::{LINE_BYTES, Line, LineAddr, ZERO_LINE};
 use workload::Persistent;
 use workload::stream::PageDetail;
 
-/// One touch of a line by a store that was not accepted yet, or a change from outside.
+/// A waiting store to one line that was not accepted yet, or a change from outside.
 struct Waiting {
-    /// How many the feeds have given before it.
+    /// Number of stores and changes that the feeds passed before this one.
     number: u64,
     line: LineAddr,
-    /// Where the bytes go; the whole line of a change from outside.
+    /// Bytes of the line that change; the whole line for a change from outside.
     range: Range<usize>,
     bytes: Line,
     from_outside: bool,
 }
 
-/// A line of which something waits, or which has an entry.
+/// A line that has waiting stores or an entry in a buffer.
 struct Kept {
     bytes: Line,
-    /// For each byte, whether it is known.
+    /// Mask of the known bytes, one bit per byte.
     known: u64,
-    /// How many touches of it wait.
+    /// Number of stores and changes that wait for the line.
     waiting: u32,
-    /// Whether it has an entry.
+    /// True if the line has an entry in a buffer.
     resident: bool,
-    /// The numbers and the bytes of those accepted that came after one that still waits.
+    /// Numbers and byte masks of accepted stores that overtook an earlier store that still waits.
     overtaking: Vec<(u64, u64)>,
 }
 
-/// All of them.
+/// Waiting stores and kept lines of all cores.
 pub(crate) struct Persisted {
-    /// By core, in the order of its program.
+    /// Waiting stores and changes per core, in program order.
     waiting: Box<[VecDeque<Waiting>]>,
     lines: FxHashMap<LineAddr, Kept>,
-    /// The lines that stores go through a buffer to, and by what they are chosen, unless those are all.
+    /// Persistent lines and the rule that selects them; `None` if all lines are persistent.
     chosen: Option<(Persistent, FxHashSet<LineAddr>)>,
-    /// Whether caches accept stores, and no persist buffers: then what was accepted leaves when its line is written back.
+    /// True if caches accept stores, not persist buffers: an accepted store then leaves when its line is written back.
     in_caches: bool,
-    /// The number of the next.
+    /// Number of the next store or change.
     next: u64,
 }
 
@@ -69,7 +71,7 @@ impl Persisted {
         self.chosen.as_ref().is_none_or(|(_, lines)| lines.contains(&line))
     }
 
-    /// Keeps a line as it is before a store of the feed, unless it is kept.
+    /// Keeps the content of a line before a store of the feed, unless the line is kept already.
     fn keep(&mut self, line: LineAddr, before: (Line, u64)) {
         let (bytes, known) = before;
         self.lines.entry(line).or_insert_with(|| Kept {
@@ -89,19 +91,19 @@ impl Persisted {
         }
     }
 
-    /// What the stores so far have made of a line that is kept, if all of it is known.
+    /// Content of a kept line after the accepted stores, if all its bytes are known.
     pub(super) fn content(&self, line: LineAddr) -> Option<Line> {
         self.lines.get(&line).filter(|kept| kept.known == WHOLE).map(|kept| kept.bytes)
     }
 
-    /// A line that is kept goes to memory from the caches, where those accept stores: what these have made of it.
+    /// Returns the content of a kept line that the caches write back to memory, if the caches accept stores.
     pub(super) fn written_back(&mut self, line: LineAddr) -> Option<Line> {
         let content = self.lines.get(&line).filter(|_| self.in_caches)?.bytes;
         self.left(line);
         Some(content)
     }
 
-    /// Memory returned a line.
+    /// Fills the unknown bytes of a kept line from memory.
     pub(super) fn filled(&mut self, line: LineAddr, content: &Line) {
         if let Some(kept) = self.lines.get_mut(&line) {
             let unknown = (0..LINE_BYTES).filter(|byte| kept.known >> byte & 1 == 0);
@@ -110,7 +112,7 @@ impl Persisted {
         }
     }
 
-    /// The next store of a core is accepted, which is to this line. What that then holds.
+    /// Accepts the next store of a core, which must be to this line, and returns the new content of the line.
     fn accept(&mut self, core: usize, line: LineAddr) -> Line {
         let next = self.waiting[core].pop_front();
         let is_next = |next: &Waiting| next.line == line && !next.from_outside;
@@ -118,12 +120,12 @@ impl Persisted {
         next.map_or(ZERO_LINE, |next| self.take_effect(&next))
     }
 
-    /// The line of a change from outside that comes next in the order of a core's program, after its stores that were accepted.
+    /// Line of the next change from outside in a core's program order, once all stores before it are accepted.
     pub fn next_from_outside(&self, core: usize) -> Option<LineAddr> {
         self.waiting[core].front().filter(|next| next.from_outside).map(|next| next.line)
     }
 
-    /// It comes: the line, and what that holds then.
+    /// Applies this change and returns the line and its new content.
     fn changes_from_outside(&mut self, core: usize) -> (LineAddr, Line) {
         let next = self.waiting[core].pop_front().filter(|next| next.from_outside);
         let Some(next) = next else { panic!("no change from outside comes next for core {core}") };
@@ -151,7 +153,7 @@ impl Persisted {
         kept.bytes
     }
 
-    /// The entry of a line has left the buffer.
+    /// Notes that the entry of a line has left the buffer.
     fn left(&mut self, line: LineAddr) {
         if let Some(kept) = self.lines.get_mut(&line) {
             kept.resident = false;
@@ -159,7 +161,7 @@ impl Persisted {
         self.forget_unused(line);
     }
 
-    /// Keeps a line no longer of which nothing waits, and that has no entry.
+    /// Removes a line that has neither waiting stores nor an entry.
     fn forget_unused(&mut self, line: LineAddr) {
         if self.lines.get(&line).is_some_and(|kept| kept.waiting == 0 && !kept.resident) {
             self.lines.remove(&line);
@@ -167,8 +169,8 @@ impl Persisted {
     }
 }
 
-/// The program of a core is about to see this content ([`Shadow::tell`]). What changes a line from outside that memory has comes to
-/// its persist buffer in the order of that program.
+/// Queues a change from outside before the program of a core sees this content ([`Shadow::tell`]). If memory has the
+/// line, the change reaches the core's persist buffer in program order.
 #[cold]
 pub(crate) fn about_to_tell(shadow: &mut Shadow, core: usize, line: LineAddr, content: &Line) {
     let known = shadow.known.place(line).map(|place| &shadow.entries[place]);
@@ -181,23 +183,23 @@ pub(crate) fn about_to_tell(shadow: &mut Shadow, core: usize, line: LineAddr, co
     persisted.wait(core, line, 0..LINE_BYTES, *content, true);
 }
 
-/// A line is of a file that is mapped shared: as [`becomes_persistent`], if such lines are chosen.
+/// Makes a line of a file that is mapped shared persistent, like [`becomes_persistent`], if mapped lines are selected.
 #[cold]
 pub(crate) fn becomes_mapped(shadow: &mut Shadow, line: LineAddr) -> bool {
     let chosen = shadow.persisted.as_ref().and_then(|persisted| persisted.chosen.as_ref());
     chosen.is_some_and(|(persistent, _)| *persistent == Persistent::Mapped) && becomes_persistent(shadow, line)
 }
 
-/// A line has to outlive a loss of power. Whether that is new and stores have gone to it that memory lacks: those came by no
-/// buffer, and have to be written now.
+/// Makes a line persistent. Returns true if this is new and memory lacks stores to the line: they bypassed the buffers
+/// and must be written now.
 fn becomes_persistent(shadow: &mut Shadow, line: LineAddr) -> bool {
     let ahead = shadow.known.place(line).is_some_and(|place| shadow.entries[place].ahead);
     let chosen = shadow.persisted.as_mut().and_then(|persisted| persisted.chosen.as_mut());
     chosen.is_some_and(|(_, lines)| lines.insert(line)) && ahead
 }
 
-/// A line is of a page that a recording shows. Whether it is one of those that have to outlive a loss of power, where that is not all
-/// of memory; and whether that is new and stores have gone to it that memory lacks, which then have to be written now.
+/// Selects or deselects a line of a page that a recording shows. The first result is true if the line is persistent by
+/// selection. The second is true if this is new and memory lacks stores to the line, which must be written now.
 #[cold]
 pub(crate) fn set_persistent(shadow: &mut Shadow, line: LineAddr, page: PageDetail) -> (bool, bool) {
     let Some((persistent, lines)) = shadow.persisted.as_mut().and_then(|persisted| persisted.chosen.as_mut()) else {
@@ -215,13 +217,13 @@ pub(crate) fn set_persistent(shadow: &mut Shadow, line: LineAddr, page: PageDeta
     (false, false)
 }
 
-/// Whether what a core stores to a line comes by a persist buffer.
+/// True if stores to the line go through a persist buffer.
 #[inline]
 pub(crate) fn is_persistent(shadow: &Shadow, line: LineAddr) -> bool {
     shadow.persisted.as_ref().is_some_and(|persisted| persisted.has(line))
 }
 
-/// Keeps a line as it is before a store.
+/// Keeps the content of a line before a store.
 #[cold]
 pub(super) fn remember_before(shadow: &mut Shadow, line: LineAddr) {
     let before = shadow.known.place(line).map_or((ZERO_LINE, 0), |place| {
@@ -233,21 +235,21 @@ pub(super) fn remember_before(shadow: &mut Shadow, line: LineAddr) {
     }
 }
 
-/// Whether stores to a line wait for a persist buffer, or it has an entry: then changes from outside wait as well.
+/// True if stores to a line wait for a persist buffer or the line has an entry: changes from outside then wait as well.
 pub(crate) fn keeps(shadow: &Shadow, line: LineAddr) -> bool {
     shadow.persisted.as_ref().is_some_and(|persisted| persisted.lines.contains_key(&line))
 }
 
-/// The change from outside that comes next for a core comes: the line, and what it holds then.
+/// Applies the next change from outside of a core and returns the line and its new content.
 ///
 /// # Panics
-/// If none comes next.
+/// If the next item of the core is not a change from outside.
 pub(crate) fn changes_from_outside(shadow: &mut Shadow, core: usize) -> (LineAddr, Line) {
     let persisted = shadow.persisted.as_mut().unwrap_or_else(|| panic!("there is no persist buffer"));
     persisted.changes_from_outside(core)
 }
 
-/// The entry of a line has left the persist buffer for memory.
+/// Notes that the entry of a line has left the persist buffer for memory.
 pub(crate) fn left_buffer(shadow: &mut Shadow, line: LineAddr) {
     if let Some(persisted) = &mut shadow.persisted {
         persisted.left(line);
@@ -255,22 +257,23 @@ pub(crate) fn left_buffer(shadow: &mut Shadow, line: LineAddr) {
 }
 
 impl Shadow {
-    /// The same for so many cores with persist buffers, which take stores to this of memory.
+    /// Adds persist buffers for `cores` cores; they accept stores to the `persistent` part of memory.
     #[must_use]
     pub fn persisted(self, cores: usize, persistent: Persistent) -> Shadow {
         Shadow { persisted: Some(Persisted::of(cores, persistent)), ..self }
     }
 
-    /// The same for so many cores whose caches accept stores to all of memory, where a loss of power has to find what they had.
+    /// Adds `cores` cores whose caches accept stores to all of memory, so that a loss of power finds the accepted
+    /// content.
     #[must_use]
     pub fn accepted_by_caches(self, cores: usize) -> Shadow {
         let persisted = Persisted { in_caches: true, ..Persisted::of(cores, Persistent::All) };
         Shadow { persisted: Some(persisted), ..self }
     }
 
-    /// A touch of a line by a store of a core is complete, which a persist buffer accepts by itself.
+    /// Queues a complete store of a core to one line; a persist buffer accepts it separately.
     pub fn stored(&mut self, core: usize, line: LineAddr, range: Range<usize>) {
-        // Of a store without a value nothing has happened yet.
+        // A store without a value did not change the shadow, so the line may not be kept yet.
         remember_before(self, line);
         let mut bytes = ZERO_LINE;
         if let Some(place) = self.known.place(line) {
@@ -281,12 +284,12 @@ impl Shadow {
         }
     }
 
-    /// A persist buffer accepts the next store of its core, which is to this line: what that holds then.
+    /// Accepts the next store of a core, which must be to this line, and returns the new content of the line.
     pub fn accept(&mut self, core: usize, line: LineAddr) -> Line {
         self.persisted.as_mut().map_or(ZERO_LINE, |persisted| persisted.accept(core, line))
     }
 
-    /// The buffer has a line as this. From here on memory has to return it.
+    /// Notes the content that a buffer holds for a line. From here on memory must return this content.
     pub fn taken(&mut self, line: LineAddr, content: &Line) {
         self.known.goes_down(line, content);
         if let Some(place) = self.known.place(line) {

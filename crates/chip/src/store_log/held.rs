@@ -1,4 +1,4 @@
-//! A store, and what a line holds byte by byte as stores take effect in it.
+//! A store, and the content of a line, byte by byte, as stores take effect.
 
 use std::ops::Range;
 use units::{LINE_BYTES, Line, LineAddr, VirtAddr, ZERO_LINE};
@@ -6,26 +6,26 @@ use units::{LINE_BYTES, Line, LineAddr, VirtAddr, ZERO_LINE};
 /// A store of a program, or a change from outside.
 #[derive(Clone, Debug)]
 pub struct Store {
-    /// The core that executed it.
+    /// Core that executed the store.
     pub core: usize,
-    /// How many stores of its core came before it.
+    /// Number of stores of the core before this one.
     pub number: u64,
-    /// The instruction.
+    /// Address of the instruction.
     pub pc: VirtAddr,
-    /// Where it begins.
+    /// Address of the first byte.
     pub address: VirtAddr,
-    /// The line.
+    /// Line that the store changes.
     pub line: LineAddr,
-    /// Whether the kernel made it, and no instruction.
+    /// True if the kernel changed the line, not an instruction.
     pub from_outside: bool,
-    /// Where in the line.
+    /// Bytes of the line that change.
     pub(super) range: Range<usize>,
     pub(super) bytes: Line,
-    /// How many the feeds have noted before it.
+    /// Number of stores and changes noted up to this one, over all cores.
     pub(super) order: u64,
 }
 
-/// A line of which some bytes are known.
+/// A line with some known bytes.
 #[derive(Clone, Debug)]
 pub(super) struct KnownBytes {
     pub(super) bytes: Line,
@@ -46,19 +46,19 @@ impl KnownBytes {
         self.known |= 1 << place;
     }
 
-    /// The first byte in which this differs, if one is known to.
+    /// Index of the first known byte that differs from `content`.
     pub(super) fn first_other(&self, content: &Line) -> Option<usize> {
         (0..LINE_BYTES).find(|place| self.has(*place) && self.bytes[*place] != content[*place])
     }
 }
 
-/// What a line holds for certain, byte by byte.
+/// Certain content of a line, byte by byte.
 #[derive(Clone, Debug)]
 pub struct Held {
     content: KnownBytes,
-    /// The store that made each byte, by order from 1; 0 if none has.
+    /// Order number of the store that made each byte, from 1; 0 if no store did.
     made: Box<[u64; LINE_BYTES]>,
-    /// The latest store of a program that it holds.
+    /// Latest store of a program in the line.
     last: Option<Store>,
 }
 
@@ -67,7 +67,7 @@ impl Held {
         Held { content: KnownBytes::nothing(), made: Box::new([0; LINE_BYTES]), last: None }
     }
 
-    /// A store takes effect, but where a later one has the last word.
+    /// Applies a store, except to bytes that a later store has written.
     pub fn take(&mut self, store: &Store) {
         for place in store.range.clone() {
             if self.made[place] < store.order {
@@ -81,7 +81,7 @@ impl Held {
         }
     }
 
-    /// The program shows bytes that nothing was known of: they were there all the time.
+    /// Fills unknown bytes with content that the program shows: they had it from the beginning.
     pub(super) fn fill(&mut self, content: &Line) {
         for (place, byte) in content.iter().enumerate() {
             if !self.content.has(place) {
@@ -90,17 +90,17 @@ impl Held {
         }
     }
 
-    /// Whether memory may have returned this.
+    /// True if memory may have returned this content.
     pub fn fits(&self, found: &Line) -> bool {
         self.content.first_other(found).is_none()
     }
 
-    /// The first byte that memory should not have returned, if there is one, and what it should have been.
+    /// Index of the first byte that memory returned wrongly, and its expected value.
     pub fn first_wrong(&self, found: &Line) -> Option<(usize, u8)> {
         self.content.first_other(found).map(|place| (place, self.content.bytes[place]))
     }
 
-    /// The latest store that it holds, if a program has stored to it.
+    /// Latest store in the line, if a program has stored to it.
     pub fn last(&self) -> Option<&Store> {
         self.last.as_ref()
     }

@@ -1,26 +1,26 @@
-//! What a program's flushes and fences promise: a store behind a fence is not accepted before memory has the lines that were
-//! flushed before that fence.
+//! Persist ordering of a program's flushes and fences: a store behind a fence is accepted only when memory has the
+//! lines flushed before that fence.
 
 use std::collections::VecDeque;
 use units::LineAddr;
 
-/// A flush.
+/// A flush of a line.
 pub(super) struct Flush {
-    /// Of which line.
+    /// Address of the line.
     pub line: LineAddr,
-    /// How many stores of its core come before it.
+    /// Number of stores of the core before the flush.
     pub stores: u64,
 }
 
-/// A fence that no accepted store is behind.
+/// A fence without an accepted store behind it.
 struct Fence {
-    /// How many stores of its core come before it.
+    /// Number of stores of the core before the fence.
     stores: u64,
-    /// The flushes since the fence before.
+    /// Flushes between the previous fence and this one.
     flushes: Vec<Flush>,
 }
 
-/// The flushes and fences of one core's program, in its order.
+/// Flushes and fences of one core's program, in program order.
 #[derive(Default)]
 pub(super) struct Orders {
     /// Flushes since the latest fence.
@@ -29,19 +29,19 @@ pub(super) struct Orders {
 }
 
 impl Orders {
-    /// The program flushes a line, behind so many of its stores.
+    /// Notes a flush behind `stores` stores of the program.
     pub fn flushed(&mut self, line: LineAddr, stores: u64) {
         self.open.push(Flush { line, stores });
     }
 
-    /// The program fences, behind so many of its stores.
+    /// Notes a fence behind `stores` stores of the program.
     pub fn fenced(&mut self, stores: u64) {
         if !self.open.is_empty() {
             self.fences.push_back(Fence { stores, flushes: std::mem::take(&mut self.open) });
         }
     }
 
-    /// The store behind so many others is accepted: the flushes that are over by that, and were not before.
+    /// Accepts the store behind `stores` others, and returns the flushes that this completes.
     pub fn accepted(&mut self, stores: u64) -> Vec<Flush> {
         let mut over = Vec::new();
         while self.fences.front().is_some_and(|fence| fence.stores <= stores)

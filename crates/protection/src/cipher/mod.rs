@@ -1,8 +1,8 @@
-//! Encryption of data lines: a mode of [`crypto`], and what it gets of a line's place and version.
+//! Encryption of data lines: a mode of [`crypto`], with a nonce from the line's place and version.
 //!
 //! # Contract
-//! `open(seal(x)) == x` for the same place and counter. What of its work needs only the counter hides
-//! behind the fetch; the rest waits for the ciphertext ([`Cipher::uses`]).
+//! `open(seal(x)) == x` for the same place and counter. Work that needs only the counter
+//! overlaps with the fetch; other work waits for the ciphertext ([`Cipher::uses`]).
 
 use crate::counter::Counter;
 use crate::memo::{Memo, Message};
@@ -16,14 +16,14 @@ use units::{Line, LineLength};
 /// Lines that addresses of 32 bits reach.
 const LINES_OF_4_GB: u64 = (1 << 32) / units::LINE_BYTES as u64;
 
-/// What a mode gets of a line.
+/// Inputs of a mode from a line's place and version.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Told {
-    /// Its place.
+    /// The line's place only.
     Place,
-    /// Its place, and its version if there are counters.
+    /// The line's place, and its version if the design has counters.
     PlaceAndVersion,
-    /// Its place and its version, which must never repeat together.
+    /// The line's place and version, which must never repeat together.
     FreshNonce,
 }
 
@@ -40,7 +40,7 @@ pub struct Cipher {
 }
 
 impl Cipher {
-    /// No encryption.
+    /// A design without encryption.
     pub fn plain() -> Cipher {
         Cipher {
             mode: None,
@@ -53,7 +53,7 @@ impl Cipher {
         }
     }
 
-    /// A mode, and what it gets of a line.
+    /// A mode, with the inputs that it takes from a line.
     pub fn new(mode: Box<dyn LineCipher>, told: Told, planted: Planted) -> Cipher {
         Cipher {
             uses: Some(mode.uses()),
@@ -66,7 +66,8 @@ impl Cipher {
         }
     }
 
-    /// The same over lines of this length, if its blocks stand alone: then those behind the end of a line are left out.
+    /// Returns the same mode for lines of this length, without the blocks behind their end. Returns `None` for shorter lines
+    /// if the mode chains its blocks.
     pub fn for_lines_of(self, length: LineLength) -> Option<Cipher> {
         let shorter = |uses: Uses| Uses { of_line: uses.of_line / length.per_recorded_line() as u32, ..uses };
         let stands_alone = self.uses.is_none_or(|uses| uses.order != Order::Chained);
@@ -74,22 +75,22 @@ impl Cipher {
         (length == LineLength::WHOLE || stands_alone).then_some(Cipher { length, uses, ..self })
     }
 
-    /// How long lines are.
+    /// Returns the length of lines.
     pub fn length(&self) -> LineLength {
         self.length
     }
 
-    /// Whether each word can be decrypted without the others.
+    /// Returns true if each word can be decrypted without the other words of its line.
     pub fn works_by_word(&self) -> bool {
         self.uses.is_none_or(|uses| uses.order == Order::Ahead)
     }
 
-    /// The uses of the block cipher that sealing or opening a line takes; nothing without encryption.
+    /// Returns the block cipher's uses to seal or open a line, or `None` without encryption.
     pub fn uses(&self) -> Option<Uses> {
         self.uses
     }
 
-    /// The nonce that hides a line, if it must be fresh: what the ledger of pads must never see twice.
+    /// Returns the nonce of a line if it must be fresh: the ledger of pads must never see it twice.
     pub fn nonce(&self, at: DataSlot, counter: Counter) -> Option<Nonce> {
         (self.told == Told::FreshNonce).then(|| self.what_is_told(at, counter))
     }
@@ -104,7 +105,7 @@ impl Cipher {
         Nonce::new(place, counter.0)
     }
 
-    /// Encrypts.
+    /// Encrypts a line of data.
     pub fn seal(&self, at: DataSlot, counter: Counter, plaintext: &Line) -> Line {
         #[cfg(test)]
         crate::work_done::blocks(self.uses.map_or(0, |uses| uses.blocks()));
@@ -113,7 +114,7 @@ impl Cipher {
         self.length.cut(mode.seal(&self.what_is_told(at, counter), plaintext))
     }
 
-    /// Encrypts candidates for the chunks of a line, whose offsets are there.
+    /// Encrypts candidates for the chunks of a line at the given offsets.
     pub fn seal_candidates(&self, at: DataSlot, counter: Counter, candidates: &Line) -> Line {
         #[cfg(test)]
         crate::work_done::blocks(self.uses.map_or(0, |uses| uses.of_line));
@@ -122,7 +123,7 @@ impl Cipher {
         mode.seal(&self.what_is_told(at, counter), candidates)
     }
 
-    /// Notes what a line decrypts to that will be decrypted in a moment.
+    /// Notes the plaintext of a line that will be decrypted soon.
     pub fn learn(&self, at: DataSlot, counter: Counter, plaintext: &Line, ciphertext: &Line) {
         if self.mode.is_some() {
             self.memo
@@ -130,7 +131,7 @@ impl Cipher {
         }
     }
 
-    /// Decrypts.
+    /// Decrypts a line of data.
     pub fn open(&self, at: DataSlot, counter: Counter, ciphertext: &Line) -> Line {
         #[cfg(test)]
         crate::work_done::blocks(self.uses.map_or(0, |uses| uses.blocks()));
@@ -142,7 +143,7 @@ impl Cipher {
         })
     }
 
-    /// Lines encrypted or decrypted so far, if there is encryption.
+    /// Returns the number of lines encrypted or decrypted so far.
     pub fn computed(&self) -> u64 {
         self.computed.get()
     }

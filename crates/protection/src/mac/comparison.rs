@@ -1,46 +1,46 @@
-//! Whether a stored tag is the one that was computed: all bits that it has room for count, those too that a tag leaves unused.
+//! Compares a stored tag with the computed one. All bits of the entry count, including those that the tag leaves unused.
 
 use crate::planted::{Bug, Planted};
 use crypto::Tag;
 
-/// How tags are compared, and the ways in which that can be done badly.
+/// The comparison of tags, and its planted weaknesses.
 #[derive(Clone, Copy)]
 pub(crate) struct Comparison {
     /// Bits of a line's tag.
     pub bits: u32,
-    /// Chunks of a line that have tags of their own, which lie side by side in it.
+    /// Chunks of a line with separate tags. The line's tag holds them side by side.
     pub chunks: u32,
-    /// Weaknesses of tests.
+    /// Weaknesses that a test plants.
     pub planted: Planted,
 }
 
 impl Comparison {
-    /// Whether a stored tag fits.
+    /// Returns true if a stored tag matches the computed one.
     #[inline]
     pub fn fits(&self, stored: Tag, computed: Tag) -> bool {
         self.weak(stored, computed).unwrap_or_else(|| (stored ^ computed).is_zero())
     }
 
-    /// Whether the tag of a chunk fits: its share of the line's, and for the first what is above that.
+    /// Returns true if the tag of a chunk matches: its share of the line's tag and, for the first chunk, all bits above.
     pub fn fits_chunk(&self, stored: Tag, computed: Tag, chunk: u32) -> bool {
         if self.planted.has(Bug::ChunkTagsComparedAsSet) {
             return self.fits(stored, computed);
         }
         let (share, longer) = (self.bits / self.chunks, self.bits % self.chunks);
-        // If they cannot be shared equally, the first chunks have one more.
+        // If the bits cannot be shared equally, the first chunks have one bit more.
         let end_of = |chunks: u32| self.bits - chunks * share - chunks.min(longer);
         let (top, bottom) = (if chunk == 0 { Tag::BITS } else { end_of(chunk) }, end_of(chunk + 1));
         let of_chunk = ((stored ^ computed) << (Tag::BITS - top)) >> (Tag::BITS - top + bottom) << bottom;
         self.fits(computed ^ of_chunk, computed)
     }
 
-    /// A stored tag whose first chunk has the tag of this one, of chunks whose tags are equally long.
+    /// Moves the tag of a chunk to the position of the first chunk's. The tags of the chunks must be equally long.
     pub fn as_of_first_chunk(&self, stored: Tag, chunk: u32) -> Tag {
         let above = Tag::BITS - self.bits;
         (stored << (above + chunk * (self.bits / self.chunks))) >> above
     }
 
-    /// What a planted bug says, if there is one that has something to say.
+    /// Returns the verdict of the planted bug, or `None` if no planted bug decides this comparison.
     #[inline]
     fn weak(&self, stored: Tag, computed: Tag) -> Option<bool> {
         let differing = || stored ^ computed;
@@ -63,7 +63,7 @@ impl Comparison {
         (self.planted.has(Bug::ZeroTagFits) && stored.is_zero()).then_some(true)
     }
 
-    /// The tags of chunks, whatever their order.
+    /// Returns the tags of the chunks, sorted, so that their order in the line does not count.
     fn sorted(&self, tag: Tag) -> Vec<Tag> {
         let share = self.bits / self.chunks;
         let mut tags: Vec<Tag> = (0..self.chunks)

@@ -1,8 +1,8 @@
-//! Authentication of data lines: which code, over what.
+//! Authentication of data lines: the code, and the inputs that its tags cover.
 //!
 //! # Contract
-//! A tag is a function of the ciphertext, or of the plaintext, and of whatever [`Mac::new`] has to cover. It is over one
-//! line or over the lines of a *tag group*, aligned to their number. Tags lie in a region of their own, or each with its
+//! A tag is a function of the ciphertext, or of the plaintext, and of the other inputs in its [`Coverage`]. It covers one
+//! line or the lines of a *tag group*, aligned to their number. Tags are stored in a separate region, or each with its
 //! line ([`Places`]).
 
 mod comparison;
@@ -29,20 +29,20 @@ use units::Line;
 /// The most lines under one tag.
 pub const GROUP_MAX: usize = 4;
 
-/// What a tag vouches for.
+/// Inputs that a tag covers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Coverage {
-    /// The line's place.
+    /// Includes the line's place.
     pub address: bool,
-    /// The line's version.
+    /// Includes the line's version.
     pub counter: bool,
-    /// The line's plaintext; otherwise its ciphertext.
+    /// Covers the line's plaintext; otherwise its ciphertext.
     pub plaintext: bool,
-    /// The bitmap by which its words were re-ordered.
+    /// Includes the bitmap by which the line's words were re-ordered.
     pub bitmap: bool,
 }
 
-/// The authentication part of a scheme. Copies share the code with its expanded keys, and what it gave last.
+/// The authentication part of a scheme. Copies share the code with its expanded keys, and its latest tags.
 #[derive(Clone)]
 pub struct Mac {
     code: Rc<dyn LineMac>,
@@ -57,7 +57,7 @@ pub struct Mac {
 }
 
 impl Mac {
-    /// A code, cut to this many bits, over what `coverage` says of each line.
+    /// A code over the inputs in `coverage`, with tags cut to `bits`. Tags are in a separate region, one for each line.
     pub fn new(code: Box<dyn LineMac>, bits: u32, coverage: Coverage, planted: Planted) -> Mac {
         Mac {
             comparison: Comparison { bits, chunks: code.chunks(), planted },
@@ -72,17 +72,17 @@ impl Mac {
         }
     }
 
-    /// The same, with tags lying there, each over so many lines.
+    /// The same code with its tags at `place`, each over `lines` lines.
     pub fn placed(self, place: Place, lines: u64) -> Mac {
         Mac { places: Places::of(self.bits, place, lines), ..self }
     }
 
-    /// How tags lie.
+    /// Returns the layout of the tags.
     pub fn places(&self) -> Places {
         self.places
     }
 
-    /// Whether each tag lies with its line.
+    /// Returns true if each tag is stored with its line.
     pub fn travels(&self) -> bool {
         self.places.place != Place::Region
     }
@@ -97,30 +97,31 @@ impl Mac {
         self.code.is_masked().into()
     }
 
-    /// Whether the tag is over the plaintext, so that a line must be decrypted before it can be checked.
+    /// Returns true if the tag covers the plaintext: then a line must be decrypted before it can be checked.
     pub fn covers_plaintext(&self) -> bool {
         self.coverage.plaintext
     }
 
-    /// What of a line the tag is over.
+    /// Returns the text that the tag covers: the plaintext or the ciphertext.
     pub fn covered<'a>(&self, plaintext: &'a Line, ciphertext: &'a Line) -> &'a Line {
         if self.coverage.plaintext { plaintext } else { ciphertext }
     }
 
-    /// The tag of a line that lies by this bitmap, of which `text` is what the tag is over.
+    /// Returns the tag of a line in the order of this bitmap. `text` is the text that the tag covers.
     pub fn tag(&self, at: DataSlot, counter: Counter, bitmap: Bitmap, text: &Line) -> Tag {
         #[cfg(test)]
         self.perform(1);
         self.tag_in_advance(at, counter, bitmap, text)
     }
 
-    /// The same, where that is not the work of the design's engine: the simulator knows it before, or it is of a candidate.
+    /// Like `tag`, but does not count as work of the design's engine: the simulator computes it in advance, or for a
+    /// candidate.
     pub fn tag_in_advance(&self, at: DataSlot, counter: Counter, bitmap: Bitmap, text: &Line) -> Tag {
         let message = self.message(at, counter, bitmap, text);
         self.memo.of(&message, || self.compute(&message))
     }
 
-    /// Tags computed so far, those in pairs among them.
+    /// Returns the number of tags computed so far, and the number of those that were computed in pairs.
     pub fn computed(&self) -> (u64, u64) {
         self.computed.get()
     }
@@ -146,7 +147,7 @@ impl Mac {
         Message { place: at.bound(), version: counter.0, bitmap, text: *text }
     }
 
-    /// One tag over these lines, in order, each with its version and with what of it the tag is over. None is re-ordered.
+    /// Returns one tag over these lines, in order, each with its version and its covered text. The lines are not re-ordered.
     ///
     /// # Panics
     /// If there are several and the code takes one line only, which designs are checked for.
@@ -162,7 +163,8 @@ impl Mac {
         tag.unwrap_or_else(|| unreachable!("a design with such a code has one tag for each line"))
     }
 
-    /// The masks that one tag over these lines takes, with what each line brings to the hash; nothing if the code has no masks.
+    /// Returns the nonces of the masks of one tag over these lines, each with the line's input to the hash. Returns `None`
+    /// if the code has no masks.
     pub fn masks(&self, lines: &[(DataSlot, Counter, Line)]) -> Option<Box<[(Nonce, Line)]>> {
         self.code.is_masked().then(|| self.named(lines).as_slice().into())
     }
@@ -171,7 +173,7 @@ impl Mac {
         lines.iter().map(|(at, counter, text)| (self.nonce(at.bound(), *counter), *text)).collect()
     }
 
-    /// What is left of a stored tag when the half that the text decides is taken away: the other half, if the tag fits.
+    /// Removes the product of the text from a stored tag. The remainder is the mask if the tag matches.
     ///
     /// # Panics
     /// If the code has no halves, which designs are checked for.
@@ -182,10 +184,10 @@ impl Mac {
         stored ^ self.halves().product(text, self.bits)
     }
 
-    /// The half of a line's tag that its place and its version decide.
+    /// Returns the mask of a line's tag: the half that place and version decide.
     ///
     /// # Panics
-    /// As [`Mac::without_product`].
+    /// If the code has no halves, like [`Mac::without_product`].
     pub fn mask(&self, at: DataSlot, counter: Counter) -> Tag {
         #[cfg(test)]
         crate::work_done::blocks(self.mask_blocks());
@@ -210,12 +212,12 @@ impl Mac {
         Nonce::new(place, counter.0)
     }
 
-    /// Whether a stored tag fits. Compares all of it, unused bits included.
+    /// Returns true if a stored tag matches the computed one. Compares all bits, unused ones included.
     pub fn fits(&self, stored: Tag, computed: Tag) -> bool {
         self.comparison.fits(stored, computed)
     }
 
-    /// Whether the tag of a chunk fits, which lies with those of the others of its line.
+    /// Returns true if the tag of a chunk matches. Both arguments hold the tags of all chunks of the line.
     pub fn fits_chunk(&self, stored: Tag, computed: Tag, chunk: u32) -> bool {
         self.comparison.fits_chunk(stored, computed, chunk)
     }

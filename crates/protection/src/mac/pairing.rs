@@ -1,9 +1,9 @@
-//! Tags that will be needed.
+//! Computes tags in pairs on the host, one of them in advance.
 //!
-//! An engine takes a line while others are still in its pipeline, and so does its model: most tags are known to be needed
-//! before they are. Where a code takes two lines in less time than one after the other, the tag that is needed first is
-//! computed with the oldest that is only scheduled. An access that comes for that one finds it there, and if none comes, nothing
-//! was lost. What a tag is does not depend on any of this.
+//! An engine takes a line while earlier lines are still in its pipeline, and so does its model: the simulator knows of most
+//! tags before an access needs them. Some codes compute two tags together in less time than one after the other. For
+//! them, the tag that is needed first is computed with the oldest scheduled one, and a later access finds that one in the
+//! memo. Pairing changes no tag.
 
 use super::Mac;
 use crate::counter::Counter;
@@ -16,10 +16,10 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use units::Line;
 
-/// As many as may be scheduled at a time: more than a channel has requests under way.
+/// Most tags that are scheduled at a time: more than a channel has requests under way.
 const SCHEDULED_MAX: usize = 64;
 
-/// The messages whose tags are scheduled, the oldest first.
+/// Messages with scheduled tags, the oldest first.
 #[derive(Default)]
 pub(super) struct Pairing {
     messages: RefCell<VecDeque<Message>>,
@@ -34,7 +34,7 @@ impl Pairing {
         messages.push_back(message);
     }
 
-    /// The oldest but this one, which is needed now.
+    /// Removes `needed`, then removes and returns the oldest of the remaining messages.
     fn oldest_beside(&self, needed: &Message) -> Option<Message> {
         let mut messages = self.messages.borrow_mut();
         if let Some(place) = messages.iter().position(|message| message == needed) {
@@ -56,7 +56,7 @@ impl Mac {
         }
     }
 
-    /// Computes a tag, and with it the oldest that is scheduled.
+    /// Computes a tag, and with it the oldest scheduled one if the code computes pairs.
     pub(super) fn compute(&self, message: &Message) -> Tag {
         let bits = if self.planted.has(Bug::TagCutShort) { self.bits / 2 } else { self.bits };
         let nonce = |of: &Message| self.nonce(of.place, Counter(of.version)).with_bitmap(of.bitmap);

@@ -1,33 +1,33 @@
-//! Where tags lie, and how much room each has there.
+//! Layout of tags in memory: their place and the size of their entries.
 //!
-//! In a region of their own the entry of a tag is a power of two of bytes, 8 of them or more, so that no tag lies on two lines. A
-//! tag that lies with its line has 8 bytes there or 16.
+//! In a separate region, the entry of a tag takes a power of two of bytes, at least 8, so that no tag crosses a line. A tag
+//! that is stored with its line has 8 or 16 bytes.
 
 use crypto::Tag;
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 use units::{LINE_BYTES, Line, LineAddr};
 
-/// Bytes of the smallest room for a tag.
+/// Bytes of the smallest entry of a tag.
 const LEAST_BYTES: usize = 8;
 
-/// Where tags lie.
+/// Place of the tags in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Place {
-    /// In a region of their own, as many to a line as it has room for: eight of up to 64 bits; through a cache of tags.
+    /// In a separate region, read through a cache of tags. A line holds as many as fit: eight of up to 64 bits.
     #[default]
     Region,
-    /// Each with its line, in spare bits of ECC modules (Saileshwar et al., "Synergy", HPCA 2018): they come and go with the
-    /// line and cost no time.
+    /// Each with its line, in spare bits of ECC modules (Saileshwar et al., "Synergy", HPCA 2018): they move with the line
+    /// and cost no time.
     Ecc,
-    /// Each behind its line in ordinary memory: the line takes 8 bytes more, or 16, and no longer lies on one line of the
-    /// channel, which moves two.
+    /// Each behind its line in ordinary memory: the slot takes 8 or 16 bytes more and crosses a line of the channel, so
+    /// the channel moves two lines.
     Beside,
 }
 
 impl Place {
-    /// Bits of the longest tag that has room there.
+    /// Returns the bits of the longest tag that fits this place.
     pub fn room_bits(self) -> u32 {
         match self {
             Place::Region => Tag::BITS,
@@ -37,33 +37,33 @@ impl Place {
     }
 }
 
-/// How the tags of a design lie.
+/// Layout of the tags of a design.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Places {
-    /// Where.
+    /// Place of the tags.
     pub place: Place,
-    /// Lines of data that each is over.
+    /// Lines of data under each tag.
     pub lines: u64,
-    /// Bytes that each takes.
+    /// Bytes of each tag's entry.
     pub bytes: usize,
 }
 
 impl Places {
-    /// Of the shortest tags, those in a line of tags.
+    /// Most tags in a line of tags: those of the shortest length.
     pub const MOST_PER_LINE: u64 = (LINE_BYTES / LEAST_BYTES) as u64;
 
-    /// Tags of so many bits, each over so many lines.
+    /// Layout of tags of `bits` bits, each over `lines` lines.
     pub fn of(bits: u32, place: Place, lines: u64) -> Places {
         let bytes = (bits.div_ceil(8) as usize).next_power_of_two().max(LEAST_BYTES);
         Places { place, lines, bytes }
     }
 
-    /// Tags in a line of tags.
+    /// Returns the number of tags in a line of tags.
     pub fn per_line(&self) -> u64 {
         1 << self.per_line_log2()
     }
 
-    /// A shift where a division would do: every access asks.
+    /// Returns the logarithm of `per_line`. Every access needs it, and a shift is faster than a division.
     fn per_line_log2(&self) -> u32 {
         LINE_BYTES.trailing_zeros() - self.bytes.trailing_zeros()
     }
@@ -74,7 +74,7 @@ impl Places {
         (tag >> self.per_line_log2(), (tag & (self.per_line() - 1)) as usize)
     }
 
-    /// A tag out of a line of tags.
+    /// Returns the tag at a position in a line of tags.
     #[inline]
     pub fn entry(&self, tags: &Line, position: usize) -> Tag {
         Tag::from_bytes(&tags[position * self.bytes..(position + 1) * self.bytes])
@@ -119,7 +119,7 @@ mod tests {
             for position in 0..positions {
                 assert_eq!(places.entry(&line, position), tag(position));
                 assert_eq!(line[position * LINE_BYTES / positions], !(position as u8));
-                // Each is over two lines.
+                // Each tag covers two lines.
                 let data = LineAddr(2 * (3 * positions as u64 + position as u64) + 1);
                 assert_eq!(places.entry_of(data), (3, position));
             }

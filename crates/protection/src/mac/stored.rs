@@ -5,17 +5,17 @@ use crypto::Tag;
 /// A tag as memory returned it.
 #[derive(Clone, Debug)]
 pub(crate) enum StoredTag {
-    /// One that is a word.
+    /// A tag of at most 64 bits.
     Word(u64),
-    /// A longer one, apart in memory.
+    /// A longer tag, in a separate allocation.
     Wide(Box<Tag>),
 }
 
 impl StoredTag {
-    /// No tag.
+    /// Value for a line without a tag.
     pub const NONE: StoredTag = StoredTag::Word(0);
 
-    /// The tag.
+    /// Returns the tag's bits.
     #[inline]
     pub fn get(&self) -> Tag {
         match self {

@@ -1,11 +1,11 @@
-//! The nodes above lines that become durable together, updated stage by stage.
+//! Updates the nodes above the lines of a tuple, stage by stage.
 //!
 //! ```text
 //! lines of counters ─ stage 1: level 0 ─ stage 2: level 1 ─ ... ─ the last stage: the root
 //!                               └ a root of a forest: the path ends, and goes through the stages that are left for order alone
 //! ```
-//! A tuple takes copies of the lines that it changed along: those on the chip may already know of the next tuple. So it does of
-//! the roots at which its paths end, which its completion sets in their registers.
+//! A tuple keeps copies of the lines that it changed, because the next tuple may already have changed those on the chip. It
+//! also keeps copies of the roots at which its paths end. Its completion writes these copies to the registers.
 
 use super::Metadata;
 use crate::domain::Completion;
@@ -23,7 +23,7 @@ pub(crate) type Lines = BTreeMap<Slot, Line>;
 
 impl Metadata {
     /// Updates the nodes above these lines of one kind, level by level and each node once, up to the nearest roots. Returns
-    /// what results for their registers.
+    /// the new contents of the roots' registers.
     pub async fn climb<'a, V: Verbs>(
         &self,
         verbs: &'a V,
@@ -53,7 +53,7 @@ impl Metadata {
         Ok(reached)
     }
 
-    /// Updates a parent for a child as the tuple changed it. Returns the parent's node as it is now.
+    /// Updates a parent for the tuple's copy of a child. Returns the content of the parent after the update.
     async fn update_for_copy<V: Verbs>(
         &self,
         verbs: &V,
@@ -78,7 +78,7 @@ impl Metadata {
     }
 }
 
-/// The stage in which the parents of lines of this kind are updated.
+/// Returns the stage that updates the parents of lines of this kind.
 fn stage_above(role: Role) -> usize {
     match role {
         Role::Node(level) => usize::from(level) + 2,

@@ -1,4 +1,4 @@
-//! Lines of metadata as the scheme asks for them: to look at, to change, and all of them back to memory.
+//! Requests of the scheme for lines of metadata: read a line, change a line, write all lines back to memory.
 
 use super::Metadata;
 use super::walk::{FoundIn, Sought};
@@ -8,15 +8,15 @@ use crate::verbs::{Fault, Verbs};
 use units::Line;
 
 impl Metadata {
-    /// The content of a line, on the chip and verified.
+    /// Returns the verified content of a line, and fetches the line if the chip does not hold it.
     pub async fn get<V: Verbs>(&self, verbs: &V, slot: Slot, role: Role) -> Result<Line, Fault> {
         let found = self.get_for(verbs, slot, role, Sought::Nowhere, |_| ()).await;
         found.map(|(content, _)| content)
     }
 
-    /// As [`Metadata::get`], and calls `start` as soon as the content is there: on the chip, or come from memory and
-    /// still being verified. What it starts must not be used before this returns, and not at all if it fails. With the
-    /// content goes where it was found at first.
+    /// Like [`Metadata::get`], but calls `start` as soon as the content is on the chip, or has arrived from memory and is
+    /// not yet verified. The caller must not use the result of `start` before this returns, and must drop it if this fails.
+    /// Returns the content, and the place where the first look-up found it.
     pub async fn get_for<V: Verbs>(
         &self,
         verbs: &V,
@@ -50,10 +50,10 @@ impl Metadata {
         }
     }
 
-    /// Writes all dirty lines back and forgets the rest, as if the caches had been needed for something else.
+    /// Writes all dirty lines back and drops the clean ones, as if other lines had taken all entries of the caches.
     pub async fn flush<V: Verbs>(&self, verbs: &V) {
         let levels = (0..self.layout.levels().len()).map(|level| Role::Node(level as u8));
-        // From the leaves up, since each level that leaves makes the one above dirty.
+        // From the leaves up, since each level that leaves makes the level above dirty.
         for role in [Role::Owner, Role::Bitmap, Role::Tag, Role::Counter].into_iter().chain(levels) {
             self.on_chip(|chip| chip.caches.dismiss_dirty(role, |slot| self.layout.place(slot).0 == role));
             self.write_back_leaving(verbs).await;

@@ -4,8 +4,9 @@
 //! promote:  bring the node ─ keep it for good
 //! fold:     update the parent ─ its parent ─ ... the next root ─ has the node changed meanwhile? ─ an ordinary node again
 //! ```
-//! A root that is being folded still is one, so whatever else happens to it ends there. It is given up in the same moment in
-//! which it is seen to hold what its parent vouches for; the next root above vouches for it by then, or will for a node that is leaving.
+//! A node that is being folded is still a root, so updates from below end at it. The chip gives the root up in the instant
+//! in which it finds the root's content equal to the one that its parent vouches for. By then the next root above vouches
+//! for it, or will when a leaving node between them has left.
 
 use super::Metadata;
 use super::update::ParentUpdate;
@@ -38,7 +39,7 @@ impl<V: Verbs> ParentUpdate<'_, V> {
         }
     }
 
-    /// Lets a dynamic forest change.
+    /// Applies a change of a dynamic forest: folds one root, and promotes a child of another.
     async fn reshape(&self, change: Change) -> Result<(), Fault> {
         if let Some(root) = change.fold {
             self.fold(root).await?;
@@ -49,14 +50,14 @@ impl<V: Verbs> ParentUpdate<'_, V> {
         }
     }
 
-    /// The line at this position below a node.
+    /// Returns the line at this position below a node.
     pub fn child_of(&self, parent: Parent) -> Option<Slot> {
         let positions = parent.position..parent.position + 1;
         let tree = self.metadata.tree.as_ref()?;
         tree.children(&self.metadata.layout, parent, positions).next()
     }
 
-    /// Makes a root of a node, unless others took the room meanwhile.
+    /// Makes a node a root, unless other roots have taken the last entry meanwhile.
     pub async fn promote(&self, node: Slot) -> Result<(), Fault> {
         let role = self.metadata.layout.place(node).0;
         loop {
@@ -67,7 +68,7 @@ impl<V: Verbs> ParentUpdate<'_, V> {
         }
     }
 
-    /// Makes an ordinary node of a root, after the nodes above vouch for what it holds.
+    /// Makes a root an ordinary node, after the nodes above vouch for its content.
     pub async fn fold(&self, root: Slot) -> Result<(), Fault> {
         let role = self.metadata.layout.place(root).0;
         loop {

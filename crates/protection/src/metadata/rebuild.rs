@@ -1,15 +1,15 @@
-//! The tree again, from what a loss of power has left in memory.
+//! Rebuilds the tree from the counters in memory after a loss of power.
 //!
 //! ```text
 //! fetch all counters ─ compute all nodes from them, level by level ─ compare each root with its register
 //!                                                  └ store the nodes that memory has otherwise
 //! ```
-//! In a forest a node that is a root is compared, and is blank in its parent. Memory's copy of it serves nobody.
+//! In a forest, the chip compares each node that is a root with its register. The node counts as blank in its parent. The
+//! rebuild does not use memory's copy of it.
 //!
-//! Nodes in memory may be of any age, so none is believed; the register decides. If the memory is not the one that it
-//! vouches for, nothing is stored, and the chip has no root from then on: it brings no metadata any more, so no line is
-//! released and none is written. (A blank root would vouch for a blank memory: an attacker that wiped the counters
-//! would see every pad once more.)
+//! Nodes in memory may be of any age, so the chip trusts only the register. If the rebuilt root differs, the chip stores no
+//! node and has no root from then on. It refuses to fetch metadata, so it releases and writes no line. (A blank root
+//! would vouch for a blank memory: an attacker that wiped the counters would see every pad once more.)
 
 use super::Metadata;
 use super::climb::Lines;
@@ -22,31 +22,31 @@ use sim::join_all;
 use std::collections::BTreeSet;
 use units::{LINE_BYTES, Line, ZERO_LINE};
 
-/// Lines fetched at the same time.
+/// Most lines that the rebuild fetches at the same time.
 const FETCHED_AT_ONCE: usize = 64;
 
-/// What rebuilds the tree.
+/// A rebuild of the tree.
 pub(crate) struct Rebuild<'a, V> {
     pub metadata: &'a Metadata,
     pub tree: &'a Tree,
     pub verbs: &'a V,
 }
 
-/// A tree as the counters in memory have it.
+/// A tree computed from the counters in memory.
 struct Rebuilt {
-    /// Its root.
+    /// Lines of the root.
     root: Box<[Line]>,
     /// The other roots of a forest.
     forest: Lines,
-    /// The other nodes that memory has otherwise.
+    /// New contents of the ordinary nodes that differ from memory.
     outdated: Vec<((Slot, Role), Line)>,
 }
 
 impl<V: Verbs> Rebuild<'_, V> {
-    /// Goes on with the counters in memory if they have these roots.
+    /// Continues with the counters in memory if their tree has these roots.
     ///
     /// # Errors
-    /// If they have others.
+    /// If their tree has other roots.
     pub async fn restore(&self, registers: &Registers) -> Result<(), Fault> {
         let roots = self.metadata.on_chip(|chip| chip.forest.roots());
         let roots = roots.into_iter().chain(registers.forest.keys().copied()).collect();
@@ -72,7 +72,7 @@ impl<V: Verbs> Rebuild<'_, V> {
         Ok(())
     }
 
-    /// Whether the root is that of the register. One that was never set vouches for a memory that was never written.
+    /// Returns true if the root equals the register. An empty register vouches for a memory that was never written.
     fn vouches_for_root(&self, registers: &Registers, root: &[Line]) -> bool {
         let registered = &registers.root;
         if registers.outdated {
@@ -95,7 +95,7 @@ impl<V: Verbs> Rebuild<'_, V> {
         }
     }
 
-    /// Whether a node goes to memory that memory has otherwise: each does.
+    /// Returns true if a node that differs from memory is stored. Only planted bugs return false.
     fn stores_node(&self, role: Role, content: &Line) -> bool {
         let kept = self.metadata.planted.has(Bug::RecoveryKeepsNodes)
             || self.metadata.planted.has(Bug::RecoveryStoresLowestNodes) && role != Role::Node(0)
@@ -103,7 +103,7 @@ impl<V: Verbs> Rebuild<'_, V> {
         !kept
     }
 
-    /// Computes all nodes from the counters in memory, of which these are roots.
+    /// Computes all nodes from the counters in memory. `roots` are the nodes that are roots of a forest.
     async fn rebuild(&self, roots: &BTreeSet<Slot>) -> Rebuilt {
         let mut root = self.metadata.on_chip(|chip| vec![ZERO_LINE; chip.root.len()].into_boxed_slice());
         let mut outdated = Vec::new();
@@ -151,7 +151,7 @@ impl<V: Verbs> Rebuild<'_, V> {
     }
 }
 
-/// Whether the roots of a forest are those of their registers, of which one that was never set is blank.
+/// Returns true if the roots of a forest equal their registers. A register that was never set counts as blank.
 fn vouches_for_forest(registers: &Registers, forest: &Lines) -> bool {
     forest.iter().all(|(slot, content)| registers.forest.get(slot).unwrap_or(&ZERO_LINE) == content)
 }

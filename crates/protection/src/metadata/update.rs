@@ -1,4 +1,4 @@
-//! Metadata on its way back to memory: each line's parent vouches for what it is now.
+//! Writes metadata back to memory, and updates the parent that vouches for each line.
 //!
 //! ```text
 //! write back:  lock the leaving line ─ hash it ─ bring its parent ─ update the parent ─ store the line
@@ -24,23 +24,23 @@ use sim::lock::Mode;
 use std::ops::Range;
 use units::Line;
 
-/// Children that get new MACs at the same time.
+/// Most children that get new MACs at the same time.
 const RENEWED_AT_ONCE: usize = 8;
 
-/// What came of updating a parent for a child.
+/// Outcome of the update of a parent for a child.
 pub(super) enum Updated {
-    /// It vouches for the child by this.
+    /// The parent vouches for the child by this voucher.
     Vouches(Voucher),
-    /// There is nothing to vouch for any more: the line stopped leaving, or is no longer on the chip.
+    /// The parent was not updated: the line stopped leaving, or is no longer on the chip.
     Nothing,
-    /// Its counter for the child is at its end: the versions at these positions must be renewed first.
+    /// The parent's counter for the child overflows: the versions at these positions must be renewed first.
     Overflow(Parent, Range<usize>),
-    /// Its counter for the child is at its full width.
+    /// The parent's counter for the child is at its full width.
     Exhausted,
 }
 
 impl Metadata {
-    /// Writes back the lines that had to make room, and reports those that cannot leave: they keep no other from leaving.
+    /// Writes back the lines that lost their entries. Reports a line that cannot leave, and continues with the next one.
     pub async fn write_back_leaving<V: Verbs>(&self, verbs: &V) {
         let update = ParentUpdate { metadata: self, verbs };
         while let Some(slot) = self.on_chip(|chip| chip.caches.departures.claim()) {
@@ -56,7 +56,7 @@ impl Metadata {
         }
     }
 
-    /// Makes sure that a parent's node is on the chip.
+    /// Ensures that a parent's node is on the chip.
     pub(super) async fn bring_parent<V: Verbs>(&self, verbs: &V, parent: Parent) -> Result<(), Fault> {
         match parent.node {
             Node::Root(_) => Ok(()),
@@ -64,7 +64,7 @@ impl Metadata {
         }
     }
 
-    /// Updates a parent for a child; nothing if it is not on the chip.
+    /// Updates a parent for a child. Returns `None` if the parent is not on the chip, or the design has no tree.
     pub(super) fn update_node(
         &self,
         chip: &mut OnChip,
@@ -81,14 +81,14 @@ impl Metadata {
     }
 }
 
-/// Updates of parents.
+/// Updates parents for their children.
 pub(crate) struct ParentUpdate<'a, V> {
     pub metadata: &'a Metadata,
     pub verbs: &'a V,
 }
 
 impl<V: Verbs> ParentUpdate<'_, V> {
-    /// Takes a leaving line to memory, after its parent was updated. If it is called back meanwhile, it stays.
+    /// Writes a leaving line to memory after the update of its parent. If an access recalls the line meanwhile, it stays.
     async fn write_back(&self, slot: Slot) -> Result<(), Fault> {
         let role = self.metadata.layout.place(slot).0;
         loop {
@@ -118,8 +118,8 @@ impl<V: Verbs> ParentUpdate<'_, V> {
         }
     }
 
-    /// The departure of a line that no tuple under way will change any more: a tuple that changes a line updates its parents
-    /// itself, later. Nothing if the line is not leaving, or must not since such a tuple was given up.
+    /// Waits until no tuple under way will change the line, and returns its departure. A tuple that changes a line updates its
+    /// parents later. Returns `None` if the line is not leaving, or must stay because the chip has halted.
     async fn settled(&self, slot: Slot) -> Option<Departure> {
         let departure = self.metadata.on_chip(|chip| chip.caches.departures.of(slot))?;
         if self.metadata.in_tuples && !self.metadata.planted.has(Bug::LeavesAmongTuples) {
@@ -128,8 +128,8 @@ impl<V: Verbs> ParentUpdate<'_, V> {
         self.metadata.on_chip(|chip| (!chip.power.changes_nothing()).then_some(departure))
     }
 
-    /// Stores a line whose parent knows of it, unless it has been called back meanwhile. It is on the chip until memory has
-    /// it, for a boot asks without locks.
+    /// Stores a line after the update of its parent, unless an access has recalled the line meanwhile. The line counts as on
+    /// the chip until the store, since a boot looks it up without locks.
     async fn store_metadata(&self, (slot, role): (Slot, Role), departure: &Departure, voucher: Voucher) {
         if role == Role::Bitmap {
             return Box::pin(self.store_bitmaps(slot, departure)).await;
@@ -155,7 +155,7 @@ impl<V: Verbs> ParentUpdate<'_, V> {
         }
     }
 
-    /// Encrypts a line of bitmaps and stores it, unless it has been called back meanwhile.
+    /// Encrypts a line of bitmaps and stores it, unless an access has recalled the line meanwhile.
     async fn store_bitmaps(&self, slot: Slot, departure: &Departure) {
         let Some(bitmaps) = &self.metadata.bitmaps else { return };
         bitmaps.to_seal(self.verbs).await;
@@ -168,7 +168,7 @@ impl<V: Verbs> ParentUpdate<'_, V> {
         }
     }
 
-    /// Lets the parent of a leaving line vouch for what goes to memory.
+    /// Updates the parent of a leaving line for the content that goes to memory.
     async fn update_parent(&self, slot: Slot, departure: &Departure) -> Result<Updated, Fault> {
         let (Some(tree), Some(parent)) = (&self.metadata.tree, self.metadata.parent(slot)) else {
             let nothing = Updated::Vouches(Voucher::Nothing);
@@ -197,9 +197,9 @@ impl<V: Verbs> ParentUpdate<'_, V> {
 
     /// Updates the nodes above a line of metadata, up to the nearest root. Returns the last that was updated.
     ///
-    /// A line that has left the chip meanwhile, or is leaving, updates its parent by that. It is not called back: in the
-    /// smallest cache it would push out the parent that was just brought. One that stays must leave some time, even if it
-    /// came back clean: its copy in memory may be old from now on.
+    /// A line that has left the chip meanwhile, or is leaving, updates its parent when it leaves. The update does not recall
+    /// it: in the smallest cache the line would evict the parent that was just fetched. A line that stays becomes dirty, even
+    /// if it was fetched clean: its copy in memory may be old from now on.
     pub(super) async fn update_upward(&self, line: (Slot, Role)) -> Result<Option<Parent>, Fault> {
         let Some(tree) = &self.metadata.tree else { return Ok(None) };
         let mut child = line;
@@ -235,10 +235,11 @@ impl<V: Verbs> ParentUpdate<'_, V> {
         }
     }
 
-    /// After an overflow in a tree node: renews the versions of its children at these positions, and gives each child
-    /// that is in memory its MAC under the new one. Those on the chip get theirs when they leave.
+    /// Renews the versions of a node's children at these positions after an overflow. Gives each child in memory its MAC under
+    /// the new version. Children on the chip get their MACs when they leave.
     ///
-    /// The versions move on first: if tampering stops this half-way, the rest is lost, but no old child comes to fit.
+    /// The versions advance first: if tampering stops the renewal half-way, the remaining children are lost, but no old child
+    /// matches.
     async fn renew_children(&self, parent: Parent, positions: Range<usize>) -> Result<(), Fault> {
         let Some(tree) = &self.metadata.tree else { return Ok(()) };
         let first = positions.start + usize::from(self.metadata.planted.has(Bug::FirstChildNotRenewed));
@@ -253,7 +254,7 @@ impl<V: Verbs> ParentUpdate<'_, V> {
             let old = *node;
             tree.renew(parent, node, &positions).map(|()| (old, *node))
         });
-        // Otherwise another access has renewed them, or the parent had to leave: the caller looks again.
+        // If `None`, another access has renewed the versions, or the parent was evicted: the caller tries again.
         let Some((old, new)) = renewed else { return Ok(()) };
         self.count(RenewedNodes { nodes: 1, children: 0 });
         let vouchers = |child: Slot| {
@@ -276,7 +277,7 @@ impl<V: Verbs> ParentUpdate<'_, V> {
     async fn renew_child(&self, child: Slot, (old, new): (Voucher, Voucher)) -> Result<(), Fault> {
         let role = self.metadata.layout.place(child).0;
         let Some(tree) = &self.metadata.tree else { return Ok(()) };
-        // What is on the chip is sealed when it leaves; a clean line must leave as well, for memory's copy is old now.
+        // A child on the chip is sealed when it leaves. A clean one becomes dirty, since memory's copy is old now.
         if self.metadata.on_chip(|chip| chip.caches.departures.of(child).is_some() || chip.edit(role, child).is_some())
         {
             return Ok(());
@@ -288,7 +289,7 @@ impl<V: Verbs> ParentUpdate<'_, V> {
             return Err(Fault::Tree(child));
         }
         self.verbs.hash().await;
-        // A blank child gets a version, so it is no longer one that was never written: its counters go with it.
+        // A blank child gets a version and no longer counts as never written, so its initial counters are stored too.
         let begun = if self.metadata.planted.has(Bug::BlankChildStaysZeros) {
             content
         } else {

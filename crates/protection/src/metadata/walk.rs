@@ -1,15 +1,15 @@
-//! Metadata on its way to the chip: the walk up the tree.
+//! Fetches metadata to the chip and verifies it by a walk up the tree.
 //!
 //! ```text
 //! lock the missing lines from the leaf up, and fetch and hash each meanwhile ─ compare from the top down
 //!                                           └ what needs the leaf may start on what memory returned
 //! ```
-//! A line of metadata from memory is checked against its parent, up to the first ancestor that is on the chip. How it goes
-//! back is in `update`.
+//! The walker checks a line of metadata from memory against its parent, up to the first ancestor that is on the chip. The
+//! module `update` writes it back.
 //!
-//! A line of counters that was never written is blank in memory, and its parent vouches for that. It may stand for other
-//! counters than zeros: those that the machine began with ([`Steady`](crate::counter::Steady)). Memory and tree know nothing
-//! of them until they are written; the chip brings the same ones each time.
+//! A line of counters that was never written is blank in memory, and its parent vouches for that. A blank line may represent
+//! counters other than zeros: those of an aged machine ([`Steady`](crate::counter::Steady)). Memory and tree do not contain
+//! them until they are written; each fetch yields the same ones.
 
 use super::Metadata;
 use crate::planted::Bug;
@@ -21,31 +21,31 @@ use sim::lock::Mode;
 use std::future::Future;
 use units::{Line, ZERO_LINE};
 
-/// Where a line of metadata was found.
+/// Place where a look-up found a line of metadata.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum FoundIn {
-    /// In the L2 that asked for the line of data.
+    /// In the L2 that requested the line of data.
     L2,
     /// In the controller's cache, or on its way out of it.
     Controller,
     /// In the last-level cache.
     LastLevel,
-    /// In memory, or on its way from there for another access.
+    /// In memory, or on its way from memory for another access.
     Memory,
 }
 
-/// Where a line of metadata was looked for already, in vain or not.
+/// Caches that an earlier look-up of a line of metadata covered, whether it hit or missed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sought {
-    /// Nowhere.
+    /// No cache so far.
     Nowhere,
-    /// In the controller's cache, as far as its time goes.
+    /// The controller's cache: the access has already spent the latency of this look-up.
     InItsCache,
-    /// In the last-level cache as well.
+    /// The controller's cache and the last-level cache.
     Everywhere,
 }
 
-/// A step of the walk up the tree: a line of metadata that is not on the chip, held while it is brought.
+/// A step of the walk up the tree: a line of metadata that is not on the chip, locked while it is fetched.
 struct Missing<G> {
     slot: Slot,
     role: Role,
@@ -54,8 +54,8 @@ struct Missing<G> {
 }
 
 impl Metadata {
-    /// What a line of metadata from memory stands for: if it is of counters and was never written, for those that they begin
-    /// with.
+    /// Returns the content that a line of metadata from memory represents. A line of counters that was never written
+    /// represents the initial counters of an aged machine.
     pub fn begun(&self, slot: Slot, role: Role, content: &Line) -> Line {
         match &self.steady {
             Some(steady) if role == Role::Counter && *content == ZERO_LINE => *steady.of(slot),
@@ -63,18 +63,18 @@ impl Metadata {
         }
     }
 
-    /// Whether lines of this role may be in the last-level cache.
+    /// Returns true if lines of this role may be in the last-level cache.
     pub fn goes_on(&self, role: Role) -> bool {
         self.on_chip(|chip| chip.goes_on(role))
     }
 
-    /// Makes sure that a line of metadata is on the chip, verified up to the first ancestor that was there already.
+    /// Ensures that a line of metadata is on the chip, verified up to the first ancestor that was already on the chip.
     pub(super) async fn bring<V: Verbs>(&self, verbs: &V, slot: Slot, role: Role) -> Result<(), Fault> {
         self.bring_sought(verbs, slot, role, Sought::Nowhere, |_| ()).await.map(|_| ())
     }
 
-    /// As [`Metadata::bring`], of a line that was looked for already. Calls `start` as soon as it is there or has come
-    /// from memory, and returns where it was.
+    /// Like [`Metadata::bring`], but skips the look-ups in `sought`. Calls `start` as soon as the content is on the chip or
+    /// has arrived from memory. Returns the place where the line was found.
     pub(super) async fn bring_sought<V: Verbs>(
         &self,
         verbs: &V,
@@ -96,7 +96,7 @@ impl Metadata {
             start(&content);
             return Ok(place);
         }
-        // Apart in memory: it is long, and most accesses have no need of it, but each would carry its length along.
+        // Boxed: the future of a walk is large and most accesses need no walk, but each would contain it.
         let walk = Walk { metadata: self, verbs };
         Box::pin(walk.bring((slot, role), in_last_level, start)).await.map(|()| FoundIn::Memory)
     }
@@ -109,8 +109,8 @@ struct Walk<'a, V> {
 }
 
 impl<'a, V: Verbs> Walk<'a, V> {
-    /// Brings a line of metadata that is not on the chip, and what is missing above it. `in_last_level` says whether the
-    /// last-level cache was asked for it.
+    /// Fetches a line of metadata that is not on the chip, with its missing ancestors. `in_last_level` is true if the line was
+    /// looked up in the last-level cache.
     async fn bring(&self, leaf: (Slot, Role), in_last_level: bool, start: impl Fn(&Line)) -> Result<(), Fault> {
         if self.metadata.on_chip(|chip| chip.power.rootless) {
             return Err(Fault::Root);
@@ -135,7 +135,7 @@ impl<'a, V: Verbs> Walk<'a, V> {
         let mut fetches = Going::default();
         let (path, anchor) = self.walk_up(leaf, in_last_level, &mut fetches, fetch).await;
         if path.is_empty() {
-            // Another access has brought it meanwhile.
+            // Another access has fetched the line meanwhile.
             let content = self.metadata.on_chip(|chip| chip.get(leaf.1, leaf.0).copied());
             content.iter().for_each(&start);
         }
@@ -151,12 +151,12 @@ impl<'a, V: Verbs> Walk<'a, V> {
         Ok(())
     }
 
-    /// Locks the missing lines from a leaf upward, until an ancestor is found on the chip or the root is reached. Each is
-    /// fetched from when it is known to be missing, by `fetch`, which takes whether it has a parent; the fetches go on.
-    /// Returns the lines, leaf first, and what the chip holds about the last.
+    /// Locks the missing lines from a leaf upward, until an ancestor is found on the chip or the root is reached. Calls
+    /// `fetch` as soon as a line is known to be missing, with true if the line has a parent. The fetches continue meanwhile.
+    /// Returns the lines, leaf first, and the voucher for the last line from its parent on the chip.
     ///
-    /// What a parent holds about a line that is not on the chip changes only under the line's lock. So what is
-    /// read here stays true while the locks are held, even if the parent leaves meanwhile.
+    /// A parent's voucher for a line that is not on the chip changes only under the line's lock. So the vouchers that are
+    /// read here stay valid while the locks are held, even if the parent leaves meanwhile.
     async fn walk_up<F: Future<Output = Line>>(
         &self,
         (slot, role): (Slot, Role),
@@ -166,11 +166,11 @@ impl<'a, V: Verbs> Walk<'a, V> {
     ) -> (Vec<Missing<V::Guard<'a>>>, Voucher) {
         let mut path: Vec<Missing<V::Guard<'a>>> = Vec::new();
         let (mut slot, mut role) = (slot, role);
-        // Whether the line was there when it was looked for. The access that has the lock may be bringing it.
+        // True if the look-up found the line. Otherwise the access that has the lock may be fetching it.
         let mut was_there = false;
         loop {
             let guard = fetches.meanwhile(self.verbs.lock(LockName::Metadata(slot), Mode::Exclusive)).await;
-            // The leaf was looked for before, in the last-level cache too.
+            // The caller has already looked up the leaf, in the last-level cache too.
             let looked_up_above = !path.is_empty();
             let mut found = self.metadata.on_chip(|chip| match (looked_up_above, was_there) {
                 (true, true) => chip.look_up(role, slot),
@@ -183,7 +183,7 @@ impl<'a, V: Verbs> Walk<'a, V> {
                 fetches.meanwhile(self.verbs.look_up(Cache::LastLevel(slot))).await;
                 found = self.metadata.on_chip(|chip| chip.caches.recall(role, slot));
                 counted = found.is_some();
-                // Unless another access has taken it from there meanwhile.
+                // Another access may have recalled the line from the last-level cache meanwhile.
                 found = found.or_else(|| self.metadata.on_chip(|chip| chip.get(role, slot).copied()));
             }
             if !counted {
@@ -226,7 +226,7 @@ impl<'a, V: Verbs> Walk<'a, V> {
         }
     }
 
-    /// What a node holds about the line below it, which has it for a parent.
+    /// Returns the voucher in a node's content for the line below it.
     fn voucher_in(&self, parent: Option<Parent>, content: &Line) -> Voucher {
         match (parent, &self.metadata.tree) {
             (Some(parent), Some(tree)) => tree.voucher(parent, content),

@@ -17,7 +17,7 @@ pub struct CountersFound {
     pub at_controller: u64,
     /// In the last-level cache.
     pub in_last_level: u64,
-    /// In memory, or on their way from there for another access.
+    /// In memory, or on their way from memory for another access.
     pub in_memory: u64,
     /// Look-ups of counters in the last-level cache for reads of data, by L2s or by the controller (figure 12). L2s also
     /// look up counters for data that they then find on the chip.

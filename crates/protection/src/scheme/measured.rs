@@ -1,4 +1,4 @@
-//! Cost of a run's cryptography on the host: the amount that was computed, and each kind as a separate call without a
+//! Cost of a run's cryptography on the host: the amount that was computed. Each kind is also a separate call without a
 //! memory, so that a caller can measure its time.
 
 use super::Scheme;

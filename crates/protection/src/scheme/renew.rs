@@ -35,7 +35,7 @@ pub(super) struct Renewer<'a, V> {
 }
 
 impl<'a, V: Verbs> Renewer<'a, V> {
-    /// Renews the group of the line about to be written, whose counter has overflowed, and encrypts the other lines again.
+    /// Renews the group of the line about to be written after its counter has overflowed. Encrypts the other lines again.
     /// Returns the line's new version.
     pub async fn renew_in_place(&self, slot: Slot, written: LineAddr, overflow: &Overflow) -> Result<Counter, Fault> {
         self.verbs.renewing(self.renew_and_reencrypt(slot, written, overflow)).await

@@ -1,19 +1,19 @@
-//! Forests: a tree some of whose nodes are kept on the chip for good, each a *root* of what lies below it (Bonsai Merkle
-//! Forests, Freij, Zhou and Solihin, MICRO 2021).
+//! Forests: the chip keeps some nodes of a tree permanently, each the *root* of its subtree (Bonsai Merkle Forests, Freij,
+//! Zhou and Solihin, MICRO 2021).
 //!
-//! No node above a root need vouch for it, so updates end there as walks do. In exchange a root is no line of a
-//! cache: it can only become an ordinary node again after it has been *folded* into its parent, which then vouches for
-//! it. The tree's own root is always one of them and covers what no other does.
+//! Nodes above a root need not vouch for it, so updates and walks end at it. In exchange a cache cannot evict a root: it
+//! becomes an ordinary node only after it has been *folded* into its parent, which then vouches for it. The root of the
+//! whole tree is always a root and covers the leaves below no other root.
 //!
-//! * *Static*: all nodes of one level are roots. Where these are more than the chip has room for, siblings are folded into
-//!   their parents, the last ones first, which makes the parents roots; a level that is folded as a whole hands on to the
-//!   next. So every way up from a leaf meets exactly one root.
+//! * *Static*: all nodes of one level are roots. If the chip has no room for all of them, siblings are folded into their
+//!   parents, the last ones first, and the parents become roots. After a whole level is folded, the next level follows.
+//!   So every path up from a leaf meets exactly one root.
 //! * *Dynamic*: the tree's own root is the first. Every so many updates all counts are halved; if the root that hears most
 //!   still counts more than half the threshold, its child that notifies it most becomes a root as well. Where there is
 //!   no room, the root that hears least is folded first.
 //!
-//! Where writes outlive power so do the roots, each in a register ([`domain`](crate::domain)). Such a root is *blank* in its parent:
-//! recovery computes all nodes from counters, and could not know what a parent had last been told.
+//! If writes outlive a loss of power, a register keeps each root ([`domain`](crate::domain)). This root is *blank* in its parent:
+//! recovery computes all nodes from counters, and cannot know the parent's last update.
 
 use super::{Node, Parent};
 use crate::layout::Layout;
@@ -26,13 +26,13 @@ use units::{Line, ZERO_LINE};
 /// The most children that a node of tags has.
 const CHILDREN_MAX: usize = 8;
 
-/// Which nodes are roots.
+/// Rule for the nodes that are roots.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum ForestDesign {
     /// Those of one level.
     Static {
-        /// The level; 0 stands directly above the counters.
+        /// Level of the roots; level 0 is directly above the counters.
         level: usize,
         /// Nodes for which the chip has room besides the tree's own root.
         #[serde(default = "four_kilobytes")]
@@ -43,7 +43,7 @@ pub enum ForestDesign {
         /// Nodes for which the chip has room besides the tree's own root.
         #[serde(default = "thirty_two_kilobytes")]
         entries: u64,
-        /// Updates from one look at the counts to the next.
+        /// Updates between two checks of the counts.
         #[serde(default = "thirty_two")]
         period: u32,
         /// Twice the updates that a root must still count after halving for a child to become a root as well.
@@ -87,7 +87,7 @@ impl ForestDesign {
     }
 }
 
-/// How often a root was updated, and for which child; halved every period.
+/// Update counts of a root, by child; halved every period.
 #[derive(Clone, Copy, Default)]
 struct Heat {
     level: usize,
@@ -118,7 +118,7 @@ struct Root {
     heat: Heat,
 }
 
-/// When a dynamic forest changes.
+/// Timing of the changes of a dynamic forest.
 #[derive(Clone, Copy)]
 struct Policy {
     entries: usize,
@@ -126,12 +126,12 @@ struct Policy {
     threshold: u32,
 }
 
-/// What a dynamic forest wants to become.
+/// Change that a dynamic forest makes next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Change {
     /// The root that must be folded first, to make room.
     pub fold: Option<Slot>,
-    /// Where the node stands that shall become a root.
+    /// Position of the node that becomes a root.
     pub grow: Parent,
 }
 
@@ -169,7 +169,7 @@ impl Forest {
         roots
     }
 
-    /// Whether updates end at this node.
+    /// Returns true if updates end at this node.
     pub fn is_root(&self, node: Node) -> bool {
         match node {
             Node::Root(_) => true,
@@ -177,27 +177,27 @@ impl Forest {
         }
     }
 
-    /// What a root holds.
+    /// Returns the content of a root.
     pub fn node(&self, slot: Slot) -> Option<&Line> {
         self.kept.get(&slot).map(|root| &root.content)
     }
 
-    /// What a root holds, for changing.
+    /// Returns the content of a root, mutably.
     pub fn node_mut(&mut self, slot: Slot) -> Option<&mut Line> {
         self.kept.get_mut(&slot).map(|root| &mut root.content)
     }
 
-    /// Whether another root can be kept.
+    /// Returns true if the chip has room for another root.
     pub fn has_room(&self) -> bool {
         self.policy.is_some_and(|policy| self.kept.len() < policy.entries)
     }
 
-    /// Keeps a node of this level, with what it holds.
+    /// Keeps a node of this level, with its content.
     pub fn keep(&mut self, slot: Slot, level: usize, content: Line) {
         self.kept.insert(slot, Root { content, heat: Heat::at(level) });
     }
 
-    /// Gives up a root if it still holds what its parent vouches for. The nodes above must vouch for that parent, up to the
+    /// Gives up a root if it still has the content that its parent vouches for. The nodes above must vouch for that parent, up to the
     /// next root.
     pub fn give_up(&mut self, slot: Slot, vouched: &Line) -> bool {
         let is_current = self.node(slot) == Some(vouched);
@@ -225,7 +225,7 @@ impl Forest {
         self.policy.is_some_and(|policy| self.updates >= policy.period)
     }
 
-    /// What the forest wants to become, if a period is over; the next one begins.
+    /// Returns the next change of the forest if a period is over, and begins the next period.
     pub fn change(&mut self) -> Option<Change> {
         let policy = self.policy.filter(|_| self.is_due())?;
         self.updates = 0;

@@ -5,9 +5,9 @@
 //! arity 4   | tag 0   | ...     | tag 3   |   128 bits each, AES-CMAC
 //! arity 2   | tag 0     | tag 1     | 0   |   192 bits each, SHA-256/192
 //! ```
-//! With two children a quarter of the node is left, which stays zero. A line that ends so is hashed without that quarter,
-//! any other line whole; the hash takes in how long its text is. So a bit that is changed there is noticed as well, while a
-//! node and its place fit one step of SHA-256, of which an eager update takes as many as the tree has levels.
+//! With two children, a quarter of the node is unused and stays zero. The hash omits this quarter if it is zero, and covers
+//! any other line whole; it also covers the length of its text. So the tree detects a changed bit in the quarter too. A node
+//! and its place fit one step of SHA-256; an eager update takes one step for each level of the tree.
 //!
 //! A child that is all zeros has the tag zero. Counters only grow and tags are never zero, so a line that was once written
 //! is never all zeros again, and the tag of any other line is never zero.
@@ -75,7 +75,7 @@ impl NodeHashes {
         node[position * width..(position + 1) * width].copy_from_slice(&tag[..width]);
     }
 
-    /// The part of a line that is hashed: all but an end of zeros where nodes have nothing.
+    /// Returns the part of a line that is hashed: the whole line, or without the unused end of a node if that is zero.
     fn hashed<'a>(&self, content: &'a Line) -> &'a [u8] {
         let (tags, rest) = content.split_at(self.arity * self.width());
         if rest.iter().all(|byte| *byte == 0) { tags } else { content }

@@ -1,20 +1,20 @@
-//! The integrity tree: what makes an old counter or tag as wrong as a forged one.
+//! The integrity tree: it detects an old counter or tag like a forged one.
 //!
 //! A tree covers one kind of metadata, its *leaves*. Each node vouches for its children, the leaves or the nodes below,
-//! and the topmost are vouched for by a few lines on the chip, the *root*. What a node holds about a child is one of two
-//! things:
+//! and a few lines on the chip, the *root*, vouch for the topmost nodes. A node holds one of two vouchers for each child:
 //!
 //! * [`hash`]: a tag of the child. Over counters this is a Bonsai Merkle tree (Rogers et al., MICRO 2007), since a data
 //!   line's own tag ties the line to its counter; over the tags of data it is a Merkle tree over memory (Gassend et al.,
 //!   HPCA 2003).
-//! * [`version`]: how often the child went to memory. The child then carries a MAC of itself under that version (SGX's
-//!   memory encryption engine, Gueron 2016; VAULT; Morphable Counters). Nodes are lines of counters, so they overflow as
-//!   such: children whose versions are renewed get new MACs.
+//! * [`version`]: the number of the child's writes to memory. The child then carries a MAC of itself under that version (SGX's
+//!   memory encryption engine, Gueron 2016; VAULT; Morphable Counters). Nodes are lines of counters, so they
+//!   overflow like them: children with renewed versions get new MACs.
 //!
 //! # Contract
-//! * [`Tree::update`] changes a node so that it vouches for what the child is now and for nothing that the child was; or it
-//!   changes nothing and reports the overflow. [`Tree::seal_under`] is the child as it then goes to memory.
-//! * [`Tree::fits`] says whether a line from memory is the one that its parent vouches for.
+//! * [`Tree::update`] changes a node so that it vouches for the child's present content and for no earlier one. If the
+//!   version overflows, it leaves the node unchanged and reports the overflow. [`Tree::seal_under`] returns the child in the
+//!   form that is then written to memory.
+//! * [`Tree::fits`] returns true if a line from memory is the one that its parent vouches for.
 //! * A line that was never written is all zeros and fits a parent that was never updated for it, at every level, so that a
 //!   blank tree needs no set-up. No attacker can pass a written line off as a blank one.
 
@@ -41,7 +41,7 @@ use version::Versions;
 /// The most lines of root that a chip keeps: 2 MB, all nodes of the second level above the counters of 8 GB.
 pub const ROOT_LINES_MAX: u64 = 1 << 15;
 
-/// When a node is updated for what changed below it.
+/// Time at which a node is updated for a change of its child.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Update {
@@ -55,31 +55,31 @@ pub enum Update {
 /// The node that vouches for a line of metadata.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Parent {
-    /// The node.
+    /// Place of the node.
     pub node: Node,
-    /// Its level; level 0 stands directly above the leaves.
+    /// Level of the node; level 0 is directly above the leaves.
     pub level: usize,
-    /// The child's position in it.
+    /// Position of the child in the node.
     pub position: usize,
 }
 
-/// Where a node is.
+/// Place of a node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Node {
     /// One of the lines of the root.
     Root(usize),
-    /// In memory.
+    /// A slot in memory.
     Stored(Slot),
 }
 
-/// What a node holds about one of its children.
+/// Data by which a node vouches for one of its children.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Voucher {
-    /// Nothing: the line is not covered.
+    /// The tree does not cover the line.
     Nothing,
     /// The child's tag; zeros if the child was never written.
     Tag(Tag),
-    /// How often the child went to memory.
+    /// Number of the child's writes to memory.
     Version(Counter),
 }
 
@@ -88,7 +88,7 @@ enum Nodes {
     Versions(Box<Versions>),
 }
 
-/// The integrity tree of a scheme. Copies share the code with its expanded keys, and what it gave last.
+/// The integrity tree of a scheme. Copies share the code with its expanded keys, and its latest results.
 #[derive(Clone)]
 pub struct Tree {
     nodes: Rc<Nodes>,
@@ -98,7 +98,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// A tree of tags with so many children to a node.
+    /// Returns a tree of tags with `arity` children to a node.
     pub fn of_hashes(key: &Key, arity: usize, leaves: Role, update: Update, planted: Planted) -> Tree {
         let nodes = Nodes::NodeHashes(NodeHashes::new(key, arity), Memo::default());
         Tree { nodes: nodes.into(), leaves, update, planted }
@@ -110,22 +110,22 @@ impl Tree {
         Tree { nodes: nodes.into(), leaves: Role::Counter, update, planted }
     }
 
-    /// What lines it covers.
+    /// Returns the role of the lines that the tree covers.
     pub fn leaves(&self) -> Role {
         self.leaves
     }
 
-    /// Whether every write updates the nodes up to the root at once, not only when lines leave the chip.
+    /// Returns true if every write updates the nodes up to the root at once, not only when lines leave the chip.
     pub fn is_eager(&self) -> bool {
         self.update == Update::Eager
     }
 
-    /// Whether lines of this role are covered as leaves.
+    /// Returns true if the tree covers lines of this role as leaves.
     pub fn covers(&self, role: Role) -> bool {
         self.leaves == role
     }
 
-    /// Whether a child's tag is computed before its parent is updated; a MAC under its version can only follow.
+    /// Returns true if a child's tag is computed before the update of its parent. A MAC under a version can only follow it.
     pub fn hashes_before_update(&self) -> bool {
         matches!(*self.nodes, Nodes::NodeHashes(..))
     }
@@ -181,7 +181,7 @@ impl Tree {
         })
     }
 
-    /// What a node at a parent's place holds about the child there.
+    /// Returns the voucher that a parent's node holds for the child.
     pub fn voucher(&self, parent: Parent, node: &Line) -> Voucher {
         match &*self.nodes {
             Nodes::NodeHashes(hashes, _) => Voucher::Tag(hashes.entry(node, parent.position)),
@@ -189,7 +189,7 @@ impl Tree {
         }
     }
 
-    /// What a node might hold about a child that was written.
+    /// Returns an example of a voucher for a child that was written.
     pub fn some_voucher(&self) -> Voucher {
         match &*self.nodes {
             Nodes::NodeHashes(..) => Voucher::Tag([1; units::LINE_BYTES / 2]),
@@ -197,7 +197,7 @@ impl Tree {
         }
     }
 
-    /// Whether `content`, which memory returned for `slot`, is what its parent vouches for.
+    /// Returns true if the parent's voucher matches `content`, which memory returned for `slot`.
     pub fn fits(&self, slot: Slot, role: Role, content: &Line, voucher: Voucher) -> bool {
         #[cfg(test)]
         if voucher != Voucher::Nothing {
@@ -217,7 +217,7 @@ impl Tree {
         }
     }
 
-    /// Makes a node vouch for its child as it is now. Returns what the node holds about it from then on.
+    /// Makes a node vouch for the present content of its child. Returns the new voucher.
     ///
     /// # Errors
     /// If the child's version overflows; then nothing changes.
@@ -240,13 +240,13 @@ impl Tree {
         }
     }
 
-    /// Renews the versions of a node's children after an overflow. Nothing if meanwhile there is none any more.
+    /// Renews the versions of a node's children after an overflow. Returns `None` if the node no longer overflows there.
     pub fn renew(&self, parent: Parent, node: &mut Line, positions: &Range<usize>) -> Option<()> {
         let Nodes::Versions(versions) = &*self.nodes else { return None };
         let counters = versions.at(parent.level);
         match counters.advance(&mut node.clone(), parent.position) {
             Err(overflow) if overflow == (Overflow::Renew { positions: positions.clone() }) => {
-                // What nodes are made of counts on.
+                // `drawn` is 0: the counters of nodes count up and take no random number.
                 *node = counters.renew(node, parent.position, &overflow, 0);
                 Some(())
             }
@@ -254,7 +254,7 @@ impl Tree {
         }
     }
 
-    /// A child as it goes to memory under a version that its parent has already.
+    /// Returns a child in the form that is written to memory, under the version that its parent already holds.
     pub fn seal_under(&self, slot: Slot, role: Role, content: &Line, voucher: Voucher) -> Line {
         match (&*self.nodes, voucher) {
             (Nodes::Versions(versions), Voucher::Version(version)) => {

@@ -1,8 +1,8 @@
 //! Nodes of versions: each child carries a MAC of itself under the version that its parent counts for it.
 //!
-//! A version moves on whenever the child goes to memory, so an old child has a MAC under an old version. The MAC lies in
-//! the child's own line, in the field that its counters leave free. A child that was never written has version zero and is
-//! all zeros; no other line fits version zero.
+//! Each write of the child to memory advances its version, so an old child has a MAC under an old version. The child's line
+//! contains the MAC, in the field that its counters leave free. A child that was never written has version zero and is
+//! all zeros; only the zero line fits version zero.
 
 use crate::counter::{Counter, Counters};
 use crate::memo::{Memo, Message};
@@ -11,12 +11,12 @@ use crate::verbs::{Role, Slot};
 use crypto::{Cmac, Key, LineMac, Nonce};
 use units::{Line, ZERO_LINE};
 
-/// How the nodes of a counter tree are made.
+/// Encoding and MACs of the nodes of a counter tree.
 pub(super) struct Versions {
     mac: Cmac,
     memo: Memo<u64>,
     leaves: Counters,
-    /// By level, from the one above the leaves; the last stands for all above it, the root included.
+    /// Counters of each level, from the one above the leaves. The last element also applies to all levels above, and the root.
     levels: Vec<Counters>,
     planted: Planted,
 }
@@ -26,7 +26,7 @@ impl Versions {
         Versions { mac: Cmac::new(key), memo: Memo::default(), leaves, levels, planted }
     }
 
-    /// MACs computed so far.
+    /// Returns the number of MACs computed so far.
     pub fn computed(&self) -> u64 {
         self.memo.computed()
     }
@@ -58,7 +58,7 @@ impl Versions {
         sealed
     }
 
-    /// Whether a line from memory carries the MAC of this version.
+    /// Returns true if a line from memory carries the MAC of this version.
     pub fn fits(&self, slot: Slot, role: Role, content: &Line, version: Counter) -> bool {
         if version == Counter::default() {
             return *content == ZERO_LINE;

@@ -1,4 +1,4 @@
-//! From trace records to the stream that the machine reads.
+//! Turns trace records into the stream that the machine reads.
 //!
 //! A trace says which registers an instruction names and which addresses it touches, not what it is. Each record becomes
 //! a block of one instruction, declared when its address and shape are seen for the first time:
@@ -30,7 +30,7 @@ const LENGTH_MAX: u64 = 15;
 /// The length of instructions for which the trace does not give it.
 const LENGTH: u64 = 4;
 
-/// What distinguishes two blocks at one address.
+/// Properties that distinguish two blocks at one address.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct BlockShape {
     length: u8,
@@ -42,7 +42,7 @@ struct BlockShape {
 
 /// The records of a trace, in the order of its execution.
 pub trait Trace: Iterator<Item = Result<Record, WorkloadError>> + Send {
-    /// How often it has started again at its end.
+    /// Number of restarts at the end of the trace.
     fn restarts(&self) -> u64;
 }
 
@@ -50,12 +50,12 @@ pub trait Trace: Iterator<Item = Result<Record, WorkloadError>> + Send {
 pub struct ChampsimSource<R> {
     records: R,
     origin: Origin,
-    /// The record that comes next; it decides the length of the one before.
+    /// Next record; it determines the length of the one before.
     ahead: Option<Record>,
     started: bool,
     /// The first block at each address: nearly all have one, which a look-up by address alone finds at once.
     first: FxHashMap<u64, (BlockShape, BlockId)>,
-    /// The others.
+    /// Further blocks at each address.
     further: FxHashMap<u64, Vec<(BlockShape, BlockId)>>,
     declared: u32,
     names: RegisterNames,
@@ -91,7 +91,7 @@ impl<R: Trace> ChampsimSource<R> {
         }
     }
 
-    /// The number of the record's block, which is declared if it is new.
+    /// Returns the number of the record's block, and declares the block if it is new.
     fn block(&mut self, record: &Record, next: Option<u64>, chunk: &mut Chunk) -> u32 {
         let flow = record.flow();
         let shape = BlockShape {

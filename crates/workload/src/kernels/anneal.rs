@@ -1,10 +1,11 @@
-//! Simulated annealing of a chip's placement: random pairs of elements change places if that makes their nets shorter.
+//! Simulated annealing of a chip's placement: random pairs of elements swap locations if that makes their nets shorter.
 //!
-//! Source: canneal of PARSEC (Bienia, Kumar, Singh and Li, PACT 2008), one thread of it. As there, an element points to
-//! its neighbours and to its location, so each net of a pair takes three loads, the last two each through the one before;
-//! the second of a pair is the first of the next; and a net between the two is valued as if only one of them moved. What
-//! makes nets longer is accepted with the probability of Metropolis and others, 1953, at a temperature that falls by a
-//! third after so many pairs. The netlist is random: each element has the same number of nets that come from others.
+//! Source: canneal of PARSEC (Bienia, Kumar, Singh and Li, PACT 2008), one thread of it. As in canneal, an element
+//! points to its neighbours and to its location, so each net of a pair takes three loads; each of the last two depends
+//! on the one before. The second element of a pair is the first of the next. A net between the two is valued as if only
+//! one of them moved. The kernel accepts longer nets with the probability of Metropolis and others, 1953; the
+//! temperature falls by a third after a fixed number of pairs. The netlist is random: each element receives the same
+//! number of nets from other elements.
 
 mod code;
 
@@ -17,14 +18,14 @@ use code::AnnealCode;
 use std::f64::consts::{LN_2, LOG2_E};
 use units::random::Random;
 
-/// The words of an element: where its pins begin and end, its location, and one that is not used.
+/// Number of words of an element: begin and end of its pins, its location, and an unused one.
 const ELEMENT_WORDS: u64 = 4;
 const PINS_END: u64 = 8;
 const LOCATION: u64 = 16;
-/// What the temperature is divided by when it falls.
+/// Divisor of the temperature at each step.
 const COOLING: f64 = 1.5;
-/// The series of `exp(-x)`, to more than six digits for an `x` from zero to ln 2. The library's function may differ between
-/// machines.
+/// Coefficients of the series of `exp(-x)`, to more than six digits for an `x` from zero to ln 2. The library's
+/// function may differ between machines.
 const SERIES: [f64; 9] =
     [1.0, -1.0, 1.0 / 2.0, -1.0 / 6.0, 1.0 / 24.0, -1.0 / 120.0, 1.0 / 720.0, -1.0 / 5040.0, 1.0 / 40320.0];
 
@@ -76,19 +77,19 @@ struct Anneal {
     start: f64,
 }
 
-/// What the program would have read from a file.
+/// Input that the program would have read from a file.
 struct Netlist {
-    /// The other ends of each element's nets: of those that come to it, then of those that leave it.
+    /// Other ends of each element's nets: first of the nets that it receives, then of those that it sends.
     pins: Vec<Vec<u32>>,
-    /// Where each element is at first.
+    /// Initial location of each element.
     places: Vec<u32>,
 }
 
-/// What lies in memory.
+/// Addresses of the data in memory.
 #[derive(Clone, Copy)]
 struct Chip {
     elements: Array<u64>,
-    /// The slot of a return address, and above it that of a local variable.
+    /// Stack slot of a return address, and above it that of a local variable.
     stack: Array<u64>,
 }
 
@@ -99,7 +100,7 @@ impl Netlist {
             own.extend((0..nets).map(|_| random.below(elements - 1) as u32));
         }
         for (element, own) in (0..).zip(&mut pins) {
-            // No net comes from the element itself.
+            // An element sends no net to itself.
             own.iter_mut().filter(|other| **other >= element).for_each(|other| *other += 1);
         }
         for element in 0..elements as usize {
@@ -152,7 +153,7 @@ impl Anneal {
         chip.elements.at(ELEMENT_WORDS * number).addr
     }
 
-    /// The difference that it makes to the nets of `element` to lie at `new` instead of `old`.
+    /// Change in the length of the nets of `element` if it moves from `old` to `new`.
     fn cost(
         &self,
         emit: &mut Emitter,
@@ -178,7 +179,7 @@ impl Anneal {
         Ok(difference)
     }
 
-    /// Lets `one` and `other` change places, if that is accepted at this temperature.
+    /// Swaps the locations of `one` and `other`, if that is accepted at this temperature.
     fn swap(
         &self,
         emit: &mut Emitter,
@@ -211,7 +212,7 @@ impl Anneal {
         emit.block(code.next)
     }
 
-    /// The length of all nets.
+    /// Total length of all nets.
     fn total(&self, emit: &Emitter, chip: Chip) -> u64 {
         let read = |address: u64| emit.peek(ValueAddress::<u64>::at(address));
         let location = |element: u64| read(read(element + LOCATION));
@@ -225,19 +226,19 @@ impl Anneal {
     }
 }
 
-/// The length of the side of the square that so many elements fill.
+/// Side length of the square that holds this number of elements.
 fn side(elements: u64) -> u64 {
     let root = elements.isqrt();
     if root * root < elements { root + 1 } else { root }
 }
 
-/// Between two locations, each with its row in the upper half and its column in the lower one.
+/// Distance between two locations, each with its row in the upper half and its column in the lower half.
 fn distance(one: u64, other: u64) -> i64 {
     let between = |one: u64, other: u64| i64::from((one as u32).abs_diff(other as u32));
     between(one, other) + between(one >> 32, other >> 32)
 }
 
-/// The exponential function of `-loss`, which is not negative: a power of two times a series.
+/// Computes `exp(-loss)` for a `loss` that is not negative: a power of two times a series.
 fn probability(loss: f64) -> f64 {
     let halvings = (loss * LOG2_E).min(1022.0);
     let whole = halvings as u64;

@@ -1,20 +1,20 @@
-//! Programs that outlive a loss of power: what each of them finds in its memory when it starts again.
+//! Recovery of programs that outlive a loss of power: it reads their operations from memory at the next start.
 //!
-//! Such a kernel stores in an order that it enforces by flushes and fences, and commits each operation by one word. Its
-//! recovery reads the memory that was left, as plaintext, and says which operations are there, or what is inconsistent. It
-//! shares the layout with the kernel and no code. What it was asked to do follows from the seed: what was recovered can be
-//! compared with that.
+//! A kernel with a recovery enforces the order of its stores by flushes and fences, and commits each operation by one
+//! word. Its recovery reads the remaining memory as plaintext, and returns the operations that it finds, or an
+//! inconsistency. It shares the layout with the kernel, but no code. The seed determines the expected operations, so a
+//! check can compare them with the recovered ones.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use units::{LINE_BYTES, Line};
 
-/// Why a program does not find its operations.
+/// Reason why a program does not find its operations.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Damage {
     /// Memory refuses the line at this address.
     Refused(u64),
-    /// What memory has is inconsistent: how, in words.
+    /// The content of memory is inconsistent; the text describes how.
     Inconsistent(String),
 }
 
@@ -33,28 +33,29 @@ impl fmt::Display for Damage {
     }
 }
 
-/// An operation whose effect a program has found.
+/// An operation that the recovery has found.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Held {
-    /// Which, counted from the first.
+    /// Number of the operation, from the first.
     pub number: u64,
-    /// What it left.
+    /// Words that the operation left in memory.
     pub words: Vec<u64>,
 }
 
-/// What memory has after a loss of power, line by line.
+/// Content of memory after a loss of power, line by line.
 pub struct Image<'a> {
     read: &'a mut dyn FnMut(u64) -> Option<Line>,
     lines: BTreeMap<u64, Line>,
 }
 
 impl<'a> Image<'a> {
-    /// A memory that is read so: by the address of the line, which may be refused. Each line is read once.
+    /// Creates an image that calls `read` with the address of a line; `None` means that memory refuses it. It reads
+    /// each line once.
     pub fn new(read: &'a mut dyn FnMut(u64) -> Option<Line>) -> Image<'a> {
         Image { read, lines: BTreeMap::new() }
     }
 
-    /// The word at an address, which is a multiple of eight.
+    /// Returns the word at an address, which must be a multiple of eight.
     ///
     /// # Errors
     /// If memory refuses its line.
@@ -73,17 +74,18 @@ impl<'a> Image<'a> {
     }
 }
 
-/// How a program starts again.
+/// Recovery of a program after a loss of power.
 pub trait Recovery: Send {
-    /// The address of the word that each operation is committed by, the last that it stores.
+    /// Address of the word that commits each operation: the last word that the operation stores.
     fn commit_word(&self) -> u64;
 
-    /// How many operations are there, from the first, and what those left of which the program still has anything.
+    /// Returns the number of complete operations, from the first, and the words of those whose data the program still
+    /// has.
     ///
     /// # Errors
-    /// If memory refuses a line that it needs, or is inconsistent.
+    /// If memory refuses a line that the recovery needs, or is inconsistent.
     fn recover(&self, image: &mut Image<'_>) -> Result<(u64, Vec<Held>), Damage>;
 
-    /// What an operation was to leave.
+    /// Words that an operation should have left in memory.
     fn asked_for(&self, number: u64) -> Vec<u64>;
 }

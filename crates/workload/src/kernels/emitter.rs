@@ -1,11 +1,11 @@
-//! Turns a kernel at work into the stream of a recorded program.
+//! Turns the work of a kernel into the stream of a recorded program.
 //!
-//! The kernel declares its basic blocks once, then says which block it enters and makes that block's accesses in order.
-//! The emitter knows from the listing which instruction makes the next access and how wide it is, so a kernel cannot
-//! attribute an access to the wrong instruction without being caught: debug builds check each one.
+//! The kernel declares its basic blocks once. It then names each block that it enters and makes the block's accesses in
+//! order. The emitter knows from the listing which instruction makes the next access, and the access's width. A kernel
+//! thus cannot attribute an access to the wrong instruction: debug builds check each one.
 //!
-//! As a recorder does, the emitter sends the content of a line just before the first access to it; from there on the
-//! stores keep every consumer's copy right.
+//! Like a recorder, the emitter sends the content of a line just before the first access to it. From then on, the
+//! stores keep every consumer's copy up to date.
 
 use super::arena::{Arena, Array, Scalar, ValueAddress};
 use super::listing::{Effect, Listing, Operand};
@@ -16,18 +16,18 @@ use thiserror::Error;
 use units::VirtAddr;
 use wire::word::{self, Birth, Control, LineCause};
 
-/// A chunk is sent as soon as it has this many words: large enough to make the hand-over cheap, small enough for the
+/// Number of words after which a chunk is sent. It is large enough to make the hand-over cheap, small enough for the
 /// consumer's first-level cache not to matter and its second-level cache to hold a few.
 pub const CHUNK_WORDS: usize = 8 << 10;
 /// Words beyond [`CHUNK_WORDS`] that the last block of a chunk may need.
 const BLOCK_SLACK_WORDS: usize = 256;
 
-/// The consumer listens no more: the kernel is to return at once.
+/// Error: the consumer has closed the stream, and the kernel must return at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[error("the kernel's consumer is gone")]
 pub struct Stopped;
 
-/// What the emitter needs to know of a block at every entry.
+/// Properties of a block that the emitter needs at every entry.
 struct BlockEntry {
     word: u64,
     instructions: u64,
@@ -35,10 +35,10 @@ struct BlockEntry {
     end: VirtAddr,
 }
 
-/// The stream being written, and the memory that it is about.
+/// Writes the stream of a kernel, and owns the memory that the stream describes.
 pub struct Emitter {
     arena: Arena,
-    /// One bit per line of the arena: its content is known to the consumer.
+    /// One bit per line of the arena: set if the consumer knows the line's content.
     told: Vec<u64>,
     entries: Vec<BlockEntry>,
     /// The accesses, flushes and fences of all blocks, block after block, as stream words without their address.
@@ -51,24 +51,24 @@ pub struct Emitter {
     new_blocks: Vec<Arc<Block>>,
     words: Vec<u64>,
     load_values: bool,
-    /// Nothing is recorded.
+    /// True while the emitter records no words.
     silent: bool,
-    /// Instructions that are to pass before anything is recorded, those of a silent phase not among them.
+    /// Number of instructions to skip before recording, without those of a silent phase.
     to_skip: u64,
     chunks: Sender<Arc<Chunk>>,
 }
 
-/// What of a kernel is in its stream.
+/// Selection of the recorded instructions and values.
 #[derive(Clone, Copy, Default)]
 pub struct Extent {
-    /// Instructions that pass before it begins.
+    /// Number of instructions to skip before the stream begins.
     pub skip: u64,
-    /// Whether loads carry their values.
+    /// True if loads carry their values.
     pub load_values: bool,
 }
 
 impl Emitter {
-    /// An emitter for a program at `code` that works in `arena`.
+    /// Creates an emitter for a program at `code` that works in `arena`.
     pub fn new(arena: Arena, code: VirtAddr, extent: Extent, chunks: Sender<Arc<Chunk>>) -> Emitter {
         Emitter {
             told: vec![0; arena.lines().div_ceil(64)],
@@ -87,7 +87,7 @@ impl Emitter {
         }
     }
 
-    /// Adds a block to the program, right behind the one declared before it.
+    /// Adds a block to the program, directly after the block declared before it.
     pub fn declare(&mut self, listing: Listing) -> BlockId {
         let id = BlockId(self.entries.len() as u32);
         let (instructions, operands) = listing.place(self.next_pc);
@@ -101,11 +101,11 @@ impl Emitter {
         id
     }
 
-    /// Whether enough instructions have passed for the stream to begin with a block of so many.
+    /// True if enough instructions were skipped for the stream to begin with a block of `instructions` instructions.
     #[inline]
     fn begins_with(&mut self, instructions: u64) -> bool {
         if self.to_skip == 0 {
-            // A phase that is not recorded at all.
+            // A silent phase is not recorded at all.
             return false;
         }
         self.to_skip = self.to_skip.saturating_sub(instructions);
@@ -113,12 +113,12 @@ impl Emitter {
         !self.silent
     }
 
-    /// The address behind `block`: where a call at its end returns to.
+    /// Address after `block`: a call at its end returns there.
     pub fn end_of(&self, block: BlockId) -> u64 {
         self.entries[block.0 as usize].end.0
     }
 
-    /// Takes `count` values of the arena.
+    /// Allocates `count` values of the arena.
     pub fn array<T: Scalar>(&mut self, count: u64) -> Array<T> {
         self.arena.array(count)
     }
@@ -126,7 +126,7 @@ impl Emitter {
     /// Enters a block. Its accesses must follow, in order, before the next block is entered.
     ///
     /// # Errors
-    /// [`Stopped`] if the consumer listens no more.
+    /// [`Stopped`] if the consumer has closed the stream.
     #[inline]
     pub fn block(&mut self, block: BlockId) -> Result<(), Stopped> {
         debug_assert_eq!(self.cursor, self.cursor_end, "an access is missing before {block:?}");
@@ -149,8 +149,8 @@ impl Emitter {
 
     /// Makes the current block's next access, a load.
     ///
-    /// The value is read where it is used, and not at all by a kernel that does not look at it: a miss of the host's own
-    /// caches would cost more than everything else here.
+    /// The value is read at its use, and not at all by a kernel that ignores it: a miss of the host's caches would cost
+    /// more than all other work here.
     #[inline(always)]
     pub fn load<T: Scalar>(&mut self, place: ValueAddress<T>) -> T {
         let operand = self.next_operand::<T>(AccessKind::Load);
@@ -176,7 +176,7 @@ impl Emitter {
         self.arena.write(place, value);
     }
 
-    /// Makes the current block's next two accesses, an update in place; gives the new value.
+    /// Makes the current block's next two accesses, an update in place, and returns the new value.
     #[inline]
     pub fn update<T: Scalar>(&mut self, place: ValueAddress<T>, change: impl FnOnce(T) -> T) -> T {
         let value = change(self.load(place));
@@ -194,7 +194,7 @@ impl Emitter {
         }
     }
 
-    /// Lets nothing behind it be durable before all that was flushed: the current block's next effect.
+    /// Adds a persist fence, the current block's next effect: no later store is durable before all flushed lines are.
     #[inline]
     pub fn fence(&mut self) {
         let operand = self.next_word(word::control(Control::Fence, 0, 0) >> 56, 56);
@@ -203,18 +203,18 @@ impl Emitter {
         }
     }
 
-    /// Reads memory behind the program's back.
+    /// Reads memory without an access of the program.
     pub fn peek<T: Scalar>(&self, place: ValueAddress<T>) -> T {
         self.arena.read(place)
     }
 
-    /// Writes memory behind the program's back: input that is there when the program starts.
+    /// Writes memory without an access of the program: input that exists when the program starts.
     pub fn poke<T: Scalar>(&mut self, place: ValueAddress<T>, value: T) {
         debug_assert!(!self.is_told(place.addr), "the consumer already knows this line");
         self.arena.write(place, value);
     }
 
-    /// Does `work` without recording it: what the program did before the recording began.
+    /// Does `work` without recording it, for the program's phase before the recording begins.
     ///
     /// # Panics
     /// If the recording has begun.
@@ -232,10 +232,10 @@ impl Emitter {
         if recorded { work(self) } else { self.silently(work) }
     }
 
-    /// Sends what is left, and that the program has ended.
+    /// Sends the remaining words and the end of the program.
     ///
     /// # Errors
-    /// [`Stopped`] if the consumer listens no more.
+    /// [`Stopped`] if the consumer has closed the stream.
     pub fn finish(mut self) -> Result<(), Stopped> {
         debug_assert_eq!(self.cursor, self.cursor_end, "an access of the last block is missing");
         self.words.push(word::control(Control::Ended, 0, 0));
@@ -253,7 +253,7 @@ impl Emitter {
         self.next_word(word::access(kind == AccessKind::Store, T::LOG2_BYTES, false, 0, 0) >> 59, 59)
     }
 
-    /// The word of the current block's next effect, which must be this from that bit on.
+    /// Returns the word of the current block's next effect, which must equal `expected` from bit `from_bit` on.
     #[inline]
     fn next_word(&mut self, expected: u64, from_bit: u32) -> u64 {
         debug_assert_ne!(self.cursor, self.cursor_end, "the block has no further access");
@@ -285,7 +285,7 @@ impl Emitter {
     }
 }
 
-/// What comes before all instructions.
+/// Words before all instructions.
 fn first_words() -> Vec<u64> {
     let mut words = empty_words();
     words.push(word::control(Control::Process, Birth::First as u8, 0));
@@ -297,7 +297,7 @@ fn empty_words() -> Vec<u64> {
     Vec::with_capacity(CHUNK_WORDS + BLOCK_SLACK_WORDS)
 }
 
-/// An effect as the stream writes it, but for the address.
+/// Word of an effect in the stream, without its address.
 fn operand_word(operand: &Operand, load_values: bool) -> u64 {
     let control = |which| {
         debug_assert!(operand.instruction <= usize::from(u8::MAX), "a flush too far from the beginning of its block");

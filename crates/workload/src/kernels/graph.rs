@@ -1,4 +1,4 @@
-//! What the graph kernels share: a graph in compressed sparse rows.
+//! Common part of the graph kernels: a graph in compressed sparse rows.
 //!
 //! The graph is Graph500's: R-MAT edges (Chakrabarti, Zhan and Faloutsos, 2004) with the benchmark's probabilities and
 //! relabelled vertices, few of them with very many neighbours, which caches therefore hold. Or it is one with ends drawn
@@ -29,7 +29,7 @@ pub const fn degree(default: &'static str) -> Parameter {
     }
 }
 
-/// How the ends of edges are drawn.
+/// Distribution of the ends of edges.
 pub const ENDS: Parameter = Parameter {
     name: "ends",
     kind: ParameterKind::Choice(&["kronecker", UNIFORM]),
@@ -39,32 +39,32 @@ pub const ENDS: Parameter = Parameter {
 
 const UNIFORM: &str = "uniform";
 
-/// Where the stream begins: the words are the kernel's own phase, which is the default, and `all`.
+/// Start of the stream: the kernel's own phase, which is the default, or `all`.
 pub const fn record(phases: &'static [&'static str; 2], summary: &'static str) -> Parameter {
     Parameter { name: "record", kind: ParameterKind::Choice(phases), default: phases[0], summary }
 }
 
-/// What graph to build, and whether building it is recorded.
+/// Size of the graph, and the choice to record its construction.
 pub struct GraphShape {
     scale: u32,
-    /// How many vertices it has.
+    /// Number of vertices.
     pub vertices: u64,
-    /// How many edges it has.
+    /// Number of edges.
     pub edges: u64,
     uniform: bool,
     record_build: bool,
 }
 
-/// A graph in compressed sparse rows, and what it was built from.
+/// A graph in compressed sparse rows, with its edge list.
 #[derive(Clone, Copy)]
 pub struct Graph {
     /// Pairs of vertices.
     pub edges: Array<u32>,
-    /// Where each vertex's neighbours begin, and where the last one's end.
+    /// Index of each vertex's first neighbour, and the end of the last vertex's neighbours.
     pub offsets: Array<u64>,
-    /// Where the next neighbour of each vertex goes while the graph is built.
+    /// Index of each vertex's next neighbour during construction.
     cursors: Array<u64>,
-    /// The other ends of each vertex's edges, vertex after vertex.
+    /// Neighbours of each vertex, vertex after vertex.
     pub neighbours: Array<u32>,
 }
 
@@ -76,7 +76,7 @@ impl Graph {
 }
 
 impl GraphShape {
-    /// The shape that [`scale`], [`degree`] and [`record`] ask for.
+    /// Returns the shape that [`scale`], [`degree`] and [`record`] select.
     pub fn new(settings: &Settings) -> GraphShape {
         let vertices = 1 << settings.number("scale");
         GraphShape {
@@ -88,7 +88,7 @@ impl GraphShape {
         }
     }
 
-    /// How much memory the graph needs, in bytes.
+    /// Memory that the graph needs, in bytes.
     pub fn arena_bytes(&self) -> u64 {
         let line_ends = 4 * 64;
         // Edges and neighbours, then offsets and cursors.
@@ -98,7 +98,7 @@ impl GraphShape {
     /// Takes memory for a graph, draws its edges and builds it, recorded or not.
     ///
     /// # Errors
-    /// [`Stopped`] if the consumer listens no more.
+    /// [`Stopped`] if the consumer has closed the stream.
     pub fn build(&self, emit: &mut Emitter, code: &BuildCode, random: &mut Random) -> Result<Graph, Stopped> {
         let graph = self.allocate(emit, random);
         emit.recorded_if(self.record_build, |emit| self.fill(emit, code, graph))?;
@@ -181,7 +181,7 @@ pub fn uniform_edges(vertices: u64, edges: u64, random: &mut Random) -> impl Ite
     (0..edges).map(move |_| [0; 2].map(|_: u32| random.below(vertices) as u32))
 }
 
-/// One number that distinguishes what vertices were given: it depends on each value and on their order.
+/// Hash of a sequence of values, one per vertex: it depends on each value and on their order.
 pub fn digest(values: impl IntoIterator<Item = u64>) -> u64 {
     values.into_iter().fold(0, |sum, value| mix(sum ^ value))
 }

@@ -1,8 +1,8 @@
-//! A tiny assembler: a kernel's static code, written the way a compiler's listing reads.
+//! A small assembler for the static code of a kernel, in the form of a compiler's listing.
 //!
-//! A [`Listing`] is one basic block. It says which registers each instruction needs and makes, which unit does the work
-//! and how wide its accesses are; what it computes is the kernel's business, in Rust. Encodings have the usual length
-//! of their kind on x86-64, so that the front end fetches a plausible number of bytes.
+//! A [`Listing`] is one basic block. It contains the registers that each instruction reads and writes, its functional
+//! unit and the width of its accesses; the kernel computes the values in Rust. Encodings have the usual length of their
+//! kind on x86-64, so that the front end fetches a plausible number of bytes.
 
 use crate::stream::AccessKind;
 use arrayvec::ArrayVec;
@@ -24,26 +24,26 @@ pub mod reg {
     }
 }
 
-/// What an instruction says of memory besides what it computes.
+/// Memory effect of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Effect {
     /// An access of at most eight bytes.
     Access {
         /// Load or store.
         kind: AccessKind,
-        /// Log2 of its size in bytes.
+        /// Log2 of the size in bytes.
         log2_bytes: u8,
     },
-    /// A line is written back.
+    /// A write-back of a line.
     Flush,
-    /// What was flushed before is durable before what comes behind.
+    /// A persist fence: earlier flushes become durable before later stores.
     Fence,
 }
 
 /// One effect of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Operand {
-    /// What.
+    /// Kind of the effect.
     pub effect: Effect,
     /// The index of the instruction in its block.
     pub instruction: usize,
@@ -77,7 +77,7 @@ impl Listing {
         self.plain(Class::IntMul, 4, from, &[to, Reg::FLAGS])
     }
 
-    /// The finaliser of SplitMix64 (`units::random::mix`), with its multipliers in registers; what was in `spare` is lost.
+    /// Adds the finaliser of SplitMix64 (`units::random::mix`), with its multipliers in registers; overwrites `spare`.
     pub fn mix(self, word: Reg, spare: Reg, [first, second]: [Reg; 2]) -> Listing {
         let fold = |code: Listing| code.lea(spare, &[word]).alu(spare, &[spare]).alu(word, &[word, spare]);
         fold(fold(fold(self).mul(word, &[word, first])).mul(word, &[word, second]))
@@ -134,17 +134,17 @@ impl Listing {
         listing.compare(from).at_address(address)
     }
 
-    /// Leaves the block one way or the other, as the flags say.
+    /// Ends the block with a conditional branch on the flags.
     pub fn branch(self) -> Listing {
         self.leave(Flow::Conditional, 2, &[Reg::FLAGS])
     }
 
-    /// The end of a loop: counts `index` up and goes round again while it is below `limit`.
+    /// Ends a loop: increments `index` and branches back while it is below `limit`.
     pub fn count_up(self, index: Reg, limit: Reg) -> Listing {
         self.alu(index, &[index]).compare(&[index, limit]).branch()
     }
 
-    /// Leaves the block for one fixed place.
+    /// Ends the block with a jump to one fixed target.
     pub fn jump(self) -> Listing {
         self.leave(Flow::Jump, 5, &[])
     }
@@ -161,17 +161,17 @@ impl Listing {
         listing.at_address(&[reg::RSP]).also_writes(reg::RSP)
     }
 
-    /// Writes a line back and keeps it (CLWB). It takes a slot; what else it costs, the machine says.
+    /// Writes a line back and keeps it (CLWB). The instruction takes a slot; the machine determines all other costs.
     pub fn flush(self, address: &[Reg]) -> Listing {
         self.effect(Effect::Flush).plain(Class::Nop, 5, &[], &[]).at_address(address)
     }
 
-    /// Holds what comes behind it until what was flushed is durable (SFENCE).
+    /// Delays later stores until the flushed lines are durable (SFENCE).
     pub fn fence(self) -> Listing {
         self.effect(Effect::Fence).plain(Class::Nop, 3, &[], &[])
     }
 
-    /// The instructions, laid out from `start`, and the effects that they have, in order.
+    /// Places the instructions from `start` on; returns them and their effects, in order.
     pub fn place(mut self, start: VirtAddr) -> (Vec<Instruction>, Vec<Operand>) {
         let mut pc = start;
         for instruction in &mut self.instructions {

@@ -1,8 +1,8 @@
 //! Built-in workloads, for machines that cannot record a program.
 //!
 //! A kernel is a real algorithm on real data. While it computes, it emits the instruction stream that its compiled form
-//! would execute: instructions with their registers, addresses, values of stores, and lines at their first touch. What
-//! it lacks against a recording is everything around the algorithm: a C library, system calls, other threads.
+//! would execute: instructions with their registers, addresses, values of stores, and lines at their first touch.
+//! Compared with a recording, it lacks the code around the algorithm: a C library, system calls, other threads.
 
 mod anneal;
 mod arena;
@@ -41,11 +41,11 @@ use units::random::Random;
 
 /// A built-in workload.
 pub struct KernelInfo {
-    /// Its name.
+    /// Name of the kernel.
     pub name: &'static str,
-    /// What it does and what it is bound by, in one line.
+    /// Algorithm and bottleneck, in one line.
     pub summary: &'static str,
-    /// What can be set, with defaults and units.
+    /// Parameters, with defaults and units.
     pub parameters: &'static [Parameter],
     prepare: fn(&Settings) -> Box<dyn Program>,
 }
@@ -78,8 +78,8 @@ impl KernelInfo {
     }
 }
 
-/// Starts the kernel `name`. Parameters that are not given have their defaults; the seed decides the data and where in
-/// the address space they lie. The kernel runs until it has finished or the source is dropped.
+/// Starts the kernel `name`. Missing parameters get their defaults; the seed determines the data and its addresses. The
+/// kernel runs until it has finished or the source is dropped.
 ///
 /// # Errors
 /// [`WorkloadError::Kernel`] if there is no such kernel or parameter, or if a parameter does not accept its value.
@@ -91,18 +91,18 @@ pub fn open(name: &str, parameters: &BTreeMap<String, String>, seed: u64) -> Res
 
 /// A kernel that outlives a loss of power.
 pub struct DurableKernel {
-    /// What it does, from its beginning.
+    /// Source of the kernel's execution, from its beginning.
     pub source: Box<dyn Source>,
-    /// Its memory, in bytes.
+    /// Addresses of the kernel's memory.
     pub arena: Range<u64>,
-    /// How it starts again.
+    /// Recovery of the kernel after a loss of power.
     pub recovery: Box<dyn durable::Recovery>,
 }
 
-/// As [`open`], a kernel that outlives a loss of power, with its recovery.
+/// Opens a kernel that outlives a loss of power, like [`open`], with its recovery.
 ///
 /// # Errors
-/// As there; and if the kernel keeps nothing over a loss of power.
+/// Errors of [`open`]; and an error if the kernel has no recovery.
 pub fn open_durable(
     name: &str,
     parameters: &BTreeMap<String, String>,
@@ -117,7 +117,7 @@ pub fn open_durable(
     Ok(DurableKernel { source: Box::new(KernelSource::new(name, program, &settings, seed)), arena, recovery })
 }
 
-/// The kernel of this name.
+/// Returns the kernel with this name.
 fn named(name: &str) -> Result<&'static KernelInfo, KernelError> {
     KERNELS.iter().find(|kernel| kernel.name == name).ok_or_else(|| {
         let known: Vec<_> = KERNELS.iter().map(|kernel| kernel.name).collect();

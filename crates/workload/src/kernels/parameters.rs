@@ -1,7 +1,7 @@
-//! What can be set about a kernel, and how a setting is checked.
+//! Parameters of kernels, and the checks of their values.
 //!
-//! A parameter is a row of a table: name, what it accepts, default, meaning. Checking, help texts and errors all come
-//! from that row, so a kernel reads values that are already right.
+//! A parameter is a row of a table: name, accepted values, default, meaning. Checks, help texts and errors use that
+//! row, so a kernel reads only valid values.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,23 +9,23 @@ use thiserror::Error;
 use units::Bytes;
 use units::nearest;
 
-/// What a parameter accepts; the bounds are included.
+/// Accepted values of a parameter; the bounds are included.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ParameterKind {
-    /// A whole number of something.
+    /// A whole number with a unit.
     Count {
-        /// What is counted.
+        /// Unit of the number.
         unit: &'static str,
-        /// The smallest value.
+        /// Smallest accepted value.
         min: u64,
-        /// The largest value.
+        /// Largest accepted value.
         max: u64,
     },
     /// A size in bytes, as in `256 MB`.
     Size {
-        /// The smallest value.
+        /// Smallest accepted value.
         min: Bytes,
-        /// The largest value.
+        /// Largest accepted value.
         max: Bytes,
     },
     /// One of these words.
@@ -60,20 +60,20 @@ impl ParameterKind {
     }
 }
 
-/// Something that can be set about a kernel.
+/// A parameter of a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Parameter {
-    /// Its name.
+    /// Name of the parameter.
     pub name: &'static str,
-    /// What it accepts, with its unit.
+    /// Accepted values, with their unit.
     pub kind: ParameterKind,
-    /// Its value if nothing is said.
+    /// Default value, as text.
     pub default: &'static str,
-    /// What it means, in one line.
+    /// Meaning of the parameter, in one line.
     pub summary: &'static str,
 }
 
-/// Every kernel has this one.
+/// Parameter of every kernel: loads carry their values.
 pub const LOAD_VALUES: Parameter = Parameter {
     name: "load_values",
     kind: ParameterKind::Choice(&["no", "yes"]),
@@ -81,7 +81,7 @@ pub const LOAD_VALUES: Parameter = Parameter {
     summary: "whether loads carry the value they got, for checking",
 };
 
-/// Every kernel has this one, too.
+/// Parameter of every kernel: instructions to skip.
 pub const SKIP: Parameter = Parameter {
     name: "skip",
     kind: ParameterKind::Count { unit: "instructions", min: 0, max: u64::MAX },
@@ -89,40 +89,40 @@ pub const SKIP: Parameter = Parameter {
     summary: "instructions executed before the stream begins, at little cost: nothing simulates them",
 };
 
-/// How often the work is done, in units of that name.
+/// Creates the parameter for the number of repetitions; its name is also its unit.
 pub const fn repeated(name: &'static str, summary: &'static str) -> Parameter {
     Parameter { name, kind: ParameterKind::Count { unit: name, min: 1, max: u64::MAX }, default: "1_000", summary }
 }
 
-/// Why a kernel cannot be had as asked for.
+/// Reason why a kernel cannot be created with the given parameters.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum KernelError {
     /// No kernel has this name.
     #[error("there is no built-in kernel '{name}'{}; there are {}", hint(.nearest), .known.join(", "))]
     UnknownKernel {
-        /// The name that was asked for.
+        /// Name that the user gave.
         name: String,
         /// The most similar name, if any is similar.
         nearest: Option<&'static str>,
-        /// All names.
+        /// Names of all kernels.
         known: Vec<&'static str>,
     },
     /// The kernel has no such parameter.
     #[error("kernel {kernel} has no parameter '{name}'{}; it has {}", hint(.nearest), .known.join(", "))]
     UnknownParameter {
-        /// The kernel.
+        /// Name of the kernel.
         kernel: &'static str,
         /// The name that was given.
         name: String,
         /// The most similar name, if any is similar.
         nearest: Option<&'static str>,
-        /// All its parameters.
+        /// Names of all its parameters.
         known: Vec<&'static str>,
     },
     /// The kernel has no recovery.
     #[error("kernel {kernel} keeps nothing over a loss of power: expected log, or btree with persistent=yes")]
     Forgetful {
-        /// The kernel.
+        /// Name of the kernel.
         kernel: &'static str,
     },
     /// The parameter does not accept this value.
@@ -165,7 +165,7 @@ impl fmt::Display for Value {
 pub struct Settings(BTreeMap<&'static str, Value>);
 
 impl Settings {
-    /// The settings of `kernel`: `given` where given, else the defaults.
+    /// Returns the settings of `kernel`: the values in `given`, and defaults for the other parameters.
     ///
     /// # Errors
     /// [`KernelError`] for a name that is not among `parameters` and a value that its parameter does not accept.
@@ -207,7 +207,7 @@ impl Settings {
         }
     }
 
-    /// The chosen word.
+    /// Returns the chosen word.
     ///
     /// # Panics
     /// If the kernel has no such parameter.
@@ -218,17 +218,17 @@ impl Settings {
         }
     }
 
-    /// Whether loads are to carry their values.
+    /// True if loads must carry their values.
     pub fn load_values(&self) -> bool {
         self.word(LOAD_VALUES.name) == "yes"
     }
 
-    /// How many instructions pass before the stream begins.
+    /// Number of instructions to skip before the stream begins.
     pub fn skip(&self) -> u64 {
         self.number(SKIP.name)
     }
 
-    /// All settings that decide what is computed, as name and value.
+    /// All settings that affect the computation, as name and value.
     pub fn conditions(&self) -> Vec<(String, String)> {
         let deciding = self.0.iter().filter(|(name, _)| ![LOAD_VALUES.name, SKIP.name].contains(*name));
         deciding.map(|(name, value)| (name.to_string(), value.to_string())).collect()

@@ -1,4 +1,5 @@
-//! Starting a program under QEMU: everything is checked before anything runs, so that every mistake has its own words.
+//! Starts a program under QEMU. It checks all inputs before it starts a process, so that every mistake has a separate
+//! message.
 
 use super::keeper::Keeper;
 use super::sweep;
@@ -16,63 +17,66 @@ use wire::launch;
 use wire::program::{self, Program};
 use wire::ring::{Ring, Settings};
 
-/// The environment variable that says where the recorder is.
+/// Environment variable with the path of the recorder.
 pub const RECORDER_VARIABLE: &str = "CASEMATE_RECORDER";
 const QEMU: &str = "qemu-x86_64";
-/// The major versions whose plug-in interface is version 1.
+/// Major versions of QEMU with version 1 of the plug-in interface.
 const QEMU_MAJORS: std::ops::RangeInclusive<u32> = 7..=8;
-/// Python orders its sets by this; without it no two runs are the same.
+/// Python orders its sets by this seed; without it, no two runs are equal.
 const HASH_SEED: (&str, &str) = ("PYTHONHASHSEED", "0");
 
-/// Where the program's own output goes.
+/// Destination of the program's output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Output {
-    /// Nowhere.
+    /// Discard the output.
     #[default]
     Discard,
-    /// Where ours goes.
+    /// Write to Casemate's own output.
     Inherit,
 }
 
-/// What the program reads from its standard input.
+/// Source of the program's standard input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Input {
-    /// Nothing.
+    /// An empty input.
     #[default]
     Nothing,
-    /// What we would read, if that is a file or a pipe. A terminal is not passed on: the program is not in its foreground.
+    /// Casemate's own input, if that is a file or a pipe. A terminal is not passed on: the program is not in its
+    /// foreground.
     Inherit,
 }
 
-/// What to run, and how.
+/// Program to run, with its options.
 #[derive(Clone, Debug)]
 pub struct LiveOptions {
-    /// The program, looked up as a shell would, and its arguments.
+    /// Program, looked up as a shell does, and its arguments.
     pub program: Vec<OsString>,
-    /// Instructions to let pass before recording, counted over all processes; exact to a block.
+    /// Number of instructions to skip before recording, counted over all processes; exact to a block.
     pub skip: u64,
-    /// The most instructions to record, counted likewise; nothing for all. The program is ended there.
+    /// Maximum number of instructions to record, over all processes; `None` for all. The recorder ends the program
+    /// there.
     pub limit: Option<u64>,
-    /// Whether loads carry their values; needed only to check the recording itself.
+    /// True if loads carry their values; needed only to check the recording itself.
     pub load_values: bool,
-    /// Whether only what is between pairs of `xchg %rbx,%rbx` exists for `skip` and `limit`.
+    /// True if `skip` and `limit` count only instructions between pairs of `xchg %rbx,%rbx`, and only these are
+    /// recorded.
     pub marked_region: bool,
-    /// What of its memory has to outlive a loss of power.
+    /// Part of the program's memory that must outlive a loss of power.
     pub persistent: Persistent,
-    /// The recorder, `libcasemate_recorder.so`.
+    /// Path of the recorder, `libcasemate_recorder.so`.
     pub recorder: PathBuf,
-    /// The keeper, if not the one next to the recorder.
+    /// Path of the keeper, if it is not next to the recorder.
     pub keeper: Option<PathBuf>,
-    /// QEMU, if not the `qemu-x86_64` of the search path.
+    /// Path of QEMU, if it is not the `qemu-x86_64` of the search path.
     pub qemu: Option<PathBuf>,
-    /// What the program's standard input is.
+    /// Source of the program's standard input.
     pub input: Input,
-    /// Where the program's standard output and error go.
+    /// Destination of the program's standard output and error.
     pub output: Output,
 }
 
 impl LiveOptions {
-    /// All of a program, its output discarded.
+    /// Records the whole program and discards its output.
     pub fn new(program: impl IntoIterator<Item = impl Into<OsString>>, recorder: PathBuf) -> LiveOptions {
         LiveOptions {
             program: program.into_iter().map(Into::into).collect(),
@@ -90,7 +94,7 @@ impl LiveOptions {
     }
 }
 
-/// The recorder that the environment names, if any.
+/// Path of the recorder that the environment contains, if any.
 pub fn recorder_from_environment() -> Option<PathBuf> {
     std::env::var_os(RECORDER_VARIABLE).map(PathBuf::from)
 }
@@ -104,7 +108,7 @@ pub struct Started {
     pub complaints: Option<File>,
 }
 
-/// Starts it.
+/// Starts the program under QEMU.
 pub fn start(options: &LiveOptions) -> Result<Started, WorkloadError> {
     let name = options.program.first().ok_or(WorkloadError::NoProgram)?;
     let asked = find(name).ok_or_else(|| WorkloadError::ProgramNotFound(name.into()))?;
@@ -152,7 +156,7 @@ fn standard_input(input: Input) -> Stdio {
     }
 }
 
-/// Sends the program's output where it should go. Errors go to a nameless file, to be quoted if QEMU refuses to start.
+/// Redirects the program's output. Errors go to a nameless file, which the message quotes if QEMU refuses to start.
 fn redirect(command: &mut Command, output: Output) -> Result<Option<File>, WorkloadError> {
     if output == Output::Inherit {
         return Ok(None);
@@ -210,7 +214,7 @@ fn is_executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
 }
 
-/// The file to load and how to call it, scripts replaced by their interpreters.
+/// Returns the file to load and its arguments, with scripts replaced by their interpreters.
 fn recordable(path: &Path, called: &[OsString]) -> Result<(PathBuf, Vec<OsString>), WorkloadError> {
     if !is_executable(path) {
         return Err(WorkloadError::NotExecutable(path.to_owned()));
@@ -229,7 +233,7 @@ fn recordable(path: &Path, called: &[OsString]) -> Result<(PathBuf, Vec<OsString
     }
 }
 
-/// Asks QEMU for its version, and refuses one that the recorder was not made for.
+/// Requests the version of QEMU, and refuses one that the recorder was not made for.
 fn qemu_version(qemu: &Path) -> Result<String, WorkloadError> {
     let said = match Command::new(qemu).arg("--version").output() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -247,8 +251,8 @@ fn qemu_version(qemu: &Path) -> Result<String, WorkloadError> {
     }
 }
 
-/// What QEMU takes of the host's memory for each page of a mapping, touched or not: up to version 7 a word with its state and
-/// two more. Version 8 keeps one for each mapping.
+/// Bytes of host memory that QEMU needs for each page of a mapping, touched or not. Up to version 7 it keeps a word of
+/// state and two more words per page. Version 8 keeps one record per mapping.
 fn host_bytes_per_page(version: &str) -> u32 {
     if version.starts_with("7.") { 24 } else { 0 }
 }

@@ -1,4 +1,4 @@
-//! Reading a trace: every byte is covered by a checksum, and the end record must agree with what was read.
+//! Reads a trace: a checksum covers every byte, and the end record must agree with the content.
 
 use super::codec::Codec;
 use super::{
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use units::Bytes;
 
 const HEADER_BYTES: usize = MAGIC.len() + 3 * 4;
-/// More than any description of an origin takes.
+/// Upper bound for the length of an origin's description.
 const ORIGIN_BYTES_MAX: usize = 16 << 20;
 
 /// A stored trace as a source.
@@ -24,7 +24,7 @@ pub struct TraceReader {
     origin: Origin,
     codec: Codec,
     counter: Counter,
-    /// What its end record says, if there is one.
+    /// Totals of the end record, if the trace has one.
     whole: Option<Totals>,
     ended: bool,
 }
@@ -63,24 +63,24 @@ impl TraceReader {
         })
     }
 
-    /// The same execution, of whose memory this has to outlive a loss of power.
+    /// Returns the same execution with another selection of persistent memory.
     #[must_use]
     pub fn persistent(mut self, persistent: Persistent) -> TraceReader {
         self.origin.persistent = persistent;
         self
     }
 
-    /// How many instructions it has, if it says so.
+    /// Number of instructions, if the trace has an end record.
     pub fn length(&self) -> Option<u64> {
         self.whole.map(|whole| whole.instructions)
     }
 
-    /// What was read so far; after the last chunk, what the trace holds.
+    /// Totals of the records read so far; after the last chunk, totals of the trace.
     pub fn totals(&self) -> Totals {
         self.counter.totals
     }
 
-    /// The next record: its kind and its bytes as stored, and how many they are when unpacked.
+    /// Reads the next record: its kind, its bytes as stored, and its unpacked length.
     fn read_record(&mut self) -> Result<(u8, Vec<u8>, usize), WorkloadError> {
         let chunk = self.totals().chunks;
         let head = read_up_to(&mut self.file, RECORD_HEADER_BYTES, &self.path)?;
@@ -104,7 +104,7 @@ impl TraceReader {
         let number = self.totals().chunks;
         if kind == KIND_END {
             let end: Option<End> = serde_json::from_slice(&stored).ok();
-            // An older trace does not say how many pages there are.
+            // An older trace does not contain the number of pages.
             let known = |end: &End| if end.totals.pages == 0 { 0 } else { self.totals().pages };
             let end = end.filter(|end| end.totals == Totals { pages: known(end), ..self.totals() });
             let end = end.ok_or_else(|| damaged(&self.path, number, "the end record disagrees with the chunks"))?;
@@ -137,8 +137,8 @@ impl Source for TraceReader {
     }
 }
 
-/// What the end record says, found by its distance: records are skipped unread, and the file is left where it was.
-/// Nothing if there is none; a read up to there says what is wrong.
+/// Reads the end record by its distance: skips the records before it and restores the file position. `None` if the
+/// trace has no end record; a read up to that point reports the defect.
 fn end_ahead(file: &mut BufReader<File>) -> io::Result<Option<End>> {
     let start = file.stream_position()?;
     let mut head = [0; RECORD_HEADER_BYTES];
@@ -158,7 +158,7 @@ fn end_ahead(file: &mut BufReader<File>) -> io::Result<Option<End>> {
     Ok(end)
 }
 
-/// So many bytes, or fewer where the file ends.
+/// Reads `count` bytes, or fewer at the end of the file.
 fn read_up_to(file: &mut impl Read, count: usize, path: &Path) -> Result<Vec<u8>, WorkloadError> {
     let mut bytes = Vec::new();
     match file.take(count as u64).read_to_end(&mut bytes) {

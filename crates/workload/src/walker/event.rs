@@ -1,4 +1,4 @@
-//! What a walk meets.
+//! Events that a walker returns.
 
 use crate::source::Stretch;
 use crate::stream::{Birth, LineCause, Step, Strand};
@@ -6,192 +6,194 @@ use std::ops::Range;
 use units::{LINES_PER_PAGE, Line, PAGE_BYTES, VirtAddr, ZERO_LINE};
 use wire::word::{ADDRESS_END, Control, MAPPED, PageDetail};
 
-/// More pages than any object has, and more processes than any program.
+/// Upper bounds: no object has this number of pages, and no program this number of processes.
 const OBJECT_PAGES: u64 = 1 << 51;
 const PROCESSES: u32 = 1 << 20;
 
-/// What a recording shows of a page.
+/// Description of a page in a recording.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ShownPage {
-    /// Whose it is, and what of memory it belongs to.
+    /// Owner of the page, and the kind of memory that it belongs to.
     pub detail: PageDetail,
-    /// The number of its object, and its index there.
+    /// Number of the page's object, and the page's index in the object.
     pub object: (u64, u64),
-    /// A bit for each of its lines: those whose bit is set are sent next, all others hold zeros.
+    /// Mask of the lines that the recorder sends next, one bit per line; all other lines hold zeros.
     pub sent: u64,
 }
 
-/// Something that happened.
+/// One event of a walk.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event<'a> {
     /// An instruction was executed.
     Instruction(Step<'a>),
-    /// A chunk begins: the instructions behind it were executed then, and so was one of the same strand that was held back.
+    /// A chunk begins. The time span applies to the instructions after it, and to one of the same strand that was held
+    /// back.
     Chunk {
-        /// Of which strand.
+        /// Strand of the chunk.
         strand: Strand,
-        /// When by the recording.
+        /// Time span of the chunk in the recording.
         stretch: Stretch,
     },
-    /// What a line holds, sent before the step that touches it. The bytes of a store that touches it are in it already.
+    /// Content of a line, sent before the step that touches it. It includes the bytes of a store that touches the line.
     Line {
-        /// What touches it.
+        /// Strand that touches the line.
         strand: Strand,
-        /// Its first byte.
+        /// Address of the line's first byte.
         addr: VirtAddr,
-        /// Its content.
+        /// Content of the line.
         content: &'a Line,
-        /// Why it is sent.
+        /// Reason for sending the line.
         cause: LineCause,
-        /// Whether it is of a file that the program maps shared.
+        /// True if the line is in a file that the program maps shared.
         mapped: bool,
     },
-    /// A process is about to touch a page for the first time since that became what it is.
+    /// A process is about to touch a page for the first time since the page got its present identity.
     Page {
-        /// Of what.
+        /// Strand that touches the page.
         strand: Strand,
-        /// The page's address.
+        /// Address of the page.
         addr: VirtAddr,
-        /// Which page it is.
+        /// Identity and content of the page.
         page: ShownPage,
     },
-    /// Pages are no part of the address space any more, or have lost their content.
+    /// Pages have left the address space or lost their content.
     Unmapped {
-        /// Of what.
+        /// Strand that unmapped the pages.
         strand: Strand,
-        /// The address of the first.
+        /// Address of the first page.
         addr: VirtAddr,
-        /// How many bytes they have.
+        /// Length in bytes.
         bytes: u64,
     },
-    /// Pages are at another address from now on.
+    /// Pages have moved to another address.
     Moved {
-        /// Of what.
+        /// Strand that moved the pages.
         strand: Strand,
-        /// The old address of the first.
+        /// Old address of the first page.
         from: VirtAddr,
-        /// Its new address.
+        /// New address of the first page.
         to: VirtAddr,
-        /// How many bytes they have.
+        /// Length in bytes.
         bytes: u64,
     },
     /// The process may be copied now, with all its pages.
     Forks {
-        /// Which process.
+        /// Number of the process.
         process: u32,
-        /// How many times it was before, plus one.
+        /// Number of this fork of the process, from one.
         fork: u32,
     },
     /// A process has ended.
     ProcessEnded {
-        /// Which.
+        /// Number of the process.
         process: u32,
     },
     /// The kernel has written a line of an object.
     ObjectLine {
-        /// In a call of this.
+        /// Strand whose system call wrote the line.
         strand: Strand,
-        /// The object's number.
+        /// Number of the object.
         object: u64,
-        /// The number of the line in it.
+        /// Index of the line in the object.
         line: u64,
-        /// Its content.
+        /// New content of the line.
         content: Line,
     },
-    /// The kernel has cut an object: all bytes behind its new end are zeros.
+    /// The kernel has truncated an object: all bytes after its new end are zeros.
     ObjectCut {
-        /// In a call of this.
+        /// Strand whose system call truncated the object.
         strand: Strand,
-        /// The object's number.
+        /// Number of the object.
         object: u64,
-        /// Its end.
+        /// New length of the object, in bytes.
         end: u64,
     },
-    /// A system call has made a part of an object durable: all lines there that were stored to since are flushed, and a persist
-    /// fence follows.
+    /// A system call has made a part of an object durable: it flushes all lines stored to since, and a persist fence
+    /// follows.
     Sync {
-        /// Whose call it was.
+        /// Strand that made the call.
         strand: Strand,
-        /// The object's number.
+        /// Number of the object.
         object: u64,
-        /// The part's bytes.
+        /// Byte range of the part.
         part: Range<u64>,
     },
-    /// A line will be sent soon: a hint, of some lines. Only [`Walker::next_step`](super::Walker::next_step) gives it.
+    /// A hint that the recorder will send a line soon, for some lines. Only
+    /// [`Walker::next_step`](super::Walker::next_step) returns it.
     LineAhead {
-        /// What will touch it.
+        /// Strand that will touch the line.
         strand: Strand,
-        /// Its first byte.
+        /// Address of the line's first byte.
         addr: VirtAddr,
     },
-    /// The region marker is about to be executed.
+    /// The next instruction is the region marker.
     Marker {
-        /// By which strand.
+        /// Strand of the marker.
         strand: Strand,
     },
-    /// A system call is made by the instruction handed out next.
+    /// The next instruction makes a system call.
     Syscall {
-        /// By which strand.
+        /// Strand that makes the call.
         strand: Strand,
-        /// Which, as Linux numbers them.
+        /// Number of the system call in Linux.
         number: u32,
     },
-    /// A line is flushed by the instruction handed out next: written back to memory, and kept.
+    /// The next instruction flushes a line: the caches write it back to memory and keep it.
     Flush {
-        /// By which strand.
+        /// Strand of the flush.
         strand: Strand,
-        /// An address in it.
+        /// An address in the line.
         addr: VirtAddr,
     },
-    /// The instruction handed out next is a persist fence: nothing behind it is durable before all that was flushed.
+    /// The next instruction is a persist fence: no later store is durable before all flushed lines are.
     Fence {
-        /// Of which strand.
+        /// Strand of the fence.
         strand: Strand,
     },
-    /// The step handed out next is a request of a trace that lies behind the caches.
+    /// The next step is a request of a trace recorded behind the caches.
     Due {
-        /// Of which strand.
+        /// Strand of the request.
         strand: Strand,
-        /// The clock or the instructions that the trace states for it.
+        /// Memory clock, or number of instructions, that the trace states for the request.
         operand: u64,
     },
     /// A process image begins.
     ProcessStarted {
-        /// Its number.
+        /// Number of the process.
         process: u32,
-        /// The image that it was copied from or replaces, which is itself for the first.
+        /// Image that the process was copied from or replaces; its own number for the first.
         parent: u32,
-        /// At which fork of that one, if it is a copy and the recording says so.
+        /// Number of the parent's fork, if the process is a copy and the recording contains it.
         fork: u32,
-        /// How it came to be.
+        /// Origin of the process: first, fork or exec.
         birth: Birth,
     },
     /// A thread begins.
     ThreadStarted {
-        /// Which.
+        /// Strand of the thread.
         strand: Strand,
     },
     /// A thread has ended.
     StrandEnded {
-        /// Which.
+        /// Strand of the thread.
         strand: Strand,
     },
     /// A program that this one executed runs unrecorded.
     Lost {
-        /// What executed it.
+        /// Strand that executed the program.
         strand: Strand,
     },
 }
 
 impl Event<'_> {
-    /// A line, as its word has it.
+    /// Returns the event of a line from its word.
     pub(super) fn line(strand: Strand, addr: u64, detail: u8, content: &Line) -> Event<'_> {
         let (cause, mapped) = (LineCause::from_detail(detail), detail & MAPPED != 0);
         Event::Line { strand, addr: VirtAddr(addr), content, cause, mapped }
     }
 }
 
-/// The event of a control word and those that follow it; nothing for what is none.
+/// Returns the event of a control word and the words after it; `None` if the word is no event.
 pub(super) fn plain(
     strand: Strand,
     (which, detail, operand): (Control, u8, u64),
@@ -250,7 +252,7 @@ pub(super) fn must_run_before(which: Control, detail: u8, operand: u64, ran: usi
     }
 }
 
-/// Whether a control word and those that follow it are within what any process has.
+/// True if a control word and the words after it are within the limits of any process.
 pub(super) fn is_sound(strand: Strand, (which, operand): (Control, u64), words: &[u64]) -> bool {
     let is_page = |address: u64| address.is_multiple_of(PAGE_BYTES as u64) && address < ADDRESS_END;
     let are_pages = |start: u64, bytes: u64| {

@@ -1,8 +1,8 @@
-//! Skimming: going through a program block by block, without handing out its instructions.
+//! Skimming: walks through a program block by block, without handing out its instructions.
 //!
-//! What only needs to know which lines a program touches and which way its branches go (caches and predictors that are
-//! kept warm between two detailed windows) gets just that, several times as fast as it could take the instructions one
-//! by one. Skimming and stepping may alternate: both stand at the same point and count the same instructions.
+//! Caches and predictors that stay warm between two detailed windows need only the touched lines and the directions of
+//! branches. Skimming passes just these, several times as fast as single instructions. Skimming and stepping may
+//! alternate: both share one position and count the same instructions.
 
 use super::damage::{not_due, unknown};
 use super::leave::{Before, before};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use units::VirtAddr;
 use wire::word::{self, BLOCK_INSTRUCTIONS, Control, Word};
 
-/// What gets what is skimmed.
+/// Receiver of skimmed events.
 pub trait Skimmer {
     /// A block is entered, of which these instructions run.
     fn block(&mut self, strand: Strand, instructions: &[Instruction]);
@@ -27,27 +27,27 @@ pub trait Skimmer {
     /// A block was left: the branch at its end led to `next`.
     fn branch(&mut self, strand: Strand, branch: &Instruction, next: VirtAddr);
 
-    /// Anything else but an instruction. Skimming breaks off if asked to, and must be taken up again before stepping.
+    /// Receives an event that is no instruction. Skimming stops if this breaks, and must be resumed before stepping.
     fn event(&mut self, event: Event<'_>) -> ControlFlow<()>;
 }
 
-/// Why skimming a chunk ended.
+/// Reason why skimming a chunk ended.
 enum Stop {
-    /// It is used up.
+    /// The chunk is used up.
     ChunkEnd,
     /// Enough instructions were skimmed.
     Enough,
-    /// Something else than execution was sent.
+    /// The chunk contains a word that is no execution.
     Told(Control, u8, u64),
 }
 
 impl<S: Supplier> Walker<S> {
-    /// Skims whole blocks until one more would make it more than `most` instructions, `to` breaks it off, or nothing is
-    /// left but what [`Walker::next_step`] holds back to the end. Returns how many instructions were skimmed. If `most` is
-    /// less than a block may have, nothing is.
+    /// Skims whole blocks until one more would exceed `most` instructions, `to` breaks, or only the instruction remains
+    /// that [`Walker::next_step`] holds back to the end. Returns the number of skimmed instructions: zero if `most` is
+    /// less than a block may have.
     ///
     /// # Errors
-    /// As [`Walker::next_step`].
+    /// Errors of [`Walker::next_step`].
     pub fn skim(&mut self, most: u64, to: &mut impl Skimmer) -> Result<u64, WorkloadError> {
         let mut count = 0;
         if most < BLOCK_INSTRUCTIONS as u64 {

@@ -1,5 +1,5 @@
-//! The fetch that begins on a prediction: an L2 that expects a line in memory notifies the controller at once, past the
-//! last-level cache (as Intel's XPT does; EMCC, MICRO 2022, section IV-D).
+//! Begins a fetch on a prediction. An L2 that expects a line in memory notifies the controller at once, past the last-level
+//! cache (as Intel's XPT does; EMCC, MICRO 2022, section IV-D).
 //!
 //! ```text
 //! request:     last-level cache: not there ─ controller ─ lock the line ─┬ as any read, with the ciphertext from below

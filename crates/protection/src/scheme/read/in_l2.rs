@@ -6,9 +6,9 @@
 //! request:     last-level cache ─ controller ─ fetch ciphertext ─ stored tag ^ product ─ back to the L2 ──┴ compare ─ release
 //!                                                  └ without counters from above: as any read, at the controller
 //! ```
-//! The controller alone fetches counters from memory and verifies them; L2s get copies of what it vouches for, from the
-//! last-level cache or from itself. An L2 that would have to wait long for its AES units leaves the line to the controller
-//! with the request. What begins here is the work for one line: the controller's part of it is in the [stages of a read](super).
+//! Only the controller fetches counters from memory and verifies them. L2s get copies of verified counters, from the
+//! last-level cache or from the controller. An L2 that would have to wait long for its AES units leaves the line to the
+//! controller with the request. This file holds the L2's part of the work; the controller's is in the [stages of a read](super).
 
 use super::early::Early;
 use super::{Access, Scheme};
@@ -67,7 +67,7 @@ pub(in crate::scheme) struct Begun<'a, V> {
     padded: Once<()>,
     /// Set once the source of the line is known: true if it is memory, false if the L2 need not decrypt the line.
     from_memory: Once<bool>,
-    /// The L2 asked the last-level cache for the counters, and no copy of them came of it.
+    /// True if the L2 requested the counters from the last-level cache, but received no copy.
     asked_in_vain: Cell<bool>,
     /// True if the line of counters has changed since the read began.
     changed: Rc<Cell<bool>>,
@@ -79,16 +79,16 @@ impl Scheme {
         self.read_by(verbs, line, 0).await;
     }
 
-    /// Reads a line for a core, whose L2 begins the read if L2s do: releases its plaintext, or reports why not.
+    /// Reads a line for a core: releases its plaintext, or reports why not. If L2s begin reads, the core's L2 does.
     pub async fn read_by<V: Verbs>(&self, verbs: &V, line: LineAddr, core: usize) {
         self.read_from(verbs, Demand::of(line, core), ready(true), None::<Ready<()>>).await;
     }
 
     /// Reads a line that a core's L2 misses, which begins the read if L2s do: releases its plaintext, or reports why not.
     ///
-    /// `request` is the request's way to the controller, and says whether it came there: it does not if the line is found
-    /// on the chip. `prediction` is what is left of the way of the L2's message that it expects the line in memory, if
-    /// it does: the message left when the L2's look-up began.
+    /// `request` is the request's way to the controller. It returns true if the request arrives, and false if the line is
+    /// found on the chip. `prediction` is the remaining way of the L2's message that it expects the line in memory, if the
+    /// L2 sent one. The message left when the L2's look-up began.
     pub async fn read_from<V: Verbs>(
         &self,
         verbs: &V,
@@ -119,7 +119,7 @@ impl Scheme {
     }
 }
 
-/// A read whose fetch may begin early, elsewhere.
+/// Reads a line after its request; `early` may already fetch the line.
 async fn read_asked<'a, V: Verbs>(
     access: Access<'a, V>,
     (core, predicted): (usize, bool),
@@ -128,7 +128,7 @@ async fn read_asked<'a, V: Verbs>(
 ) -> Result<(), Fault> {
     let at_controller = |begun| access.read(Asker::tenant(access.line()), begun, early);
     let Some(begun) = Begun::new(access, core, predicted) else {
-        // Boxed: what is around it is moved for every request, and most need no memory.
+        // Boxed: the enclosing future is moved for every request, and most need no memory.
         return if request.await { Box::pin(at_controller(None)).await } else { Ok(()) };
     };
     let at_controller = async {
@@ -176,8 +176,8 @@ impl<'a, V: Verbs> Begun<'a, V> {
         self.from_memory.get() == Some(&true)
     }
 
-    /// The L2's side. AES units are not used before it is clear that the line comes from memory, and only for counters that
-    /// were on the chip.
+    /// Does the L2's part of the read. The L2 uses its AES units only after the wait for the last-level cache's hit, and only
+    /// for counters that were on the chip.
     async fn work_in_l2(&self) {
         let Access { scheme, verbs, .. } = self.access;
         let (line, blocks) = (self.access.line(), scheme.codec.work.blocks());
@@ -198,8 +198,8 @@ impl<'a, V: Verbs> Begun<'a, V> {
         }
     }
 
-    /// Whether the L2 gets the counters, from its own copy or else from the last-level cache, of which it then gets one. The
-    /// controller hears of it only where both lack them: a line whose counters are on their way to the L2 leaves as ciphertext.
+    /// Returns true if the L2 gets the counters, from its copy or from the last-level cache; then it also enters a copy. The L2
+    /// notifies the controller only if both miss. If the counters are on their way to the L2, the line leaves as ciphertext.
     async fn copy_of_counters(&self) -> bool {
         let Begun { access: Access { scheme, verbs, .. }, core, slot, .. } = *self;
         verbs.look_up(Cache::L2(Role::Counter)).await;
@@ -222,7 +222,7 @@ impl<'a, V: Verbs> Begun<'a, V> {
         true
     }
 
-    /// The controller answers the L2's request for counters that were not on their way.
+    /// Sends a copy from the controller to the L2 that requested the counters, if the controller's cache has them.
     async fn send_copy(&self) {
         let Access { scheme, verbs, .. } = self.access;
         let peek = scheme.metadata.on_chip(|chip| chip.caches.peek(Role::Counter, self.slot));
@@ -232,7 +232,7 @@ impl<'a, V: Verbs> Begun<'a, V> {
         self.enter_copy(&counters);
     }
 
-    /// A copy arrives in an L2, unless the line has changed since it was asked for.
+    /// Enters a copy in the L2, unless the line of counters has changed since the request.
     fn enter_copy(&self, counters: &Line) {
         self.asked_in_vain.set(self.is_void());
         let scheme = self.access.scheme;
@@ -242,7 +242,7 @@ impl<'a, V: Verbs> Begun<'a, V> {
         }
     }
 
-    /// The read is over.
+    /// Ends the read, and counts a useless request for counters.
     fn end(&self) {
         self.access.scheme.metadata.on_copies(|copies| {
             copies.end(&self.changed);
@@ -250,8 +250,8 @@ impl<'a, V: Verbs> Begun<'a, V> {
         });
     }
 
-    /// Ends a read in the L2: the controller takes the product of the ciphertext off the stored tag and sends both; the L2
-    /// compares what is left with the mask, decrypts and releases.
+    /// Ends a read in the L2. The controller removes the product of the ciphertext from the stored tag, and sends both. The L2
+    /// compares the remainder with the mask, decrypts and releases.
     pub(super) async fn release(&self, arrived: &Arrived<'_>) -> Result<(), Fault> {
         let Arrived { at, counter, ref stored, ref tag, .. } = *arrived;
         let (verbs, codec, line) = (self.access.verbs, &self.access.scheme.codec, at.line());

@@ -4,21 +4,21 @@
 //! accept:  the entry has the text ─ early steps that are not valid ─────────────────────── the store goes on
 //! drain:   the steps that are left ─ persist all ─ fence ─ complete, and the entry is gone ─ power may fail
 //! ```
-//! This is SecPB (HPCA 2023, section IV). A store is durable as soon as its entry has its text: from then on a battery
-//! carries the controller through whatever it has begun, and through the drain of every entry. So power may fail anywhere in
-//! an accept or a drain: it is ended, not begun anew.
+//! This is SecPB (HPCA 2023, section IV). A store is durable as soon as its entry has its text. From then on a battery
+//! powers the controller until it has ended its current work and drained every entry. So power may fail anywhere in an
+//! accept or a drain: the controller ends it and does not begin it anew.
 //!
 //! A counter, its pad and the root that knows of it serve for all stores of a residency: no observer sees a state between
-//! two of them (section IV-A). Ciphertext and tag follow each store. A root that is early is in its register before memory
-//! has the counters: until the entry has drained, no recovery accepts this memory, and the battery sees to it that it drains.
+//! two of them (section IV-A). Ciphertext and tag follow each store. The register holds an early root before memory
+//! has the counters. Until the entry has drained, recovery refuses this memory; the battery ensures the drain.
 //!
 //! The counters of resident lines are ahead of memory. Before a group is re-encrypted, under which memory's text is checked by
 //! these counters, the group's entries with advanced counters complete their tuples. If the counter of a store or drain
 //! overflows, its tuple completes at once, with the new counters, and its entry is removed.
 //!
-//! Locks are those of any durable write. The stages are asked for together with the line: so an accept that does not need
-//! them, since no root is early or its entry's root knows, takes its line alone. Else, or if its counter overflows, the entry has
-//! the text by then, and its early steps begin with both.
+//! Locks are those of any durable write. An accept requests the stages together with the line. It needs no stage, and so
+//! takes only the line, if no root is early or the root already covers the entry's counter. Otherwise, or if the counter
+//! overflows, the entry has the text by then, and its early steps begin when it holds the line and the stages.
 
 use super::reshape::reshape;
 use super::tuple::Tuple;
@@ -158,7 +158,7 @@ async fn move_data<V: Verbs>(access: Access<'_, V>) -> Result<(), Fault> {
     let Some(entry) = access.scheme.pending.entry(access.line()) else { return Ok(()) };
     let write = Write::resumed(access, &entry);
     if let (Some(slot), None) = (access.counter_slot(), entry.counter) {
-        // A counter that overflows on battery is lost like the others.
+        // If the counter overflows, its change is lost too: this battery saves no counters.
         if let Ok(counter) = access.advance(slot).await? {
             write.counter.set(counter);
         }

@@ -4,11 +4,11 @@
 //! battery:  every dirty line of the caches, written as any ─ all metadata to memory ─ fence ─ complete: the root in its register
 //! ```
 //! A store is durable when a cache has it: the whole cache hierarchy lives on stored energy (Intel's eADR; with protection the
-//! secure eADR of SecPB, HPCA 2023, section V-B). While there is power nothing is done for that: lines are written in
-//! place, and metadata leaves the chip when it must. When power fails, the controller ends what it has begun. Then the caches
-//! send what only they have, as if each line had to make room. Then all metadata goes to memory, from the leaves up, since a
-//! tree that is updated lazily hears of a line when it leaves the chip; and the root that vouches for it goes to its register.
-//! So recovery finds a memory that has all stores.
+//! secure eADR of SecPB, HPCA 2023, section V-B). Under power the controller does no extra work for durability: it
+//! writes lines in place, and metadata leaves the chip on eviction. When power fails, the controller ends its current work.
+//! Then the caches send their dirty lines, as if each were evicted. Then all metadata goes to memory, from the leaves up: with
+//! lazy update, a line updates its parent when it leaves the chip. Last, the root goes to its register. So recovery finds a
+//! memory that has all stores.
 //!
 //! The battery also saves no root if the session reported a fault: a line on its way from the caches may have been lost.
 //!

@@ -4,9 +4,10 @@
 //! counter + 1 ─┬─ pad ─ ciphertext ─ tag ─ store both
 //!              └─ tree: the nodes above the counter, if it is eager; the bitmap, if the line is re-ordered
 //! ```
-//! Each step is done at most once, and a *policy* says when: at once and in place ([`in_place`]), or in tuples that become
-//! durable ([`tuple`](mod@tuple)), which stores in a persist buffer are before ([`buffered`]), and stores in durable caches without
-//! any ([`cached`]). Behind a tuple a forest may change ([`reshape`]). Before a line's counter moves on, lines that share its tag are checked ([`grouped`]).
+//! Each step is done at most once. A *policy* decides when: at once and in place ([`in_place`]), or in tuples that become
+//! durable ([`tuple`](mod@tuple)). Stores in a persist buffer are durable before their tuples ([`buffered`]), and stores in
+//! durable caches without any tuple ([`cached`]). After a tuple a forest may change ([`reshape`]). Before a line's counter
+//! advances, the controller checks the lines that share its tag ([`grouped`]).
 
 mod buffered;
 mod cached;

@@ -7,39 +7,39 @@
 
 use units::LINE_BYTES;
 
-/// Where the first half begins, in bytes from the commit word.
+/// Offset of the first half, in bytes from the commit word.
 pub const REGION_OFFSET: u64 = LINE_BYTES as u64;
-/// Words of a record besides those that it holds.
+/// Words of a record in addition to its content.
 pub const FRAME_WORDS: u64 = 2;
 
 const LENGTH_BITS: u32 = 16;
 const WORDS_BITS: u32 = 31;
 
-/// What the commit word says: how many records there have been, and which half is in use how far.
+/// Decoded commit word: the number of records, the half in use, and its length.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CommitWord {
-    /// Records that were ever committed.
+    /// Number of records ever committed.
     pub records: u64,
-    /// The half in use.
+    /// Index of the half in use.
     pub half: u64,
-    /// Words of it that committed records take.
+    /// Words of this half that committed records use.
     pub words: u64,
 }
 
 impl CommitWord {
-    /// The word.
+    /// Encodes the commit word.
     pub fn word(self) -> u64 {
         self.records << (WORDS_BITS + 1) | self.half << WORDS_BITS | self.words
     }
 
-    /// What a word says.
+    /// Decodes a commit word.
     pub fn of(word: u64) -> CommitWord {
         let words = word & ((1 << WORDS_BITS) - 1);
         CommitWord { records: word >> (WORDS_BITS + 1), half: word >> WORDS_BITS & 1, words }
     }
 }
 
-/// The first word of a record.
+/// Returns the first word of a record.
 pub fn header(number: u64, length: u64) -> u64 {
     number << LENGTH_BITS | length
 }
@@ -49,20 +49,20 @@ pub fn number_and_length(header: u64) -> (u64, u64) {
     (header >> LENGTH_BITS, header & ((1 << LENGTH_BITS) - 1))
 }
 
-/// The two halves.
+/// Sizes of the two halves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Halves {
-    /// Words of each.
+    /// Number of words of each half.
     pub words: u64,
 }
 
 impl Halves {
-    /// Those of a region of so many bytes, each of whole lines.
+    /// Divides a region of `bytes` bytes into halves of whole lines.
     pub fn of(bytes: u64) -> Halves {
         Halves { words: bytes / 2 / LINE_BYTES as u64 * (LINE_BYTES as u64 / 8) }
     }
 
-    /// Both, in bytes.
+    /// Size of both halves, in bytes.
     pub fn bytes(self) -> u64 {
         2 * 8 * self.words
     }
@@ -73,7 +73,7 @@ impl Halves {
         if fits { last } else { CommitWord { half: 1 - last.half, words: 0, ..last } }
     }
 
-    /// The first byte behind what is committed, from the commit word.
+    /// Offset of the first byte after the committed records, from the commit word.
     pub fn offset(self, commit: CommitWord) -> u64 {
         REGION_OFFSET + 8 * (commit.half * self.words + commit.words)
     }
