@@ -32,6 +32,7 @@ METHODS = {
     "campaign::Victim": "the face of what is attacked, one method for each thing that a scene does with it",
     "workload::Listing": "an assembler: a method for each kind of instruction",
 }
+KERNEL_CODE = "the addresses of one kernel's instructions, a field each"
 FIELDS = {
     "catalogue::Machine": KEYS,
     "machine::Caches": ONE_CORE,
@@ -47,13 +48,14 @@ FIELDS = {
     "protection::TimedCounters": COUNTS,
     "chip::Sink": "where a program's events go, borrowed field by field because the feed lends them out one by one",
     "chip::Uncore": "what readers and writers share",
-    "runner::Figures": COUNTS,
+    "runner::ChampsimFigures": COUNTS,
     "runner::Interval": COUNTS,
     "runner::Record": COUNTS,
     "runner::Sampling": COUNTS,
     "runner::Window": COUNTS,
     "wire::Header": "the shared memory's header, laid out for two processes",
-    "workload::Code": "the addresses of one kernel's instructions, a field each",
+    "workload::AnnealCode": KERNEL_CODE,
+    "workload::ComponentsCode": KERNEL_CODE,
     "workload::Emitter": "what a kernel has said of the instruction that it is about to end",
 }
 ARGUMENTS = {

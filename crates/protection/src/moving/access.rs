@@ -3,6 +3,7 @@
 use super::MovingLines;
 use super::chunk::{Group, chunk_of, group_of, placed};
 use super::locks::Room;
+use super::switch::note_lock;
 use crate::planted::ChunkBug;
 use crate::release::Release;
 use crate::verbs::{Exit, Fault, LockName, Plaintext, Verbs};
@@ -24,7 +25,7 @@ impl<V: Verbs> LineAccess<'_, V> {
         verbs.come_in().await;
         loop {
             if lines.cache().stored(line, text) {
-                lines.note_lock(line);
+                note_lock(lines, line);
                 self.unlock_if(ChunkBug::StoreLeavesUnlocked);
                 return Ok(());
             }
@@ -33,7 +34,7 @@ impl<V: Verbs> LineAccess<'_, V> {
             }
         }
         lines.cache().enter_stored(line, text);
-        lines.note_lock(line);
+        note_lock(lines, line);
         self.permute_ahead().await
     }
 
@@ -55,7 +56,7 @@ impl<V: Verbs> LineAccess<'_, V> {
         match self.fetch().await {
             Ok(text) => {
                 lines.cache().filled(line, &text);
-                lines.note_lock(line);
+                note_lock(lines, line);
                 self.unlock_if(ChunkBug::FillLeavesUnlocked);
             }
             Err(fault) => {

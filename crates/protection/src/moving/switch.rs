@@ -36,11 +36,9 @@ pub struct ProcessPort<'a> {
     processes: &'a RefCell<Processes>,
 }
 
-impl MovingLines {
-    /// Notes that the running process has locked a line, if the design has contexts.
-    pub(super) fn note_lock(&self, line: LineAddr) {
-        self.processes.iter().for_each(|processes| processes.borrow_mut().lock(chunk_of(line)));
-    }
+/// Notes that the running process has locked a line, if the design has contexts.
+pub(super) fn note_lock(lines: &MovingLines, line: LineAddr) {
+    lines.processes.iter().for_each(|processes| processes.borrow_mut().lock(chunk_of(line)));
 }
 
 impl<'a> ProcessPort<'a> {
