@@ -17,7 +17,7 @@ pub const WORDS_MAX: usize = 64;
 pub enum Tracking {
     /// It counts them, and those of candidates for their place.
     #[default]
-    CountedWords,
+    Counted,
     /// It keeps those that were seen last.
     Lru,
     /// Not at all: it holds what it began with.
@@ -30,7 +30,7 @@ pub struct ValueTable(HeldValues);
 
 #[derive(Clone, Debug)]
 enum HeldValues {
-    CountedWords(CountedWords),
+    Counted(CountedWords),
     Lru(Recent),
     Fixed(Vec<u64>),
 }
@@ -41,7 +41,7 @@ impl ValueTable {
     /// # Panics
     /// As [`ValueTable::of`].
     pub fn new(size: usize) -> ValueTable {
-        ValueTable::of(size, Tracking::CountedWords, &[])
+        ValueTable::of(size, Tracking::Counted, &[])
     }
 
     /// A table of so many words, which learns so and begins with these, the most frequent first.
@@ -52,7 +52,7 @@ impl ValueTable {
         assert!((1..=WORDS_MAX).contains(&size), "a table of {size} values");
         let words = &words[..words.len().min(size)];
         ValueTable(match tracking {
-            Tracking::CountedWords => HeldValues::CountedWords(CountedWords::of(size, words)),
+            Tracking::Counted => HeldValues::Counted(CountedWords::of(size, words)),
             Tracking::Lru => HeldValues::Lru(Recent::of(size, words)),
             Tracking::Fixed => HeldValues::Fixed(words.to_vec()),
         })
@@ -61,7 +61,7 @@ impl ValueTable {
     /// Whether a word is one of the values.
     pub fn holds(&self, word: u64) -> bool {
         match &self.0 {
-            HeldValues::CountedWords(counted) => counted.holds(word),
+            HeldValues::Counted(counted) => counted.holds(word),
             HeldValues::Lru(recent) => recent.words().contains(&word),
             HeldValues::Fixed(words) => words.contains(&word),
         }
@@ -70,7 +70,7 @@ impl ValueTable {
     /// A line that was filled or written back holds this word.
     pub fn note(&mut self, word: u64) {
         match &mut self.0 {
-            HeldValues::CountedWords(counted) => counted.note(word),
+            HeldValues::Counted(counted) => counted.note(word),
             HeldValues::Lru(recent) => recent.note(word),
             HeldValues::Fixed(_) => {}
         }
@@ -79,7 +79,7 @@ impl ValueTable {
     /// The values, the most frequent first, or those seen last.
     pub fn words(&self) -> Vec<u64> {
         match &self.0 {
-            HeldValues::CountedWords(counted) => counted.words(),
+            HeldValues::Counted(counted) => counted.words(),
             HeldValues::Lru(recent) => recent.words().to_vec(),
             HeldValues::Fixed(words) => words.clone(),
         }
@@ -102,7 +102,7 @@ mod tests {
         for tracking in Tracking::VARIANTS {
             assert_eq!(words_after(*tracking, &[]), [8, 9], "{tracking:?}");
         }
-        assert_eq!(words_after(Tracking::CountedWords, &[7, 7, 9]), [8, 9], "they were seen for long");
+        assert_eq!(words_after(Tracking::Counted, &[7, 7, 9]), [8, 9], "they were seen for long");
         assert_eq!(words_after(Tracking::Lru, &[7, 7, 9]), [9, 7]);
         assert_eq!(words_after(Tracking::Fixed, &[7, 7, 9]), [8, 9]);
     }

@@ -84,7 +84,7 @@ pub enum Voucher {
 }
 
 enum Nodes {
-    NodeHashes(NodeHashes, Memo<Tag>),
+    Hashes(NodeHashes, Memo<Tag>),
     Versions(Box<Versions>),
 }
 
@@ -100,7 +100,7 @@ pub struct Tree {
 impl Tree {
     /// Returns a tree of tags with `arity` children to a node.
     pub fn of_hashes(key: &Key, arity: usize, leaves: Role, update: Update, planted: Planted) -> Tree {
-        let nodes = Nodes::NodeHashes(NodeHashes::new(key, arity), Memo::default());
+        let nodes = Nodes::Hashes(NodeHashes::new(key, arity), Memo::default());
         Tree { nodes: nodes.into(), leaves, update, planted }
     }
 
@@ -127,13 +127,13 @@ impl Tree {
 
     /// Returns true if a child's tag is computed before the update of its parent. A MAC under a version can only follow it.
     pub fn hashes_before_update(&self) -> bool {
-        matches!(*self.nodes, Nodes::NodeHashes(..))
+        matches!(*self.nodes, Nodes::Hashes(..))
     }
 
     /// Hashes or MACs computed so far.
     pub fn computed(&self) -> u64 {
         match &*self.nodes {
-            Nodes::NodeHashes(_, memo) => memo.computed(),
+            Nodes::Hashes(_, memo) => memo.computed(),
             Nodes::Versions(versions) => versions.computed(),
         }
     }
@@ -141,7 +141,7 @@ impl Tree {
     /// Children of a node at this level.
     pub fn arity(&self, level: usize) -> u64 {
         match &*self.nodes {
-            Nodes::NodeHashes(hashes, _) => hashes.arity(),
+            Nodes::Hashes(hashes, _) => hashes.arity(),
             Nodes::Versions(versions) => versions.at(level).lines_per_group(),
         }
     }
@@ -184,7 +184,7 @@ impl Tree {
     /// Returns the voucher that a parent's node holds for the child.
     pub fn voucher(&self, parent: Parent, node: &Line) -> Voucher {
         match &*self.nodes {
-            Nodes::NodeHashes(hashes, _) => Voucher::Tag(hashes.entry(node, parent.position)),
+            Nodes::Hashes(hashes, _) => Voucher::Tag(hashes.entry(node, parent.position)),
             Nodes::Versions(versions) => Voucher::Version(versions.at(parent.level).read(node, parent.position)),
         }
     }
@@ -192,7 +192,7 @@ impl Tree {
     /// Returns an example of a voucher for a child that was written.
     pub fn some_voucher(&self) -> Voucher {
         match &*self.nodes {
-            Nodes::NodeHashes(..) => Voucher::Tag([1; units::LINE_BYTES / 2]),
+            Nodes::Hashes(..) => Voucher::Tag([1; units::LINE_BYTES / 2]),
             Nodes::Versions(_) => Voucher::Version(Counter(1)),
         }
     }
@@ -206,7 +206,7 @@ impl Tree {
         match (&*self.nodes, voucher) {
             (_, Voucher::Nothing) => true,
             _ if self.planted.has(Bug::BlankFits) && *content == ZERO_LINE => true,
-            (Nodes::NodeHashes(hashes, memo), Voucher::Tag(tag)) => {
+            (Nodes::Hashes(hashes, memo), Voucher::Tag(tag)) => {
                 let computed = self.tag(hashes, memo, slot, content);
                 if self.planted.has(Bug::ShortHashComparison) { computed[0] == tag[0] } else { computed == tag }
             }
@@ -229,7 +229,7 @@ impl Tree {
         let mut unheard = *node;
         let node = if deaf { &mut unheard } else { node };
         match &*self.nodes {
-            Nodes::NodeHashes(hashes, memo) => {
+            Nodes::Hashes(hashes, memo) => {
                 #[cfg(test)]
                 crate::work_done::hash();
                 let tag = self.tag(hashes, memo, slot, content);
