@@ -4,13 +4,12 @@ use crate::system::Handler;
 use crate::victim::Victim;
 use context::planted::Planted;
 use context::{
-    ContextConfig, ContextError, ContextUnit, InitialContext, InterruptFrame, Location, ProcessKeys, ProcessorKey,
-    RegisterFile, RegisterSet, seal_initial,
+    ContextConfig, ContextError, ContextUnit, InitialContext, InterruptFrame, Location, ProcessorKey, RegisterFile,
+    RegisterSet, seal_initial,
 };
-use crypto::Key;
 use protection::design::ContextsDesign;
+use units::LineAddr;
 use units::random::Random;
-use units::{LineAddr, VirtAddr};
 
 /// The context unit, with the processes that it has received.
 pub struct Processor(ContextUnit);
@@ -36,18 +35,10 @@ impl Processor {
     /// # Errors
     /// The same as for [`ContextUnit::admit`].
     pub fn start(&mut self, handler: &Handler<'_>, random: &mut Random) -> Result<RegisterFile, ContextError> {
-        let registers = RegisterFile::new(bytes(random));
-        let key = |random: &mut Random| Key(bytes(random));
-        let keys = ProcessKeys { encryption: key(random), authentication: key(random), records: key(random) };
-        let initial = InitialContext {
-            registers: registers.clone(),
-            keys,
-            root: handler.root(),
-            handler: Some(VirtAddr(random.word())),
-        };
+        let initial = InitialContext::draw(random, handler.root());
         let buffer = self.0.admit(&seal_initial(&self.0.public_key(), &initial, random.word())?)?;
         self.0.resume(buffer, &RegisterFile::default())?;
-        Ok(registers)
+        Ok(initial.registers)
     }
 
     /// Interrupts the running process, which leaves these registers visible, and stores its root in the context.
@@ -83,9 +74,4 @@ impl Processor {
         handler.set_root(*self.0.root_of(Location::Running)?);
         Ok(())
     }
-}
-
-/// Draws `N` random bytes.
-fn bytes<const N: usize>(random: &mut Random) -> [u8; N] {
-    std::array::from_fn(|_| random.below(256) as u8)
 }

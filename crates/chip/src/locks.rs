@@ -11,11 +11,6 @@ use protection::scheme::Scheme;
 use std::rc::{Rc, Weak};
 use units::{Line, LineAddr, ZERO_LINE};
 
-/// The lines of a chunk.
-fn lines_of(chunk: u64) -> impl Iterator<Item = LineAddr> {
-    (chunk * LINES_PER_CHUNK..(chunk + 1) * LINES_PER_CHUNK).map(LineAddr)
-}
-
 /// Chip that locks lines.
 struct Locks(Weak<Chip>);
 
@@ -77,19 +72,19 @@ impl LockingCache for Locks {
         lines.into_iter().map(|line| (line, chip.goes_with_its_chunk(line))).collect()
     }
 
-    fn lock_stores_above(&self, chunk: u64) {
+    fn lock_stores_above(&self, is_one: &dyn Fn(u64) -> bool) {
         let chip = self.chip();
-        for line in lines_of(chunk) {
-            if chip.has_stores_above(line) {
-                let is_there = chip.llc.borrow_mut().locked_lines().store(line);
-                debug_assert!(is_there, "an inclusive cache has each line that is above it");
-            }
+        let dirty: Vec<LineAddr> = chip.cores.nodes().iter().flat_map(|node| node.borrow().dirty_lines()).collect();
+        for line in dirty.into_iter().filter(|line| is_one(line.0 / LINES_PER_CHUNK) && chip.has_stores_above(*line)) {
+            let is_there = chip.llc.borrow_mut().locked_lines().store(line);
+            debug_assert!(is_there, "an inclusive cache has each line that is above it");
         }
     }
 
-    fn drop_chunk(&self, chunk: u64) {
+    fn drop_chunks(&self, is_one: &dyn Fn(u64) -> bool) {
         let chip = self.chip();
-        for line in lines_of(chunk) {
+        let lines: Vec<LineAddr> = chip.llc.borrow().lines().filter(|line| is_one(line.0 / LINES_PER_CHUNK)).collect();
+        for line in lines {
             let written = chip.cores.recall(line);
             debug_assert!(written.is_none(), "a store above was not locked before its chunk was permuted");
             chip.llc.borrow_mut().invalidate(line);

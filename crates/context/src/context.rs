@@ -10,6 +10,7 @@ use crate::process::ProcessNumber;
 use crate::registers::{REGISTER_FILE_BYTES, Register, RegisterFile, RegisterSet};
 use crypto::{Key, SHA1_BYTES};
 use units::VirtAddr;
+use units::random::Random;
 
 /// Root of a process's tree.
 pub type Root = [u8; SHA1_BYTES];
@@ -46,6 +47,14 @@ pub struct InitialContext {
 }
 
 impl InitialContext {
+    /// Draws the registers, the keys and the signal handler of a process: recordings contain none of them.
+    pub fn draw(random: &mut Random, root: Root) -> InitialContext {
+        let registers = RegisterFile::new(bytes(random));
+        let key = |random: &mut Random| Key(bytes(random));
+        let keys = ProcessKeys { encryption: key(random), authentication: key(random), records: key(random) };
+        InitialContext { registers, keys, root, handler: Some(VirtAddr(random.word())) }
+    }
+
     /// Bytes of an initial context as it is sealed.
     pub(crate) const BYTES: usize = REGISTER_FILE_BYTES + 3 * KEY_BYTES + SHA1_BYTES + ADDRESS_BYTES;
 
@@ -71,6 +80,11 @@ impl InitialContext {
         };
         Some(InitialContext { registers, keys, root: *take(bytes)?, handler: take_address(bytes)? })
     }
+}
+
+/// Draws an array of bytes.
+fn bytes<const N: usize>(random: &mut Random) -> [u8; N] {
+    std::array::from_fn(|_| random.below(256) as u8)
 }
 
 /// Hardware context of a secure process.

@@ -149,6 +149,11 @@ impl Llc {
         self.tags.dirty_keys().map(LineAddr)
     }
 
+    /// Returns all its lines, in order of their positions.
+    pub fn lines(&self) -> impl Iterator<Item = LineAddr> + '_ {
+        self.tags.entries().map(|(_, key)| LineAddr(key))
+    }
+
     /// Removes the mark of a line; returns true if it had one. In most machines no line ever has a mark.
     fn unmark(&mut self, line: LineAddr) -> bool {
         !self.unverified.is_empty() && self.unverified.remove(&line)

@@ -15,6 +15,7 @@ mod dirty;
 mod divided;
 mod frames;
 mod level;
+mod mapped;
 mod mapping;
 mod permutation;
 #[cfg(test)]
@@ -24,6 +25,7 @@ mod walked;
 pub use dirty::DirtyLines;
 pub use divided::Divided;
 pub use frames::ObjectPage;
+pub use mapped::{frames_of, mapped_frames};
 
 use crate::node::{PageTables, WalkerConfig};
 use frames::Frames;
@@ -383,13 +385,6 @@ impl PageTable {
 /// Adds tables for a page without tables, if a walker reads page tables.
 fn add_tables(walked: &mut Option<WalkedTables>, key: u64, frames: &mut Frames) -> Result<(), OutOfMemory> {
     walked.as_mut().map_or(Ok(()), |walked| walked.add(key, frames))
-}
-
-/// Returns the addresses of the frames that a process has mapped, pages of each size in order.
-pub fn frames_of(table: &PageTable, process: u32) -> Vec<PhysAddr> {
-    let small = table.small.iter().flat_map(|small| small.frames_of(process)).map(|frame| PhysAddr(frame * SMALL));
-    let whole = table.pages.frames_of(process).into_iter().map(|frame| PhysAddr(frame * table.page_bytes));
-    whole.chain(small).collect()
 }
 
 /// Returns the numbers of the 4 KB pages at these addresses.

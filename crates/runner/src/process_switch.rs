@@ -94,16 +94,13 @@ impl ProcessSwitches {
             State::Running => Ok(Turn::GoOn),
             State::Draining(switch) => {
                 let (outstanding, retired) = (node.borrow().outstanding(), node.borrow().retired_at());
-                let next = match () {
-                    () if outstanding > 0 || !uncore.is_at_rest() => Turn::AtRest,
-                    () if retired > clock.now() => Turn::At(retired),
-                    () => {
-                        self.state = State::Switching(uncore.begin_switch(switch));
-                        return Ok(Turn::Woken);
-                    }
-                };
+                let is_at_rest = outstanding == 0 && uncore.is_at_rest();
+                if is_at_rest && retired <= clock.now() {
+                    self.state = State::Switching(uncore.begin_switch(switch));
+                    return Ok(Turn::Woken);
+                }
                 self.state = State::Draining(switch);
-                Ok(next)
+                Ok(if is_at_rest { Turn::At(retired) } else { Turn::AtRest })
             }
             State::Switching(outcome) => match outcome.take() {
                 None => {

@@ -1,9 +1,11 @@
 //! The process that a program runs on its core, where the chip has contexts of processes.
 
-use machine::paging::{PageTable, frames_of};
+use machine::paging::{PageTable, frames_of, mapped_frames};
 use protection::moving::{LINES_PER_CHUNK, ProcessChunks, ProcessId};
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::rc::Rc;
+use units::PhysAddr;
 use workload::stream::Birth;
 use workload::walker::Event;
 
@@ -49,13 +51,21 @@ impl Running {
 /// Chunks of processes, by the page tables.
 pub struct PageOwners(pub(super) Rc<RefCell<PageTable>>);
 
-impl ProcessChunks for PageOwners {
-    fn chunks_of(&self, ProcessId(process): ProcessId) -> Vec<u64> {
+impl PageOwners {
+    /// Chunks of some frames.
+    fn chunks(&self, frames: impl FnOnce(&PageTable) -> Vec<PhysAddr>) -> BTreeSet<u64> {
         let pages = self.0.borrow();
-        let chunk = |frame| pages.news().line_length().line_of(frame).0 / LINES_PER_CHUNK;
-        let mut chunks: Vec<u64> = frames_of(&pages, process).into_iter().map(chunk).collect();
-        chunks.sort_unstable();
-        chunks.dedup();
-        chunks
+        let length = pages.news().line_length();
+        frames(&pages).into_iter().map(|frame| length.line_of(frame).0 / LINES_PER_CHUNK).collect()
+    }
+}
+
+impl ProcessChunks for PageOwners {
+    fn chunks_of(&self, ProcessId(process): ProcessId) -> BTreeSet<u64> {
+        self.chunks(|pages| frames_of(pages, process))
+    }
+
+    fn mapped(&self) -> BTreeSet<u64> {
+        self.chunks(mapped_frames)
     }
 }

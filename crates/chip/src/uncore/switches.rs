@@ -2,8 +2,7 @@
 
 use super::Uncore;
 use crate::feed::PageOwners;
-use machine::node::RecordRequest;
-use protection::execution::{Attended, Clipper, Explained, Timed};
+use protection::execution::Timed;
 use protection::moving::{ContextError, ProcessId};
 use std::cell::Cell;
 use std::rc::Rc;
@@ -35,45 +34,27 @@ impl SwitchOutcome {
 }
 
 impl Uncore {
-    /// Begins a switch, and wakes the task of the core when it is over.
+    /// Begins a switch, and wakes the task of the core when it is over. Excerpts do not contain switches: they need lines of 64 bytes.
     pub fn begin_switch(self: &Rc<Uncore>, switch: Switch) -> Rc<SwitchOutcome> {
         let outcome = Rc::new(SwitchOutcome::default());
-        let plain = Timed::new(&self.memory);
-        match self.chip.excerpt.get() {
-            None => self.clock.spawn(self.clone().switch(plain, switch, outcome.clone())),
-            Some(excerpt) => {
-                let kept = Explained::keeping(plain, Clipper::new(excerpt));
-                self.clock.spawn(self.clone().switch(kept, switch, outcome.clone()));
-            }
-        }
+        let (uncore, result) = (Rc::clone(self), Rc::clone(&outcome));
+        self.clock.spawn(async move {
+            uncore.clock.sleep(switch.away).await;
+            let core = switch.core;
+            result.0.set(Some(uncore.switch(switch).await));
+            uncore.chip.wake_core(core);
+        });
         outcome
     }
 
-    async fn switch<V: Attended>(self: Rc<Uncore>, verbs: V, switch: Switch, outcome: Rc<SwitchOutcome>) {
-        self.clock.sleep(switch.away).await;
-        let core = switch.core;
-        let result = self.switch_contexts(&verbs, switch).await;
-        outcome.0.set(Some(result));
-        self.chip.wake_core(core);
-    }
-
-    async fn switch_contexts<V: Attended>(&self, verbs: &V, switch: Switch) -> Result<(), ContextError> {
+    async fn switch(self: &Rc<Uncore>, switch: Switch) -> Result<(), ContextError> {
         let Switch { core, next, ended, owners, .. } = switch;
-        let requests: Vec<RecordRequest> = {
-            let mut node = self.chip.cores.nodes()[core].borrow_mut();
-            node.empty_tlbs(self.clock.now());
-            node.take_record_requests().collect()
-        };
-        let Some(moving) = self.scheme.moving() else { return Ok(()) };
-        for request in requests {
-            if let RecordRequest::GiveUp { line, .. } = request {
-                moving.release_record(line);
-            }
-        }
-        let Some(processes) = moving.processes() else { return Ok(()) };
+        self.chip.cores.nodes()[core].borrow_mut().empty_tlbs(self.clock.now());
+        self.take_up_records(core);
+        let Some(processes) = self.scheme.moving().and_then(|moving| moving.processes()) else { return Ok(()) };
         ended.into_iter().try_for_each(|process| processes.end(process))?;
         match next {
-            Some(next) => processes.switch(verbs, next, &owners).await,
+            Some(next) => processes.switch(&Timed::new(&self.memory), next, &owners).await,
             None => processes.interrupt(),
         }
     }

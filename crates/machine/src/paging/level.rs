@@ -41,7 +41,7 @@ impl Level {
 
     /// Returns the frames of a process, in order.
     pub fn frames_of(&self, process: u32) -> Vec<u64> {
-        self.mapping.frames_of(self.mark | u64::from(process))
+        self.mapping.frames_of(self.mark | u64::from(process)).collect()
     }
 
     /// Keeps a copy of the process's mapping for its child, until the child begins or the process ends.

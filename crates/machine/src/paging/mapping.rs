@@ -70,14 +70,15 @@ impl Mapping {
         found
     }
 
-    /// Returns the frames of a process, in order, each once.
-    pub fn frames_of(&self, process: u64) -> Vec<u64> {
+    /// Returns the frames of a process.
+    pub fn frames_of(&self, process: u64) -> impl Iterator<Item = u64> + '_ {
         let leaves = self.of_process.get(&process).into_iter().flatten();
-        let frames = leaves.filter_map(|leaf| self.leaves.get(leaf)).flat_map(|leaf| leaf.iter().copied());
-        let mut frames: Vec<u64> = frames.filter(|frame| *frame != UNMAPPED).collect();
-        frames.sort_unstable();
-        frames.dedup();
-        frames
+        mapped(leaves.filter_map(|leaf| self.leaves.get(leaf)))
+    }
+
+    /// Returns the frames of all processes.
+    pub fn frames(&self) -> impl Iterator<Item = u64> + '_ {
+        mapped(self.leaves.values())
     }
 
     /// Copies the mapping of a process.
@@ -110,6 +111,11 @@ fn number(leaf: u64) -> u64 {
 impl ProcessMapping {
     /// The frames, page by page.
     pub fn frames(&self) -> impl Iterator<Item = u64> + '_ {
-        self.0.iter().flat_map(|(_, leaf)| leaf.iter().copied()).filter(|frame| *frame != UNMAPPED)
+        mapped(self.0.iter().map(|(_, leaf)| leaf))
     }
+}
+
+/// Frames in some leaves.
+fn mapped<'a>(leaves: impl Iterator<Item = &'a Box<Leaf>>) -> impl Iterator<Item = u64> {
+    leaves.flat_map(|leaf| leaf.iter().copied()).filter(|frame| *frame != UNMAPPED)
 }

@@ -59,12 +59,12 @@ impl NaiveLocks {
 struct Watched(SmallCache, std::cell::RefCell<Vec<u64>>);
 
 impl LockingCache for Watched {
-    fn lock_stores_above(&self, chunk: u64) {
-        self.0.lock_stores_above(chunk);
+    fn lock_stores_above(&self, is_one: &dyn Fn(u64) -> bool) {
+        self.0.lock_stores_above(is_one);
     }
 
-    fn drop_chunk(&self, chunk: u64) {
-        self.0.drop_chunk(chunk);
+    fn drop_chunks(&self, is_one: &dyn Fn(u64) -> bool) {
+        self.0.drop_chunks(is_one);
     }
 
     fn look_up(&self, line: LineAddr) -> Option<Line> {

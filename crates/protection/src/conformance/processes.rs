@@ -9,7 +9,7 @@ use crate::planted::Planted;
 use crate::record::SLOTS;
 use crate::release::Release;
 use crate::slot::{Kind, Slot, Untrusted};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use units::random::Random;
 use units::{Line, LineAddr};
@@ -21,8 +21,12 @@ const PROCESSES: u32 = CHUNKS as u32 - 1;
 const SHARED: u64 = CHUNKS - 1;
 
 impl ProcessChunks for Owners {
-    fn chunks_of(&self, ProcessId(process): ProcessId) -> Vec<u64> {
-        vec![process.into(), SHARED]
+    fn chunks_of(&self, ProcessId(process): ProcessId) -> BTreeSet<u64> {
+        [process.into(), SHARED].into()
+    }
+
+    fn mapped(&self) -> BTreeSet<u64> {
+        (0..CHUNKS).collect()
     }
 }
 
@@ -37,8 +41,8 @@ impl SharedMemory {
         let cache = Rc::new(SmallCache::new(64, 3));
         let mut memory = Moving::behind(cache.clone(), Release::Verified, 1, planted);
         let design = ContextsDesign { buffers, outside: CONTEXTS as usize };
-        let first = memory.layout.region(Kind::Contexts).map(|region| region.slot(0));
-        memory.lines = memory.lines.with_contexts(design, Random::new(11), first);
+        let first = memory.layout.region(Kind::Contexts).map_or(0, |region| region.base);
+        memory.lines = memory.lines.with_contexts(design, Random::new(11), Slot(first));
         SharedMemory { memory, cache }
     }
 
@@ -148,8 +152,12 @@ fn forced_while_outside(planted: Planted) -> Checked {
 fn unmapped(planted: Planted) -> Checked {
     struct NoPages;
     impl ProcessChunks for NoPages {
-        fn chunks_of(&self, _: ProcessId) -> Vec<u64> {
-            Vec::new()
+        fn chunks_of(&self, _: ProcessId) -> BTreeSet<u64> {
+            BTreeSet::new()
+        }
+
+        fn mapped(&self) -> BTreeSet<u64> {
+            BTreeSet::new()
         }
     }
     let shared = SharedMemory::new(1, planted);

@@ -8,7 +8,7 @@ use crate::moving::{ChunkLines, ContextsDesign, MovingLines, PermutationTime, SL
 use crate::planted::Planted;
 use crate::record::{HashCharge, LEAF_LINES, MerkleCacheDesign, Record, Records, SLOTS, WalkDesign};
 use crate::scheme::Release;
-use crate::slot::Kind;
+use crate::slot::{Kind, Slot};
 use crypto::{BLOCK_BYTES, CHUNK_LINE_BYTES};
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
@@ -150,10 +150,9 @@ impl PermutationDesign {
                     .to_owned(),
             );
         }
-        let longest = LEVELS_MAX;
-        if let Some(lines) = self.verification_buffer.filter(|lines| *lines > longest) {
+        if let Some(lines) = self.verification_buffer.filter(|lines| *lines > LEVELS_MAX) {
             return Some(format!(
-                "permutation.verification_buffer is {lines}: expected at most {longest} lines, one for each level of the deepest tree"
+                "permutation.verification_buffer is {lines}: expected at most {LEVELS_MAX} lines, one for each level of the deepest tree"
             ));
         }
         if let Some(rule) = self.contexts.and_then(|contexts| contexts.broken_rule()) {
@@ -217,9 +216,9 @@ impl PermutationDesign {
         let (sets, ways) = SmallCache::USUAL;
         let cache = Rc::new(SmallCache::new(sets, ways));
         let lines = MovingLines::new(records, lines, (cache, self.record_buffer), (release, self.time), planted);
-        let first = layout.region(Kind::Contexts).map(|region| region.slot(0));
+        let first = layout.region(Kind::Contexts).map_or(layout.total_lines(), |region| region.base);
         match self.contexts {
-            Some(contexts) => lines.with_contexts(contexts, keys.contexts(), first),
+            Some(contexts) => lines.with_contexts(contexts, keys.contexts(), Slot(first)),
             None => lines,
         }
     }

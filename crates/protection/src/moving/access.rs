@@ -3,7 +3,6 @@
 use super::MovingLines;
 use super::chunk::{Group, chunk_of, group_of, placed};
 use super::locks::Room;
-use super::switch::note_lock;
 use crate::planted::ChunkBug;
 use crate::release::Release;
 use crate::verbs::{Exit, Fault, LockName, Plaintext, Verbs};
@@ -25,7 +24,6 @@ impl<V: Verbs> LineAccess<'_, V> {
         verbs.come_in().await;
         loop {
             if lines.cache().stored(line, text) {
-                note_lock(lines, line);
                 self.unlock_if(ChunkBug::StoreLeavesUnlocked);
                 return Ok(());
             }
@@ -34,7 +32,6 @@ impl<V: Verbs> LineAccess<'_, V> {
             }
         }
         lines.cache().enter_stored(line, text);
-        note_lock(lines, line);
         self.permute_ahead().await
     }
 
@@ -56,7 +53,6 @@ impl<V: Verbs> LineAccess<'_, V> {
         match self.fetch().await {
             Ok(text) => {
                 lines.cache().filled(line, &text);
-                note_lock(lines, line);
                 self.unlock_if(ChunkBug::FillLeavesUnlocked);
             }
             Err(fault) => {

@@ -48,10 +48,10 @@ pub trait LockingCache {
     fn chunk_to_permute(&self, line: LineAddr) -> Option<u64>;
     /// Unlocks all lines of a chunk, since memory is about to receive their present content. Returns those in the cache, in order.
     fn unlock(&self, chunk: u64) -> Vec<(LineAddr, Line)>;
-    /// Locks the lines of a chunk that caches above have stored to.
-    fn lock_stores_above(&self, chunk: u64);
-    /// Drops all lines of a chunk. They must be unlocked.
-    fn drop_chunk(&self, chunk: u64);
+    /// Locks the lines of some chunks that caches above have stored to.
+    fn lock_stores_above(&self, is_one: &dyn Fn(u64) -> bool);
+    /// Drops all lines of some chunks, none of which is locked.
+    fn drop_chunks(&self, is_one: &dyn Fn(u64) -> bool);
     /// Chunks with stores that memory lacks, in order.
     fn chunks_with_stores(&self) -> Vec<u64>;
     /// Chunks with a locked line, in order.
@@ -153,14 +153,16 @@ impl LockingCache for SmallCache {
     }
 
     /// Has no effect: this cache has no caches above.
-    fn lock_stores_above(&self, _: u64) {}
+    fn lock_stores_above(&self, _: &dyn Fn(u64) -> bool) {}
 
-    fn drop_chunk(&self, chunk: u64) {
-        let first = chunk * SLOTS as u64;
-        for line in (first..first + SLOTS as u64).map(LineAddr) {
-            self.tags.borrow_mut().invalidate(line);
-            self.texts.borrow_mut().remove(&line);
-        }
+    fn drop_chunks(&self, is_one: &dyn Fn(u64) -> bool) {
+        self.texts.borrow_mut().retain(|line, _| {
+            let is_dropped = is_one(line.0 / SLOTS as u64);
+            if is_dropped {
+                self.tags.borrow_mut().invalidate(*line);
+            }
+            !is_dropped
+        });
     }
 
     fn chunks_with_stores(&self) -> Vec<u64> {

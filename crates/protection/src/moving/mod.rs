@@ -72,9 +72,8 @@ pub struct MovingLines {
     time: PermutationTime,
     /// True if a permutation was given up after its first write.
     halted: Cell<bool>,
-    /// Contexts of secure processes, if the design has contexts, and the first slot of those outside the chip.
+    /// Secure processes, if the design has contexts.
     processes: Option<RefCell<Processes>>,
-    first_context: Option<Slot>,
     planted: Planted,
 }
 
@@ -98,16 +97,14 @@ impl MovingLines {
             time,
             halted: Cell::new(false),
             processes: None,
-            first_context: None,
             planted,
         }
     }
 
-    /// Returns the memory with contexts of secure processes. `first` is the first slot of the contexts outside, if any may be
-    /// outside.
+    /// Returns the memory with contexts of secure processes. Those outside the chip are stored from slot `first` on.
     #[must_use]
-    pub fn with_contexts(self, design: ContextsDesign, draws: Random, first: Option<Slot>) -> MovingLines {
-        MovingLines { processes: Some(RefCell::new(Processes::new(design, draws))), first_context: first, ..self }
+    pub fn with_contexts(self, design: ContextsDesign, draws: Random, first: Slot) -> MovingLines {
+        MovingLines { processes: Some(RefCell::new(Processes::new(design, draws, first))), ..self }
     }
 
     /// Returns a copy of the memory, between two accesses.
@@ -125,7 +122,6 @@ impl MovingLines {
             time: self.time,
             halted: self.halted.clone(),
             processes: self.processes.clone(),
-            first_context: self.first_context,
             planted: self.planted,
         }
     }

@@ -89,7 +89,6 @@ impl<V: Verbs> Permutation<'_, V> {
         if !verbs.await_verdicts().await {
             return Err(Fault::Tainted(first));
         }
-        lines.processes.iter().for_each(|processes| processes.borrow_mut().unlock(chunk));
         // From here on a store locks its line again.
         for (line, text) in lines.cache().unlock(chunk) {
             if !lines.planted.has(ChunkBug::PermutationIgnoresCache) || buffer.get(line).is_none() {

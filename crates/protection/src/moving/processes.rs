@@ -5,14 +5,13 @@
 //! Its bytes, its number and the checks on its return are those of the context unit.
 
 use super::contexts_design::ContextsDesign;
+use crate::slot::Slot;
 use context::planted::Planted;
 use context::{
-    ContextConfig, ContextError, ContextUnit, InitialContext, InterruptFrame, ProcessKeys, ProcessorKey, RegisterFile,
-    Root, context_number, seal_initial,
+    ContextConfig, ContextError, ContextUnit, InitialContext, InterruptFrame, ProcessorKey, RegisterFile, Root,
+    context_number, seal_initial,
 };
-use crypto::Key;
 use rustc_hash::FxHashMap;
-use std::collections::{BTreeMap, BTreeSet};
 use units::random::Random;
 
 /// Number of a secure process, unique among all processes of a run.
@@ -37,25 +36,15 @@ pub(super) struct Processes {
     draws: Random,
     running: Option<ProcessId>,
     parked: FxHashMap<ProcessId, Parked>,
-    /// Processes that have locked a line of a chunk since its last permutation.
-    locking: BTreeMap<u64, BTreeSet<ProcessId>>,
     interrupts: u64,
-    has_run: bool,
+    /// First slot of the contexts outside the chip.
+    first: Slot,
 }
 
 impl Processes {
-    /// Returns an empty set of processes.
-    pub fn new(design: ContextsDesign, draws: Random) -> Processes {
-        Processes {
-            design,
-            unit: None,
-            draws,
-            running: None,
-            parked: FxHashMap::default(),
-            locking: BTreeMap::new(),
-            interrupts: 0,
-            has_run: false,
-        }
+    /// Returns an empty set of processes, with contexts outside the chip from slot `first` on.
+    pub fn new(design: ContextsDesign, draws: Random, first: Slot) -> Processes {
+        Processes { design, unit: None, draws, running: None, parked: FxHashMap::default(), interrupts: 0, first }
     }
 
     fn unit(&mut self) -> Result<&mut ContextUnit, ContextError> {
@@ -93,7 +82,7 @@ impl Processes {
 
     /// Returns whether any process has run.
     pub fn have_run(&self) -> bool {
-        self.has_run
+        self.unit.is_some()
     }
 
     /// Process to move out of the chip to free a buffer: the one that was interrupted first. `None` if a buffer is
@@ -152,11 +141,7 @@ impl Processes {
     /// # Errors
     /// Same errors as [`ContextUnit::admit`].
     pub fn admit(&mut self, process: ProcessId, root: Root) -> Result<(), ContextError> {
-        let mut bytes = [0; context::REGISTER_FILE_BYTES];
-        bytes.fill_with(|| self.draws.word() as u8);
-        let mut key = || Key(std::array::from_fn(|_| self.draws.word() as u8));
-        let keys = ProcessKeys { encryption: key(), authentication: key(), records: key() };
-        let initial = InitialContext { registers: RegisterFile::new(bytes), keys, root, handler: None };
+        let initial = InitialContext::draw(&mut self.draws, root);
         let seed = self.draws.word();
         let unit = self.unit()?;
         let buffer = unit.admit(&seal_initial(&unit.public_key(), &initial, seed)?)?;
@@ -173,7 +158,6 @@ impl Processes {
         self.unit()?.resume(buffer, &RegisterFile::default())?;
         self.parked.remove(&process);
         self.running = Some(process);
-        self.has_run = true;
         Ok(())
     }
 
@@ -193,22 +177,10 @@ impl Processes {
         }
     }
 
-    /// Notes that the running process has locked a line of a chunk.
-    pub fn lock(&mut self, chunk: u64) {
-        if let Some(running) = self.running {
-            self.locking.entry(chunk).or_default().insert(running);
-        }
-    }
-
-    /// Notes that a permutation has unlocked all lines of a chunk.
-    pub fn unlock(&mut self, chunk: u64) {
-        self.locking.remove(&chunk);
-    }
-
-    /// Chunks in which a process has locked lines, in order.
-    pub fn locked_by(&self, process: ProcessId) -> Vec<u64> {
-        let locked = self.locking.iter().filter(|(_, processes)| processes.contains(&process));
-        locked.map(|(chunk, _)| *chunk).collect()
+    /// Slots of the context in an entry of memory.
+    pub fn slots(&self, entry: u64) -> impl Iterator<Item = Slot> + use<> {
+        let first = self.first.0 + entry * ContextsDesign::LINES_PER_CONTEXT;
+        (first..first + ContextsDesign::LINES_PER_CONTEXT).map(Slot)
     }
 
     fn buffer_of(&self, process: ProcessId) -> Result<usize, ContextError> {

@@ -7,26 +7,28 @@
 //! ```
 //! A process with its context outside has no keys on the chip, so its chunks have no locked lines at that time.
 
-use super::chunk::chunk_of;
 use super::processes::{ProcessId, Processes};
-use super::{ContextsDesign, MovingCounters, MovingLines, report};
+use super::{MovingCounters, MovingLines, report};
 use crate::planted::ChunkBug;
-use crate::slot::{Role, Slot, Untrusted};
+use crate::slot::{Role, Untrusted};
 use crate::verbs::{AesUnits, Blocks, Known, Purpose, Verbs, Wanted};
 use context::{CONTEXT_BYTES, ContextError, EXPORTED_BYTES};
 use crypto::{BLOCK_BYTES, BlockCipher};
 use sim::join_all;
 use std::cell::RefCell;
-use units::{LINE_BYTES, LineAddr, ZERO_LINE};
+use std::collections::BTreeSet;
+use units::{LINE_BYTES, ZERO_LINE};
 
 /// Blocks of the encryption of a context. Its pads need its number only, so they are computed side by side.
 const CONTEXT_BLOCKS: Blocks =
     Blocks::parallel(BlockCipher::Aes, Purpose::Sealing, CONTEXT_BYTES.div_ceil(BLOCK_BYTES) as u32);
 
-/// Chunks of each process: those with pages that it has mapped.
+/// The chunks of all processes, by the pages that these have mapped.
 pub trait ProcessChunks {
-    /// Numbers of the chunks of a process, in order. A chunk may belong to several.
-    fn chunks_of(&self, process: ProcessId) -> Vec<u64>;
+    /// Numbers of the chunks of a process. A chunk may belong to several processes.
+    fn chunks_of(&self, process: ProcessId) -> BTreeSet<u64>;
+    /// Numbers of the chunks that belong to any process.
+    fn mapped(&self) -> BTreeSet<u64>;
 }
 
 /// The secure processes of a memory with moving lines, which an operating system switches.
@@ -34,11 +36,6 @@ pub trait ProcessChunks {
 pub struct ProcessPort<'a> {
     lines: &'a MovingLines,
     processes: &'a RefCell<Processes>,
-}
-
-/// Notes that the running process has locked a line, if the design has contexts.
-pub(super) fn note_lock(lines: &MovingLines, line: LineAddr) {
-    lines.processes.iter().for_each(|processes| processes.borrow_mut().lock(chunk_of(line)));
 }
 
 impl<'a> ProcessPort<'a> {
@@ -64,7 +61,7 @@ impl<'a> ProcessPort<'a> {
         if !self.processes.borrow().is_in_buffer(next) {
             let leaving = self.processes.borrow().next_to_leave();
             if let Some(leaving) = leaving {
-                self.let_out(verbs, leaving, &owners.chunks_of(leaving)).await?;
+                self.let_out(verbs, leaving, owners).await?;
             }
             self.load(verbs, next).await?;
         }
@@ -96,27 +93,28 @@ impl<'a> ProcessPort<'a> {
         self.processes.borrow_mut().end(process)
     }
 
-    /// Moves the context of a process out of the chip, after its lines have left the chip.
-    async fn let_out<V: Verbs>(self, verbs: &V, leaving: ProcessId, mapped: &[u64]) -> Result<(), ContextError> {
+    /// Moves the context of a process out of the chip, after its lines have left the chip. A page that no process has mapped any longer
+    /// may have lines of this one, so they leave as well.
+    async fn let_out<V: Verbs>(
+        self,
+        verbs: &V,
+        leaving: ProcessId,
+        owners: &impl ProcessChunks,
+    ) -> Result<(), ContextError> {
         let (lines, cache) = (self.lines, self.lines.cache());
-        mapped.iter().for_each(|chunk| cache.lock_stores_above(*chunk));
-        // A page that the process has unmapped may have locked lines, too.
-        let mut chunks = [mapped, &self.processes.borrow().locked_by(leaving)].concat();
-        chunks.sort_unstable();
-        chunks.dedup();
-        if !lines.planted.has(ChunkBug::ContextLeavesLocks) {
-            for chunk in self.locked_of(&chunks) {
-                self.count(|counters| counters.chunks_for_contexts += 1);
-                report(verbs, lines.permute(verbs, chunk, None).await);
-            }
+        let (own, mapped) = (owners.chunks_of(leaving), owners.mapped());
+        let leaves = |chunk: u64| own.contains(&chunk) || !mapped.contains(&chunk);
+        let locked = || cache.chunks_with_locks().into_iter().filter(|chunk| leaves(*chunk));
+        cache.lock_stores_above(&leaves);
+        let leaves_locks = lines.planted.has(ChunkBug::ContextLeavesLocks);
+        for chunk in locked().filter(|_| !leaves_locks) {
+            self.count(|counters| counters.chunks_for_contexts += 1);
+            report(verbs, lines.permute(verbs, chunk, None).await);
         }
-        let locked = match lines.planted.has(ChunkBug::ContextLeavesLocks) {
-            true => 0,
-            false => self.processes.borrow().locked_by(leaving).len(),
-        };
+        let locked = if leaves_locks { 0 } else { locked().count() };
         let (entry, bytes) = self.processes.borrow_mut().export(leaving, locked)?;
         if !lines.planted.has(ChunkBug::ContextLeavesLines) {
-            chunks.iter().for_each(|chunk| cache.drop_chunk(*chunk));
+            cache.drop_chunks(&leaves);
         }
         verbs.await_blocks(verbs.pad(AesUnits::Controller, CONTEXT_BLOCKS, Known::default())).await;
         let texts = bytes.chunks(LINE_BYTES).map(|bytes| {
@@ -124,7 +122,7 @@ impl<'a> ProcessPort<'a> {
             line[..bytes.len()].copy_from_slice(bytes);
             line
         });
-        let stores = self.slots(entry).zip(texts);
+        let stores = self.processes.borrow().slots(entry).zip(texts);
         join_all(stores.map(|(slot, text)| verbs.store(slot, Role::Context, Untrusted::from(text)))).await;
         self.count(|counters| counters.contexts_out += 1);
         Ok(())
@@ -137,8 +135,9 @@ impl<'a> ProcessPort<'a> {
             return self.processes.borrow_mut().admit(process, self.lines.records.all().root());
         };
         let passing = verbs.pad(AesUnits::Controller, CONTEXT_BLOCKS, Known::default());
+        let slots = self.processes.borrow().slots(entry);
         let fetch = async |slot| verbs.fetch(slot, Role::Context, Wanted::LINE).await.content.examine();
-        let mut bytes = join_all(self.slots(entry).map(fetch)).await.concat();
+        let mut bytes = join_all(slots.map(fetch)).await.concat();
         bytes.truncate(EXPORTED_BYTES);
         verbs.await_blocks(passing).await;
         self.processes.borrow_mut().import(process, &bytes)?;
@@ -148,17 +147,5 @@ impl<'a> ProcessPort<'a> {
 
     fn count(self, change: impl FnOnce(&mut MovingCounters)) {
         change(self.lines.counted.borrow_mut().counters_mut());
-    }
-
-    /// Returns the chunks in this list that have locked lines.
-    fn locked_of(self, chunks: &[u64]) -> Vec<u64> {
-        let locked = self.lines.cache().chunks_with_locks();
-        locked.into_iter().filter(|chunk| chunks.contains(chunk)).collect()
-    }
-
-    /// Slots of the context in an entry of memory.
-    fn slots(self, entry: u64) -> impl Iterator<Item = Slot> + use<> {
-        let first = self.lines.first_context.map_or(0, |slot| slot.0) + entry * ContextsDesign::LINES_PER_CONTEXT;
-        (first..first + ContextsDesign::LINES_PER_CONTEXT).map(Slot)
     }
 }
