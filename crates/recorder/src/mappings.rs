@@ -76,8 +76,8 @@ pub struct Mapping {
 /// All known mappings, by their first addresses.
 pub struct Mappings {
     by_start: Mutex<BTreeMap<u64, Mapping>>,
-    /// Number of shared mappings without a file that this process has made, and before it the processes that it is a
-    /// copy of.
+    /// Number of shared mappings without an ordinary file that were made by this process, or by one that it is a copy
+    /// of.
     shared_memory: AtomicU64,
     program_break: AtomicU64,
     has_objects: AtomicBool,
