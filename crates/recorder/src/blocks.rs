@@ -1,7 +1,7 @@
-//! The code that was translated, each block once.
+//! Table of the translated blocks. It stores each block once.
 //!
 //! QEMU translates the same code again after its code cache is flushed, and different code at the same address after a
-//! program is patched or a library unloaded. A block is therefore named by its address and its bytes.
+//! program is patched or a library unloaded. The table therefore identifies a block by its address and its bytes.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -9,23 +9,23 @@ use std::sync::atomic::AtomicU8;
 use std::sync::atomic::Ordering::Relaxed;
 use wire::word::{self, Control};
 
-/// What entering a block means besides executing it.
+/// Effect of entering a block, apart from executing it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(u8)]
 pub enum Entry {
-    /// Nothing.
+    /// The entry has no other effect.
     Plain = 0,
-    /// A signal handler begins: the kernel has written a signal frame.
+    /// Entry of a signal handler: the kernel has written a signal frame.
     Handler = 1,
-    /// A handler begins that faults lead to: the block before it may have run only in part.
+    /// Entry of a handler for faults: the block before it may have run only in part.
     FaultHandler = 2,
 }
 
-/// One block.
+/// A translated block of the program's code.
 pub struct Block {
-    /// Its number.
+    /// Number of the block, in the order of translation.
     pub id: u32,
-    /// How many instructions.
+    /// Number of instructions in the block.
     pub instructions: u16,
     entry: AtomicU8,
     record: Vec<u64>,
@@ -38,35 +38,36 @@ struct Table {
     handlers: HashMap<u64, Entry>,
 }
 
-/// All blocks of this process. They are never freed: translated code may name them at any time.
+/// All blocks of this process. They are never freed, because translated code may refer to them at any time.
 #[derive(Default)]
 pub struct Blocks(Mutex<Table>);
 
 impl Block {
-    /// What entering it means.
+    /// Returns the effect of entering the block, an [`Entry`] as a number.
     #[inline]
     pub fn entry(&self) -> u8 {
         self.entry.load(Relaxed)
     }
 
-    /// Where its code is.
+    /// Returns the addresses of the block's code.
     pub fn addresses(&self) -> std::ops::Range<u64> {
         self.record[1]..self.record[1] + self.record[2]
     }
 
-    /// Its address.
+    /// Returns the address of the first instruction.
     pub fn address(&self) -> u64 {
         self.record[1]
     }
 
-    /// The code record, from which the simulator knows what this block is.
+    /// Returns the code record, from which the simulator decodes the block.
     pub fn record(&self) -> &[u64] {
         &self.record
     }
 }
 
 impl Blocks {
-    /// The block with this code, the lengths of its instructions given one by one.
+    /// Returns the block with this address and code, and adds it if it is new. `lengths` has the bytes of each
+    /// instruction.
     pub fn find_or_add(&self, address: u64, lengths: &[u8], code: &[u8]) -> &'static Block {
         let mut table = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let bytes: Vec<u8> = lengths.iter().chain(code).copied().collect();
@@ -86,7 +87,7 @@ impl Blocks {
         block
     }
 
-    /// The program installs a signal handler.
+    /// Marks the address of a signal handler that the program installs. If it has several marks, the strongest counts.
     pub fn mark_handler(&self, address: u64, entry: Entry) {
         let mut table = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let strongest = table.handlers.get(&address).copied().unwrap_or(Entry::Plain).max(entry);

@@ -1,6 +1,7 @@
-//! Following `execve`: the new program is started under QEMU and the recorder again, in place of the old one.
+//! Follows `execve`: the recorder starts the new program under QEMU and the recorder again, in place of the old one.
 //!
-//! Left to itself, QEMU would hand an executable of the host's own kind to the kernel, and it would run unseen.
+//! Without this module, QEMU would pass an executable for the host's architecture to the kernel, and the program would
+//! run unrecorded.
 
 use crate::qemu::{guest, guest_base, qemu_plugin_path_to_binary};
 use std::ffi::{CStr, CString, OsStr, OsString};
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 use wire::launch;
 use wire::program::{self, Program};
 
-/// The most arguments that are followed; the kernel itself limits their bytes.
+/// Most arguments that the recorder copies. The kernel itself limits their bytes.
 const ARGUMENTS: usize = 1 << 20;
 
 /// A program that is about to replace this one.
@@ -19,17 +20,17 @@ pub struct Replacement {
     environment: Vec<CString>,
 }
 
-/// What an `execve` will do.
+/// Outcome of an `execve`, predicted from its arguments.
 pub enum Outcome {
-    /// It fails, and the program goes on.
+    /// The call fails, and the program continues.
     Fails,
-    /// It starts something that cannot be recorded.
+    /// The call starts a program that cannot be recorded.
     Native,
-    /// It starts something that can.
+    /// The call starts a program that can be recorded.
     Recorded(Replacement),
 }
 
-/// Looks at the arguments of an `execve`.
+/// Predicts the outcome of an `execve` from its arguments.
 pub fn examine(ring: &OsStr, from: u32, arguments: &[u64; 6]) -> Outcome {
     let path = guest_path(arguments[0]);
     let called: Vec<OsString> =
@@ -55,7 +56,7 @@ pub fn examine(ring: &OsStr, from: u32, arguments: &[u64; 6]) -> Outcome {
 }
 
 impl Replacement {
-    /// Starts the new program; returns only if that failed.
+    /// Starts the new program. Returns only if the start failed.
     pub fn start(&self) {
         let pointers = |strings: &[CString]| -> Vec<*const libc::c_char> {
             strings.iter().map(|text| text.as_ptr()).chain([std::ptr::null()]).collect()
@@ -71,10 +72,10 @@ fn guest_path(address: u64) -> PathBuf {
     if path.as_bytes() != b"/proc/self/exe" {
         return PathBuf::from(OsString::from_vec(path.into_bytes()));
     }
-    // To the program, this is itself, not QEMU.
-    // SAFETY: QEMU returns a string of its own or null.
+    // For the program, this path means the program itself, not QEMU.
+    // SAFETY: QEMU returns a null pointer, or a string that QEMU owns.
     let own = unsafe { qemu_plugin_path_to_binary() };
-    // SAFETY: not null, so it is that string.
+    // SAFETY: the pointer is not null, so it points to that string.
     let own = if own.is_null() { path } else { unsafe { CStr::from_ptr(own) }.to_owned() };
     PathBuf::from(OsString::from_vec(own.into_bytes()))
 }
@@ -83,7 +84,7 @@ fn guest_string(address: u64) -> CString {
     if address == 0 {
         return CString::default();
     }
-    // SAFETY: the program passes this string to the kernel in the call that is under way.
+    // SAFETY: the program passes this string to the kernel in the current call.
     unsafe { CStr::from_ptr((guest_base + address as usize) as *const libc::c_char) }.to_owned()
 }
 
@@ -91,7 +92,7 @@ fn guest_strings(list: u64) -> Vec<CString> {
     if list == 0 {
         return Vec::new();
     }
-    // SAFETY: the program passes this list, which ends with a null pointer, to the kernel in the call under way.
+    // SAFETY: the program passes this list, which ends with a null pointer, to the kernel in the current call.
     let pointers = (0..ARGUMENTS).map(|n| unsafe { guest::<u64>(list + 8 * n as u64) });
     pointers.take_while(|address| *address != 0).map(guest_string).collect()
 }
@@ -104,16 +105,16 @@ fn is_executable(path: &Path) -> bool {
     unsafe { libc::access(path.as_ptr(), libc::X_OK) == 0 }
 }
 
-/// The file that this code was loaded from.
+/// Returns the path of the file from which this code was loaded.
 fn own_path() -> Option<PathBuf> {
     // SAFETY: all-zero is a valid `Dl_info`.
     let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
-    // SAFETY: any address may be asked for, and `info` is ours to write.
+    // SAFETY: `dladdr` accepts any address, and `info` is ours to write.
     let found = unsafe { libc::dladdr(own_path as fn() -> Option<PathBuf> as *const libc::c_void, &mut info) };
     if found == 0 || info.dli_fname.is_null() {
         return None;
     }
-    // SAFETY: `dladdr` found a name, which the dynamic linker keeps.
+    // SAFETY: `dladdr` found a name, and the dynamic linker keeps it.
     let name = unsafe { CStr::from_ptr(info.dli_fname) };
     Some(PathBuf::from(OsStr::from_bytes(name.to_bytes())))
 }

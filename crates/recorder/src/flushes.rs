@@ -1,8 +1,10 @@
-//! Flushes and fences that the program makes by itself: `CLWB`, `CLFLUSHOPT`, `CLFLUSH`, non-temporal stores, `SFENCE`, `MFENCE`.
+//! Flushes and fences that the program executes as instructions: `CLWB`, `CLFLUSHOPT`, `CLFLUSH`, non-temporal stores,
+//! `SFENCE`, `MFENCE`.
 //!
-//! Each is sent as words of its instruction (`wire::word::Control::{Flush, Fence}`), as those of `msync` are. The line of a
-//! flush follows from registers ([`crate::registers`]). Stores past the caches are combined: their line is flushed when the
-//! thread stores past the caches to another, and before a fence. A fence behind no flush orders nothing, and is not sent.
+//! The recorder sends each as a word of its instruction (`wire::word::Control::{Flush, Fence}`). The line of a flush
+//! follows from registers ([`crate::registers`]). Stores past the caches (non-temporal stores) are combined: the
+//! recorder sends a flush of their line when the thread stores past the caches to another line, and before a fence. A
+//! fence without an earlier flush orders no store, so the recorder does not send it.
 
 use crate::blocks::Block;
 use crate::position::Place;
@@ -17,10 +19,10 @@ use wire::encoding::{self, Address, Persist, Segment};
 use wire::ring::Ring;
 use wire::word::{self, Control, LINE_BYTES};
 
-/// The last instruction of a block to which words can be bound.
+/// Largest index of an instruction in its block to which words can be bound: the words have eight bits for it.
 const LAST_BOUND: u16 = u8::MAX as u16;
 
-/// An instruction that flushes, for its callback. It is never freed: translated code names it.
+/// A flushing instruction, as data of its callback. It is never freed, because translated code points to it.
 struct Flush {
     address: Address,
     index: u16,
@@ -31,24 +33,25 @@ fn registers() -> Option<Registers> {
     *REGISTERS.get_or_init(Registers::find)
 }
 
-/// This is a copy of the process, without the threads that were making steps in it.
+/// Ends the steps of all threads. A copy of the process calls this, because the threads that were making steps are not
+/// in it.
 pub fn restart() {
     registers().iter().for_each(Registers::end_all_steps);
 }
 
-/// Instructions of a block that is being translated, and how it has to run for them.
+/// Instructions of a block that is being translated, and how the block must run for them.
 #[derive(Default)]
 pub struct Watched {
-    /// One more than the index of the last instruction up to which it has to run in steps.
+    /// One more than the index of the last instruction up to which the block must run in steps; zero if it runs whole.
     steps: u16,
 }
 
 impl Watched {
-    /// Asks QEMU to call back for an instruction, if it is one of these. Returns whether its accesses to memory are seen to as
-    /// well.
+    /// Registers the callbacks of an instruction that flushes, fences or stores past the caches. Returns true if these
+    /// callbacks also record the instruction's accesses to memory.
     ///
     /// # Safety
-    /// `insn` must be the instruction with these bytes, while its block is translated.
+    /// `insn` must be the instruction with these bytes, and QEMU must be translating its block.
     pub unsafe fn watch(&mut self, insn: *mut Insn, pc: u64, bytes: &[u8], place: Place) -> bool {
         let Some(persist) = encoding::persist(pc, bytes) else { return false };
         let Some(_) = registers() else { return false };
@@ -85,32 +88,33 @@ impl Watched {
         persist == Persist::Store
     }
 
-    /// Asks QEMU to call back where the block begins, if that is for this to do: one that has to run in steps, or that may be
-    /// a step.
+    /// Registers a callback at the start of the block, if the block must run in steps or may be a step. Returns true if
+    /// it has registered one.
     ///
     /// # Safety
-    /// `tb` must be the block, while it is translated.
+    /// `tb` must be the block, and QEMU must be translating it.
     pub unsafe fn watch_block(&self, tb: *mut Tb, block: &'static Block) -> bool {
         let (entered, data): (qemu::EntryCallback, *mut c_void) = match (self.steps, block.instructions) {
             (0, 1) if registers().is_some() => (step_entered, ptr::from_ref(block).cast_mut().cast()),
             (0, _) => return false,
             (steps, _) => (block_met, ptr::from_mut(Box::leak(Box::new(Met { block, steps }))).cast()),
         };
-        // SAFETY: as above.
+        // SAFETY: the caller vouches for the block; the callbacks have the type that QEMU expects.
         unsafe { qemu::qemu_plugin_register_vcpu_tb_exec_cb(tb, entered, qemu::NO_REGISTERS, data) };
         true
     }
 }
 
-/// A block that is about to begin.
+/// A block that must run in steps, as data of the callback at its start.
 struct Met {
     block: &'static Block,
     steps: u16,
 }
 
-/// A block begins in which a register is asked for: it runs in steps, if it is recorded.
+/// Callback at the start of a block with registers to read. If the thread records the block, QEMU runs it again in
+/// steps.
 extern "C-unwind" fn block_met(vcpu: c_uint, met: *mut c_void) {
-    // SAFETY: registered with one, which is never freed.
+    // SAFETY: the callback was registered with a `Met`, which is never freed.
     let met = unsafe { &*met.cast::<Met>() };
     let recorder = recorder();
     let Some(thread) = recorder.thread(vcpu) else { return };
@@ -122,7 +126,7 @@ extern "C-unwind" fn block_met(vcpu: c_uint, met: *mut c_void) {
     recorder.enter_block(thread, met.block);
 }
 
-/// A block of one instruction begins, which may be a step.
+/// Callback at the start of a block of one instruction, which may be a step.
 extern "C-unwind" fn step_entered(vcpu: c_uint, block: *mut c_void) {
     if let Some(thread) = recorder().thread(vcpu)
         && thread.unfenced.steps > 0
@@ -136,11 +140,11 @@ extern "C-unwind" fn step_entered(vcpu: c_uint, block: *mut c_void) {
 }
 
 extern "C" fn line_flushed(vcpu: c_uint, flush: *mut c_void) {
-    // SAFETY: registered with one, which is never freed.
+    // SAFETY: the callback was registered with a `Flush`, which is never freed.
     let Flush { address, index } = unsafe { &*flush.cast::<Flush>() };
     let recorder = recorder();
     let Some(thread) = recorder.thread(vcpu).filter(|thread| thread.recording) else { return };
-    // Of a block that did not begin here, registers are not known.
+    // The values of registers are known only at the start of a block.
     if let Some(registers) = registers().filter(|_| *index == 0) {
         let address = effective(address, &registers, vcpu);
         thread.unfenced.is_flushed = true;
@@ -172,7 +176,7 @@ extern "C" fn fence_met(vcpu: c_uint, place: *mut c_void) {
     }
 }
 
-/// Sends that the line which was stored to past the caches goes to memory, before an instruction.
+/// Sends a flush of the line with combined stores, if the thread has one. It precedes the instruction with this index.
 fn flush_combined(thread: &mut Thread, ring: &Ring, index: u16) {
     if let Some(line) = thread.unfenced.combined.take() {
         thread.unfenced.is_flushed = true;
@@ -184,7 +188,7 @@ fn push(thread: &mut Thread, ring: &Ring, which: Control, index: u16, operand: u
     thread.push(ring, &[word::control(which, index.min(LAST_BOUND) as u8, operand)]);
 }
 
-/// The address of an instruction's operand, where its registers are known.
+/// Returns the address of an instruction's operand. Valid only at the start of a block, when the registers are known.
 fn effective(address: &Address, registers: &Registers, vcpu: u32) -> u64 {
     let base = address.base.map_or(0, |number| registers.general(vcpu, number));
     let index = address.index.map_or(0, |(number, shift)| registers.general(vcpu, number) << shift);

@@ -1,4 +1,4 @@
-//! Following system calls: what the kernel has written, mapped, made durable, copied and ended.
+//! Follows system calls: memory that the kernel writes, maps or makes durable, and processes that it copies or ends.
 
 use crate::lines::lines_of;
 use crate::mappings::{copies_process, file_behind, whole_pages};
@@ -14,24 +14,24 @@ use wire::word::{self, Control, PAGE_BYTES};
 
 /// A system call that has returned, in the process that made it.
 pub struct Call<'a> {
-    /// The number of the process's image.
+    /// Number of the process's image.
     pub image: u32,
-    /// Whether the process has had several threads.
+    /// True if the process has had several threads.
     pub of_several_threads: bool,
-    /// The memory of the process.
+    /// Memory of the process.
     pub memory: &'a Memory,
-    /// Where the words of the thread go that made it.
+    /// Output for the words of the thread that made the call.
     pub output: Output<'a>,
-    /// Its number.
+    /// Number of the system call.
     pub number: i64,
-    /// What it was called with.
+    /// Arguments of the system call.
     pub arguments: [u64; 6],
-    /// What it returned.
+    /// Return value of the system call.
     pub returned: i64,
 }
 
 impl Call<'_> {
-    /// Follows all that it did.
+    /// Follows all effects of the call.
     pub fn follow(&mut self) {
         let returned = self.returned;
         let has_failed = returned < 0 && returned > -(PAGE_BYTES as i64);
@@ -46,12 +46,12 @@ impl Call<'_> {
         self.follow_objects();
         self.follow_ends();
         if has_changed && self.of_several_threads {
-            // Others may use what is mapped now before this thread publishes again.
+            // Other threads may use the new mappings before this thread would publish again.
             self.output.thread.publish(self.output.ring);
         }
     }
 
-    /// Follows what the kernel has written into the memory of the process.
+    /// Follows the kernel's writes into the memory of the process.
     pub fn follow_writes(&mut self) {
         match syscalls::written(self.number, &self.arguments, self.returned) {
             Written::Anything => self.memory.pages.forget_all(),
@@ -59,8 +59,8 @@ impl Call<'_> {
         }
     }
 
-    /// The kernel may have written here. Other mappings of an object show that at once, and a page that was shared with another
-    /// process is the process's own by now.
+    /// Handles addresses that the kernel may have written. Other mappings of an object show the write at once. A page
+    /// that was shared with another process is now private to this process.
     fn rewrite(&mut self, address: u64, bytes: u64) {
         self.memory.pages.forget(address, bytes);
         if !self.output.thread.recording || bytes == 0 {
@@ -75,7 +75,7 @@ impl Call<'_> {
         }
     }
 
-    /// Follows what is mapped and unmapped. Returns whether the simulator was told of any of it.
+    /// Follows changes of mappings. Returns true if the recorder has sent a change to the simulator.
     fn follow_mappings(&mut self) -> bool {
         let [address, bytes, new_bytes, ..] = self.arguments;
         let returned = self.returned as u64;
@@ -96,7 +96,7 @@ impl Call<'_> {
             libc::SYS_madvise if new_bytes as c_int == libc::MADV_DONTNEED => self.unmap(&old),
             libc::SYS_mremap => self.follow_remap(old, returned..returned + whole_pages(new_bytes)),
             libc::SYS_brk => {
-                // The kernel clears what the heap gains of a page that it has given back in part.
+                // If the heap grows within a page that it had given back in part, the kernel clears the gained bytes.
                 if let Some(before) = self.memory.mappings.program_break().filter(|before| *before < returned) {
                     self.rewrite(before, returned - before);
                 }
@@ -132,7 +132,8 @@ impl Call<'_> {
         self.unmap(&lost) | self.unmap(&gained) | moved | replaced
     }
 
-    /// These addresses are other memory from now on. Returns whether the simulator knew any of it.
+    /// Forgets the pages at these addresses, which now contain other memory. Returns true if the simulator knew any of
+    /// them.
     fn unmap(&mut self, addresses: &Range<u64>) -> bool {
         let mut any = false;
         self.memory.pages.unmap(addresses, |pages| {
@@ -144,7 +145,7 @@ impl Call<'_> {
         any
     }
 
-    /// Follows what the kernel writes to files that are mapped, and what it makes durable.
+    /// Follows kernel writes to files that are mapped, and calls that make objects durable.
     fn follow_objects(&mut self) {
         let arguments = self.arguments;
         if !self.output.thread.recording {
@@ -179,15 +180,15 @@ impl Call<'_> {
         }
     }
 
-    /// Follows the ends of child processes, of which those that a signal has killed could not say anything themselves.
+    /// Follows the ends of child processes. A child that a signal has killed could not send its end itself.
     fn follow_ends(&mut self) {
         let child = match self.number {
             libc::SYS_wait4 if self.returned > 0 => self.returned as u32,
-            // SAFETY: the call that has succeeded wrote this structure, in which the child's number is here.
+            // SAFETY: the successful call wrote this structure, which contains the child's number at this offset.
             libc::SYS_waitid if self.arguments[2] != 0 => unsafe { guest::<u32>(self.arguments[2] + 16) },
             _ => return,
         };
-        // A child that was only stopped, or is waited for again, is still there.
+        // A child that has only stopped or continued is still alive.
         if child > 0
             && !is_alive(child)
             && let Some(image) = self.output.ring.image_of(child)

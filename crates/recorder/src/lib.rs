@@ -1,15 +1,19 @@
-//! The recorder: a QEMU plug-in that sends a simulator what an unmodified program does.
+//! The recorder: a QEMU plug-in that sends the execution of an unmodified program to a simulator.
 //!
 //! It runs inside QEMU, in every thread of every process of the program, and writes [words](wire::word) into a
-//! [ring](wire::ring) in shared memory. It simulates nothing, and decodes nothing but the instructions by which a program
-//! flushes. What it promises is exactness: a copy of the program's memory made from the lines and stores that it sends has,
-//! at every load, the bytes that the program loaded.
+//! [ring](wire::ring) in shared memory. It does not simulate, and decodes only the few instructions in
+//! [`wire::encoding`]. Its contract is exactness: from the lines and stores that it sends, you can build a copy of the
+//! program's memory. At every load, the copy has the bytes that the program loaded.
 //!
 //! Callbacks never unwind into QEMU: a panic ends the process with a message.
 //!
-//! Known limits: threads and processes that race for a line are sent in the order of their chunks; instructions that fault in
-//! the middle of a block, together with those since the block's last access to memory, are not sent; what a thread has not yet published, at most one chunk, is lost when a
-//! fault or another process's signal ends its process; code of the kernel and of the wrong path does not exist.
+//! Known limits:
+//! - If threads or processes race for a line, the recorder sends their accesses in the order of their chunks.
+//! - If an instruction faults in the middle of a block, the recorder sends neither this instruction nor those since the
+//!   block's last access to memory.
+//! - If a fault or another process's signal ends a process, the words that each thread has not yet published are lost:
+//!   at most one chunk.
+//! - Recordings do not contain kernel code and wrong-path execution.
 
 mod blocks;
 mod exec;
@@ -41,25 +45,25 @@ use std::sync::atomic::AtomicPtr;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use wire::launch::{FROM_OPTION, RING_OPTION};
 
-/// The version of the interface that this plug-in was made for, which QEMU looks up by name.
+/// Version of the plug-in interface that the recorder is written for. QEMU looks it up by name.
 #[unsafe(no_mangle)]
 pub static qemu_plugin_version: c_int = 1;
 
 static RECORDER: AtomicPtr<Recorder> = AtomicPtr::new(std::ptr::null_mut());
-/// `xchg %rbx,%rbx`, which compilers never emit: programs mark regions by it.
+/// `xchg %rbx,%rbx`, which compilers never emit. Programs mark regions by it.
 const MARKER: [u8; 3] = [0x48, 0x87, 0xdb];
-/// The exit status of a process whose recorder failed.
+/// Exit status of a process after its recorder has failed.
 const FAILED: c_int = 125;
 
 fn recorder() -> &'static Recorder {
-    // SAFETY: callbacks are registered after it was set, and it is never freed.
+    // SAFETY: the callbacks are registered after the pointer is set, and the recorder is never freed.
     unsafe { &*RECORDER.load(Relaxed) }
 }
 
-/// QEMU calls this once, before the program starts.
+/// Installs the plug-in. QEMU calls this function once, before the program starts.
 ///
 /// # Safety
-/// Only QEMU may call it.
+/// Only QEMU may call this function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn qemu_plugin_install(
     id: Id,
@@ -68,9 +72,9 @@ pub unsafe extern "C" fn qemu_plugin_install(
     argv: *const *const c_char,
 ) -> c_int {
     std::panic::set_hook(Box::new(|panic| fail(&panic.to_string())));
-    // SAFETY: QEMU passes its own description.
+    // SAFETY: QEMU passes a valid description of itself.
     let info = unsafe { &*info };
-    // SAFETY: as above; the name is a C string.
+    // SAFETY: the description is valid, as above, and its name is a C string.
     if info.system_emulation || unsafe { CStr::from_ptr(info.target_name) } != c"x86_64" {
         return complain("only qemu-x86_64 can be recorded");
     }
@@ -93,7 +97,7 @@ pub unsafe extern "C" fn qemu_plugin_install(
 
 fn start(id: Id, ring: OsString, from: Option<u32>) -> std::io::Result<()> {
     RECORDER.store(Box::into_raw(Box::new(Recorder::new(ring, from)?)), Release);
-    // SAFETY: `id` is ours, and the callbacks have the types that QEMU expects.
+    // SAFETY: `id` is the handle of this plug-in, and the callbacks have the types that QEMU expects.
     unsafe {
         qemu::qemu_plugin_register_vcpu_init_cb(id, thread_made);
         qemu::qemu_plugin_register_vcpu_tb_trans_cb(id, block_translated);
@@ -109,7 +113,8 @@ extern "C" fn thread_made(_: Id, vcpu: c_uint) {
 }
 
 extern "C" fn block_translated(_: Id, tb: *mut Tb) {
-    // SAFETY: QEMU passes the block that it is translating; its instructions and their bytes live until we return.
+    // SAFETY: QEMU passes the block that it is translating. Its instructions and their bytes live until this callback
+    // returns.
     unsafe {
         let insns = (0..qemu::qemu_plugin_tb_n_insns(tb)).map(|index| qemu::qemu_plugin_tb_get_insn(tb, index));
         let insns: Vec<_> = insns.collect();
@@ -150,7 +155,7 @@ extern "C" fn block_translated(_: Id, tb: *mut Tb) {
 extern "C-unwind" fn block_entered(vcpu: c_uint, block: *mut c_void) {
     let recorder = recorder();
     if let Some(thread) = recorder.thread(vcpu) {
-        // SAFETY: registered above with a block, and blocks are never freed.
+        // SAFETY: the callback was registered with a block, and blocks are never freed.
         recorder.enter_block(thread, unsafe { &*block.cast::<blocks::Block>() });
     }
 }
@@ -161,9 +166,9 @@ extern "C" fn memory_accessed(vcpu: c_uint, info: u32, address: u64, place: *mut
     let Some(thread) = recorder.thread(vcpu).filter(|thread| thread.is_at(place)) else {
         return;
     };
-    // SAFETY: these only take the number apart.
+    // SAFETY: these functions only extract fields of the number `info`.
     let (log2_bytes, store) = unsafe { (qemu::qemu_plugin_mem_size_shift(info), qemu::qemu_plugin_mem_is_store(info)) };
-    // Wider accesses arrive as accesses of eight bytes, except a few that come whole.
+    // QEMU reports wider accesses as accesses of eight bytes, except a few that it reports whole.
     for part in 0..1 << log2_bytes.saturating_sub(3) {
         recorder.access(thread, store, log2_bytes.min(3) as u8, address + 8 * part, place.index);
     }
@@ -211,6 +216,6 @@ fn complain(text: &str) -> c_int {
 
 fn fail(text: &str) -> ! {
     complain(text);
-    // SAFETY: ends the process without running anything of QEMU's or the program's.
+    // SAFETY: `_exit` ends the process without running code of QEMU or of the program.
     unsafe { libc::_exit(FAILED) }
 }

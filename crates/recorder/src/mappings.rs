@@ -1,8 +1,8 @@
-//! The mappings of a process: which addresses are pages of which object.
+//! The mappings of a process: its addresses, and the object and offset of the pages at them.
 //!
-//! A page belongs to an object and not to an address: to a file, to a System V segment, to memory that processes share, or to the
-//! process itself. The recorder learns of mappings from system calls; of those that QEMU made before the program began, from the
-//! kernel's list.
+//! A page belongs to an object and not to an address: to a file, to a System V segment, to memory that processes share,
+//! or to the process itself. The recorder learns of mappings from system calls. From the kernel's list, it reads the
+//! mappings that QEMU made before the program began.
 
 use libc::{c_int, c_long};
 use std::collections::BTreeMap;
@@ -15,19 +15,19 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard};
 use wire::word::PAGE_BYTES;
 
-/// The host's mappings below are the program's, since QEMU puts the program's address zero at its own.
+/// End of the program's mappings in the host. QEMU places the program's address zero at the host's address zero.
 const PROGRAM_END: u64 = wire::segment::FAR_HINT as u64;
 
-/// Objects are numbered with 56 bits, of which the top two say what they are.
+/// Bits of an object's number below the two bits for its kind. A number has 56 bits in all.
 const OBJECT_BITS: u32 = 54;
 const SHARED_MEMORY: u64 = 1 << OBJECT_BITS;
 const SEGMENT: u64 = 2 << OBJECT_BITS;
 
-/// A file as the process found it: what private pages of it hold before the first store.
+/// A file as the process found it: the content of its private pages before the first store.
 pub struct Original {
     base: NonNull<u8>,
     mapped_bytes: usize,
-    /// How many of these the file has.
+    /// Number of these bytes that the file has.
     bytes: usize,
 }
 
@@ -36,26 +36,26 @@ unsafe impl Send for Original {}
 // SAFETY: as above.
 unsafe impl Sync for Original {}
 
-/// What pages are of.
+/// Owner of the pages of a mapping.
 #[derive(Clone)]
 pub enum Backing {
-    /// Of the process itself.
+    /// Pages of the process itself.
     Anonymous {
-        /// Whether they are a stack.
+        /// True if the pages are a stack.
         stack: bool,
     },
-    /// Of an object, to which all stores go.
+    /// Pages of an object, which receives all stores.
     Object {
-        /// Its number.
+        /// Number of the object.
         id: u64,
-        /// Whether it is a file.
+        /// True if the object is a file.
         file: bool,
-        /// Whether all of it held zeros when it was mapped.
+        /// True if the whole object held zeros when it was mapped.
         blank: bool,
     },
-    /// Of a file, until the process stores to them.
+    /// Pages of a file, until the process stores to them.
     Private {
-        /// The file's number.
+        /// Number of the file.
         id: u64,
         /// The file's own content, if the process may store to the mapping from the beginning.
         original: Option<Arc<Original>>,
@@ -67,39 +67,40 @@ pub enum Backing {
 pub struct Mapping {
     addresses: Range<u64>,
     backing: Backing,
-    /// Where in its object the first byte is.
+    /// Offset of the first byte in the object, in bytes.
     offset: u64,
-    /// Where in its original.
+    /// Offset of the first byte in the original, in bytes.
     original_offset: u64,
 }
 
-/// All mappings that are known, by their first addresses.
+/// All known mappings, by their first addresses.
 pub struct Mappings {
     by_start: Mutex<BTreeMap<u64, Mapping>>,
-    /// How much memory this process, or one that it is a copy of, has made to be shared.
+    /// Number of shared mappings without an ordinary file that were made by this process, or by one that it is a copy
+    /// of.
     shared_memory: AtomicU64,
     program_break: AtomicU64,
     has_objects: AtomicBool,
 }
 
 impl Mapping {
-    /// Whose they are.
+    /// Returns the owner of the pages.
     pub fn backing(&self) -> &Backing {
         &self.backing
     }
 
-    /// Where in its object an address is.
+    /// Returns the offset of an address in the object, in bytes.
     pub fn offset_of(&self, address: u64) -> u64 {
         self.offset + (address - self.addresses.start)
     }
 
-    /// What the page at an address held in its file, if that is known.
+    /// Returns the original content of the page at an address from its file, if it is known.
     pub fn original_page(&self, address: u64) -> Option<[u64; PAGE_BYTES / 8]> {
         let Backing::Private { original: Some(original), .. } = &self.backing else { return None };
         original.page(self.original_offset + (address - self.addresses.start))
     }
 
-    /// What is left of it without these addresses.
+    /// Returns the parts of the mapping that remain without these addresses.
     fn without(&self, addresses: &Range<u64>) -> impl Iterator<Item = Mapping> + use<> {
         let own = self.addresses.clone();
         let before = own.start..own.end.min(addresses.start);
@@ -120,7 +121,7 @@ impl Mapping {
 }
 
 impl Mappings {
-    /// None.
+    /// Creates a table without mappings.
     pub fn new() -> Mappings {
         Mappings {
             by_start: Mutex::default(),
@@ -130,25 +131,25 @@ impl Mappings {
         }
     }
 
-    /// Learns what QEMU has mapped of files before the program began.
+    /// Adds the files that QEMU mapped before the program began.
     pub fn learn_first(&self) {
         let list = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
         list.lines().filter_map(first_mapping).for_each(|mapping| self.add(mapping));
     }
 
-    /// Whether any object was mapped so that its stores are shared.
+    /// Returns true if any object was ever mapped in a way that shares its stores.
     pub fn has_objects(&self) -> bool {
         self.has_objects.load(Relaxed)
     }
 
-    /// The mapping at an address.
+    /// Returns the mapping at an address.
     pub fn find(&self, address: u64) -> Option<Mapping> {
         let mappings = self.lock();
         let (_, mapping) = mappings.range(..=address).next_back()?;
         mapping.addresses.contains(&address).then(|| mapping.clone())
     }
 
-    /// The parts of objects that are mapped among these addresses.
+    /// Returns the parts of objects that are mapped among these addresses: the object's number and its range of bytes.
     pub fn objects_in(&self, addresses: &Range<u64>) -> Vec<(u64, Range<u64>)> {
         let part = |mapping: &Mapping| match mapping.backing {
             Backing::Object { id, .. } => {
@@ -160,7 +161,7 @@ impl Mappings {
         self.lock().values().filter_map(part).collect()
     }
 
-    /// The addresses among these at which an object is mapped.
+    /// Returns the addresses among these at which an object is mapped.
     pub fn shared_in(&self, addresses: &Range<u64>) -> Vec<Range<u64>> {
         let shared = |mapping: &Mapping| {
             let common = common(&mapping.addresses, addresses);
@@ -169,7 +170,7 @@ impl Mappings {
         self.lock().values().filter_map(shared).collect()
     }
 
-    /// The program has mapped something: the number of the object that it is of, if it is of one.
+    /// Adds a mapping that the program has made. Returns the number of its object or file, if it has one.
     pub fn map(&self, addresses: Range<u64>, arguments: &[u64; 6], image: u32) -> Option<u64> {
         let [_, _, protection, flags, file, offset] = *arguments;
         let flags = flags as c_int;
@@ -197,11 +198,11 @@ impl Mappings {
         id
     }
 
-    /// The program has attached a System V segment at an address: where it is, and its number.
+    /// Adds a System V segment that the program has attached. Returns its addresses and its number as an object.
     pub fn attach(&self, segment: c_int, address: u64) -> Option<(Range<u64>, u64)> {
         // SAFETY: all-zero is a valid `shmid_ds`.
         let mut found: libc::shmid_ds = unsafe { std::mem::zeroed() };
-        // SAFETY: any number may be asked for, and `found` is ours to write.
+        // SAFETY: `shmctl` accepts any segment number, and `found` is ours to write.
         if unsafe { libc::shmctl(segment, libc::IPC_STAT, &mut found) } != 0 {
             return None;
         }
@@ -211,12 +212,12 @@ impl Mappings {
         Some((addresses, id))
     }
 
-    /// The addresses of the mapping that begins at one.
+    /// Returns the addresses of the mapping that begins at `start`.
     pub fn addresses_from(&self, start: u64) -> Option<Range<u64>> {
         self.lock().get(&start).map(|mapping| mapping.addresses.clone())
     }
 
-    /// Nothing is mapped at these addresses.
+    /// Removes these addresses from all mappings.
     pub fn unmap(&self, addresses: &Range<u64>) {
         let mut mappings = self.lock();
         let within = mappings.range(..addresses.end).filter(|(_, mapping)| mapping.addresses.end > addresses.start);
@@ -226,7 +227,7 @@ impl Mappings {
         }
     }
 
-    /// What was mapped at `old` is at `new`, which may be longer; if `old` is empty, it is there as well.
+    /// Moves the mapping at `old` to `new`, which may be longer. If `old` is empty, the mapping also remains at `old`.
     pub fn remap(&self, old: Range<u64>, new: Range<u64>) {
         let moved = self.find(old.start).map(|mapping| Mapping {
             addresses: new.clone(),
@@ -241,12 +242,12 @@ impl Mappings {
         }
     }
 
-    /// The program's break, if that is known.
+    /// Returns the program break, if it is known.
     pub fn program_break(&self) -> Option<u64> {
         Some(self.program_break.load(Relaxed)).filter(|now| *now != 0)
     }
 
-    /// The program's break is here now: the addresses that it has gained, and those that it has lost.
+    /// Sets the program break. Returns the addresses that the heap has gained, and those that it has lost.
     pub fn set_break(&self, now: u64) -> (Range<u64>, Range<u64>) {
         let before = self.program_break.swap(now, Relaxed);
         let before = if before == 0 { now } else { before };
@@ -283,7 +284,7 @@ impl Original {
     fn of(file: RawFd, offset: u64, bytes: u64) -> Option<Original> {
         let flags = libc::MAP_SHARED | libc::MAP_NORESERVE;
         let (hint, bytes) = (wire::segment::FAR_HINT as *mut _, bytes as usize);
-        // SAFETY: a new mapping at a hint that is not forced replaces nothing.
+        // SAFETY: without `MAP_FIXED`, the hint is not forced, so a new mapping does not replace another one.
         let base = unsafe { libc::mmap(hint, bytes, libc::PROT_READ, flags, file, offset as libc::off_t) };
         if base == libc::MAP_FAILED {
             return None;
@@ -309,22 +310,22 @@ impl Drop for Original {
     }
 }
 
-/// A file that is open.
+/// An open file of the process.
 pub struct OpenFile {
-    /// Its number.
+    /// Number of the file as an object.
     pub id: u64,
-    /// Whether it is an ordinary file.
+    /// True if it is an ordinary file.
     pub is_regular: bool,
-    /// Whether all of it reads as zeros.
+    /// True if the whole file reads as zeros.
     pub is_blank: bool,
 }
 
-/// Whether all that map the same memory with these flags see each other's stores.
+/// Returns true if all mappings of the same memory with these flags see each other's stores.
 pub fn is_shared(flags: c_int) -> bool {
     matches!(flags & libc::MAP_TYPE, libc::MAP_SHARED | libc::MAP_SHARED_VALIDATE)
 }
 
-/// The file that is open under this number, which QEMU and the program share.
+/// Returns the open file of a descriptor. QEMU and the program share descriptors.
 pub fn file_behind(descriptor: RawFd) -> Option<OpenFile> {
     let stat = found(descriptor)?;
     let is_regular = stat.st_mode & libc::S_IFMT == libc::S_IFREG;
@@ -334,17 +335,17 @@ pub fn file_behind(descriptor: RawFd) -> Option<OpenFile> {
 fn found(descriptor: RawFd) -> Option<libc::stat> {
     // SAFETY: all-zero is a valid `stat`.
     let mut stat: libc::stat = unsafe { std::mem::zeroed() };
-    // SAFETY: any number may be asked for, and `stat` is ours to write.
+    // SAFETY: `fstat` accepts any descriptor, and `stat` is ours to write.
     (unsafe { libc::fstat(descriptor, &mut stat) } == 0).then_some(stat)
 }
 
-/// A file's number as an object: of its device and its number there.
+/// Returns a file's number as an object, a hash of its device and of its number on the device.
 pub fn file_id(stat: &libc::stat) -> u64 {
     let mixed = (stat.st_ino ^ stat.st_dev.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> (u64::BITS - OBJECT_BITS)
 }
 
-/// A line of the kernel's list that is the program's and of a file.
+/// Parses a line of the kernel's list. Returns its mapping if it belongs to the program and maps a file.
 fn first_mapping(line: &str) -> Option<Mapping> {
     let mut words = line.split_ascii_whitespace();
     let (addresses, access, offset) = (words.next()?, words.next()?, words.next()?);
@@ -361,22 +362,22 @@ fn first_mapping(line: &str) -> Option<Mapping> {
     Some(Mapping { addresses, backing, offset, original_offset: 0 })
 }
 
-/// What two ranges have in common.
+/// Returns the overlap of two ranges, if they overlap.
 fn common(one: &Range<u64>, other: &Range<u64>) -> Option<Range<u64>> {
     let common = one.start.max(other.start)..one.end.min(other.end);
     (!common.is_empty()).then_some(common)
 }
 
-/// So many bytes, as whole pages.
+/// Rounds a number of bytes up to whole pages.
 pub fn whole_pages(bytes: u64) -> u64 {
     bytes.div_ceil(PAGE_BYTES as u64).saturating_mul(PAGE_BYTES as u64)
 }
 
-/// Whether a call copies its process, and does not start a thread of it.
+/// Returns true if a call copies the process; false if it only starts a thread.
 pub fn copies_process(number: c_long, arguments: &[u64; 6]) -> bool {
     match number {
         libc::SYS_fork | libc::SYS_vfork => true,
-        // QEMU makes a copy where Linux would let the child borrow its parent's memory.
+        // QEMU makes a copy in cases in which Linux would let the child borrow its parent's memory.
         libc::SYS_clone => {
             let flags = arguments[0] as c_int;
             flags & libc::CLONE_VM == 0 || flags & libc::CLONE_VFORK != 0

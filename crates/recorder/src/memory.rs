@@ -1,9 +1,9 @@
-//! Showing the simulator pages and lines, before the program's access to them is sent.
+//! Shows pages and lines to the simulator, before the recorder sends the program's access to them.
 //!
-//! QEMU reports an access after it has happened. Memory held something else before a store; so in a page that is shown for a store,
-//! the recorder puts the bytes back that the page held before: zeros in new memory, the file's own bytes in a private mapping. It
-//! cannot know them where the kernel has written to the line, nor in a file that is mapped shared, unless all of that was zeros: there
-//! the line already has the bytes of that first store.
+//! QEMU reports an access after it has happened, so memory already contains a reported store. In a page that is shown
+//! for a store, the recorder therefore restores the earlier bytes: zeros in new memory, the file's own bytes in a
+//! private mapping. It does not know them in a line that the kernel has written, nor in an object that is mapped
+//! shared, unless the object held only zeros. In these cases, the line already has the bytes of that first store.
 
 use crate::mappings::{Backing, Mapping, Mappings};
 use crate::pages::{PAGE_LINES, Pages};
@@ -20,24 +20,25 @@ const LINE_WORDS: usize = LINE_BYTES / 8;
 const NO_LINES: RangeInclusive<u64> = 1..=0;
 type PageContent = [u64; PAGE_BYTES / 8];
 
-/// What a page held in the bytes of the store that is its first touch.
+/// Earlier content of a page, in the bytes of the store that touches it first.
 enum Before {
     Zeros,
-    /// The same page of this.
+    /// Content of the same page in the file.
     Content(Box<PageContent>),
     Unknown,
 }
 
-/// An access for which lines are shown.
+/// An access that makes the recorder show lines.
 pub enum Touch {
-    /// A load.
+    /// A load of the program.
     Load,
-    /// A store.
+    /// A store of the program.
     Store {
-        /// The bytes that it stores to.
+        /// Addresses of the bytes that it stores.
         bytes: Range<u64>,
-        /// The lines that the same instruction has loaded from. Its load comes first, so they must not be sent with its store in them,
-        /// although another thread may have made a system call in between that the kernel might have written to them in.
+        /// Lines that the same instruction has loaded. Its load precedes its store, so they must not be sent with the
+        /// store in them. This holds even if another thread has made a system call in between, during which the kernel
+        /// might have written to them.
         loaded: Range<u64>,
     },
 }
@@ -47,54 +48,54 @@ impl Touch {
         matches!(self, Touch::Store { .. })
     }
 
-    /// Whether the instruction has loaded from the line already.
+    /// Returns true if the instruction has already loaded from the line.
     fn has_loaded(&self, line: u64) -> bool {
         matches!(self, Touch::Store { loaded, .. } if loaded.contains(&line))
     }
 }
 
-/// What there is to say of a page.
+/// Identity of a page, as the recorder sends it to the simulator.
 struct Identity {
     detail: PageDetail,
     object: (u64, u64),
     before: Before,
-    /// Whether no store makes it another page.
+    /// True if stores do not replace the page by a private copy.
     is_final: bool,
 }
 
-/// The memory of a process: what is mapped in it, and what the simulator knows of that.
+/// Memory of a process: its mappings, and the lines and pages that the simulator knows.
 pub struct Memory {
     /// Lines and pages that the simulator knows.
     pub pages: Pages,
-    /// What is mapped where.
+    /// Mappings of the process, by address.
     pub mappings: Mappings,
-    /// Whether the simulator may not know all that this process's parent held when it was copied.
+    /// True if the simulator may lack content that the parent of this process had when it was copied.
     detached: AtomicBool,
 }
 
-/// Where the words of a thread go.
+/// Destination of a thread's words.
 pub struct Output<'a> {
-    /// The thread.
+    /// Thread that sends the words.
     pub thread: &'a mut Thread,
-    /// The ring.
+    /// Ring that receives its chunks.
     pub ring: &'a Ring,
 }
 
 impl Output<'_> {
-    /// Adds one record.
+    /// Adds one record to the thread's chunk.
     pub fn push(&mut self, record: &[u64]) {
         self.thread.push(self.ring, record);
     }
 }
 
 impl Memory {
-    /// Of a process of which the simulator knows nothing.
+    /// Creates the memory of a process that the simulator does not know yet.
     pub fn new() -> std::io::Result<Memory> {
         Ok(Memory { pages: Pages::new()?, mappings: Mappings::new(), detached: AtomicBool::new(false) })
     }
 
-    /// This is the memory of a copy of the process. If that had several threads, the simulator does not know all that its pages held
-    /// at this moment.
+    /// Turns this memory into that of a copy of the process. If the process had several threads, the simulator does not
+    /// know all the content that its pages had at this moment.
     pub fn become_copy(&self, of_several_threads: bool) {
         if of_several_threads {
             self.pages.restart();
@@ -104,7 +105,7 @@ impl Memory {
         }
     }
 
-    /// Sends what the simulator does not know of these lines, before an access to them.
+    /// Sends the pages and lines among these that the simulator does not know, before an access to them.
     #[cold]
     pub fn show(&self, output: &mut Output<'_>, lines: RangeInclusive<u64>, touch: &Touch) {
         for line in lines.clone() {
@@ -134,7 +135,7 @@ impl Memory {
         }
     }
 
-    /// Sends lines again that the kernel has written, as far as the simulator was shown their pages.
+    /// Sends lines again that the kernel has written, if the simulator was shown their pages.
     pub fn send_again(&self, output: &mut Output<'_>, lines: Range<u64>) {
         for line in lines.filter(|line| self.pages.is_shown(line / PAGE_LINES)) {
             self.pages.send(line);
@@ -142,14 +143,15 @@ impl Memory {
         }
     }
 
-    /// The kernel has written to a page: if the process shared it, it is one of its own now.
+    /// Shows the private copy of a page that the process shared, after the kernel has written to the page.
     pub fn copy_if_shared(&self, output: &mut Output<'_>, page: u64) {
         if self.pages.is_shown(page) && self.must_copy(page, true) {
             self.show_copy(output, page, NO_LINES, &Touch::Load);
         }
     }
 
-    /// Whether an access makes a page that was shared one of the process's own.
+    /// Returns true if an access turns a shared page into a private copy. Marks pages of objects, which are never
+    /// copied.
     fn must_copy(&self, page: u64, store: bool) -> bool {
         if self.pages.is_own(page) || !(store || self.pages.are_unsure()) {
             return false;
@@ -167,11 +169,12 @@ impl Memory {
 
     fn show_page(&self, output: &mut Output<'_>, page: u64, touch: &Touch) {
         let address = page * PAGE_BYTES as u64;
-        // SAFETY: a byte of the page was just accessed, or executed.
+        // SAFETY: the program has just accessed or executed a byte of the page, so it is mapped.
         let read = || unsafe { guest::<PageContent>(address) };
         let Identity { detail, object, before, is_final } = self.identify(page, &read(), touch.is_store());
         self.pages.show(page, is_final);
-        // Read after the page is marked: a system call of another thread that writes to it meanwhile clears the mark again.
+        // Read after the page is marked: a system call of another thread that writes to it meanwhile clears the mark
+        // again.
         let mut content = read();
         if let Touch::Store { bytes, .. } = touch
             && !self.pages.are_blind()
@@ -181,15 +184,16 @@ impl Memory {
         self.send_page(output, (address, detail, object), &content);
     }
 
-    /// A page that was shared becomes one of the process's own, by a store to these lines. An instruction may have loaded from them
-    /// just before: what the simulator already has of them is right for that, and the page has the store in it by now.
+    /// Shows the private copy that replaces a shared page at a store to these lines. The copy contains the store by
+    /// now. An instruction may have loaded from the lines just before. For these lines, the simulator keeps the content
+    /// that it already has, which is right for the load.
     fn show_copy(&self, output: &mut Output<'_>, page: u64, lines: RangeInclusive<u64>, touch: &Touch) {
         let address = page * PAGE_BYTES as u64;
         let is_known = |line: u64| self.pages.knows(line, false) || touch.has_loaded(line);
         let known = lines.filter(|line| line / PAGE_LINES == page && is_known(*line));
         let kept = known.fold(0, |kept, line| kept | 1 << (line % PAGE_LINES));
         self.pages.show(page, true);
-        // SAFETY: a byte of the page was just accessed. It is read after the page is marked, as above.
+        // SAFETY: a byte of the page was just accessed, so it is mapped. The page is read after it is marked, as above.
         let content = unsafe { guest::<PageContent>(address) };
         let heap = self.is_heap(self.mapping_of(page).as_ref());
         let detail = PageDetail { kind: PageKind::Copy, mapped: false, heap };
@@ -232,7 +236,7 @@ impl Memory {
         matches!(mapping.map(Mapping::backing), Some(Backing::Anonymous { stack: false }))
     }
 
-    /// Puts the bytes back that were at `stored` before the store.
+    /// Restores the bytes at `stored` to their values before the store, if these are known.
     fn put_back(&self, content: &mut PageContent, address: u64, stored: &Range<u64>, before: &Before) {
         for at in stored.start.max(address)..stored.end.min(address + PAGE_BYTES as u64) {
             if self.pages.is_of_kernel(at / LINE_BYTES as u64) {
@@ -257,7 +261,8 @@ impl Memory {
         let lines =
             || content.chunks_exact(LINE_WORDS).enumerate().filter(|(_, line)| line.iter().any(|word| *word != 0));
         let sent: u64 = lines().fold(0, |sent, (line, _)| sent | 1 << line);
-        // No access of another process to the same object comes between a page and its content.
+        // The page and its content share a chunk, so that no access of another process to the same object is between
+        // them.
         output.thread.make_room(output.ring, 4 + sent.count_ones() as usize * (1 + LINE_WORDS));
         output.push(&[word::control(Control::Page, detail.pack(), address), object, index, sent]);
         for (nth, content) in lines() {
@@ -267,9 +272,9 @@ impl Memory {
         }
     }
 
-    /// Sends a line of a page that was shown, since the kernel may have written to it.
+    /// Sends a line of a page that was shown, because the kernel may have written to the line.
     fn send_line(&self, output: &mut Output<'_>, line: u64) {
-        // SAFETY: the line is of a page that was accessed and is mapped, and no line crosses a page.
+        // SAFETY: the line belongs to a page that was accessed and is mapped, and no line crosses a page.
         let content = unsafe { guest::<[u64; LINE_WORDS]>(line * LINE_BYTES as u64) };
         self.push_line(output, line, LineCause::Kernel, &content);
     }

@@ -1,7 +1,7 @@
-//! What the kernel writes to objects that some process maps: `write` to a file, and all that cuts or fills one.
+//! Follows kernel writes to objects that some process maps: `write` to a file, and all calls that cut or fill a file.
 //!
-//! Other mappings of the object, in this process and in others, show that at once; so the recorder sends the new lines by
-//! object. A file that no process maps is passed over.
+//! Other mappings of the object, in this process and in other processes, show the change at once, so the recorder sends
+//! the new lines by object. It ignores a file that no process maps.
 
 use crate::mappings::{file_behind, file_id};
 use crate::qemu::guest;
@@ -12,15 +12,15 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use wire::word::{self, Control, LINE_BYTES};
 
-/// What a call has done to an object.
+/// Effect of a system call on an object.
 pub enum Change {
-    /// The kernel has written these bytes of the file that is open under a number.
+    /// The kernel has written these bytes of the file that is open under a descriptor.
     Written(c_int, Range<u64>),
-    /// The file with this object's number ends here now.
+    /// The file with this number as an object now ends at this byte.
     Cut(u64, u64),
 }
 
-/// What a call has done to a file.
+/// Returns the effect of a system call on a file, if it has one.
 pub fn change(number: c_long, arguments: &[u64; 6], returned: i64) -> Option<Change> {
     let count = u64::try_from(returned).ok()?;
     let [first, second, third, fourth, ..] = *arguments;
@@ -50,9 +50,9 @@ pub fn change(number: c_long, arguments: &[u64; 6], returned: i64) -> Option<Cha
     })
 }
 
-/// Sends lines of an object that is open under a number, as they are now.
+/// Sends the current content of the lines that contain these bytes of an object. `file` is its open descriptor.
 pub fn send_lines(object: u64, file: c_int, bytes: &Range<u64>, mut push: impl FnMut(&[u64])) {
-    // A descriptor may be one for writing alone.
+    // The descriptor may allow only writes, so the file is opened again.
     let Ok(file) = File::open(format!("/proc/self/fd/{file}")) else { return };
     let end = file.metadata().map_or(0, |found| found.len());
     let line_bytes = LINE_BYTES as u64;
@@ -71,35 +71,35 @@ pub fn send_lines(object: u64, file: c_int, bytes: &Range<u64>, mut push: impl F
     }
 }
 
-/// The bytes before the position of an open file.
+/// Returns the last `count` bytes before the position of an open file.
 fn before_position(file: c_int, count: u64) -> Option<Range<u64>> {
-    // SAFETY: asks for a position and changes none.
+    // SAFETY: the call returns the position and does not change it.
     let position = u64::try_from(unsafe { lseek(file, 0, SEEK_CUR) }).ok()?;
     Some(position.saturating_sub(count)..position)
 }
 
-/// Bytes written at an offset; to a file that is open for appending they go to its end all the same.
+/// Returns the bytes that a write at an offset has changed. In a file that is open for appending, they are at its end.
 fn written_at(file: c_int, offset: u64, count: u64) -> Option<Range<u64>> {
-    // SAFETY: asks for the flags of an open file.
+    // SAFETY: the call returns the flags of an open file.
     if unsafe { fcntl(file, F_GETFL) } & O_APPEND != 0 {
         // SAFETY: all-zero is a valid `stat`.
         let mut stat: stat = unsafe { std::mem::zeroed() };
-        // SAFETY: any number may be asked for, and `stat` is ours to write.
+        // SAFETY: `fstat` accepts any descriptor, and `stat` is ours to write.
         let end = (unsafe { fstat(file, &mut stat) } == 0).then_some(stat.st_size as u64)?;
         return Some(end.saturating_sub(count)..end);
     }
     Some(offset..offset.saturating_add(count))
 }
 
-/// The bytes before the offset that the kernel has advanced.
+/// Returns the last `count` bytes before the offset that the kernel has advanced.
 fn before_pointer(pointer: u64, count: u64) -> Range<u64> {
-    // SAFETY: the call that has succeeded read and wrote this offset.
+    // SAFETY: the successful call read and wrote this offset.
     let position = unsafe { guest::<u64>(pointer) };
     position.saturating_sub(count)..position
 }
 
 fn id_of_path(path: u64) -> Option<u64> {
-    // SAFETY: the call that has succeeded read this string.
+    // SAFETY: the successful call read this string.
     let path = unsafe { CStr::from_ptr((crate::qemu::guest_base + path as usize) as *const c_char) };
     // SAFETY: all-zero is a valid `stat`.
     let mut found: stat = unsafe { std::mem::zeroed() };

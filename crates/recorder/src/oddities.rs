@@ -1,8 +1,9 @@
-//! What a program does that QEMU 7.2 is known to run wrong, so that a fault can be named for what it may be.
+//! Detects program behaviour that QEMU 7.2 is known to run wrong, so that a message can name the possible cause of a
+//! fault.
 //!
-//! QEMU loads all of a vector that is loaded under a mask, also bytes that the mask leaves out and that do not exist. It
-//! protects the view that it has translated code from, so it notices no store through another view of the same object, and
-//! executes the old code.
+//! QEMU loads the whole vector in a masked load, including bytes that the mask excludes and that may not exist. It
+//! write-protects only the view from which it has translated code. It therefore misses a store through another view of
+//! the same object, and executes the old code.
 
 use crate::mappings::{file_behind, is_shared};
 use libc::{PROT_EXEC, PROT_WRITE, c_int, c_long};
@@ -10,17 +11,17 @@ use std::sync::{Mutex, PoisonError};
 use wire::encoding::is_masked_load;
 use wire::host::{Host, Oddity};
 
-/// Shared objects that are mapped writable or executable, and how.
+/// Shared objects that are mapped writable or executable, with the protection of each view.
 static OBJECTS: Mutex<Vec<(u64, c_int)>> = Mutex::new(Vec::new());
 
-/// An instruction is translated.
+/// Examines an instruction when QEMU translates it.
 pub fn look_at(host: &Host, bytes: &[u8]) {
     if is_masked_load(bytes) {
         host.note(Oddity::MaskedVector);
     }
 }
 
-/// A system call has returned. An object that is writable in one view and executable in another is noted.
+/// Examines a system call that has returned. Notes an object that is writable in one view and executable in another.
 pub fn follow(host: &Host, number: c_long, arguments: &[u64; 6], returned: i64) {
     let [_, _, protection, flags, descriptor, _] = *arguments;
     let protection = protection as c_int & (PROT_WRITE | PROT_EXEC);
@@ -34,7 +35,8 @@ pub fn follow(host: &Host, number: c_long, arguments: &[u64; 6], returned: i64) 
     }
 }
 
-/// Adds a view of an object. Whether there is another one now, and between them they can be written and executed.
+/// Adds a view of an object. Returns true if the object had another view, and the views together can be written and
+/// executed.
 fn has_two_views(objects: &mut Vec<(u64, c_int)>, object: u64, protection: c_int) -> bool {
     let had = objects.iter().filter(|(known, _)| *known == object).fold(0, |all, (_, had)| all | had);
     if !objects.contains(&(object, protection)) {

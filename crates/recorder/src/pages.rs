@@ -1,9 +1,11 @@
-//! The recorder's knowledge of lines and pages: which of them the simulator has, and which of them are the process's own.
+//! The recorder's knowledge of lines and pages: those that the simulator has, and those that are private to the
+//! process.
 //!
-//! A page is shown once, with its content; from then on its stores keep the simulator's copy right, until the kernel writes
-//! behind the program's back and a line is not known any more. A page that the process shares with another process, or with a file
-//! that it maps privately, becomes its own at the first store. So there are two maps of lines: loads ask the one, stores the other,
-//! and each asks for one bit. Lines of a page that is not the process's own are in the first alone.
+//! The recorder shows a page once, with its content. From then on, the stores of the process keep the simulator's copy
+//! right, until the kernel writes to a line and the line becomes unknown. The first store to a page that the process
+//! shares with another process, or with a file that it maps privately, makes the page private. So there are two maps of
+//! lines: each load looks up one bit in the first, each store one bit in the second. Lines of a page that a store would
+//! make private are only in the first map.
 
 use crate::lines::{LineMap, lines_of};
 use std::ops::Range;
@@ -14,26 +16,27 @@ use wire::word::{LINE_BYTES, PAGE_BYTES};
 /// Lines in a page.
 pub const PAGE_LINES: u64 = (PAGE_BYTES / LINE_BYTES) as u64;
 
-/// The maps.
+/// Maps of the lines and pages of a process.
 pub struct Pages {
     /// Lines that the simulator knows.
     loads: LineMap,
-    /// Of these, lines of pages that the process may store to.
+    /// Known lines of pages that the process may store to without making them private.
     stores: LineMap,
-    /// Pages that the simulator was shown.
+    /// Pages that the recorder has shown to the simulator.
     shown: LineMap,
-    /// Of these, pages that no store has to make the process's own.
+    /// Shown pages that a store does not make private: they are private already, or of an object.
     own: LineMap,
     /// Lines that the kernel may have written to before the simulator was shown them.
     kernel: LineMap,
-    /// Whether some instructions of this process ran unrecorded: then pages may have changed unseen.
+    /// True if some instructions of this process ran unrecorded, so that pages may have changed unseen.
     blind: AtomicBool,
-    /// Whether the kernel may have written to pages that are shared with another process: then a load makes a page its own, too.
+    /// True if the kernel may have written to pages that are shared with another process. Then a load makes a page
+    /// private, too.
     unsure: AtomicBool,
 }
 
 impl Pages {
-    /// Nothing is known.
+    /// Creates the maps of a process that the simulator does not know.
     pub fn new() -> std::io::Result<Pages> {
         Ok(Pages {
             loads: LineMap::new()?,
@@ -46,44 +49,44 @@ impl Pages {
         })
     }
 
-    /// Whether a line may be loaded from, or stored to, with nothing to be sent before.
+    /// Returns true if the recorder need not send a page or line before a load from this line, or before a store to it.
     #[inline]
     pub fn knows(&self, line: u64, store: bool) -> bool {
         if store { self.stores.holds(line) } else { self.loads.holds(line) }
     }
 
-    /// Whether the simulator was shown a page.
+    /// Returns true if the simulator was shown the page.
     pub fn is_shown(&self, page: u64) -> bool {
         self.shown.holds(page)
     }
 
-    /// Whether a page is the process's own, or of an object that it shares on purpose.
+    /// Returns true if the page is private to the process, or belongs to an object that the process shares on purpose.
     pub fn is_own(&self, page: u64) -> bool {
         self.own.holds(page)
     }
 
-    /// Whether the kernel may have written to a line before the simulator was shown it.
+    /// Returns true if the kernel may have written to the line before the simulator was shown it.
     pub fn is_of_kernel(&self, line: u64) -> bool {
         self.kernel.holds(line)
     }
 
-    /// Whether some instructions of this process ran unrecorded.
+    /// Returns true if some instructions of this process ran unrecorded.
     pub fn are_blind(&self) -> bool {
         self.blind.load(Relaxed)
     }
 
-    /// Whether pages that are shared may have changed unseen: unrecorded, or by the kernel.
+    /// Returns true if shared pages may have changed unseen, by unrecorded instructions or by the kernel.
     pub fn are_unsure(&self) -> bool {
         self.are_blind() || self.unsure.load(Relaxed)
     }
 
-    /// Instructions ran unrecorded.
+    /// Notes that instructions ran unrecorded, and forgets all lines.
     pub fn become_blind(&self) {
         self.blind.store(true, Relaxed);
         self.forget_all();
     }
 
-    /// A page is being shown with all its lines.
+    /// Marks a page and all its lines as shown. If `own` is true, a store does not make the page private.
     pub fn show(&self, page: u64, own: bool) {
         let lines = page * PAGE_LINES..(page + 1) * PAGE_LINES;
         self.shown.set(page);
@@ -94,12 +97,12 @@ impl Pages {
         }
     }
 
-    /// A page turns out to be one of an object, which no store makes the process's own.
+    /// Marks a page of an object, which a store does not make private.
     pub fn own(&self, page: u64) {
         self.own.set(page);
     }
 
-    /// A line of a page that was shown is being sent again.
+    /// Marks a line of a shown page as known, because the recorder sends it again.
     pub fn send(&self, line: u64) {
         self.loads.set(line);
         if self.own.holds(line / PAGE_LINES) {
@@ -107,7 +110,7 @@ impl Pages {
         }
     }
 
-    /// The kernel may have written here.
+    /// Forgets lines that the kernel may have written.
     pub fn forget(&self, address: u64, bytes: u64) {
         let lines = lines_of(address, bytes);
         self.loads.clear(lines.clone());
@@ -115,14 +118,15 @@ impl Pages {
         self.kernel.set_all(lines);
     }
 
-    /// The kernel may have written anywhere.
+    /// Forgets all lines, because the kernel may have written anywhere.
     pub fn forget_all(&self) {
         self.unsure.store(true, Relaxed);
         self.loads.clear_all();
         self.stores.clear_all();
     }
 
-    /// These addresses are other memory from now on. `gone` gets each stretch of pages among them that was shown.
+    /// Forgets the pages at these addresses, which now contain other memory. `gone` receives each run of shown pages
+    /// among them.
     pub fn unmap(&self, addresses: &Range<u64>, mut gone: impl FnMut(Range<u64>)) {
         let lines = lines_of(addresses.start, addresses.end.saturating_sub(addresses.start));
         [&self.loads, &self.stores, &self.kernel].into_iter().for_each(|map| map.clear(lines.clone()));
@@ -143,7 +147,7 @@ impl Pages {
         self.own.clear(pages);
     }
 
-    /// Pages that were shown are at another address from now on; their lines are sent again. Returns whether there are any.
+    /// Moves shown pages to another address. Their lines are sent again. Returns true if it has moved any page.
     pub fn move_to(&self, from: &Range<u64>, to: u64) -> bool {
         let first = from.start / PAGE_BYTES as u64;
         let mut moved = Vec::new();
@@ -159,13 +163,13 @@ impl Pages {
         !moved.is_empty()
     }
 
-    /// The process may have been copied: every page is shared until a store makes it the process's own.
+    /// Marks all pages as shared, because the process may have been copied. A store then makes a page private.
     pub fn share_all(&self) {
         self.stores.clear_all();
         self.own.clear_all();
     }
 
-    /// A process of which the simulator knows nothing.
+    /// Clears the maps, for a process that the simulator does not know. The map of kernel writes remains.
     pub fn restart(&self) {
         [&self.loads, &self.stores, &self.shown, &self.own].into_iter().for_each(LineMap::clear_all);
     }

@@ -1,47 +1,47 @@
 //! QEMU's plug-in interface, version 1 (QEMU 4.2 to 8.x), as far as the recorder uses it.
 //!
-//! Declared by hand after `qemu-plugin.h`: it is small, and Debian ships no header.
+//! The declarations follow `qemu-plugin.h` by hand: the interface is small, and Debian ships no header.
 
 use libc::{c_char, c_int, c_uint, c_void};
 
-/// Opaque: a translation block during translation.
+/// Opaque: a translation block that QEMU is translating.
 #[repr(C)]
 pub struct Tb(c_void);
-/// Opaque: an instruction during translation.
+/// Opaque: an instruction that QEMU is translating.
 #[repr(C)]
 pub struct Insn(c_void);
 
-/// The plug-in's handle.
+/// QEMU's handle of the plug-in.
 pub type Id = u64;
 /// A callback on execution, with the pointer given at registration.
 pub type ExecCallback = extern "C" fn(vcpu: c_uint, data: *mut c_void);
-/// The same where a block begins, which a callback may leave for good.
+/// Like [`ExecCallback`], at the start of a block. The callback may leave the block and not return.
 pub type EntryCallback = extern "C-unwind" fn(vcpu: c_uint, data: *mut c_void);
 /// A callback after an access to memory.
 pub type MemoryCallback = extern "C" fn(vcpu: c_uint, info: u32, address: u64, data: *mut c_void);
 /// A callback before a system call.
 pub type SyscallCallback = extern "C" fn(Id, c_uint, i64, u64, u64, u64, u64, u64, u64, u64, u64);
 
-/// `QEMU_PLUGIN_CB_NO_REGS`: the callback looks at no registers.
+/// `QEMU_PLUGIN_CB_NO_REGS`: the callback reads no registers.
 pub const NO_REGISTERS: c_int = 0;
-/// `QEMU_PLUGIN_MEM_RW`.
+/// `QEMU_PLUGIN_MEM_RW`: the callback receives both loads and stores.
 pub const READS_AND_WRITES: c_int = 3;
 
-/// `qemu_info_t`, up to what is read of it.
+/// `qemu_info_t`, up to the last field that the recorder reads.
 #[repr(C)]
 pub struct Info {
-    /// The guest's architecture, as in `x86_64`.
+    /// Architecture of the guest, as in `x86_64`.
     pub target_name: *const c_char,
-    /// The oldest interface version that this QEMU serves.
+    /// Oldest version of the interface that this QEMU supports.
     pub version_min: c_int,
-    /// The newest.
+    /// Newest version of the interface that this QEMU supports.
     pub version_current: c_int,
-    /// Whether a whole machine is emulated.
+    /// True if QEMU emulates a whole machine.
     pub system_emulation: bool,
 }
 
 unsafe extern "C" {
-    /// The host address of guest address zero.
+    /// Host address of the guest's address zero.
     pub static guest_base: usize;
 
     pub fn qemu_plugin_register_vcpu_init_cb(id: Id, callback: extern "C" fn(Id, c_uint));
@@ -73,7 +73,7 @@ unsafe extern "C" {
     pub fn qemu_plugin_path_to_binary() -> *const c_char;
 }
 
-/// Reads the program's memory.
+/// Reads a value from the program's memory.
 ///
 /// # Safety
 /// All of `[address, address + size_of::<T>())` must be mapped, and any bytes must be a valid `T`.

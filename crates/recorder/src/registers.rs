@@ -1,28 +1,30 @@
-//! The program's registers, in a QEMU whose plug-in interface has none.
+//! Reads the program's registers in a QEMU that does not show them to plug-ins.
 //!
-//! The interface of version 1 does not show registers. Debian's `qemu-x86_64` 7.2 exports the functions by which QEMU's own
-//! debugger reads and writes them, and its switch for single steps. QEMU keeps registers of a block that runs in those of the
-//! host, so what these functions return is true where a block begins, and there alone.
+//! Version 1 of the plug-in interface does not show registers. Debian's `qemu-x86_64` 7.2 exports the functions by
+//! which QEMU's debugger reads and writes them, and its switch for single steps. While a block runs, QEMU keeps
+//! registers in those of the host. The functions therefore return true values only at the start of a block.
 //!
-//! A block with an instruction in it whose registers are asked for therefore does not run. Where it would begin, the switch is
-//! turned on and QEMU is sent back to its main loop: it runs the same code again, as blocks of one instruction each, up to
-//! that instruction ([`Registers::restart`], [`Registers::end_steps`]). Other code is not slowed down.
+//! So a block does not run if the recorder needs the registers of an instruction in it. At the start of the block, the
+//! recorder turns the switch on and sends QEMU back to its main loop. QEMU then runs the same code again, as blocks of
+//! one instruction each, up to that instruction ([`Registers::restart`], [`Registers::end_steps`]). Other code does not
+//! run slower.
 //!
-//! Where the functions are not exported, no register can be read.
+//! If QEMU does not export the functions, the recorder cannot read registers.
 
 use libc::{c_int, c_void};
 use std::ffi::CStr;
 use std::sync::atomic::AtomicI32;
 use std::sync::atomic::Ordering::{AcqRel, Release};
 
-/// Numbers of registers, as QEMU's debugger has them; the first 16 are not in the order of the instruction set.
+/// Numbers of registers in QEMU's debugger. The first 16 are not in the order of the instruction set.
 const INSTRUCTION_POINTER: c_int = 16;
 const FS_BASE: c_int = 24;
 const GS_BASE: c_int = 25;
-/// The general registers by their numbers in instructions: `%rax`, `%rcx`, `%rdx`, `%rbx`, `%rsp`, `%rbp`, `%rsi`, `%rdi`.
+/// Numbers in the debugger of the general registers, by their numbers in instructions: `%rax`, `%rcx`, `%rdx`, `%rbx`,
+/// `%rsp`, `%rbp`, `%rsi`, `%rdi`.
 const GENERAL: [c_int; 8] = [0, 2, 3, 1, 7, 6, 4, 5];
 
-/// A growing array of GLib's, up to what is read of it.
+/// GLib's growing array, up to the last field that the recorder reads.
 #[repr(C)]
 struct ByteArray {
     data: *const u8,
@@ -31,7 +33,7 @@ struct ByteArray {
 
 type Cpu = *mut c_void;
 
-/// QEMU's functions.
+/// QEMU's functions for registers and steps.
 #[derive(Clone, Copy)]
 pub struct Registers {
     cpu: unsafe extern "C" fn(c_int) -> Cpu,
@@ -43,15 +45,15 @@ pub struct Registers {
     free_array: unsafe extern "C" fn(*mut ByteArray, c_int) -> *mut u8,
 }
 
-// SAFETY: functions and the address of a variable that all threads of QEMU use.
+// SAFETY: the fields are functions, and the address of a variable that all threads of QEMU use.
 unsafe impl Send for Registers {}
-// SAFETY: as above; the variable is changed atomically.
+// SAFETY: as above; the recorder changes the variable atomically.
 unsafe impl Sync for Registers {}
 
 impl Registers {
-    /// The functions of this QEMU, if it exports all of them.
+    /// Returns the functions of this QEMU, if it exports all of them.
     pub fn find() -> Option<Registers> {
-        // SAFETY: these are the types that they have in QEMU 7.2 and in GLib; QEMU 8 has no `singlestep`.
+        // SAFETY: the symbols have these types in QEMU 7.2 and in GLib; QEMU 8 has no `singlestep`.
         unsafe {
             Some(Registers {
                 cpu: std::mem::transmute::<*mut c_void, unsafe extern "C" fn(c_int) -> Cpu>(symbol(c"qemu_get_cpu")?),
@@ -75,29 +77,30 @@ impl Registers {
         }
     }
 
-    /// A general register, by its number in instructions. Only where a block begins.
+    /// Returns a general register by its number in instructions. Valid only at the start of a block.
     pub fn general(&self, vcpu: u32, number: u8) -> u64 {
         self.read(vcpu, GENERAL.get(usize::from(number)).copied().unwrap_or(number.into()))
     }
 
-    /// The base of `%fs`.
+    /// Returns the base of `%fs`. Valid only at the start of a block.
     pub fn fs_base(&self, vcpu: u32) -> u64 {
         self.read(vcpu, FS_BASE)
     }
 
-    /// The base of `%gs`.
+    /// Returns the base of `%gs`. Valid only at the start of a block.
     pub fn gs_base(&self, vcpu: u32) -> u64 {
         self.read(vcpu, GS_BASE)
     }
 
-    /// Leaves the block at `pc`, of which nothing has run, and lets it and what follows run in steps of one instruction.
+    /// Leaves the block at `pc` before its first instruction. QEMU runs it and the code after it in steps of one
+    /// instruction.
     ///
-    /// Does not return: it jumps over the frames between the block and QEMU's main loop, in which nothing may have to be
-    /// dropped.
+    /// Does not return: it jumps over the frames between the block and QEMU's main loop. These frames must not hold
+    /// values that need to be dropped.
     pub fn restart(&self, vcpu: u32, pc: u64) -> ! {
         self.switch().fetch_add(1, AcqRel);
-        // SAFETY: the thread's own CPU, where a block begins: all of its state is in memory but the instruction pointer, which
-        // blocks that are chained do not store.
+        // SAFETY: this is the calling thread's CPU, at the start of a block. All of its state is in memory except the
+        // instruction pointer, because chained blocks do not store it.
         unsafe {
             let cpu = (self.cpu)(vcpu as c_int);
             (self.write)(cpu, pc.to_le_bytes().as_ptr(), INSTRUCTION_POINTER);
@@ -105,25 +108,25 @@ impl Registers {
         }
     }
 
-    /// What comes behind the block that begins runs as usual again.
+    /// Ends the steps of a thread: the code after the block that begins runs as usual.
     pub fn end_steps(&self) {
         self.switch().fetch_sub(1, AcqRel);
     }
 
-    /// No thread makes steps any more.
+    /// Ends the steps of all threads.
     pub fn end_all_steps(&self) {
         self.switch().store(0, Release);
     }
 
-    /// How many threads make steps: QEMU makes some if it is not zero.
+    /// Returns QEMU's switch, as the number of threads that make steps. QEMU makes steps if it is not zero.
     fn switch(&self) -> &AtomicI32 {
-        // SAFETY: a variable of QEMU's, of this type and alive as long as it is; QEMU itself only reads it.
+        // SAFETY: the variable of QEMU has this type and lives as long as QEMU; QEMU itself only reads it.
         unsafe { AtomicI32::from_ptr(self.steps) }
     }
 
     fn read(&self, vcpu: u32, number: c_int) -> u64 {
         let mut value = [0; 8];
-        // SAFETY: the thread's own CPU; the array is ours, and has as many bytes as it says.
+        // SAFETY: this is the calling thread's CPU. The array is ours, and has as many bytes as its length states.
         unsafe {
             let array = (self.new_array)();
             let bytes = (self.read)((self.cpu)(vcpu as c_int), array, number).clamp(0, 8) as usize;
@@ -135,9 +138,9 @@ impl Registers {
     }
 }
 
-/// The address of a symbol of QEMU's, or of a library that it is linked to.
+/// Returns the address of a symbol of QEMU, or of a library that it is linked to.
 fn symbol(name: &CStr) -> Option<*mut c_void> {
-    // SAFETY: looks a name up among what is loaded.
+    // SAFETY: the call looks up a name among the loaded symbols.
     let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
     (!found.is_null()).then_some(found)
 }

@@ -1,9 +1,9 @@
-//! Large reservations, before QEMU makes them.
+//! Checks large reservations of memory before QEMU makes them.
 //!
-//! QEMU 7 keeps a word for each page of a mapping, whether the program ever touches the page or not. A reservation of many
-//! terabytes, which costs natively nothing, then takes all of the host's memory and ends this computer's other programs.
-//! So the recorder compares the cost of each mapping with the memory that the host has left. The program is ended where
-//! that is too little; otherwise the simulator learns what QEMU is doing meanwhile.
+//! QEMU 7 keeps a word for each page of a mapping, even if the program never touches the page. A reservation of many
+//! terabytes costs no memory natively. Under QEMU, it takes all of the host's memory and ends other programs of this
+//! computer. So the recorder compares the cost of each mapping with the memory that the host has left. If that is too
+//! little, the recorder ends the program; otherwise, it notifies the simulator of the work that QEMU is doing.
 
 use crate::thread::Thread;
 use libc::{c_int, c_long};
@@ -12,22 +12,22 @@ use wire::host::{Tables, Work, table_bytes};
 use wire::ring::Ring;
 use wire::word::ADDRESS_END;
 
-/// Work on fewer bytes is done in a tenth of a second or two.
+/// Bytes from which the simulator is notified of work. Smaller work takes one or two tenths of a second.
 const LONG_BYTES: u64 = 16 << 30;
-/// The share of the host's free memory that is left alone, as one of so many parts.
+/// Divisor: an eighth of the host's free memory must stay free.
 const PARTS_LEFT: u64 = 8;
 
-/// What of this process QEMU has tables of, as far as it was mapped or reserved in large parts.
+/// Addresses of this process with tables in QEMU, as far as they were mapped or reserved in large parts.
 static TABLES: Mutex<Tables> = Mutex::new(Tables::new());
 
-/// The program makes a system call. Does not return if the host has no memory for it.
+/// Checks a system call that the program makes. Does not return if the host has no memory for it.
 pub fn enter(ring: &Ring, thread: &mut Thread, number: c_long, arguments: &[u64; 6]) {
     let per_page = u64::from(ring.settings().host_bytes_per_page);
     let Some((work, bytes)) = Work::of(number, arguments).filter(|(_, bytes)| *bytes >= LONG_BYTES && per_page > 0)
     else {
         return;
     };
-    // The kernel refuses it, and QEMU begins nothing.
+    // The kernel refuses the call, and QEMU starts no work.
     if bytes >= ADDRESS_END || (number == libc::SYS_mmap && is_over_committed(arguments)) {
         return;
     }
@@ -38,14 +38,14 @@ pub fn enter(ring: &Ring, thread: &mut Thread, number: c_long, arguments: &[u64;
         if free_bytes().is_some_and(|free| table_bytes(new, per_page) > free - free / PARTS_LEFT) {
             thread.publish(ring);
             ring.host().refuse(bytes);
-            // SAFETY: ends the process without running anything of QEMU's or the program's.
+            // SAFETY: `_exit` ends the process without running code of QEMU or of the program.
             unsafe { libc::_exit(crate::FAILED) };
         }
     }
     ring.host().begin(work, bytes);
 }
 
-/// A system call has returned.
+/// Notes that a system call has returned.
 pub fn leave(ring: &Ring, number: c_long, arguments: &[u64; 6], returned: i64) {
     if ring.host().busy().is_none() {
         return;
@@ -60,8 +60,8 @@ fn tables() -> MutexGuard<'static, Tables> {
     TABLES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether the kernel refuses a mapping since it is larger than all memory: one that may be written, is the process's own, and
-/// has not waived that (proc(5), `overcommit_memory`).
+/// Returns true if the kernel refuses a mapping because it is larger than all memory. Only writable private mappings
+/// without `MAP_NORESERVE` are refused for this (proc(5), `overcommit_memory`).
 fn is_over_committed(arguments: &[u64; 6]) -> bool {
     let [_, bytes, protection, flags, ..] = *arguments;
     let flags = flags as c_int;
@@ -73,13 +73,14 @@ fn is_over_committed(arguments: &[u64; 6]) -> bool {
     is_counted && !never_refuses && all.is_some_and(|all| bytes > all)
 }
 
-/// A number of the kernel's about memory.
+/// Returns a number about memory from the kernel, in kilobytes.
 fn kilobytes(name: &str) -> Option<u64> {
     let told = std::fs::read_to_string("/proc/meminfo").ok()?;
     told.lines().find_map(|line| line.strip_prefix(name)?.trim().strip_suffix(" kB")?.parse().ok())
 }
 
-/// How much memory the host can still give out: the machine's, or that of the group of processes that this is in.
+/// Returns the bytes that the host can still allocate: the machine's, or those of this process's control group if
+/// fewer.
 fn free_bytes() -> Option<u64> {
     let machine = kilobytes("MemAvailable:")? << 10;
     let number =

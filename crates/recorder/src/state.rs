@@ -1,4 +1,4 @@
-//! The recorder's state: one per process, made when QEMU loads it and never freed.
+//! The recorder's state: one per process, created when QEMU loads the recorder, and never freed.
 
 use crate::blocks::{Block, Blocks, Entry};
 use crate::exec::{self, Outcome};
@@ -18,14 +18,14 @@ use std::sync::atomic::{AtomicPtr, AtomicU32};
 use wire::ring::Ring;
 use wire::word::{self, ADDRESS_END, Birth, Control, LINE_BYTES, Loss};
 
-/// The most threads of one process at a time. Further ones run unrecorded.
+/// Most threads of one process at a time. Further threads run unrecorded.
 const THREADS: usize = 4096;
-/// Copies of a process are numbered by so many bits.
+/// Mask of the number of a copy: copies of a process are numbered with 16 bits.
 const FORKS: u32 = (1 << 16) - 1;
 /// Signals that an instruction raises itself, in the middle of its block.
 const FAULTS: [i32; 5] = [libc::SIGILL, libc::SIGTRAP, libc::SIGBUS, libc::SIGFPE, libc::SIGSEGV];
 
-/// Everything that callbacks need.
+/// State that all callbacks need.
 pub struct Recorder {
     ring: Ring,
     ring_name: OsString,
@@ -34,7 +34,7 @@ pub struct Recorder {
     memory: Memory,
     forks: AtomicU32,
     begun: Once,
-    /// The image's number and its process.
+    /// Number of the image; `pid` is its process.
     image: AtomicU32,
     pid: AtomicU32,
     threads: [AtomicPtr<Thread>; THREADS],
@@ -42,7 +42,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Announces this process to the simulator.
+    /// Creates the state and announces this process to the simulator.
     pub fn new(ring_name: OsString, from: Option<u32>) -> std::io::Result<Recorder> {
         let ring = Ring::open(&ring_name)?;
         let pid = std::process::id();
@@ -65,22 +65,22 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// The number of this process's image.
+    /// Returns the number of this process's image.
     pub fn image(&self) -> u32 {
         self.image.load(Relaxed)
     }
 
-    /// Whether the process has had several threads.
+    /// Returns true if the process has had several threads.
     pub fn has_several_threads(&self) -> bool {
         self.threads_made.load(Relaxed) > 1
     }
 
-    /// Whether other processes may see what this one stores.
+    /// Returns true if other processes may see stores of this process.
     fn shares_memory(&self) -> bool {
         self.memory.mappings.has_objects() && self.ring.images() > 1
     }
 
-    /// A call is about to be made that copies the process: the simulator keeps what the child will have.
+    /// Announces a call that copies the process, so that the simulator keeps the memory that the child will have.
     fn announce_copy(&self, thread: &mut Thread, number: i64, arguments: &[u64; 6]) {
         if copies_process(number, arguments) {
             thread.syscall.fork = self.forks.fetch_add(1, AcqRel).wrapping_add(1) & FORKS;
@@ -88,29 +88,29 @@ impl Recorder {
         }
     }
 
-    /// Sends the simulator that an image begins, before anything else of it is sent.
+    /// Announces an image to the simulator, before any other word of it is sent.
     fn announce(&self, birth: Birth, parent: u64) {
         let word = word::control(Control::Process, birth as u8, parent);
-        // A stopped ring is noticed again by the first thread.
+        // If the ring is stopped, the first thread notices it again.
         let _ = self.ring.publish(self.image.load(Relaxed), 0, &[word]);
     }
 
-    /// The program has been loaded, and is about to begin.
+    /// Learns the first mappings, once, when the program is loaded and about to begin.
     pub fn begin(&self) {
         self.begun.call_once(|| self.memory.mappings.learn_first());
     }
 
-    /// Where words go.
+    /// Returns the ring that receives the words.
     pub fn ring(&self) -> &Ring {
         &self.ring
     }
 
-    /// All code seen so far.
+    /// Returns the table of all code seen so far.
     pub fn blocks(&self) -> &Blocks {
         &self.blocks
     }
 
-    /// A new thread under this number of QEMU's, which an earlier one may have had.
+    /// Creates the state of a new thread. QEMU may have used its number for an earlier thread.
     pub fn make_thread(&self, vcpu: u32) {
         let Some(place) = self.threads.get(vcpu as usize) else {
             return;
@@ -119,26 +119,26 @@ impl Recorder {
         let thread = Box::new(Thread::new(self.image.load(Relaxed), number));
         let old = place.swap(Box::into_raw(thread), AcqRel);
         if !old.is_null() {
-            // SAFETY: made here, and its thread has ended, or QEMU would not give out its number again.
+            // SAFETY: the state was made here, and its thread has ended, or QEMU would not use its number again.
             drop(unsafe { Box::from_raw(old) });
         }
     }
 
-    /// The thread's state, unless there are too many.
+    /// Returns the state of a thread, unless the process has too many threads.
     #[inline]
     #[allow(clippy::mut_from_ref)]
     pub fn thread(&self, vcpu: u32) -> Option<&mut Thread> {
-        // SAFETY: made by `make_thread`; only the thread itself asks for it, in callbacks that do not nest, and when
-        // the process ends, the one thread that QEMU lets run.
+        // SAFETY: `make_thread` made the state. Only the thread itself uses it, in callbacks that do not nest. When the
+        // process ends, only the one thread that QEMU lets run uses it.
         unsafe { self.threads.get(vcpu as usize)?.load(Acquire).as_mut() }
     }
 
-    /// A thread enters a block.
+    /// Records that a thread enters a block.
     #[inline]
     pub fn enter_block(&self, thread: &mut Thread, block: &Block) {
         let ran_before = thread.position.ran();
         if thread.must_draw() && thread.draw(&self.ring) == Drawn::Unrecorded {
-            // Stores that are not recorded change memory unseen.
+            // Unrecorded stores change memory unseen.
             self.memory.pages.become_blind();
         }
         thread.advance(block);
@@ -153,7 +153,7 @@ impl Recorder {
         thread.after_syscall = false;
     }
 
-    /// The first entry of a block, or an entry that means more than that.
+    /// Handles the first entry of a block by a thread, or an entry with a further effect.
     #[cold]
     fn enter_special(&self, thread: &mut Thread, block: &Block, ran_before: u16) {
         if block.entry() != Entry::Plain as u8 {
@@ -168,7 +168,7 @@ impl Recorder {
         }
     }
 
-    /// A thread has loaded or stored `1 << log2_bytes` bytes.
+    /// Records that a thread has loaded or stored `1 << log2_bytes` bytes.
     #[inline]
     pub fn access(&self, thread: &mut Thread, store: bool, log2_bytes: u8, address: u64, index: u16) {
         let bytes = 1 << log2_bytes;
@@ -205,7 +205,7 @@ impl Recorder {
         thread.push(&self.ring, &[word, value]);
     }
 
-    /// A thread is about to run the marker.
+    /// Records the marker that a thread is about to run.
     pub fn pass_marker(&self, thread: &mut Thread, index: u16) {
         if thread.recording {
             thread.push(&self.ring, &[word::control(Control::Marker, 0, index.into())]);
@@ -216,7 +216,7 @@ impl Recorder {
         }
     }
 
-    /// A thread makes a system call.
+    /// Records a system call that a thread is about to make.
     pub fn enter_syscall(&self, thread: &mut Thread, number: i64, arguments: [u64; 6]) {
         thread.syscall = SystemCall { number, arguments, fork: 0 };
         thread.after_syscall = true;
@@ -228,18 +228,18 @@ impl Recorder {
         match number {
             libc::SYS_execve => self.follow_exec(thread, &arguments),
             libc::SYS_execveat => self.lose(thread),
-            // The kernel is about to write the thread's number somewhere, so that others learn that it is gone.
+            // The kernel is about to write to memory, to notify other threads that this thread has ended.
             libc::SYS_exit => {
                 self.memory.pages.forget_all();
                 thread.end(&self.ring);
             }
             libc::SYS_rt_sigaction if arguments[1] != 0 => {
-                // SAFETY: the program passes this structure, whose first word is the handler, to the kernel.
+                // SAFETY: the program passes this structure to the kernel; its first word is the handler.
                 let handler = unsafe { guest::<u64>(arguments[1]) };
                 let faults = FAULTS.contains(&(arguments[0] as i32));
                 self.blocks.mark_handler(handler, if faults { Entry::FaultHandler } else { Entry::Handler });
             }
-            // Signals end processes without notice, and a child's chunks must come after what its parent did before.
+            // Signals end processes without notice, and a child's chunks must follow the earlier words of its parent.
             libc::SYS_kill
             | libc::SYS_tkill
             | libc::SYS_tgkill
@@ -248,21 +248,21 @@ impl Recorder {
             | libc::SYS_clone
             | libc::SYS_wait4
             | libc::SYS_waitid => self.let_others_go_on(thread),
-            // Threads, and processes that share memory, agree through the kernel; what each did before must be readable before
-            // what others do after.
+            // Threads, and processes that share memory, synchronise through the kernel. The earlier words of each must
+            // be readable before the later words of the other ones.
             _ if self.has_several_threads() || self.shares_memory() => self.let_others_go_on(thread),
             _ => {}
         }
     }
 
-    /// Publishes what a thread has done, and gives its drawn instructions back: until it goes on, others may execute all that is
-    /// still to be recorded.
+    /// Publishes the words of a thread and gives its drawn instructions back. Until the thread continues, other threads
+    /// may execute all instructions that remain to be recorded.
     fn let_others_go_on(&self, thread: &mut Thread) {
         thread.redraw(&self.ring);
         thread.publish(&self.ring);
     }
 
-    /// A thread returns from a system call.
+    /// Follows a system call from which a thread returns.
     pub fn leave_syscall(&self, vcpu: u32, number: i64, returned: i64) {
         let forks = matches!(number, libc::SYS_fork | libc::SYS_vfork | libc::SYS_clone | libc::SYS_clone3);
         if forks && returned == 0 && std::process::id() != self.pid.load(Relaxed) {
@@ -281,7 +281,7 @@ impl Recorder {
         }
     }
 
-    /// The system call that a thread has made, and what it returned.
+    /// Returns the system call that a thread has made, with its return value.
     fn call<'a>(&'a self, thread: &'a mut Thread, returned: i64) -> Call<'a> {
         let SystemCall { number, arguments, .. } = thread.syscall;
         let output = Output { thread, ring: &self.ring };
@@ -289,8 +289,9 @@ impl Recorder {
         Call { image, of_several_threads, memory: &self.memory, output, number, arguments, returned }
     }
 
-    /// This is a copy of the process that made the call: what its threads have not published is the parent's to send. If there
-    /// were several, the simulator does not know all that the parent's pages held at this moment.
+    /// Turns this recorder into that of a copy of the process that made the call. The parent sends the words that its
+    /// threads have not published. If it had several threads, the simulator does not know all the content that its
+    /// pages had at this moment.
     fn become_child(&self, vcpu: u32) {
         let parent = self.image.load(Relaxed);
         let Some(&mut Thread { recording, syscall, .. }) = self.thread(vcpu) else {
@@ -303,13 +304,13 @@ impl Recorder {
         self.threads_made.store(0, Relaxed);
         flushes::restart();
         for thread in &self.threads {
-            // Not freed: the copy may be in any state.
+            // The state is not freed: the copy may be in any state.
             thread.store(ptr::null_mut(), Release);
         }
         self.announce(Birth::Fork, u64::from(syscall.fork) << 32 | u64::from(parent));
         self.make_thread(vcpu);
         if let Some(thread) = self.thread(vcpu) {
-            // As its parent was, until it draws instructions of its own.
+            // The thread is recorded as its parent was, until it draws instructions itself.
             thread.recording = recording;
             thread.syscall = syscall;
             self.call(thread, 0).follow_writes();
@@ -334,7 +335,7 @@ impl Recorder {
         thread.publish(&self.ring);
     }
 
-    /// The process ends: publishes what its threads still hold.
+    /// Ends the process: publishes the remaining words of its threads.
     pub fn end(&self) {
         for vcpu in 0..THREADS as u32 {
             if let Some(thread) = self.thread(vcpu) {

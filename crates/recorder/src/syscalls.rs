@@ -1,31 +1,32 @@
-//! What the kernel writes into a program's memory, call by call.
+//! Table of the memory that the kernel writes in each system call.
 //!
-//! After a call, the lines that it may have written are no longer known and will be sent again at their next touch. After a
-//! call that is missing here everything is forgotten, which costs time. What calls write to files that are mapped is in `objects.rs`,
-//! and what they map in `follow.rs`.
+//! After a call, the lines that the kernel may have written are unknown, and the recorder sends them again at their
+//! next touch. After a call that the table lacks, all lines are unknown, which costs time. `objects.rs` follows the
+//! writes of calls to mapped files, and `follow.rs` the mappings of calls.
 
 use crate::qemu::guest;
 use libc::*;
 
-/// A part of memory that a call writes.
+/// A part of memory that a system call writes.
 #[derive(Clone, Copy)]
 enum Span {
-    /// So many bytes behind a pointer argument.
+    /// A fixed number of bytes at a pointer: index of the argument, bytes.
     Fixed(usize, u64),
-    /// As many bytes as the call returned.
+    /// The returned number of bytes at a pointer: index of the argument.
     Returned(usize),
-    /// As many entries as the call returned, each of so many bytes.
+    /// The returned number of entries at a pointer: index of the argument, bytes of an entry.
     Entries(usize, u64),
-    /// As many entries as another argument says, each of so many bytes.
+    /// Entries at a pointer, by a count in another argument: index of the pointer, index of the count, bytes of an
+    /// entry.
     Counted(usize, usize, u64),
-    /// The buffers of an `iovec` array, up to the count in the next argument.
+    /// The buffers of an `iovec` array: index of the pointer. The next argument is the count.
     Vectors(usize),
-    /// A `msghdr` with all that it points to.
+    /// A `msghdr` with all buffers that it points to: index of the pointer.
     Message(usize),
 }
 use Span::*;
 
-/// Calls and what they write into the memory of the process. Calls that write nothing there have an empty list.
+/// System calls, with the memory of the process that they write. Calls that write no memory have an empty list.
 const WRITES: &[(&[c_long], &[Span])] = &[
     (&[SYS_read, SYS_pread64, SYS_getdents64, SYS_getdents, SYS_readlink], &[Returned(1)]),
     (&[SYS_readv, SYS_preadv, SYS_preadv2], &[Vectors(1)]),
@@ -195,18 +196,18 @@ const NOTHING: &[c_long] = &[
 const SMALL_IOCTLS: &[u64] =
     &[TCGETS, TCSETS, TCSETSW, TCSETSF, TIOCGWINSZ, TIOCSWINSZ, TIOCGPGRP, TIOCSPGRP, FIONREAD, FIONBIO, FIOCLEX];
 const SMALL_IOCTL_BYTES: u64 = 64;
-/// More buffers than the kernel accepts in one call.
+/// Most buffers that the kernel accepts in one call (`UIO_MAXIOV`).
 const VECTORS: u64 = 1024;
 
-/// What a call may have written.
+/// Memory that a system call may have written.
 pub enum Written {
     /// Parts of memory, by address and bytes.
     Parts(Vec<(u64, u64)>),
-    /// Anything.
+    /// Any memory of the process.
     Anything,
 }
 
-/// What the call may have written into the memory of the process.
+/// Returns the memory of the process that a call may have written.
 pub fn written(number: i64, arguments: &[u64; 6], returned: i64) -> Written {
     if number == SYS_ioctl && SMALL_IOCTLS.contains(&arguments[1]) {
         return Written::Parts(vec![(arguments[2], SMALL_IOCTL_BYTES)]);
@@ -227,10 +228,10 @@ fn add_parts(parts: &mut Vec<(u64, u64)>, span: Span, arguments: &[u64; 6], retu
         Returned(at) => parts.push((arguments[at], count)),
         Entries(at, bytes) => parts.push((arguments[at], count.saturating_mul(bytes))),
         Counted(at, times, bytes) => parts.push((arguments[at], arguments[times].saturating_mul(bytes))),
-        // A successful call has read the array itself, or the header, so it is there to be read.
+        // A successful call has read the array or the header, so they are mapped.
         Vectors(at) if returned > 0 => add_vectors(parts, arguments[at], arguments[at + 1]),
         Message(at) if returned >= 0 => {
-            // SAFETY: the program's own `msghdr`, see above.
+            // SAFETY: this is the program's `msghdr`, mapped as stated above.
             let [name, name_bytes, vectors, count, control, control_bytes, _] =
                 unsafe { guest::<[u64; 7]>(arguments[at]) };
             parts.extend([(arguments[at], 56), (name, name_bytes & 0xffff_ffff), (control, control_bytes)]);
@@ -240,10 +241,10 @@ fn add_parts(parts: &mut Vec<(u64, u64)>, span: Span, arguments: &[u64; 6], retu
     }
 }
 
-/// The buffers of so many entries of an `iovec` array, which can be read.
+/// Adds the buffers of the first `count` entries of an `iovec` array, which must be readable.
 fn add_vectors(parts: &mut Vec<(u64, u64)>, array: u64, count: u64) {
     for n in 0..count.min(VECTORS) {
-        // SAFETY: entry `n` of the program's own array, which the caller vouches for.
+        // SAFETY: this is entry `n` of the program's array; the caller vouches for the array.
         let [base, bytes] = unsafe { guest::<[u64; 2]>(array + 16 * n) };
         parts.push((base, bytes));
     }

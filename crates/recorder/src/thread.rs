@@ -1,6 +1,6 @@
-//! One thread of the program: its chunk in the making, and whether it is being recorded at the moment.
+//! One thread of the program: the chunk that it is filling, and whether it is being recorded at the moment.
 //!
-//! Recording is switched on and off only where a block is entered, so that a block is recorded wholly or not at all.
+//! Recording starts and stops only at the entry of a block, so that a block is recorded wholly or not at all.
 
 use crate::blocks::Block;
 use crate::position::{Place, Position};
@@ -8,52 +8,52 @@ use crate::unfenced::Unfenced;
 use wire::ring::{CHUNK_WORDS, Phase, Ring};
 use wire::word::{self, Control};
 
-/// The exit status of a process that is not wanted any more.
+/// Exit status of a process that the simulator does not want any more.
 const UNWANTED: libc::c_int = 125;
 
 /// A system call that a thread has made.
 #[derive(Clone, Copy, Default)]
 pub struct SystemCall {
-    /// Its number.
+    /// Number of the system call.
     pub number: i64,
-    /// What it was called with.
+    /// Arguments of the system call.
     pub arguments: [u64; 6],
-    /// If it copies the process, which of its copies that is.
+    /// Number of the copy, if the call copies the process; else zero.
     pub fork: u32,
 }
 
-/// What becomes of the instructions that a thread has drawn.
+/// Treatment of the instructions that a thread has drawn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Drawn {
-    /// They are recorded.
+    /// The thread records the instructions.
     Recorded,
-    /// They are let pass.
+    /// The thread executes the instructions unrecorded.
     Unrecorded,
 }
 
-/// A thread's state. Only the thread itself touches it, and at the very end the one that ends the process.
+/// State of a thread. Only the thread itself uses it, and at the very end the thread that ends the process.
 pub struct Thread {
-    /// Whether the current block is recorded.
+    /// True if the current block is recorded.
     pub recording: bool,
-    /// Whether a system call was made since the last block was entered.
+    /// True if the thread has made a system call since it entered the last block.
     pub after_syscall: bool,
-    /// How far it is in the current block.
+    /// Progress of the thread in the current block.
     pub position: Position,
-    /// The system call that is under way.
+    /// The current system call, or the last one.
     pub syscall: SystemCall,
-    /// What it has flushed.
+    /// Flushes since the last fence.
     pub unfenced: Unfenced,
     process: u32,
     number: u32,
     phase: Phase,
-    /// Drawn instructions that are left; the last block may have overdrawn.
+    /// Drawn instructions that are left; negative if the last block has exceeded them.
     quota: i64,
     told_blocks: Vec<u64>,
     words: Vec<u64>,
 }
 
 impl Thread {
-    /// Thread `number` of image `process`.
+    /// Creates thread `number` of image `process`.
     pub fn new(process: u32, number: u32) -> Thread {
         let mut thread = Thread {
             recording: false,
@@ -74,27 +74,27 @@ impl Thread {
         thread
     }
 
-    /// Whether all drawn instructions are executed.
+    /// Returns true if the thread has executed all drawn instructions.
     #[inline]
     pub fn must_draw(&self) -> bool {
         self.quota <= 0
     }
 
-    /// A block is entered: counts its instructions.
+    /// Enters a block, and counts its instructions.
     #[inline]
     pub fn advance(&mut self, block: &Block) {
         self.quota -= i64::from(block.instructions);
         self.position.enter(block);
     }
 
-    /// Whether an access by this instruction is the program's, and recorded. When QEMU saves the registers for a signal
-    /// handler it may claim that some instruction executed earlier has stored them.
+    /// Returns true if an access by this instruction is the program's, and recorded. When QEMU saves the registers for
+    /// a signal handler, it may attribute the stores to an instruction that was executed earlier.
     #[inline]
     pub fn is_at(&self, place: Place) -> bool {
         self.recording && self.position.can_reach(place)
     }
 
-    /// Draws instructions, and records them or not as the ring says.
+    /// Draws instructions, and records them if the ring says so.
     #[cold]
     pub fn draw(&mut self, ring: &Ring) -> Drawn {
         let (count, phase) = ring.draw();
@@ -108,7 +108,7 @@ impl Thread {
         if self.recording { Drawn::Recorded } else { Drawn::Unrecorded }
     }
 
-    /// Forgets what is drawn, so that the next block asks anew.
+    /// Gives the remaining drawn instructions back, so that the next block draws again.
     pub fn redraw(&mut self, ring: &Ring) {
         if self.quota > 0 && matches!(self.phase, Phase::Pass | Phase::Record) {
             ring.give_back(self.quota as u64);
@@ -116,14 +116,15 @@ impl Thread {
         self.quota = 0;
     }
 
-    /// Whether this thread has sent the simulator this block.
+    /// Returns true if this thread has sent the block to the simulator.
     #[inline]
     pub fn has_told(&self, block: &Block) -> bool {
         let word = self.told_blocks.get(block.id as usize / 64);
         word.is_some_and(|word| word >> (block.id % 64) & 1 != 0)
     }
 
-    /// Sends the simulator a block. Every thread does this for itself: another's chunk may be published later.
+    /// Sends a block to the simulator. Every thread does this separately: the chunk of another thread may be published
+    /// later.
     pub fn tell(&mut self, ring: &Ring, block: &Block) {
         let word = block.id as usize / 64;
         if self.told_blocks.len() <= word {
@@ -133,7 +134,7 @@ impl Thread {
         self.push(ring, block.record());
     }
 
-    /// Adds one record.
+    /// Adds one record to the thread's chunk. If the record does not fit, publishes the chunk first.
     #[inline]
     pub fn push(&mut self, ring: &Ring, record: &[u64]) {
         if self.words.len() + record.len() > CHUNK_WORDS {
@@ -142,26 +143,26 @@ impl Thread {
         self.words.extend_from_slice(record);
     }
 
-    /// Makes room for so many words, which are then published together.
+    /// Makes room for this number of words, so that they are published together.
     pub fn make_room(&mut self, ring: &Ring, words: usize) {
         if self.words.len() + words > CHUNK_WORDS {
             self.publish(ring);
         }
     }
 
-    /// Publishes what there is. If nothing more is wanted the process ends here: the simulator is about to kill it, or has
-    /// itself been killed.
+    /// Publishes the words of the thread. If the simulator wants no more words, the process ends here: the simulator is
+    /// about to kill it, or has itself been killed.
     #[cold]
     pub fn publish(&mut self, ring: &Ring) {
         let refused = !self.words.is_empty() && ring.publish(self.process, self.number, &self.words).is_err();
         if refused || ring.is_stopped() {
-            // SAFETY: ends the process without running anything of QEMU's or the program's.
+            // SAFETY: `_exit` ends the process without running code of QEMU or of the program.
             unsafe { libc::_exit(UNWANTED) };
         }
         self.words.clear();
     }
 
-    /// The thread executes nothing more.
+    /// Ends the thread, which executes no more instructions.
     pub fn end(&mut self, ring: &Ring) {
         self.redraw(ring);
         if self.phase != Phase::Done {

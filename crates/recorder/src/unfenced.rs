@@ -1,12 +1,12 @@
-//! What a thread has done to lines on their way to memory since its last fence.
+//! Lines that a thread has sent towards memory since its last fence.
 
-/// What a thread has flushed that no fence has waited for, and what is on its way there.
+/// Flushes of a thread that no fence has waited for, and its combined stores past the caches.
 #[derive(Default)]
 pub struct Unfenced {
-    /// Whether a line was flushed since the last fence.
+    /// True if the thread has flushed a line since its last fence.
     pub is_flushed: bool,
-    /// The line that is stored to past the caches.
+    /// Line of the combined stores past the caches, not flushed yet.
     pub combined: Option<u64>,
-    /// Instructions to go until QEMU makes no steps any more.
+    /// Instructions to execute until QEMU makes no more steps.
     pub steps: u16,
 }

@@ -15,7 +15,7 @@ use units::LINE_BYTES;
 
 const KEY: Key = Key(*b"sixteen byte key");
 
-/// What is measured.
+/// Code that a measurement runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Display, Deserialize, Serialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]

@@ -23,7 +23,7 @@ use thiserror::Error;
 const WORK_BYTES: usize = 16 << 10;
 /// A block of AES: sizes are whole ones.
 const SIZE_STEP: usize = 16;
-/// The longest message.
+/// Largest size of a message, in bytes.
 const SIZE_MAX: usize = 1 << 20;
 /// The most repetitions of a measurement: seconds, for the slowest engine.
 const REPETITIONS_MAX: usize = 10_000;
@@ -44,7 +44,7 @@ pub enum Refused {
     /// The line kernel has no messages of parts of lines.
     #[error("{engine} has no messages of {bytes} bytes: expected a multiple of {of}")]
     PartsOfLines {
-        /// The engine.
+        /// Engine that was to be measured.
         engine: Engine,
         /// Bytes that were asked for.
         bytes: usize,

@@ -1,44 +1,44 @@
-//! The few instructions that the recorder looks for, by their bytes. It has no decoder.
+//! Recognises the few instructions that the recorder looks for, by their bytes. The recorder has no full decoder.
 //!
-//! They bring stores to memory, or are known to run wrong under QEMU. Source: Intel's Software Developer's Manual, volume
-//! 2, sections 2.1 (formats of instructions) and 2.3 (VEX), and the pages of the instructions.
+//! These instructions move stores to memory, or are known to run wrong under QEMU. Source: Intel's Software Developer's
+//! Manual, volume 2, sections 2.1 (formats of instructions) and 2.3 (VEX), and the pages of the instructions.
 
-/// What an instruction does to lines on their way to memory.
+/// Effect of an instruction on lines on their way to memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Persist {
-    /// It writes back the line at an address: `CLWB`, `CLFLUSHOPT`, `CLFLUSH`.
+    /// Writes back the line at an address: `CLWB`, `CLFLUSHOPT`, `CLFLUSH`.
     Flush(Address),
-    /// It stores past the caches: `MOVNTI`, `MOVNTDQ`, `MASKMOVDQU` and their kin.
+    /// Stores past the caches: `MOVNTI`, `MOVNTDQ`, `MASKMOVDQU` and related instructions.
     Store,
-    /// It waits until what was flushed is durable: `SFENCE`, `MFENCE`.
+    /// Waits until all flushed lines are durable: `SFENCE`, `MFENCE`.
     Fence,
 }
 
-/// How an address is made: of registers by their numbers, of a segment's base, and of a constant.
+/// Parts of an address: registers by their numbers, the base of a segment, and a constant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Address {
-    /// The register that is added.
+    /// Register that is added.
     pub base: Option<u8>,
-    /// The register that is added after a shift to the left.
+    /// Register that is added after a shift to the left, with the bits of the shift.
     pub index: Option<(u8, u8)>,
-    /// The segment with a base of its own, if it is one.
+    /// Segment with a base that is added, if the prefixes name one.
     pub segment: Option<Segment>,
-    /// The constant; with an address relative to the instruction, the end of that is in it.
+    /// Constant. If the address is relative to the instruction, the constant includes the end of the instruction.
     pub displacement: u64,
-    /// Whether it has 32 bits.
+    /// True if the address has 32 bits.
     pub is_short: bool,
 }
 
 /// A segment with a base.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Segment {
-    /// That of `%fs`.
+    /// The segment of `%fs`.
     Fs,
-    /// That of `%gs`.
+    /// The segment of `%gs`.
     Gs,
 }
 
-/// The first bytes of a VEX prefix of two and of three bytes, and opcode maps.
+/// First bytes of VEX prefixes of two and of three bytes, and numbers of opcode maps.
 const VEX2: u8 = 0xc5;
 const VEX3: u8 = 0xc4;
 const VEX_MAP: u8 = 0x1f;
@@ -52,12 +52,12 @@ struct Prefixes {
     address_size: bool,
     repeats: bool,
     segment: Option<Segment>,
-    /// The extensions of the index and of the base register.
+    /// Extension bits of the index register and of the base register.
     index: u8,
     base: u8,
 }
 
-/// What the instruction at `pc` with these bytes does, if it is one of these.
+/// Returns the effect of the instruction at `pc` with these bytes on lines, if it is one that the recorder looks for.
 pub fn persist(pc: u64, bytes: &[u8]) -> Option<Persist> {
     let (mut prefixes, rest) = prefixes(bytes);
     let end = pc + bytes.len() as u64;
@@ -75,7 +75,7 @@ pub fn persist(pc: u64, bytes: &[u8]) -> Option<Persist> {
     }
 }
 
-/// Whether these bytes are a load of AVX under a mask: `VMASKMOVPS`, `VMASKMOVPD`, `VPMASKMOVD`, `VPMASKMOVQ`.
+/// Returns true for an AVX load under a mask: `VMASKMOVPS`, `VMASKMOVPD`, `VPMASKMOVD`, `VPMASKMOVQ`.
 pub fn is_masked_load(bytes: &[u8]) -> bool {
     match *prefixes(bytes).1 {
         [VEX3, map, _, opcode, ..] => map & VEX_MAP == MAP_0F38 && matches!(opcode, 0x2c | 0x2d | 0x8c),
@@ -83,7 +83,7 @@ pub fn is_masked_load(bytes: &[u8]) -> bool {
     }
 }
 
-/// The prefixes at the head of an instruction, and what follows them.
+/// Splits an instruction into its prefixes and the bytes after them.
 fn prefixes(bytes: &[u8]) -> (Prefixes, &[u8]) {
     let (mut prefixes, mut rest) = (Prefixes::default(), bytes);
     while let [first, behind @ ..] = rest {
@@ -101,7 +101,7 @@ fn prefixes(bytes: &[u8]) -> (Prefixes, &[u8]) {
     (prefixes, rest)
 }
 
-/// The one with an opcode behind `0f`; `rest` is what follows its ModRM byte.
+/// Returns the effect of an instruction with this opcode after `0f`. `rest` has the bytes after its ModRM byte.
 fn of_opcode(opcode: u8, modrm: u8, prefixes: &Prefixes, rest: &[u8], end: u64) -> Option<Persist> {
     if prefixes.repeats {
         return None;
@@ -109,7 +109,7 @@ fn of_opcode(opcode: u8, modrm: u8, prefixes: &Prefixes, rest: &[u8], end: u64) 
     let is_register = modrm >> 6 == 3;
     match (opcode, modrm >> 3 & 7) {
         (0xae, 6 | 7) if is_register => (!prefixes.operand_size).then_some(Persist::Fence),
-        // Without the prefix 66, the second is XSAVEOPT.
+        // Without the prefix 66, the opcode of the second case is XSAVEOPT.
         (0xae, 7) => address(modrm, prefixes, rest, end).map(Persist::Flush),
         (0xae, 6) if prefixes.operand_size => address(modrm, prefixes, rest, end).map(Persist::Flush),
         (0xc3, _) if !is_register && !prefixes.operand_size => Some(Persist::Store),
@@ -117,7 +117,8 @@ fn of_opcode(opcode: u8, modrm: u8, prefixes: &Prefixes, rest: &[u8], end: u64) 
     }
 }
 
-/// `MOVNTPS`, `MOVNTPD`, `MOVNTQ`, `MOVNTDQ`; `MASKMOVQ` and `MASKMOVDQU`, which store where `%rdi` points to.
+/// Recognises `MOVNTPS`, `MOVNTPD`, `MOVNTQ`, `MOVNTDQ`, and also `MASKMOVQ` and `MASKMOVDQU`, which store to the
+/// address in `%rdi`.
 fn vector_past_caches(opcode: u8, modrm: u8) -> Option<Persist> {
     let is_register = modrm >> 6 == 3;
     match opcode {
@@ -127,7 +128,7 @@ fn vector_past_caches(opcode: u8, modrm: u8) -> Option<Persist> {
     }
 }
 
-/// The address of an operand in memory: what ModRM and the bytes behind it say.
+/// Decodes the address of a memory operand from ModRM and the bytes after it.
 fn address(modrm: u8, prefixes: &Prefixes, rest: &[u8], end: u64) -> Option<Address> {
     let (mode, low) = (modrm >> 6, modrm & 7);
     let (mut base, mut index, mut rest) = (Some(low | prefixes.base << 3), None, rest);

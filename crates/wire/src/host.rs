@@ -1,4 +1,4 @@
-//! What a recorded program costs the host: words in the ring's header, from the recorder to the simulator.
+//! Costs of a recorded program for the host: words in the ring's header, written by the recorder for the simulator.
 //!
 //! QEMU 7.2 keeps a word for each page that a program maps, also for pages that it only reserves. A reservation of a
 //! terabyte takes seconds in which no instruction is recorded, and gigabytes of the host's memory.
@@ -9,20 +9,20 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 const PAGE_BYTES: u64 = 4096;
 
-/// A system call that keeps QEMU busy.
+/// Work of QEMU in a long system call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Work {
-    /// Pages are mapped or reserved.
+    /// Maps or reserves pages.
     Reserve = 1,
-    /// Mapped pages get another protection.
+    /// Changes the protection of mapped pages.
     Protect = 2,
-    /// Pages are unmapped.
+    /// Unmaps pages of the program.
     Unmap = 3,
 }
 
 impl Work {
-    /// What a system call makes QEMU do with its tables of pages, and for how many bytes of the program's memory.
+    /// Returns QEMU's work on its tables of pages in a system call, with the number of bytes of the program's memory.
     pub fn of(number: libc::c_long, arguments: &[u64; 6]) -> Option<(Work, u64)> {
         let [_, bytes, new_bytes, ..] = *arguments;
         match number {
@@ -35,28 +35,28 @@ impl Work {
     }
 }
 
-/// The host's memory that QEMU takes for a mapping, if it takes so many bytes for each page.
+/// Returns the bytes of host memory that QEMU takes for a mapping of `bytes` bytes, at `per_page` bytes for each page.
 pub fn table_bytes(bytes: u64, per_page: u64) -> u64 {
     bytes.div_ceil(PAGE_BYTES).saturating_mul(per_page)
 }
 
-/// Addresses of which QEMU has a table already: it keeps the table when they are unmapped.
+/// Addresses that already have a table in QEMU. QEMU keeps the table when they are unmapped.
 #[derive(Debug, Default)]
 pub struct Tables(Vec<Range<u64>>);
 
 impl Tables {
-    /// None.
+    /// Creates an empty set.
     pub const fn new() -> Tables {
         Tables(Vec::new())
     }
 
-    /// Of these addresses, how many bytes have no table.
+    /// Returns how many bytes of these addresses have no table.
     pub fn missing(&self, addresses: &Range<u64>) -> u64 {
         let common = |known: &Range<u64>| known.end.min(addresses.end).saturating_sub(known.start.max(addresses.start));
         (addresses.end - addresses.start) - self.0.iter().map(common).sum::<u64>()
     }
 
-    /// These addresses have one from now on.
+    /// Adds addresses that have a table from now on.
     pub fn add(&mut self, mut addresses: Range<u64>) {
         self.0.retain(|known| {
             let apart = known.end < addresses.start || known.start > addresses.end;
@@ -72,40 +72,40 @@ impl Tables {
 /// Signals by which QEMU's known faults end a program.
 pub const FAULTS: [i32; 3] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL];
 
-/// What was seen of a program that QEMU is known to run wrong.
+/// Behaviour of a program that QEMU is known to run wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 pub enum Oddity {
     /// An object in memory or a file is mapped writable in one place and executable in another.
     CodeInTwoPlaces = 1,
-    /// It loads vectors of AVX under a mask.
+    /// The program loads AVX vectors under a mask.
     MaskedVector = 2,
 }
 
-/// The words. All zero is a program that has asked for nothing.
+/// The words in the ring's header. All are zero until the program makes a request.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Host {
-    /// A [`Work`] in the lowest byte, and above it how many kilobytes it is about.
+    /// A [`Work`] in the lowest byte, and above it the size of the work in kilobytes.
     work: AtomicU64,
     refused: AtomicU64,
     oddities: AtomicU32,
 }
 
 impl Host {
-    /// QEMU begins work on so many bytes of the program's memory.
+    /// Notes that QEMU begins work on this number of bytes of the program's memory.
     pub fn begin(&self, work: Work, bytes: u64) {
         self.work.store((bytes >> 10) << 8 | work as u64, Release);
     }
 
-    /// QEMU goes on with the program.
+    /// Notes that QEMU has finished its work and continues with the program.
     pub fn end(&self) {
         if self.work.load(Relaxed) != 0 {
             self.work.store(0, Release);
         }
     }
 
-    /// What QEMU is busy with, and with how many bytes, if with anything.
+    /// Returns QEMU's current work and its bytes, if QEMU is busy.
     pub fn busy(&self) -> Option<(Work, u64)> {
         let word = self.work.load(Acquire);
         let work = match word as u8 {
@@ -117,22 +117,22 @@ impl Host {
         Some((work, word >> 8 << 10))
     }
 
-    /// The program is ended instead of reserving so many bytes, for which the host has no memory.
+    /// Notes that the program is ended, because the host has no memory for a reservation of this number of bytes.
     pub fn refuse(&self, bytes: u64) {
         self.refused.store(bytes, Release);
     }
 
-    /// How many bytes were refused, if the program was ended for that.
+    /// Returns the bytes of the refused reservation, if the program was ended for one.
     pub fn refused(&self) -> Option<u64> {
         Some(self.refused.load(Acquire)).filter(|bytes| *bytes > 0)
     }
 
-    /// The program does this.
+    /// Notes that the program does this.
     pub fn note(&self, oddity: Oddity) {
         self.oddities.fetch_or(oddity as u32, AcqRel);
     }
 
-    /// Whether the program has done this.
+    /// Returns true if the program has done this.
     pub fn has(&self, oddity: Oddity) -> bool {
         self.oddities.load(Acquire) & oddity as u32 != 0
     }

@@ -1,22 +1,21 @@
-//! How QEMU is called: the same way for the first program and for every program that it executes in turn.
+//! Arguments of QEMU: the same for the first program and for every program that it executes in turn.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-/// The processor that programs see. It decides which variants of its functions a C library chooses, so it is part of
-/// what is reproducible.
+/// Processor that programs see. A C library chooses variants of its functions by it, so a reproducible run must fix it.
 pub const CPU: &str = "max";
-/// The seed of the random bytes that the kernel would hand to a new program.
+/// Seed of the random bytes that the kernel would pass to a new program.
 pub const SEED: &str = "1";
-/// The file name of the program that looks after a recorded one. It lies next to the recorder, and is called with the
-/// process that calls it, a program, and that program's arguments.
+/// File name of the keeper of a recorded program. It is in the directory of the recorder. Its arguments are the number
+/// of the calling process, a program, and that program's arguments.
 pub const KEEPER: &str = "casemate-keeper";
-/// The recorder's option that names the ring.
+/// Option of the recorder that names the ring.
 pub const RING_OPTION: &str = "ring=";
-/// The recorder's option that names the image that executed this program.
+/// Option of the recorder that names the image that executed this program.
 pub const FROM_OPTION: &str = "from=";
 
-/// QEMU's arguments for running `program` under the recorder, called by the names in `called`.
+/// Returns QEMU's arguments for running `program` under the recorder. `called` has the program's name and arguments.
 pub fn arguments(
     recorder: &Path,
     ring: &OsStr,
@@ -40,7 +39,7 @@ pub fn arguments(
         .collect()
 }
 
-/// QEMU separates options by commas and reads a doubled one as itself.
+/// Doubles all commas. QEMU separates options by commas, and reads a doubled comma as one comma of the text.
 fn escape_commas(text: &OsStr) -> OsString {
     use std::os::unix::ffi::{OsStrExt, OsStringExt};
     let doubled = text.as_bytes().iter().flat_map(|byte| std::iter::repeat_n(*byte, 1 + usize::from(*byte == b',')));

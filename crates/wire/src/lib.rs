@@ -1,8 +1,8 @@
-//! What the recorder and the simulator must agree on, written once.
+//! The interface of the recorder and the simulator, defined once.
 //!
-//! The recorder lives inside QEMU and must stay small: no decoder, no simulation, no dependency but libc. The simulator
-//! lives outside. Between them are the [words](word) that describe an execution, the [ring] in shared memory that
-//! carries them, and the answer to which [programs](program) can be recorded at all.
+//! The recorder runs inside QEMU and must stay small: without a decoder, a simulation or a dependency other than libc.
+//! The simulator is a separate process. They share the [words](word) that describe an execution, the [ring] in shared
+//! memory that carries them, and the rule for [programs](program) that can be recorded at all.
 
 pub mod encoding;
 pub mod host;

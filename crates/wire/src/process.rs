@@ -1,44 +1,44 @@
-//! Looking after processes: is one alive, whose child is it, end it.
+//! Checks if a process is alive, finds the children of a process, and ends processes.
 
-/// Whether a process exists and is not merely waiting to be reaped.
+/// Returns true if a process exists and is not merely waiting to be reaped.
 pub fn is_alive(pid: u32) -> bool {
-    // No letter that stands for something else than being over.
+    // `Z` and `X` are the states of a process that has ended.
     stat(pid).is_some_and(|(state, _)| !matches!(state, 'Z' | 'X'))
 }
 
-/// All processes that `parent` has started, or has inherited from descendants that are gone.
+/// Returns all processes that `parent` has started, or has inherited from descendants that have ended.
 pub fn children(parent: u32) -> Vec<u32> {
     all().filter(|pid| stat(*pid).is_some_and(|(_, of)| of == parent)).collect()
 }
 
-/// All processes.
+/// Returns the numbers of all processes.
 pub fn all() -> impl Iterator<Item = u32> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-/// The state of a process, and its parent.
+/// Returns the state of a process, and the number of its parent.
 fn stat(pid: u32) -> Option<(char, u32)> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // Both come after the name, which is in parentheses and may itself hold any character.
+    // Both fields follow the name, which is in parentheses and may itself contain any character.
     let mut fields = stat.rsplit_once(") ")?.1.split_whitespace();
     Some((fields.next()?.chars().next()?, fields.next()?.parse().ok()?))
 }
 
-/// Asks a process to end.
+/// Sends a process a request to end (SIGTERM).
 pub fn terminate(pid: u32) {
     send(pid, libc::SIGTERM);
 }
 
-/// Ends a process at once.
+/// Ends a process at once (SIGKILL).
 pub fn kill(pid: u32) {
     send(pid, libc::SIGKILL);
 }
 
 fn send(pid: u32, signal: libc::c_int) {
-    // Zero and one are no single processes of ours.
+    // Zero addresses a whole group of processes, and one is init.
     if let Ok(pid @ 2..) = i32::try_from(pid) {
-        // SAFETY: `kill` touches no memory of ours.
+        // SAFETY: `kill` does not access the memory of this process.
         unsafe { libc::kill(pid, signal) };
     }
 }

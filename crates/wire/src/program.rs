@@ -1,6 +1,6 @@
-//! What a file is, as far as recording it goes.
+//! Identifies the kind of a program file, and so whether it can be recorded.
 //!
-//! Both ends ask: the simulator before it starts a program, and the recorder when the program executes another one.
+//! Both ends use it: the simulator before it starts a program, and the recorder when the program executes another one.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -8,29 +8,29 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// What can be executed.
+/// Kind of a program file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Program {
-    /// A 64-bit x86 program for Linux: what the recorder records.
+    /// A 64-bit x86 program for Linux: the only kind that the recorder records.
     X86_64,
-    /// An ELF file of another machine, by its `e_machine`, or of 32 bits.
+    /// An ELF file of another machine, or of 32 bits, with the machine's name by its `e_machine`.
     OtherMachine(&'static str),
-    /// A text whose first line names its interpreter, and perhaps one argument for it.
+    /// A text file that names its interpreter in its first line, and perhaps one argument for it.
     Script {
-        /// The interpreter.
+        /// Path of the interpreter.
         interpreter: PathBuf,
-        /// The rest of the line.
+        /// Remaining text of the line.
         argument: Option<OsString>,
     },
-    /// None of these.
+    /// A file of another kind.
     Unknown,
 }
 
-/// Scripts whose interpreters are scripts are followed this far, as the kernel does.
+/// Largest depth of scripts that have scripts as interpreters, as in the kernel.
 const SCRIPT_DEPTH: usize = 4;
 const HEAD_BYTES: u64 = 256;
 
-/// Looks at the head of a file.
+/// Identifies a file by its first bytes.
 pub fn identify(path: &Path) -> std::io::Result<Program> {
     let mut head = Vec::new();
     File::open(path)?.take(HEAD_BYTES).read_to_end(&mut head)?;
@@ -71,12 +71,12 @@ fn identify_script(rest: &[u8]) -> Program {
     }
 }
 
-/// Replaces scripts by their interpreters until a file is reached that is no script.
+/// Replaces scripts by their interpreters until a file is no script.
 ///
-/// Returns that file, what it is, and the arguments to call it with, the name of the program first.
+/// Returns that file, its kind, and the arguments to call it with. The first of them is the name of the program.
 ///
 /// # Errors
-/// The file that cannot be read, the first or an interpreter, and why not.
+/// Returns the file that cannot be read, the first or an interpreter, and the reason.
 pub fn resolve(
     path: &Path,
     arguments: &[OsString],

@@ -1,12 +1,13 @@
 //! The ring: a fixed number of chunks in shared memory, filled by every thread of every recorded process and emptied by
 //! one simulator.
 //!
-//! A producer fills a chunk of its own and then publishes it: it draws a ticket, waits until the slot of that ticket is
-//! free, copies, and marks the slot. Tickets are the order in which chunks are read. When all slots are full the program
-//! waits; that is the only brake there is. A slot's `turn` says whose it is: ticket `t` while it is free for `t`,
-//! `t + 1` once it holds that chunk, `t + slots` when it has been read.
+//! A producer fills a private chunk and then publishes it: it draws a ticket, waits until the slot of that ticket is
+//! free, copies the chunk, and marks the slot. The simulator reads chunks in the order of their tickets. When all slots
+//! are full, the program waits; the ring has no other brake. The `turn` of a slot states its owner: ticket `t` while
+//! the slot is free for `t`, `t + 1` when it holds that chunk, `t + slots` when the chunk has been read.
 //!
-//! Sizes are in the header and checked on both sides, so that a recorder of another version is refused, not misread.
+//! The header contains the sizes, and [`Ring::open`] checks them, so that it refuses and does not misread another
+//! version.
 
 mod consumer;
 mod objects;
@@ -23,40 +24,40 @@ use std::sync::atomic::Ordering::Release;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::Instant;
 
-/// Words in one chunk: 64 KB with the slot's own header.
+/// Words in one chunk: 64 KB with the header of its slot.
 pub const CHUNK_WORDS: usize = 8192 - 8;
 const SLOTS: usize = 64;
 const MAGIC: u64 = u64::from_le_bytes(*b"casemate");
 const VERSION: u32 = 2;
 const PROCESSES: usize = 1024;
-/// What the kernel shows the memory of a ring as.
+/// Name under which the kernel shows the memory of a ring.
 pub const LABEL: &CStr = c"casemate-ring";
 
-/// What to record.
+/// Settings of a recording.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Settings {
-    /// Instructions to let pass before recording.
+    /// Instructions to let pass before recording begins.
     pub skip: u64,
     /// Instructions to record; `u64::MAX` for all.
     pub limit: u64,
-    /// Whether the values of loads are recorded too.
+    /// True if the values of loads are recorded too.
     pub load_values: bool,
-    /// Whether only the instructions between pairs of markers exist for `skip` and `limit`.
+    /// True if `skip` and `limit` count only the instructions between pairs of markers.
     pub marked_region: bool,
     /// Bytes of the host's memory that QEMU takes for each page that the program maps or reserves.
     pub host_bytes_per_page: u32,
 }
 
-/// What a thread is to do with the next instructions.
+/// Treatment of the next instructions of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Phase {
-    /// Let them pass, uncounted: they are outside the marked region.
+    /// The instructions pass uncounted: they are outside the marked region.
     Outside,
-    /// Let them pass.
+    /// The instructions pass, and count towards `skip`.
     Pass,
-    /// Record them.
+    /// The instructions are recorded, and count towards `limit`.
     Record,
-    /// Nothing any more: all that was asked for is recorded.
+    /// The thread is finished: all requested instructions are recorded, or the ring is stopped.
     Done,
 }
 
@@ -79,7 +80,7 @@ struct Header {
     limit_reached: AtomicU32,
     inside_region: AtomicU32,
     images: AtomicU32,
-    /// Of each process its image in the upper half, plus one, and its number on the host below.
+    /// Image number plus one in the upper half of an entry, and the process's number on the host in the lower half.
     processes: [AtomicU64; PROCESSES],
     objects: ObjectSet,
 }
@@ -99,36 +100,36 @@ struct Slot {
 
 const RING_BYTES: usize = size_of::<Header>() + SLOTS * size_of::<Slot>();
 
-/// The end of the program asked for more room, but the simulator wants nothing more.
+/// Error of a producer: the program has more words to send, but the simulator wants no more.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stopped;
 
-/// A chunk as it was published.
+/// A chunk as a thread published it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RawChunk {
-    /// The number of the process image.
+    /// Number of the process image.
     pub process: u32,
-    /// The number of the thread within it.
+    /// Number of the thread in the image.
     pub thread: u32,
-    /// Whole records.
+    /// Words of the chunk: whole records.
     pub words: Vec<u64>,
 }
 
 /// One end of the ring.
 pub struct Ring {
     segment: Segment,
-    /// The next ticket to read; the producers' ends do not use it.
+    /// Next ticket to read; producers' ends do not use it.
     head: u64,
     waiting_since: Option<Instant>,
 }
 
 impl Ring {
-    /// Makes a ring that this process will read.
+    /// Creates a ring that this process will read.
     pub fn create(settings: Settings) -> io::Result<Ring> {
         let segment = Segment::create(LABEL, RING_BYTES)?;
         let header = segment.base().cast::<Header>().as_ptr();
-        // SAFETY: the segment is new, large enough, page-aligned and not yet known elsewhere; zero is a valid state of
-        // all fields, and the magic number goes last.
+        // SAFETY: the segment is new, large enough, page-aligned and not yet known to other processes; zero is a valid
+        // state of all fields, and the magic number is written last.
         unsafe {
             (*header).version = VERSION;
             (*header).slots = SLOTS as u32;
@@ -160,12 +161,13 @@ impl Ring {
         if sizes == (MAGIC, VERSION, SLOTS, CHUNK_WORDS) { Ok(ring) } else { Err(refused()) }
     }
 
-    /// How other processes find the ring as long as the one that made it keeps it; nothing in any other.
+    /// Returns the path by which other processes open the ring while its creator keeps it, or `None` in another
+    /// process.
     pub fn path(&self) -> Option<PathBuf> {
         self.segment.path()
     }
 
-    /// What to record.
+    /// Returns the settings of the recording.
     pub fn settings(&self) -> Settings {
         let header = self.header();
         Settings {
@@ -177,14 +179,14 @@ impl Ring {
         }
     }
 
-    /// What the program costs the host.
+    /// Returns the costs of the program for the host.
     pub fn host(&self) -> &Host {
         &self.header().host
     }
 
     fn header(&self) -> &Header {
-        // SAFETY: the segment is at least that large, aligned to a page, and lives as long as `self`; what changes in it
-        // is atomic.
+        // SAFETY: the segment is at least this large, aligned to a page, and lives as long as `self`; all fields that
+        // change are atomic.
         unsafe { self.segment.base().cast::<Header>().as_ref() }
     }
 
@@ -195,7 +197,7 @@ impl Ring {
     }
 }
 
-// One slot is 64 KB, its own header included.
+// A slot takes 64 KB, including its header.
 const _: () = assert!(size_of::<Slot>() == 65_536);
 
 #[cfg(test)]
@@ -218,7 +220,7 @@ mod tests {
         let before = found();
         assert!(before.is_some() && writer.path().is_none());
         drop(reader);
-        // Another test may have opened something under the same number meanwhile.
+        // Another test may have opened a file under the same number meanwhile.
         assert_ne!(found(), before);
     }
 

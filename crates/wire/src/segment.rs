@@ -1,7 +1,7 @@
-//! A piece of shared memory without a name: it is gone when the last process that uses it is, however that ended.
+//! Shared memory without a name. The kernel frees it when the last process that uses it ends, from any cause.
 //!
-//! The kernel shows an open file of a process under `/proc`, and that is how others open it. To hand the open file down
-//! would not do: programs close files that they do not know.
+//! The kernel shows an open file of a process under `/proc`, and other processes open the memory by this path. To pass
+//! the open file down would not work: programs close files that they do not know.
 
 use std::ffi::{CStr, CString, OsStr};
 use std::io;
@@ -10,15 +10,15 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::ptr::NonNull;
 
-/// Where mappings are asked to go. A large mapping near QEMU's own pushes its code buffer out of reach of the recorder's
-/// callbacks (more than 2 GB), which then take a slow indirect call each and double the run time.
+/// Address hint for mappings. A large mapping near QEMU's own pushes QEMU's code buffer more than 2 GB away from the
+/// recorder's callbacks. Each callback then takes a slow indirect call, which doubles the run time.
 pub const FAR_HINT: usize = 0x2000_0000_0000;
 
 /// A mapping of shared memory.
 pub struct Segment {
     base: NonNull<u8>,
     bytes: usize,
-    /// Open as long as others may open it.
+    /// Open while other processes may open the memory.
     file: Option<OwnedFd>,
 }
 
@@ -28,11 +28,12 @@ unsafe impl Send for Segment {}
 unsafe impl Sync for Segment {}
 
 impl Segment {
-    /// Makes new memory of zero bytes that only this user may open. `label` is what the kernel shows it as.
+    /// Creates memory of `bytes` bytes, all zero, that only this user may open. The kernel shows it under the name
+    /// `label`.
     pub fn create(label: &CStr, bytes: usize) -> io::Result<Segment> {
         // SAFETY: `label` is a valid C string.
         let file = owned(unsafe { libc::memfd_create(label.as_ptr(), libc::MFD_CLOEXEC) })?;
-        // Allocated now rather than on first use: a lack of memory is an error here and a SIGBUS later.
+        // Allocated now and not on first use: a lack of memory is an error here, but would be a SIGBUS later.
         // SAFETY: `file` is open.
         match unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, bytes as libc::off_t) } {
             0 => Ok(Segment { base: map(&file, bytes)?, bytes, file: Some(file) }),
@@ -40,7 +41,7 @@ impl Segment {
         }
     }
 
-    /// Opens memory that another process made, by its [path](Self::path).
+    /// Opens memory that another process created, by its [path](Self::path).
     pub fn open(path: &OsStr) -> io::Result<Segment> {
         let path = CString::new(path.as_bytes())?;
         // SAFETY: `path` is a valid C string.
@@ -52,18 +53,19 @@ impl Segment {
         Ok(Segment { base: map(&file, bytes)?, bytes, file: None })
     }
 
-    /// How other processes find it as long as this one keeps it; nothing if this one has itself found it so.
+    /// Returns the path by which other processes open the memory while this process keeps it, or `None` if this process
+    /// has itself opened it by a path.
     pub fn path(&self) -> Option<PathBuf> {
         let file = self.file.as_ref()?.as_raw_fd();
         Some(PathBuf::from(format!("/proc/{}/fd/{file}", std::process::id())))
     }
 
-    /// The first byte.
+    /// Returns the address of the first byte.
     pub fn base(&self) -> NonNull<u8> {
         self.base
     }
 
-    /// How many bytes.
+    /// Returns the size in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -73,13 +75,13 @@ fn owned(opened: libc::c_int) -> io::Result<OwnedFd> {
     if opened < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: just opened, and owned by nothing else yet.
+    // SAFETY: the descriptor was just opened, and has no other owner yet.
     Ok(unsafe { OwnedFd::from_raw_fd(opened) })
 }
 
 fn map(file: &OwnedFd, bytes: usize) -> io::Result<NonNull<u8>> {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
-    // SAFETY: a new mapping at a hint that is not forced replaces nothing.
+    // SAFETY: without `MAP_FIXED`, the hint is not forced, so a new mapping does not replace another one.
     let base = unsafe { libc::mmap(FAR_HINT as *mut _, bytes, protection, libc::MAP_SHARED, file.as_raw_fd(), 0) };
     let error = io::Error::last_os_error();
     if base == libc::MAP_FAILED {
@@ -90,7 +92,7 @@ fn map(file: &OwnedFd, bytes: usize) -> io::Result<NonNull<u8>> {
 
 impl Drop for Segment {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours, and no reference into it outlives us.
+        // SAFETY: the mapping is ours, and references into it do not outlive us.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
     }
 }

@@ -1,110 +1,118 @@
-//! The words: 64 bits each, distinguished by the two bits at the top.
+//! The words of a recording: 64 bits each, in four kinds that the two topmost bits distinguish.
 //!
 //! | bits 62-63 | word | the other bits | followed by |
 //! |---|---|---|---|
 //! | 0 | load   | 59-61 log2 of the size in bytes, 58 value follows, 48-57 index of the instruction in its block, 0-47 address | the value, if bit 58 is set |
 //! | 1 | store  | as a load, bit 58 always set | the value |
-//! | 2 | block  | 32-47 how many instructions it has, 0-31 block number | |
-//! | 3 | other  | 56-61 which ([`Control`]), 48-55 detail, 0-47 operand | see [`Control`] |
+//! | 2 | block  | 32-47 number of its instructions, 0-31 block number | |
+//! | 3 | control | 56-61 kind ([`Control`]), 48-55 detail, 0-47 operand | see [`Control`] |
 //!
-//! A word and what follows it are one record, and a record never crosses from one chunk into the next.
+//! A word and the payload after it are one record. A record never crosses from one chunk into the next.
 
 /// Bytes in the line that a [`Control::Line`] record carries.
 pub const LINE_BYTES: usize = 64;
-/// Addresses at or above this are not the program's (the vsyscall page) and are never recorded.
+/// End of the program's addresses. The recorder ignores accesses at or above it (the vsyscall page).
 pub const ADDRESS_END: u64 = 1 << 47;
-/// The most instructions that one block may have: the index field's range.
+/// Most instructions of one block: the range of the index field.
 pub const BLOCK_INSTRUCTIONS: usize = 1 << 10;
 
-/// In the detail of a [`Control::Line`]: the line is of a file that the program maps shared, and outlives it.
+/// Bit in the detail of a [`Control::Line`]: the line belongs to a file that the program maps shared, and outlives the
+/// program.
 pub const MAPPED: u8 = 2;
 
 const OPERAND: u64 = (1 << 48) - 1;
 const INDEX: u64 = BLOCK_INSTRUCTIONS as u64 - 1;
 const HAS_VALUE: u64 = 1 << 58;
 
-/// What a control word says.
+/// Kind of a control word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Control {
-    /// What a line holds. Operand: its address; detail: a [`LineCause`], and [`MAPPED`] if it is of a file that the program
-    /// maps shared; followed by its 64 bytes.
+    /// Content of a line. Operand: address of the line; detail: a [`LineCause`], and [`MAPPED`] if the line belongs to
+    /// a file that the program maps shared; followed by its 64 bytes.
     Line = 0,
-    /// A block's code, sent before a thread first enters it. Operand: 32-47 instructions, 0-31 block number; followed
-    /// by its address, the number of its code bytes, and then, padded to whole words, one byte for the length of each
-    /// instruction and the code bytes. Only on the way from the recorder: the receiver turns it into a block.
+    /// A block's code, sent before a thread first enters the block. Operand: 32-47 instructions, 0-31 block number.
+    /// Followed by its address, the number of its code bytes, and then, padded together to whole words, one byte for
+    /// the length of each instruction and the code bytes. Used only on the way from the recorder: the receiver turns
+    /// the record into a block.
     Code = 1,
-    /// A process image begins. Operand: 0-31 the process number it came from, 32-47 at which of that one's [`Control::Fork`]s;
-    /// detail: a [`Birth`].
+    /// A process image begins. Operand: 0-31 number of the parent image, 32-47 number of the parent's [`Control::Fork`]
+    /// that made this image; detail: a [`Birth`].
     Process = 2,
-    /// A thread begins.
+    /// A thread of the process begins.
     Thread = 3,
-    /// The thread will execute nothing more.
+    /// The thread executes no more instructions.
     Ended = 4,
-    /// A system call was made. Operand: its number.
+    /// A thread makes a system call. Operand: number of the call.
     Syscall = 5,
     /// The region marker `xchg %rbx,%rbx` is about to run. Operand: its index in its block.
     Marker = 6,
-    /// The block entered last ran only in part, because of a fault. Operand: how many of its instructions surely ran.
+    /// The block entered last ran only in part, because of a fault. Operand: number of its instructions that certainly
+    /// ran.
     Cut = 7,
-    /// Something ran unrecorded from here on. Detail: a [`Loss`].
+    /// Unrecorded execution begins. Detail: a [`Loss`].
     Lost = 8,
-    /// A line is about to be flushed: written back, and kept. Operand: an address in it; detail: the index of the
-    /// instruction that does it in its block, or zero if that is the system call which was told last.
+    /// A line is about to be flushed: written back, and kept. Operand: an address in the line; detail: index in its
+    /// block of the instruction that flushes it, or zero if the last system call does.
     Flush = 9,
-    /// A persist fence is about to hold what comes after it until all lines flushed before are durable. Detail: as that of a
-    /// flush.
+    /// A persist fence is about to hold later operations until all lines flushed before it are durable. Detail: like
+    /// that of a flush.
     Fence = 10,
-    /// A process is about to touch a page for the first time since that became what it is. Operand: the page's address; detail: a
-    /// [`PageDetail`]; followed by the number of its object, its index there, and a bit for each of its 64 lines: those whose bit
-    /// is set are sent next, all others hold zeros. Of a [`PageKind::Copy`] the first of these has a bit for each line that holds what
-    /// the page in its place held: the content that is sent of it has the store in it that the page is copied for.
+    /// A process is about to touch a page for the first time since the page got its identity. Operand: address of the
+    /// page; detail: a [`PageDetail`]. Followed by the number of its object, its index in the object, and a bit for
+    /// each of its 64 lines. Lines with a set bit are sent next; all other lines hold zeros. For a [`PageKind::Copy`],
+    /// the first of these words has a bit for each line that keeps the content of the page that it replaces. The
+    /// content that is sent for the copy already contains the store that causes it.
     Page = 11,
-    /// Pages are no part of the address space any more, or have lost their content. Operand: the first one's address; followed by
-    /// how many bytes they have.
+    /// Pages leave the address space, or lose their content. Operand: address of the first page; followed by their size
+    /// in bytes.
     Unmap = 12,
-    /// Pages are at another address from now on. Operand: the first one's old address; followed by its new address and how many
-    /// bytes they have.
+    /// Pages move to another address. Operand: old address of the first page; followed by its new address and their
+    /// size in bytes.
     Move = 13,
-    /// The process may be copied now, with all its pages. Operand: how many times it was before, plus one.
+    /// The process may be copied now, with all its pages. Operand: number of its earlier copies, plus one.
     Fork = 14,
     /// A process has ended. Operand: the number of its image.
     Gone = 15,
-    /// The kernel has written to an object. Followed by the object's number, the number of the line in it, and the line's 64 bytes.
+    /// The kernel has written to an object. Followed by the object's number, the line's index in it, and the line's 64
+    /// bytes.
     ObjectLine = 16,
-    /// The kernel has cut an object: all bytes behind its new end are zeros. Followed by the object's number and its end in bytes.
+    /// The kernel has cut an object: all bytes behind its new end are zeros. Followed by the object's number and its
+    /// end in bytes.
     ObjectCut = 17,
-    /// The system call which was told last has made a part of an object durable: all lines there that were stored to since are
-    /// flushed, and a persist fence follows. Followed by the object's number, and the part's first byte and its end.
+    /// The last system call has made a part of an object durable. All lines of the part with stores that are not
+    /// durable yet are flushed, and a persist fence follows. Followed by the object's number, the first byte of the
+    /// part, and its end.
     Sync = 18,
-    /// A request of a trace that lies behind the caches is about to come. Operand: the clock or the instructions that the
-    /// trace states for it.
+    /// A request follows, in a trace from behind the caches. Operand: the clock or the instructions that the trace
+    /// states for it.
     Due = 19,
 }
 
 /// Bytes in a page of a [`Control::Page`] record.
 pub const PAGE_BYTES: usize = 4096;
 
-/// Which page a process gets at an address.
+/// Kind of the page that a process gets at an address.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum PageKind {
-    /// One of its own.
+    /// A private page of the process.
     Own,
-    /// One of its own in place of a page that it has shared: it is about to store to that for the first time, and what it
-    /// stores is for itself alone.
+    /// A private page in place of one that the process has shared. The process is about to store to the page for the
+    /// first time, and only the process sees this store.
     Copy,
     /// A page of an object: of a file, of a System V segment, or of memory that processes share.
     Object,
 }
 
-/// The detail of a [`Control::Page`].
+/// Detail of a [`Control::Page`] record.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct PageDetail {
-    /// Which page it is.
+    /// Kind of the page.
     pub kind: PageKind,
-    /// Whether it is of a file that the program maps shared, and outlives it.
+    /// True if the page belongs to a file that the program maps shared, and outlives the program.
     pub mapped: bool,
-    /// Whether it is of the program's heap: of what it has asked the kernel for without a file, and does not use as a stack.
+    /// True for the program's heap: memory that it requested from the kernel without a file, and does not use as a
+    /// stack.
     pub heap: bool,
 }
 
@@ -112,12 +120,12 @@ impl PageDetail {
     const MAPPED: u8 = 4;
     const HEAP: u8 = 8;
 
-    /// As eight bits.
+    /// Packs the detail into eight bits.
     pub const fn pack(self) -> u8 {
         self.kind as u8 | if self.mapped { Self::MAPPED } else { 0 } | if self.heap { Self::HEAP } else { 0 }
     }
 
-    /// From eight bits.
+    /// Unpacks a detail from eight bits.
     pub const fn unpack(detail: u8) -> PageDetail {
         let kind = match detail & 3 {
             0 => PageKind::Own,
@@ -128,68 +136,69 @@ impl PageDetail {
     }
 }
 
-/// Why a line's content is sent.
+/// Reason for sending a line's content.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum LineCause {
-    /// The program touches this line for the first time: what loaded the program or mapped the file put it there.
+    /// The program touches this line for the first time. Its content is that of the loaded program or of the mapped
+    /// file.
     FirstTouch,
-    /// The kernel may have written to it since it was last sent (a system call's buffer, a signal frame).
+    /// The kernel may have written to the line since it was last sent (a system call's buffer, a signal frame).
     Kernel,
 }
 
-/// How a process image came to be.
+/// Origin of a process image.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Birth {
-    /// It is the program that was asked for.
+    /// The first program of the recording.
     First,
-    /// It is a copy of its parent.
+    /// A copy of its parent.
     Fork,
-    /// It replaces its parent.
+    /// A replacement of its parent, by `execve`.
     Exec,
 }
 
-/// What was lost.
+/// Cause of unrecorded execution.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Loss {
-    /// A program was executed that cannot be recorded (another architecture, an unusual call), so it ran natively.
+    /// A program that cannot be recorded (another architecture, an unusual call) was executed, so it ran natively.
     NativeExec,
 }
 
-/// One word, taken apart.
+/// A word, split into its fields.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Word {
     /// A load or a store.
     Access {
-        /// Whether it writes.
+        /// True for a store.
         store: bool,
-        /// Log2 of its size in bytes: 0 to 3.
+        /// Log2 of the size in bytes: 0 to 3.
         log2_bytes: u8,
-        /// Whether the value follows.
+        /// True if the value follows the word.
         value: bool,
-        /// The index of its instruction in the block.
+        /// Index of the instruction in the block.
         index: u16,
-        /// The first byte's address.
+        /// Address of the first byte.
         addr: u64,
     },
-    /// A block is entered.
+    /// Entry of a block.
     Block {
-        /// Its number.
+        /// Number of the block.
         id: u32,
-        /// How many instructions it has.
+        /// Number of instructions in the block.
         instructions: u16,
     },
-    /// Anything else; `which` is `None` for a code that this version does not know.
+    /// Any other word; `which` is `None` for a code that this version does not know.
     Control {
-        /// What it says.
+        /// Kind of the control word.
         which: Option<Control>,
-        /// Eight bits that qualify it.
+        /// Eight bits that qualify the kind.
         detail: u8,
-        /// Its operand.
+        /// Operand, of 48 bits.
         operand: u64,
     },
 }
 
-/// The word of an access.
+/// Returns the word of an access.
 #[inline]
 pub const fn access(store: bool, log2_bytes: u8, value: bool, index: u16, addr: u64) -> u64 {
     (store as u64) << 62
@@ -199,19 +208,19 @@ pub const fn access(store: bool, log2_bytes: u8, value: bool, index: u16, addr: 
         | addr & OPERAND
 }
 
-/// The word of a block's entry.
+/// Returns the word of a block's entry.
 #[inline]
 pub const fn block(id: u32, instructions: u16) -> u64 {
     2 << 62 | (instructions as u64) << 32 | id as u64
 }
 
-/// A control word.
+/// Returns a control word.
 #[inline]
 pub const fn control(which: Control, detail: u8, operand: u64) -> u64 {
     3 << 62 | (which as u64) << 56 | (detail as u64) << 48 | operand & OPERAND
 }
 
-/// Takes a word apart.
+/// Splits a word into its fields.
 #[inline]
 pub const fn parse(word: u64) -> Word {
     match word >> 62 {
@@ -231,7 +240,7 @@ pub const fn parse(word: u64) -> Word {
     }
 }
 
-/// How many words the record at the head of `words` has, or nothing if it is cut off or of an unknown kind.
+/// Returns the number of words in the record at the head of `words`, or `None` if it is cut off or of an unknown kind.
 pub fn record_words(words: &[u64]) -> Option<usize> {
     let count = match parse(*words.first()?) {
         Word::Access { value, .. } => 1 + value as usize,
@@ -244,14 +253,15 @@ pub fn record_words(words: &[u64]) -> Option<usize> {
     (count <= words.len()).then_some(count)
 }
 
-/// How many words a code record of so many instructions and code bytes has, or nothing if that cannot be a block.
+/// Returns the number of words in a code record with these instructions and code bytes, or `None` if they cannot be a
+/// block.
 pub fn code_words(instructions: usize, code_bytes: usize) -> Option<usize> {
     let fits = instructions <= BLOCK_INSTRUCTIONS && code_bytes <= BLOCK_INSTRUCTIONS * 15;
     fits.then(|| 3 + (instructions + code_bytes).div_ceil(8))
 }
 
 impl Control {
-    /// How many words follow its word; a code record says so itself.
+    /// Returns how many words follow the control word. A code record states this itself.
     pub const fn payload_words(self) -> usize {
         match self {
             Control::Line => LINE_BYTES / 8,
@@ -291,14 +301,14 @@ impl Control {
 }
 
 impl LineCause {
-    /// From the detail of a [`Control::Line`].
+    /// Reads the cause from the detail of a [`Control::Line`].
     pub const fn from_detail(detail: u8) -> LineCause {
         if detail & !MAPPED == LineCause::FirstTouch as u8 { LineCause::FirstTouch } else { LineCause::Kernel }
     }
 }
 
 impl Birth {
-    /// From the detail of a [`Control::Process`].
+    /// Reads the origin from the detail of a [`Control::Process`].
     pub const fn from_detail(detail: u8) -> Birth {
         match detail {
             0 => Birth::First,

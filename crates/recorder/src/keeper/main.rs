@@ -1,11 +1,12 @@
-//! The keeper: a process between Casemate and a recorded program, so that nothing of the program outlives Casemate.
+//! The keeper: a process between Casemate and a recorded program. When Casemate ends, the keeper ends all processes of
+//! the program.
 //!
-//! A program may start others in sessions of their own, whose parents are long gone and which ignore every signal that can be
-//! ignored. The kernel makes all of them children of the keeper when their parents die, so the keeper can end them: when
-//! Casemate asks for it (SIGTERM), and when Casemate has died, however it died. It waits until none is left and then
-//! ends as the program itself has ended.
+//! A program may start processes in separate sessions. They may ignore every signal that can be ignored, and their
+//! parents may have ended long ago. When a parent dies, the kernel makes its children children of the keeper, so the
+//! keeper can end them. It does so when Casemate requests it (SIGTERM), and when Casemate has died, from any cause. The
+//! keeper waits until all these processes have ended, and then ends in the same way as the program.
 //!
-//! `casemate-keeper CALLER PROGRAM ARGS...`: CALLER is the process that calls.
+//! `casemate-keeper CALLER PROGRAM ARGS...`: CALLER is the number of the calling process.
 
 mod signals;
 
@@ -17,11 +18,11 @@ use std::process::{Command, ExitCode, ExitStatus};
 use std::time::Duration;
 use wire::process;
 
-/// Between two looks at whether the caller lives. It learns of everything else at once.
+/// Time between two checks that the caller is alive. The keeper learns of all other events at once.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
-/// Between two rounds of ending processes, whose children come to light when they are gone.
+/// Time between two rounds of ending processes. After a round, the keeper inherits the children of the ended processes.
 const BETWEEN_ROUNDS: Duration = Duration::from_millis(2);
-/// The exit status if the program cannot be started.
+/// Exit status if the program cannot be started.
 const NOT_STARTED: u8 = 127;
 const MISUSED: u8 = 2;
 
@@ -41,7 +42,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Starts the program and stays until it and everything that it started is gone. Returns how it ended.
+/// Starts the program and waits until it and all processes that it started have ended. Returns the program's exit
+/// status.
 fn keep(caller: u32, program: &OsString, arguments: impl Iterator<Item = OsString>) -> io::Result<ExitStatus> {
     signals::adopt_orphans()?;
     signals::hold_back()?;
@@ -60,7 +62,8 @@ fn keep(caller: u32, program: &OsString, arguments: impl Iterator<Item = OsStrin
         }
         unwanted |= parent_id() != caller;
         if unwanted {
-            // Only its own children: their numbers are given to no other process before they are reaped here.
+            // Kills only children of the keeper: the kernel does not reuse their numbers before the keeper has reaped
+            // them.
             process::children(std::process::id()).into_iter().for_each(process::kill);
         }
         let patience = if unwanted { BETWEEN_ROUNDS } else { BETWEEN_LOOKS };

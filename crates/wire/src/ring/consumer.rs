@@ -1,15 +1,15 @@
-//! The simulator's end of the ring: taking chunks, and knowing when there will be no more.
+//! The simulator's end of the ring: takes chunks, and detects when no more chunks will arrive.
 
 use super::{CHUNK_WORDS, RawChunk, Ring, SLOTS};
 use crate::process::is_alive;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::time::{Duration, Instant};
 
-/// How long a drawn ticket may stay unfilled before the simulator asks whether its holder still lives.
+/// Time that a drawn ticket may stay unfilled before the simulator checks if its holder is still alive.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 impl Ring {
-    /// The next chunk, if there is one.
+    /// Takes the next chunk, if it is published.
     pub fn take(&mut self) -> Option<RawChunk> {
         loop {
             let slot = self.slot(self.head);
@@ -19,7 +19,8 @@ impl Ring {
             if !self.is_abandoned() {
                 return None;
             }
-            // The holder of this ticket died with it in hand, so no other producer will ever touch the slot in this round.
+            // The holder of this ticket died before it filled the slot, so no producer will write the slot in this
+            // round.
             self.release();
         }
         self.waiting_since = None;
@@ -34,7 +35,7 @@ impl Ring {
         Some(chunk)
     }
 
-    /// Frees the slot at the head for the next round and goes on to the next one.
+    /// Frees the slot at the head for the next round, and moves the head to the next slot.
     fn release(&mut self) {
         let slot = self.slot(self.head);
         slot.writer.store(0, Relaxed);
@@ -43,7 +44,7 @@ impl Ring {
         self.waiting_since = None;
     }
 
-    /// Whether the next ticket was drawn by a producer that has died since.
+    /// Returns true if the producer that drew the next ticket has died since.
     fn is_abandoned(&mut self) -> bool {
         if self.header().tail.0.load(Acquire) <= self.head {
             self.waiting_since = None;
@@ -57,28 +58,28 @@ impl Ring {
         (writer != 0 && !is_alive(writer)) || !self.has_live_process()
     }
 
-    /// Whether a process that announced itself is still alive.
+    /// Returns true if a process that announced itself is still alive.
     fn has_live_process(&self) -> bool {
         let pids = self.header().processes.iter().map(|entry| entry.load(Acquire) as u32);
         pids.filter(|pid| *pid != 0).any(is_alive)
     }
 
-    /// Whether chunks are on their way.
+    /// Returns true if producers have drawn tickets that are not read yet.
     pub fn is_pending(&self) -> bool {
         self.header().tail.0.load(Acquire) > self.head
     }
 
-    /// How many process images announced themselves.
+    /// Returns the number of process images that have announced themselves.
     pub fn images(&self) -> u32 {
         self.header().images.load(Acquire)
     }
 
-    /// Whether everything that was asked for is published.
+    /// Returns true if all requested instructions are published.
     pub fn is_limit_reached(&self) -> bool {
         self.header().limit_reached.load(Acquire) != 0
     }
 
-    /// Shows the producers that nothing more is wanted.
+    /// Notifies the producers that the simulator wants no more chunks.
     pub fn stop(&self) {
         self.header().stop.store(1, Release);
     }

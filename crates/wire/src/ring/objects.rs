@@ -1,22 +1,24 @@
-//! The objects that the processes of a program map, so that each of them knows which writes to files others may see.
+//! The objects that the processes of a program map. Each process looks up here if other processes may see a write to a
+//! file.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
 
 const BITS: usize = 1 << 16;
 
-/// A bit for each object that some process maps, at a hash of its number: a set that may have more in it than was put there.
+/// A bit for each object that some process maps, at a hash of its number. The set may contain more objects than were
+/// inserted.
 #[repr(C)]
 pub struct ObjectSet([AtomicU64; BITS / 64]);
 
 impl ObjectSet {
-    /// Some process maps this object.
+    /// Adds an object that some process maps.
     pub fn insert(&self, object: u64) {
         let (word, bit) = self.bit(object);
         word.fetch_or(bit, AcqRel);
     }
 
-    /// Whether some process may have mapped this object.
+    /// Returns true if some process may have mapped this object.
     pub fn may_contain(&self, object: u64) -> bool {
         let (word, bit) = self.bit(object);
         word.load(Acquire) & bit != 0

@@ -1,4 +1,4 @@
-//! The recorder's end of the ring: publishing chunks and drawing instructions.
+//! The recorder's end of the ring: publishes chunks and draws instructions.
 
 use super::{CHUNK_WORDS, ObjectSet, Phase, Ring, Stopped};
 use crate::process::is_alive;
@@ -6,14 +6,14 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::time::Duration;
 
-/// Instructions that a thread may draw at once, so that threads meet at the shared counter rarely.
+/// Instructions that a thread may draw at once, so that threads rarely contend for the shared counter.
 const GRANT: u64 = 1 << 16;
-/// How many naps a producer takes between two looks at whether the simulator still lives.
+/// Naps of a producer between two checks that the simulator is still alive.
 const NAPS_PER_LOOK: u32 = 256;
 const NAP: Duration = Duration::from_micros(50);
 
 impl Ring {
-    /// Announces a process; returns the number of its image.
+    /// Announces a process. Returns the number of its image.
     pub fn join(&self, pid: u32) -> u32 {
         let header = self.header();
         let image = header.images.fetch_add(1, AcqRel);
@@ -23,24 +23,24 @@ impl Ring {
             may(old as u32) && entry.compare_exchange(old, now, AcqRel, Relaxed).is_ok()
         };
         let mine = header.processes.iter().any(|entry| takes(entry, &|old| old == pid));
-        // More than a thousand processes at once are recorded like any other; only their end is not waited for.
+        // Processes beyond this many at once are recorded as usual, but the simulator does not wait for their end.
         let _ = mine || header.processes.iter().any(|entry| takes(entry, &|old| old == 0 || !is_alive(old)));
         image
     }
 
-    /// The image that a process had last, which may have ended meanwhile.
+    /// Returns the last image of a process. It may have ended meanwhile.
     pub fn image_of(&self, pid: u32) -> Option<u32> {
         let entries = self.header().processes.iter().map(|entry| entry.load(Acquire));
         let found = entries.into_iter().find(|entry| *entry as u32 == pid)?;
         ((found >> 32) as u32).checked_sub(1)
     }
 
-    /// The objects that processes map.
+    /// Returns the set of objects that processes map.
     pub fn objects(&self) -> &ObjectSet {
         &self.header().objects
     }
 
-    /// Publishes a chunk, waiting for room.
+    /// Publishes a chunk. Waits for a free slot, and fails if the ring is stopped.
     pub fn publish(&self, process: u32, thread: u32, words: &[u64]) -> Result<(), Stopped> {
         debug_assert!(words.len() <= CHUNK_WORDS);
         let header = self.header();
@@ -71,7 +71,7 @@ impl Ring {
         Ok(())
     }
 
-    /// Draws instructions: how many, and what to do with them.
+    /// Draws instructions. Returns their number and their treatment.
     pub fn draw(&self) -> (u64, Phase) {
         let header = self.header();
         if self.is_stopped() {
@@ -102,22 +102,22 @@ impl Ring {
         self.header().granted.0.fetch_sub(count, AcqRel);
     }
 
-    /// A marker was met: enters the region or leaves it.
+    /// Enters or leaves the marked region, because a thread executes a marker.
     pub fn toggle_region(&self) {
         self.header().inside_region.fetch_xor(1, AcqRel);
     }
 
-    /// Everything that was asked for has been published.
+    /// Notes that all requested instructions have been published.
     pub fn reach_limit(&self) {
         self.header().limit_reached.store(1, Release);
     }
 
-    /// Whether nothing more is wanted: the program is to end.
+    /// Returns true if the simulator wants no more chunks, so that the program must end.
     pub fn is_stopped(&self) -> bool {
         self.header().stop.load(Acquire) != 0
     }
 
-    /// A simulator that was killed cannot say that it wants nothing more.
+    /// Stops the ring if the simulator is dead: a simulator that was killed cannot stop the ring itself.
     fn look_after_consumer(&self) {
         if !is_alive(self.header().consumer) {
             self.header().stop.store(1, Release);
