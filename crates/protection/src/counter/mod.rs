@@ -1,8 +1,9 @@
 //! Encryption counters: how the versions of lines are numbered and packed.
 //!
 //! # Contract
-//! * A *line of counters* counts for a number of *positions*: data lines, which then form a *group*
-//!   ([`Counters::group`], [`Counters::position`]), or the children of a tree node. Nothing else here knows which.
+//! A *line of counters* has a counter for each of its *positions*: data lines, which then form a *group*
+//! ([`Counters::group`], [`Counters::position`]), or the children of a tree node. The other functions here do not know
+//! which.
 //! * What counts is the *effective* counter of a position, one number of at most 72 bits. [`Counters::advance`] changes that
 //!   of one position to a greater one and no other, though it may write the line another way. Or it changes nothing and
 //!   reports [`Overflow`].
