@@ -1,4 +1,4 @@
-//! Contract of designs whose counters begin in the middle of a long life. A read returns the start-up content of a
+//! Contract of designs with counters that begin in the middle of a long life. A read returns the start-up content of a
 //! line. The chip accepts the blank counters of a group only if the group was never written.
 
 use super::design::Memory;

@@ -66,7 +66,7 @@ fn data_and_tags(cipher: &Cipher, (mac, bits): (&Mac, u32)) -> Checked {
     })
 }
 
-/// Fails if one key serves tags and tree: then a tag over the same bytes, place and version equals the node's tag of
+/// Fails if one key serves tags and tree. A tag over the same bytes, place and version then equals the node's tag of
 /// these bytes, or the MAC in the line of counters.
 fn tags_and_tree(scheme: &Scheme, (mac, bits): (&Mac, u32), tree: &Tree) -> Checked {
     let leaves = scheme.layout.leaves().ok_or("a tree covers something")?;

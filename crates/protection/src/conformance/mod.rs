@@ -198,8 +198,8 @@ fn reorder(parts: &mut Parts) {
     }
 }
 
-/// Ways to handle designs that make writes durable in tuples: tags in ECC bits, tags behind their lines, metadata in
-/// the last-level cache, speculative release, long tags, and tags of chunks.
+/// Ways to handle designs that make writes durable in tuples: tags in ECC bits, tags behind lines, metadata in the
+/// last-level cache, speculative release, long tags, and tags of chunks.
 const DURABLE_HANDLINGS: [fn(&mut Parts); 6] = [
     |parts| parts.mac.place = Place::Ecc,
     |parts| parts.mac.place = Place::Beside,

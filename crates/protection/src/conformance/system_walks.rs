@@ -93,7 +93,7 @@ fn honest(memory: &mut RecordMemory) -> Checked {
     Ok(())
 }
 
-/// Each lie ends in the security exception, or without a record.
+/// Each false LoadNode ends in the security exception, or without a record.
 fn lies(memory: &mut RecordMemory) -> Checked {
     let chunk = 9;
     let names: Vec<NodeName> = memory.path(chunk).collect();

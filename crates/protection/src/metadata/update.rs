@@ -5,11 +5,11 @@
 //! raise:       after a write, with eager update: the parent, the parent's parent, ... the nearest root
 //! renew:       a parent's counter overflows ─ lock its children from the first to the last ─ renew ─ new MACs for all
 //! ```
-//! With lazy update a parent is updated only when the line leaves the chip. Until then it counts as present, so an access
-//! may call it back at any moment, and a write-back looks again after each await whether there is still something to do.
+//! With lazy update a parent is updated only when the line leaves the chip. A leaving line counts as present, so an access
+//! may call it back at any moment. After each await, a write-back checks again that the line is still leaving.
 //!
-//! Locks of one level are taken by a single access only to renew a node's children, in the order of their slots and with
-//! none of that level held before.
+//! An access locks several lines of one level only to renew a node's children. It takes the locks in the order of the
+//! slots, and only if it holds no lock of that level yet.
 
 use super::{Metadata, RenewedNodes};
 use crate::counter::Overflow;
