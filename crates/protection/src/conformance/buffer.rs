@@ -14,7 +14,7 @@ fn text(line: LineAddr, round: u8) -> Line {
     [line.0 as u8 ^ round; 64]
 }
 
-/// Holds a composition to the contract of persist buffers.
+/// Checks a composition against the contract of persist buffers.
 pub fn check(parts: &Parts, planted: Planted) -> Checked {
     let memory = Memory::new(parts, planted)?;
     let (scheme, functional) = (&memory.scheme, &memory.functional);

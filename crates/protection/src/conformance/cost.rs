@@ -40,7 +40,7 @@ pub fn check(parts: &Parts, planted: Planted) -> Checked {
     let mut random = Random::new(1);
     work_done::take();
     // With eager update, the controller hashes a child while it fetches the parent. In the smallest caches, the fetch
-    // can evict the child, which notifies its parent on eviction. The first hash then has no use.
+    // can evict the child, which notifies its parent on eviction. This hash then has no use.
     let may_pay_in_vain = parts.tree.update == Update::Eager && parts.caches.counters == Some(TINY.0);
     let uses = [scheme.codec.cipher.uses(), scheme.codec.mac.as_ref().and_then(Mac::uses)];
     let of_offsets = uses.into_iter().flatten().filter(|uses| has_offset(*uses)).map(|uses| uses.of_nonce);

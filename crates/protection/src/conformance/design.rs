@@ -124,7 +124,7 @@ fn layout(parts: &Parts, planted: Planted) -> Checked {
     })
 }
 
-/// After a flush, the chip holds no line of metadata that memory has.
+/// After a flush, the chip holds no line of metadata that has a slot in memory.
 fn nothing_is_on_the_chip(memory: &Memory) -> Checked {
     let metadata = memory.scheme.layout().regions().iter().filter(|region| region.role != Role::Data);
     for (role, slot) in metadata.flat_map(|region| (0..region.lines).map(move |line| (region.role, region.slot(line))))

@@ -1,5 +1,5 @@
-//! Checks that each use of a key has a separate key. A key is not visible, but a key with two uses has visible effects:
-//! each check exploits one as an attacker would.
+//! Checks that each use has a separate key. A key is not visible, but a key with two uses has visible effects: each
+//! check exploits one as an attacker would.
 
 use super::design::DATA_LINES;
 use super::{Checked, hold, pairs, placed};

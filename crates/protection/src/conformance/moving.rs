@@ -105,8 +105,8 @@ fn stored_again(memory: &Moving) -> Checked {
     hold(found == Ok(stored), || format!("line 0 does not read as it was stored: {found:?}"))
 }
 
-/// An observer of the bus sees reads of all slots of a chunk, each at most as often as slots share its tag. Writes of
-/// all slots follow, in order, and then the next reads (rule 5).
+/// An observer of the bus sees reads of all slots of a chunk. A slot is read at most N times, with N slots under a tag.
+/// Writes of all slots follow, in order, and then the next reads (rule 5).
 fn crossed(Moving { lines, verbs, slots_per_tag, .. }: Moving) -> Checked {
     let mut random = Random::new(4);
     let verbs = Explained::new(verbs);

@@ -1,5 +1,5 @@
-//! Lines that move and enter memory one by one, as at boot, under a tag with other lines; and lines that must not enter
-//! memory.
+//! Lines that move and enter memory one by one, as at boot, under a tag with other lines. A line that was never stored
+//! must not gain a text.
 
 use super::moving_memory::{LINES, Moving};
 use super::{Checked, hold};

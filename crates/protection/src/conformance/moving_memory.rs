@@ -20,7 +20,7 @@ pub const CONTEXTS: u64 = 3;
 pub const LINES: u64 = CHUNKS * SLOTS as u64;
 const KEYS: [Key; 3] = [Key([1; 16]), Key([2; 16]), Key([3; 16])];
 
-/// A memory of a few chunks, on a machine that starts with a content.
+/// A memory of a few chunks, on a machine with start-up content.
 pub struct Moving {
     pub lines: MovingLines,
     pub verbs: Functional,
@@ -60,12 +60,12 @@ impl Moving {
         Moving::behind(Rc::new(SmallCache::new(64, 2)), Release::Verified, slots_per_tag, planted)
     }
 
-    /// The slot that has the tag over a slot behind it.
+    /// Returns the slot that stores, behind its line, the tag over this slot.
     pub fn tag_slot(&self, Slot(at): Slot) -> Slot {
         Slot(at / self.slots_per_tag as u64 * self.slots_per_tag as u64 + self.slots_per_tag as u64 - 1)
     }
 
-    /// The slots under the tag over a slot.
+    /// Returns all slots that share the tag of this slot.
     pub fn under_tag(&self, at: Slot) -> Vec<Slot> {
         let Slot(last) = self.tag_slot(at);
         (last + 1 - self.slots_per_tag as u64..=last).map(Slot).collect()

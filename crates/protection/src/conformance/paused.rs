@@ -13,7 +13,7 @@ use std::task::{Context, Poll, Waker};
 use units::random::Random;
 use units::{Line, LineAddr};
 
-/// A functional memory, with pauses or without.
+/// A functional memory of a booted machine, with pauses or without.
 pub struct Booted<'a> {
     pub memory: &'a Functional,
     pub pauses: bool,

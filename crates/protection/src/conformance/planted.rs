@@ -1,7 +1,7 @@
 //! Checks that the kit finds each bug that is planted in a part, for the right reason.
 //!
-//! Each case names a bug, the function of the kit that must find it, a part of the message, and a function that the bug
-//! must pass.
+//! Each case names a bug, the function of the kit that must find it, a part of the message, and a function that must
+//! not find it.
 
 use super::{Checked, buffered, composition, durable, eager, forest};
 use super::{
@@ -108,7 +108,7 @@ fn run(check: Check, parts: &Parts, planted: Planted) -> Checked {
     }
 }
 
-/// Bug, function that finds it, part of the function's message, and function that the bug passes.
+/// Bug, function that finds it, part of the function's message, and function that does not find it.
 type Case = (Bug, Check, &'static str, Check);
 
 fn cases() -> Vec<Case> {

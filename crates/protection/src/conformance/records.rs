@@ -133,7 +133,7 @@ fn fresh(memory: &mut RecordMemory) -> Checked {
     Ok(())
 }
 
-/// An old record is refused: only the record, the record with all nodes above it, and both with the old sibling.
+/// An old record is refused, and so are old nodes above the present record, both with the old sibling, and blank ones.
 fn replayed(memory: &mut RecordMemory, chunk: u64) -> Checked {
     let (leaf, above, sibling) = (memory.leaf(chunk), memory.above(chunk), memory.leaf(chunk ^ 1));
     let whole = [leaf.clone(), above.clone(), sibling].concat();

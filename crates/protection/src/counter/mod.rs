@@ -56,7 +56,7 @@ pub enum Age {
     BeforeExhaustion,
 }
 
-/// How old counters are when a machine begins.
+/// Age of counters when a machine begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StartingAge {
@@ -80,7 +80,7 @@ enum Next {
     Exhausted,
 }
 
-/// How counters are organised.
+/// Organisation of the counters in a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Organisation {
     /// No counters at all.

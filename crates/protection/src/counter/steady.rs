@@ -10,9 +10,9 @@
 //! this way, a group is renewed as often in the first part of a run as in any later one.
 //!
 //! The organisation itself lives this life, write by write and renewal by renewal. Renewals of a part of the positions
-//! and changes of format so have their natural frequency. A *library* holds lines of this life, one from a moment drawn
-//! evenly in each of equal stretches. A hash of seed and slot selects the line of the library that a line of counters
-//! starts with.
+//! and changes of format are therefore as frequent as in this life. A *library* holds lines of this life, one from a
+//! moment drawn evenly in each of equal stretches. A hash of seed and slot selects the line of the library that a line
+//! of counters starts with.
 //!
 //! * Minors of more than seven bits would only make a cycle longer. Each draw therefore counts as several writes in a
 //!   row. They advance the minor by the same share of its range as one write advances a minor of seven bits.

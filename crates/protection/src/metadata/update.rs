@@ -195,7 +195,8 @@ impl<V: Verbs> ParentUpdate<'_, V> {
         }
     }
 
-    /// Updates the nodes above a line of metadata, up to the nearest root. Returns the last that was updated.
+    /// Updates the nodes above a line of metadata, up to the nearest root. Returns the last updated parent, or `None`
+    /// if the tree does not cover the line.
     ///
     /// A line that has left the chip meanwhile, or is leaving, updates its parent when it leaves. The update does not recall
     /// it: in the smallest cache the line would evict the parent that was just fetched. A line that stays becomes dirty, even

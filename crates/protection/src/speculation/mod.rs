@@ -34,7 +34,7 @@ use std::cell::{Cell, RefCell};
 use strum::{IntoStaticStr, VariantArray};
 use units::{Line, WORD_BYTES, WORDS_PER_LINE, ZERO_LINE};
 
-/// Lines of a timed run per line with really encrypted candidates.
+/// A timed run really encrypts the candidates of one line in this number.
 pub const COMPUTED_ONE_IN: u64 = 1_024;
 
 /// Part of a chunk that the controller predicts.
@@ -139,7 +139,7 @@ pub struct Speculation {
     table: RefCell<ValueTable>,
     /// Bytes of a block of the cipher.
     chunk_bytes: usize,
-    /// Compared lines per line with really encrypted candidates.
+    /// The candidates of one compared line in this number are really encrypted.
     computed_one_in: Cell<u64>,
     /// Lines with chunks that were compared with candidates so far.
     compared: Cell<u64>,

@@ -14,7 +14,7 @@ impl Recent {
         Recent { size, words: words.to_vec() }
     }
 
-    /// Moves a word to the front of the list, and drops the oldest if the list is full.
+    /// Moves a word to the front of the list. A new word replaces the oldest one if the list is full.
     pub fn note(&mut self, word: u64) {
         match self.words.iter().position(|held| *held == word) {
             Some(place) => self.words[..=place].rotate_right(1),

@@ -173,7 +173,7 @@ fn a_counter_that_overflows_re_encrypts_its_group_with_its_resident_lines() {
             machine.drain(line);
         }
         for turn in 0..2 {
-            // Resident while the group of line 5 is re-encrypted.
+            // Lines 3 and 20 are resident while the group of line 5 is re-encrypted.
             [3, 20].iter().for_each(|line| machine.accept(*line, 100 + turn));
             for content in 0..OVERFLOWS {
                 machine.accept(5, content);

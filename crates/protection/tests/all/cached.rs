@@ -1,4 +1,5 @@
-//! Durable caches: they cost no operation while the machine has power, and their battery preserves all stores.
+//! Durable caches: they only cost one change of a register while the machine has power, and their battery preserves all
+//! stores.
 
 use crate::durable::durable;
 use casemate_protection::design::{Battery, CounterChoice, MacPlace, Order, Parts, Persistence, Point, TreeKind};

@@ -122,7 +122,7 @@ fn compositions() -> Vec<Parts> {
         parts(C::Aes128Counter, N::Sc128, M::Gmac, counters(&[N::Sc128], 1, Lazy)),
         parts(C::Aes128Counter, N::Sc128, M::Gmac, counters(&[N::Sc128], 1, Eager)),
         parts(C::Aes128Counter, N::Morphable, M::Gmac, counters(&[N::Morphable], 1, Lazy)),
-        // Nodes whose own counters overflow all the time, on several levels.
+        // Nodes with counters that overflow all the time, on several levels.
         parts(C::Aes128Counter, N::Mono56, M::Gmac, counters(&[N::Mono56, N::Sc128], 1, Lazy)),
         parts(C::Aes192Counter, N::Sc64, M::CbcMac, T::Bonsai),
         parts(C::Aes256Counter, N::Sc64, M::SgxCw, T::Bonsai),
