@@ -40,7 +40,8 @@ pub(super) enum Updated {
 }
 
 impl Metadata {
-    /// Writes back the lines that lost their entries. Reports a line that cannot leave, and continues with the next one.
+    /// Writes back the lines that lost their entries. Reports a line that cannot leave, and continues with the next
+    /// one. On battery, drops nodes that no remaining drain updates.
     pub async fn write_back_leaving<V: Verbs>(&self, verbs: &V) {
         let update = ParentUpdate { metadata: self, verbs };
         while let Some(slot) = self.on_chip(|chip| chip.caches.departures.claim()) {

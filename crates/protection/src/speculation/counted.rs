@@ -1,6 +1,6 @@
 //! The frequent values by counts: the 64-bit words that most often occur in lines, as far as the chip has seen (section
-//! 3.1). The paper keeps "the top N most frequently used data values managed with an LRU policy". It refers to Zhang
-//! and others for their dynamic tracking, without its rules.
+//! 3.1). The paper keeps "the top N most frequently used data values managed with an LRU policy". It refers to Zhang et
+//! al. for their dynamic tracking, without its rules.
 //!
 //! ```text
 //! word ── in the table? ── yes: one more, and used now
