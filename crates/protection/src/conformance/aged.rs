@@ -1,5 +1,5 @@
-//! What every design must do whose counters begin in the middle of a long life: read what the machine started with, and take
-//! nothing for a group that was never written but one that was not.
+//! Contract of designs with counters that begin in the middle of a long life. A read returns the start-up content of a
+//! line. The chip accepts the blank counters of a group only if the group was never written.
 
 use super::design::Memory;
 use super::paused::{Booted, start_up_content};
@@ -21,7 +21,7 @@ use units::{LineAddr, ZERO_LINE};
 const READ: LineAddr = LineAddr(5);
 const WRITTEN: LineAddr = LineAddr(5 + 128);
 
-/// What an organisation begins with; none if it begins new.
+/// Initial lines of counters of an organisation, or `None` if its counters begin new.
 fn library(choice: CounterChoice) -> Option<Rc<Steady>> {
     let counters = Counters::new(choice.organisation(), Planted::NONE);
     Steady::new(&counters, Random::new(1)).map(Rc::new)
@@ -48,7 +48,7 @@ fn counters_of(memory: &Memory, line: LineAddr) -> Slot {
     memory.scheme.counter_slot(line).expect("the design has counters")
 }
 
-/// What memory has of a line: itself, its tag and its counters, of which what is blank counts as zeros.
+/// Content of the slots that memory has for a line: data, tag and counters. Blank slots read as zeros.
 fn stored(memory: &Memory, line: LineAddr) -> Vec<(Slot, Untrusted)> {
     let slots = [
         Some(memory.scheme.layout().data_slot(line).slot()),
@@ -60,7 +60,7 @@ fn stored(memory: &Memory, line: LineAddr) -> Vec<(Slot, Untrusted)> {
     slots.into_iter().flatten().map(read).collect()
 }
 
-/// Counters under each kind of tree, whose nodes are notified at once or when lines leave.
+/// Designs with counters under each kind of tree, with eager and with lazy update of nodes.
 fn trees() -> Vec<Parts> {
     let with = |counters, tree: &TreeDesign| composition(CipherChoice::Aes128Counter, counters, &gmac(), tree);
     let versions = TreeDesign { levels: vec![CounterChoice::Sc128], ..TreeKind::Counters.into() };
@@ -76,7 +76,7 @@ fn trees() -> Vec<Parts> {
     lazy.iter().map(eager).chain(lazy.clone()).collect()
 }
 
-/// Holds a composition with a tree to what it must do with groups that begin aged.
+/// Checks a composition with a tree against the contract of aged groups.
 pub fn check(parts: &Parts, planted: Planted) -> Checked {
     let memory = aged(parts, library(parts.counters), planted)?;
     reads_as_started(&memory, READ, "at first")?;
@@ -85,13 +85,13 @@ pub fn check(parts: &Parts, planted: Planted) -> Checked {
     let unwritten = stored(&memory, WRITTEN);
     write_beside(&memory)?;
     reads_as_started(&memory, READ, "after its neighbour was written often")?;
-    // The line as it was before its group was written, with its tag and the blank line of counters.
+    // Restores the line as it was before its group was written, with its tag and the blank line of counters.
     hold(stored(&memory, WRITTEN) != unwritten, || "what was written is not in memory".into())?;
     unwritten.iter().for_each(|(slot, content)| memory.functional.media.borrow_mut().store(*slot, *content));
     hold(memory.read(WRITTEN).is_none(), || "a written group passes for one that was never written".into())
 }
 
-/// So many journeys to memory that nodes of the shortest counters overflow.
+/// Writes the line and flushes it ten times, which overflows the nodes with the shortest counters.
 fn write_beside(memory: &Memory) -> Checked {
     (0..10).try_for_each(|version| {
         memory.write(WRITTEN, &[version; 64])?;
@@ -100,7 +100,7 @@ fn write_beside(memory: &Memory) -> Checked {
     })
 }
 
-/// A group that was never written, and that memory has otherwise.
+/// Forges the blank counters of a group that was never written. The chip must refuse the forgery.
 fn refuses_what_is_not_blank(memory: &Memory) -> Checked {
     let slot = counters_of(memory, READ);
     let begun = memory.scheme.metadata.begun(slot, Role::Counter, &ZERO_LINE);
@@ -115,7 +115,7 @@ fn refuses_what_is_not_blank(memory: &Memory) -> Checked {
     Ok(())
 }
 
-/// These and one without a tree, in all the ways to handle what they make, with one line under a tag or two.
+/// The designs with trees and one without, under each way to handle them, with one line under a tag or two.
 fn handled() -> impl Iterator<Item = Parts> {
     let plain = composition(CipherChoice::Aes128Counter, CounterChoice::Sc64, &gmac(), &TreeKind::None.into());
     trees().into_iter().chain([plain]).flat_map(|parts| {
@@ -151,7 +151,7 @@ fn counters_of_an_aged_group_are_refused_when_forged_and_when_rolled_back_to_bla
     }
 }
 
-/// The node above both groups overflows, and gives the group that was only read a version, and so a MAC, in memory.
+/// The node above both groups overflows. This gives the group that was only read a version, and so a MAC, in memory.
 #[test]
 fn a_blank_child_that_gets_a_version_keeps_the_counters_it_began_with() {
     let versions = TreeDesign { levels: vec![CounterChoice::Sc128], ..TreeKind::Counters.into() };

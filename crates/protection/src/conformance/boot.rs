@@ -1,5 +1,5 @@
-//! What every design must do on a machine that has booted: what was never written reads as the machine started with it, before
-//! and after others under the same counters and tags were written.
+//! Contract of every design on a booted machine. A line that was never written reads as the machine started with it,
+//! before and after writes of other lines under the same counters and tags.
 
 use super::design::{LINES, Memory};
 use super::paused::{Booted, start_up_content};
@@ -9,12 +9,12 @@ use crate::execution::run_now;
 use crate::planted::Planted;
 use units::LineAddr;
 
-/// Holds a composition to what booting must leave behind.
+/// Checks a new memory of this composition against the contract of booted machines.
 pub fn check(parts: &Parts, planted: Planted) -> Checked {
     holds(&Memory::new(parts, planted)?)
 }
 
-/// Holds a memory to it that nothing was done to yet.
+/// Checks a memory that has had no access yet against the contract of booted machines.
 pub fn holds(memory: &Memory) -> Checked {
     let verbs = Booted { memory: &memory.functional, pauses: false };
     let reads = |line: LineAddr, what: &str| {
@@ -27,7 +27,7 @@ pub fn holds(memory: &Memory) -> Checked {
     };
     for line in LINES {
         reads(line, "at first")?;
-        // A line between those in use, so under the same counters, and often under the same line of tags.
+        // Writes a line between those in use. It has the same counters, and often the same line of tags.
         let written = LineAddr(line.0 ^ 2);
         run_now(memory.scheme.write(&verbs, written, &[7; 64]));
         hold(memory.functional.take_fault().is_none(), || "a false alarm at a write".into())?;

@@ -1,5 +1,5 @@
-//! What every design with a persist buffer must do: read a resident line from the buffer, whatever memory has of it, and let a
-//! battery make memory what the stores that were accepted have made of it.
+//! Contract of every design with a persist buffer. A read of a resident line returns the buffer's content, whatever
+//! memory holds. On battery, the chip writes all accepted stores to memory.
 
 use super::design::{DATA_LINES, LINES, Memory};
 use super::{Checked, hold};
@@ -9,12 +9,12 @@ use crate::planted::Planted;
 use crate::scheme::PersistBuffer;
 use units::{Line, LineAddr};
 
-/// Text of a line, other for each round.
+/// Text of a line, different in each round.
 fn text(line: LineAddr, round: u8) -> Line {
     [line.0 as u8 ^ round; 64]
 }
 
-/// Holds a composition to the contract of persist buffers.
+/// Checks a composition against the contract of persist buffers.
 pub fn check(parts: &Parts, planted: Planted) -> Checked {
     let memory = Memory::new(parts, planted)?;
     let (scheme, functional) = (&memory.scheme, &memory.functional);
@@ -27,7 +27,7 @@ pub fn check(parts: &Parts, planted: Planted) -> Checked {
                 format!("line {line} is not read from the buffer as it was stored")
             })?;
         }
-        // The chip needs the entries of its caches for something else.
+        // Empties the caches, as other accesses on the chip would.
         run_now(scheme.flush(functional));
         if round == 2 {
             LINES.iter().step_by(2).for_each(|line| run_now(PersistBuffer::of(scheme).drain(functional, *line)));

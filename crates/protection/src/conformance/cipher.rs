@@ -1,4 +1,5 @@
-//! What every cipher must do: give back what it was given, and nothing for the wrong bits, place or version.
+//! Contract of every cipher: decryption reverses encryption, and changed bits, places or versions do not decrypt to the
+//! text.
 
 use super::{Checked, LINE_BITS, flipped, hold, neighbours, placed};
 use crate::cipher::{Cipher, Told};
@@ -12,7 +13,7 @@ use strum::VariantArray;
 use units::Line;
 use units::random::Random;
 
-/// Holds a choice of cipher to the contract of all.
+/// Checks a choice of cipher against the contract.
 pub fn check(choice: CipherChoice, planted: Planted) -> Checked {
     let mut random = Random::new(1);
     let cipher = choice.build(Keys::new(1, planted), planted);
@@ -32,7 +33,7 @@ pub fn check(choice: CipherChoice, planted: Planted) -> Checked {
     blocks(choice, &cipher)
 }
 
-/// The ciphertext must be another at any other place and, as far as the mode gets it, under any other version.
+/// The ciphertext must differ at any other place and, if the mode uses versions, under any other version.
 fn places_and_versions(choice: CipherChoice, cipher: &Cipher, at: (DataSlot, Counter), text: &Line) -> Checked {
     let (line, counter) = at;
     let sealed = cipher.seal(line, counter, text);
@@ -54,7 +55,7 @@ fn places_and_versions(choice: CipherChoice, cipher: &Cipher, at: (DataSlot, Cou
     hold(nonces.len() == expected && nonces.contains(&None) != fresh, || "two lines or versions share a nonce".into())
 }
 
-/// A flipped bit of ciphertext must show: as that bit alone where the mode is a keystream, else as more.
+/// A flipped bit of ciphertext must change the plaintext: only that bit if the mode is a keystream, otherwise more.
 fn flips(cipher: &Cipher, (line, counter): (DataSlot, Counter), text: &Line) -> Checked {
     let sealed = cipher.seal(line, counter, text);
     (0..LINE_BITS).try_for_each(|bit| {
@@ -66,14 +67,14 @@ fn flips(cipher: &Cipher, (line, counter): (DataSlot, Counter), text: &Line) -> 
     })
 }
 
-/// Equal blocks of a line must not look equal, but in a codebook.
+/// Equal blocks of a line must not look equal, except under a codebook.
 fn blocks(choice: CipherChoice, cipher: &Cipher) -> Checked {
     let sealed = cipher.seal(placed(3), Counter(4), &[7; 64]);
     let different: HashSet<&[u8]> = sealed.chunks(8).collect();
     hold((different.len() == 8) == places_matter(choice), || "equal blocks of a line look equal".into())
 }
 
-/// Whether the mode gets where a line and its blocks are: all but a codebook.
+/// Returns true if the mode takes the place of a line and of its blocks as input: all modes except a codebook.
 fn places_matter(choice: CipherChoice) -> bool {
     choice != CipherChoice::None && !choice.weaknesses(true).any(|word| word == "equal blocks look equal")
 }

@@ -1,4 +1,4 @@
-//! What every code must do: fit the one line that it was computed for, and nothing else.
+//! Contract of every code: a tag fits the one line that it was computed for, and no other.
 
 use super::{Checked, LINE_BITS, codes, composition, flipped, hold, neighbours, placed};
 use crate::counter::Counter;
@@ -21,7 +21,7 @@ struct Tagged {
     tag: Tag,
 }
 
-/// Holds an authentication with a cipher to the contract of all.
+/// Checks an authentication with a cipher against the contract.
 pub fn check(design: &MacDesign, cipher: CipherChoice, planted: Planted) -> Checked {
     let part = |boot| {
         design.build(cipher, (LineLength::WHOLE, false), Keys::new(boot, planted), planted).ok_or("there is no code")
@@ -48,7 +48,7 @@ pub fn check(design: &MacDesign, cipher: CipherChoice, planted: Planted) -> Chec
     hold(all == Tag::ones(bits), || "some bits of a tag are always zero".into())
 }
 
-/// Every stored bit is compared, those too that a short tag leaves unused; and no stored value is a master key.
+/// Every stored bit is compared, also bits that a short tag leaves unused, and no stored value fits all lines.
 fn stored_bits(mac: &Mac, right: &Tagged) -> Checked {
     let room = 8 * mac.places().bytes as u32;
     for bit in 0..room {
@@ -59,7 +59,7 @@ fn stored_bits(mac: &Mac, right: &Tagged) -> Checked {
     hold(masters.iter().all(|stored| !mac.fits(*stored, right.tag)), || "a stored tag fits every line".into())
 }
 
-/// A tag fits no other place and no other version, if it is said to cover them, and any, if it is not.
+/// A tag fits no other place or version if the design covers them, and every one if it does not.
 fn places_and_versions(design: &MacDesign, mac: &Mac, right: &Tagged) -> Checked {
     let (lines, counters) = neighbours(right.line, right.counter);
     let covered = |what| design.has_nonce() || design.covers.contains(&what);
@@ -76,7 +76,8 @@ fn places_and_versions(design: &MacDesign, mac: &Mac, right: &Tagged) -> Checked
     Ok(())
 }
 
-/// A tag fits no text of which a bit is flipped, but as often as its length, or a chunk's share of it, makes likely.
+/// A tag fits a text with a flipped bit only as often as the length of the tag, or of a chunk's share of it, makes
+/// likely.
 fn texts(design: &MacDesign, cipher: CipherChoice, mac: &Mac, right: &Tagged) -> Checked {
     let share = design.line_bits(cipher) / design.chunks(cipher);
     let likely = LINE_BITS as u64 >> share.min(63);
@@ -85,24 +86,24 @@ fn texts(design: &MacDesign, cipher: CipherChoice, mac: &Mac, right: &Tagged) ->
             mac.fits(right.tag, mac.tag(right.line, right.counter, Bitmap::NONE, &flipped(&right.text, *bit)))
         })
         .collect();
-    // Five of a Poisson number whose mean is less than five: once in some thousand lines of each code.
+    // For shares below 16 bits the limit is far above the expected number `likely`. Longer shares must detect every
+    // flip.
     hold(missed.len() as u64 <= if share < 16 { 5 * likely + 10 } else { 0 }, || {
         format!("flipped bits of the text still fit: {missed:?}")
     })?;
     linear(mac, right)
 }
 
-/// Where chunks have tags of their own: those of two chunks fit no more when they have changed places, whether the chunks move
-/// along or not.
+/// If chunks have separate tags, the tags of two chunks do not fit after they are swapped, with the chunks or without.
 fn chunks(design: &MacDesign, cipher: CipherChoice, mac: &Mac, right: &Tagged) -> Checked {
     let (number, bits) = (design.chunks(cipher), design.line_bits(cipher));
-    // Shorter ones are equal now and then.
+    // Skips shorter tags, because two of them can be equal by chance.
     if number == 1 || !bits.is_multiple_of(number) || bits / number < 32 {
         return Ok(());
     }
     let (share, bytes) = (bits / number, units::LINE_BYTES / number as usize);
     for (one, other) in (0..number).flat_map(|other| (0..other).map(move |one| (one, other))) {
-        // The first chunk's is at the top.
+        // Chunk 0 has the most significant bits of the tag.
         let below = |chunk| (number - 1 - chunk) * share;
         let of = |chunk| right.tag >> below(chunk) << (Tag::BITS - share) >> (Tag::BITS - share);
         let differing = of(one) ^ of(other);
@@ -117,7 +118,7 @@ fn chunks(design: &MacDesign, cipher: CipherChoice, mac: &Mac, right: &Tagged) -
     Ok(())
 }
 
-/// Three tags under three nonces must not add up to the tag of the sum: a mask that repeats makes them.
+/// The sum of three tags under three nonces must not be the tag of the summed text: it is if the masks repeat.
 fn linear(mac: &Mac, right: &Tagged) -> Checked {
     let mut random = Random::new(right.tag.low_word());
     let texts = [random.line(), random.line(), random.line()];
@@ -130,7 +131,7 @@ fn linear(mac: &Mac, right: &Tagged) -> Checked {
     })
 }
 
-/// The first cipher with which each authentication makes sense.
+/// Pairs each authentication with the last cipher that the rules allow it with.
 fn choices() -> Vec<(MacDesign, CipherChoice)> {
     let beside = |mac: &MacDesign| {
         let fits = |cipher: &&CipherChoice| {

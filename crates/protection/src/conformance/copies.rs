@@ -1,5 +1,5 @@
-//! What every design whose L2s begin reads must do: no L2 goes on with counters that have changed, however they changed and
-//! wherever the copy is meanwhile.
+//! Contract of designs with reads that L2s begin. An L2 does not decrypt with counters that have changed, for whatever
+//! reason they changed and wherever the copy is at that time.
 
 use super::design::Memory;
 use super::paused::{Booted, UnderWay, pause, start_up_content};
@@ -14,13 +14,13 @@ use std::future::{Ready, ready};
 use units::random::Random;
 use units::{Line, LineAddr};
 
-/// Two lines with the same line of counters.
+/// Two lines that share a line of counters.
 const WRITTEN: LineAddr = LineAddr(5);
 const NEIGHBOUR: LineAddr = LineAddr(6);
-/// More pauses than a read takes.
+/// Upper bound on the pauses of a read.
 const PAUSES_MAX: usize = 20;
 
-/// Holds a composition to what copies must do.
+/// Checks a composition against the contract of copies.
 pub fn check(parts: &Parts, planted: Planted) -> Checked {
     a_write(&Memory::new(parts, planted)?)?;
     an_overflow(&Memory::new(parts, planted)?)?;
@@ -49,7 +49,7 @@ fn a_write(memory: &Memory) -> Checked {
     Ok(())
 }
 
-/// A line has what the machine started with, an L2 has the counters, and a write next to it makes them overflow.
+/// A line has its start-up content and an L2 has its counters. Writes of a neighbour make the counters overflow.
 fn an_overflow(memory: &Memory) -> Checked {
     run_now(memory.scheme.age(&memory.functional, WRITTEN, Age::BeforeRenewal));
     let verbs = Booted { memory: &memory.functional, pauses: false };
@@ -69,8 +69,8 @@ fn an_overflow(memory: &Memory) -> Checked {
     hold(memory.scheme.counted().renewals.groups > 0, || "the scene is not set: no counter overflows".into())
 }
 
-/// A core misses a line that is on the chip, and its counters are in the last-level cache. They come to its L2 for nothing; after
-/// so many pauses the line is written.
+/// The last-level cache has the counters of a line. A core's request finds the line itself on the chip, so the counters
+/// travel to its L2 without use. The line is written after `pauses` pauses.
 fn a_copy_on_its_way(memory: &Memory, pauses: usize) -> Checked {
     memory.write(WRITTEN, &[1; 64])?;
     if let Some(slot) = memory.scheme.counter_slot(WRITTEN) {
@@ -85,7 +85,7 @@ fn a_copy_on_its_way(memory: &Memory, pauses: usize) -> Checked {
     hold(read_by(memory, 0, WRITTEN) == Some([2; 64]), || "an outdated copy of counters entered an L2".into())
 }
 
-/// A core's L2 has begun a read with its copy, and before the request comes to the controller the line is written.
+/// A core's L2 begins a read with its copy, and the line is written before the request arrives at the controller.
 fn a_read_that_has_begun(memory: &Memory) -> Checked {
     memory.write(WRITTEN, &[1; 64])?;
     for core in [0, 0] {
@@ -107,7 +107,7 @@ fn a_read_that_has_begun(memory: &Memory) -> Checked {
     })
 }
 
-/// A read that an L2 has begun and that comes to nothing is over all the same: a chip between two accesses has none under way.
+/// A refused read that an L2 has begun must end as well: between two accesses, the chip has no read under way.
 fn a_read_that_is_refused(memory: &Memory) -> Checked {
     memory.write(WRITTEN, &[1; 64])?;
     memory.put(memory.scheme.layout().data_slot(WRITTEN).slot(), &[7; 64]);

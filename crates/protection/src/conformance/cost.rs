@@ -1,5 +1,5 @@
-//! Does a design pay for the cryptography that it does, and for no other? What the text asks the engines for is held, access
-//! by access, against what the parts really computed.
+//! Checks that a design pays for exactly the cryptography that it does. After each access, it compares the requests of
+//! the scheme to the engines with the work that the parts really computed.
 
 use super::design::{DATA_LINES, TINY};
 use super::{Checked, hold, pairs};
@@ -15,15 +15,15 @@ use crate::work_done::{self, WorkDone};
 use units::LineAddr;
 use units::random::Random;
 
-/// What the text paid for, where an offset that is kept and a match spare it so many blocks.
+/// Work that the scheme paid for, plus the `kept` blocks of each cached offset and the `spared` blocks of each match.
 fn charged(operations: &[Operation], (kept, spared): (u32, u32)) -> WorkDone {
     let mut charged = WorkDone::default();
     for operation in operations {
         match operation {
-            // An offset that is kept, the simulator makes again.
+            // The simulator computes a cached offset again.
             Operation::Pad(_, blocks) if blocks.count() == 0 => charged.blocks += kept,
             Operation::Pad(_, blocks) | Operation::Offer(blocks) => charged.blocks += blocks.count(),
-            // What a match spares, the block of the chunk's tag, the simulator computes all the same.
+            // A match spares the block of the chunk's tag, but the simulator computes it anyway.
             Operation::LookUp(Cache::Candidates) => charged.blocks += spared,
             Operation::Mac => charged.macs += 1,
             Operation::Hash => charged.hashes += 1,
@@ -33,14 +33,14 @@ fn charged(operations: &[Operation], (kept, spared): (u32, u32)) -> WorkDone {
     charged
 }
 
-/// Holds what a composition pays for against what it does, for reads and writes, hits and misses, and renewals.
+/// Compares the paid work of a composition with its real work, for reads and writes, hits and misses, and renewals.
 pub fn check(parts: &Parts, planted: Planted) -> Checked {
     let scheme = parts.build_with(DATA_LINES, 1, planted)?;
     let verbs = Explained::new(Functional::new(scheme.layout().total_lines()));
     let mut random = Random::new(1);
     work_done::take();
-    // With eager update a child is hashed while its parent is brought. In the smallest caches that can push the child out:
-    // then it notifies its parent by leaving, and this hash was for nothing.
+    // With eager update, the controller hashes a child while it fetches the parent. In the smallest caches, the fetch
+    // can evict the child, which notifies its parent on eviction. This hash then has no use.
     let may_pay_in_vain = parts.tree.update == Update::Eager && parts.caches.counters == Some(TINY.0);
     let uses = [scheme.codec.cipher.uses(), scheme.codec.mac.as_ref().and_then(Mac::uses)];
     let of_offsets = uses.into_iter().flatten().filter(|uses| has_offset(*uses)).map(|uses| uses.of_nonce);
@@ -52,7 +52,7 @@ pub fn check(parts: &Parts, planted: Planted) -> Checked {
         }
         hold(paid == done, || format!("{what} pays for {paid:?} and does {done:?}"))
     };
-    // A whole group, so that a renewal finds no line without content, and lines far away that push others out.
+    // Writes a whole group, so that a renewal finds content in every line, and distant lines that evict metadata.
     for line in (0..128).chain((1..20).map(|far| far * 1_111)) {
         run_now(scheme.write(&verbs, LineAddr(line), &random.line()));
         settle("a first write")?;

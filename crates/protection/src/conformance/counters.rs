@@ -1,4 +1,5 @@
-//! What every organisation of counters must do: never give a version twice, and change no line's unasked.
+//! Contract of every organisation of counters: it never repeats a version, and changes the counters of other lines only
+//! in a renewal.
 
 use super::{Checked, LINE_BITS, flipped, hold};
 use crate::counter::{Age, Counter, Counters, Overflow};
@@ -12,7 +13,7 @@ use units::{Line, LineAddr, ZERO_LINE};
 
 const WRITES: u64 = 4_000;
 
-/// Holds an organisation to the contract of all.
+/// Checks an organisation against the contract.
 pub fn check(choice: CounterChoice, planted: Planted) -> Checked {
     let counters = Counters::new(choice.organisation(), planted);
     positions(&counters)?;
@@ -29,7 +30,7 @@ pub fn check(choice: CounterChoice, planted: Planted) -> Checked {
     Ok(())
 }
 
-/// Every line has a place of its own in the counters, and a group knows its lines.
+/// Every line has a separate position in the counters, and a group knows its lines.
 fn positions(counters: &Counters) -> Checked {
     let each = counters.lines_per_group();
     for line in (0..4 * each).map(LineAddr) {
@@ -41,8 +42,8 @@ fn positions(counters: &Counters) -> Checked {
     Ok(())
 }
 
-/// Every bit that an honest life has set, besides the MAC, makes a difference to some counter. Otherwise counters come
-/// back, however long that takes.
+/// Every bit that honest writes have set affects some counter, except for the MAC. If a bit has no effect, counters
+/// repeat sooner or later.
 fn bits_count(counters: &Counters, line: &Line) -> Checked {
     let all =
         |line: &Line| (0..counters.lines_per_group() as usize).map(|at| counters.read(line, at)).collect::<Vec<_>>();
@@ -55,7 +56,7 @@ fn bits_count(counters: &Counters, line: &Line) -> Checked {
     })
 }
 
-/// Where a counter that has advanced has bits of its own, memory has the line with these bits alone.
+/// If an advanced counter has separate bits, replacing only these bits of the old line gives the new line.
 fn part(counters: &Counters, (before, after): (&Line, &Line), position: usize, counter: Counter) -> Checked {
     let part = counters.part(position, counter);
     hold(part.is_none_or(|part| part.over((*before).into()).examine() == *after), || {
@@ -63,7 +64,7 @@ fn part(counters: &Counters, (before, after): (&Line, &Line), position: usize, c
     })
 }
 
-/// Writes positions in some order and looks at all after each write.
+/// Writes positions in some order and checks all counters after each write.
 fn life(counters: &Counters, start: Line, which: u64) -> Checked {
     let mut line = start;
     let mac = u64::MAX >> 3;
@@ -95,8 +96,8 @@ fn life(counters: &Counters, start: Line, which: u64) -> Checked {
     Ok(())
 }
 
-/// Orders of writing: each in its turn, one much more often than others, any; and long and short stretches of one in turn
-/// with all, which bring formats that change with use through their changes.
+/// Orders of writing: in turn, one position for three of four writes, at random, and in turn with long or short
+/// stretches of one position. Formats that depend on use change in the stretches.
 const PATTERNS: u64 = 5;
 
 fn pattern(which: u64, write: u64, positions: u64, random: &mut Random) -> usize {
@@ -114,7 +115,7 @@ fn pattern(which: u64, write: u64, positions: u64, random: &mut Random) -> usize
     position as usize
 }
 
-/// What a write of `written` may do to the positions in `renewed`, and must not do to the others.
+/// Checks the effect of a write of `written`: positions in `renewed` may change, the other positions may not.
 fn compare(
     counters: &Counters,
     (before, after): (&Line, &Line),

@@ -1,5 +1,5 @@
-//! What every design must do, whatever it is composed of: return what was written, lay out its memory without overlaps, and
-//! refuse exactly what its parts say that it refuses.
+//! Contract of every design: it returns the last written text, lays its memory out without overlaps, and refuses
+//! exactly the tampering that its parts detect.
 
 use super::{Checked, LINE_BITS, compositions, flipped, hold, pairs};
 use crate::design::{Covered, Over, Parts, TreeKind};
@@ -11,13 +11,13 @@ use std::future::{Ready, ready};
 use units::random::Random;
 use units::{Bytes, Line, LineAddr, Word, Words};
 
-/// Caches so small that everything leaves them all the time.
+/// Caches so small that every access evicts metadata.
 pub const TINY: (Bytes, usize) = (Bytes(128), 2);
 
-/// So many that every tree stores a level.
+/// Lines of data, enough for every tree to store a level.
 pub const DATA_LINES: u64 = 1 << 15;
 
-/// Neighbours in one line of tags, in one line of counters, and lines whose paths up a tree part at higher nodes.
+/// Neighbours in one line of tags and in one line of counters, and lines with different higher nodes of the tree.
 pub const LINES: [LineAddr; 6] =
     [LineAddr(5), LineAddr(6), LineAddr(13), LineAddr(5 + 128), LineAddr(5 + 1024), LineAddr(DATA_LINES - 1)];
 
@@ -39,12 +39,12 @@ impl Memory {
         self.functional.take_fault().map_or(Ok(()), |fault| Err(format!("a false alarm at a write: {fault}")))
     }
 
-    /// What a read releases, unless it reports tampering.
+    /// The text that a read releases, or `None` if it reports tampering.
     pub fn read(&self, line: LineAddr) -> Option<Line> {
         self.read_word(line, Word::FIRST)
     }
 
-    /// The same, of a reader that asks for this word first.
+    /// Reads a line for a reader that requests this word first.
     fn read_word(&self, line: LineAddr, word: Word) -> Option<Line> {
         let demand = Demand { word, ..Demand::of(line, 0) };
         run_now(self.scheme.read_from(&self.functional, demand, ready(true), None::<Ready<()>>));
@@ -58,7 +58,7 @@ impl Memory {
         run_now(self.scheme.flush(&self.functional));
     }
 
-    /// All that is in memory, with spare bits.
+    /// All slots of memory that were written, with spare bits.
     pub fn image(&self) -> Vec<(Slot, Untrusted)> {
         let media = self.functional.media.borrow();
         media.written_slots().map(|(slot, _)| (slot, media.read(slot))).collect()
@@ -72,13 +72,13 @@ impl Memory {
         self.functional.media.borrow().read(slot)
     }
 
-    /// Puts a line into a slot; its spare bits stay.
+    /// Puts a line into a slot and keeps its spare bits.
     pub fn put(&self, slot: Slot, content: &Line) {
         self.functional.media.borrow_mut().write(slot, content);
     }
 }
 
-/// Holds a composition to the contract of all designs.
+/// Checks a composition against the contract of designs.
 pub fn check(parts: &Parts, planted: Planted) -> Checked {
     layout(parts, planted)?;
     let memory = Memory::new(parts, planted)?;
@@ -106,7 +106,7 @@ pub fn check(parts: &Parts, planted: Planted) -> Checked {
     stale(parts, &memory, &old, &texts)
 }
 
-/// Regions follow each other without a gap and without an overlap, each slot has one place, and the data comes first.
+/// Regions follow each other without gaps and overlaps, each slot has one place, and the data is at the bottom.
 fn layout(parts: &Parts, planted: Planted) -> Checked {
     let scheme = parts.build_with(DATA_LINES, 1, planted)?;
     let layout = scheme.layout();
@@ -124,7 +124,7 @@ fn layout(parts: &Parts, planted: Planted) -> Checked {
     })
 }
 
-/// After a flush every line of metadata has to be fetched, but for roots.
+/// After a flush, the chip holds no line of metadata that has a slot in memory.
 fn nothing_is_on_the_chip(memory: &Memory) -> Checked {
     let metadata = memory.scheme.layout().regions().iter().filter(|region| region.role != Role::Data);
     for (role, slot) in metadata.flat_map(|region| (0..region.lines).map(move |line| (region.role, region.slot(line))))
@@ -135,18 +135,18 @@ fn nothing_is_on_the_chip(memory: &Memory) -> Checked {
     Ok(())
 }
 
-/// A flipped bit of data or of a line's own tag is refused where there is a code; where there is none it comes out, though not
-/// as what was written.
+/// A design with a code refuses a flipped bit of data or of a line's own tag. Without a code, the read releases the
+/// line, but with another text.
 fn flips(parts: &Parts, memory: &Memory, current: &Line) -> Checked {
     let line = LINES[0];
     let authentic = memory.scheme.codec.mac.is_some();
     let data = memory.scheme.layout().data_slot(line).slot();
     let stored = memory.stored(data).examine();
-    // A tag of a few bits for each chunk lets a flip pass now and then.
+    // A tag of a few bits for each chunk misses some flips.
     let short = parts.weaknesses().contains(&"short tag");
     for bit in (0..LINE_BITS).step_by(if short { LINE_BITS } else { 37 }) {
         memory.put(data, &flipped(&stored, bit));
-        // The flipped bit is in the word that is asked for first, or in another.
+        // The flipped bit is in the word that is requested first, or in another word.
         let word = Word::at(if bit % 3 > 0 { bit / 8 } else { (bit * 7) % LINE_BITS / 8 });
         let released = memory.read_word(line, word);
         hold(released.is_none() == authentic, || format!("bit {bit} of the data: {released:02x?}"))?;
@@ -159,7 +159,7 @@ fn flips(parts: &Parts, memory: &Memory, current: &Line) -> Checked {
     }
     memory.put(data, &stored);
     let Some(mac) = &memory.scheme.codec.mac else { return Ok(()) };
-    // A tag that lies with its line is in the line's own slot.
+    // If the tag travels with its line, it is in the line's own slot.
     let slot = memory.scheme.tag_slot(line).unwrap_or(data);
     let stored = memory.stored(slot);
     for bit in 0..mac.places().bytes * 8 {
@@ -177,7 +177,8 @@ fn flips(parts: &Parts, memory: &Memory, current: &Line) -> Checked {
     hold(memory.read(line) == Some(*current), || "the line does not come back with its bits".into())
 }
 
-/// Another line's data is refused if the tag, or the tree, knows the place.
+/// A design with a code refuses another line's data. Without a code, the data does not decrypt to the other line's
+/// text, except in a codebook and without encryption.
 fn splices(parts: &Parts, memory: &Memory, texts: &[[Line; 2]]) -> Checked {
     for (index, donor) in LINES.iter().enumerate().skip(1) {
         let [slot, of_donor] = [LINES[0], *donor].map(|line| memory.scheme.layout().data_slot(line).slot());
@@ -185,7 +186,7 @@ fn splices(parts: &Parts, memory: &Memory, texts: &[[Line; 2]]) -> Checked {
         memory.put(slot, &other);
         let released = memory.read(LINES[0]);
         memory.put(slot, &own);
-        // The target's own tag, which stays, refuses the text of another line.
+        // The target's tag stays in place and refuses the text of another line.
         hold(released.is_none() == memory.scheme.codec.mac.is_some(), || format!("the data of {donor} was accepted"))?;
         let knows_place = released != Some(texts[index][1]);
         let codebook =
@@ -195,12 +196,13 @@ fn splices(parts: &Parts, memory: &Memory, texts: &[[Line; 2]]) -> Checked {
     Ok(())
 }
 
-/// An old image of the whole memory is refused if there is a tree, and else is what the memory was.
+/// A design with a tree refuses an old image of the whole memory. Without a tree, the image reads as the memory did
+/// then.
 fn stale(parts: &Parts, memory: &Memory, old: &[(Slot, Untrusted)], texts: &[[Line; 2]]) -> Checked {
     memory.bring_back(old);
     memory.flush();
     let fresh = parts.tree.kind != TreeKind::None;
-    // Nothing ties data to a fresh counter if the tag names no version and is over what the counter does not change.
+    // A tag that names no version does not tie data to a fresh counter, unless it is over the plaintext.
     let tied =
         parts.mac.has_nonce() || parts.mac.covers.contains(&Covered::Counter) || parts.mac.over == Over::Plaintext;
     for (line, [before, _]) in LINES.iter().zip(texts) {

@@ -1,5 +1,5 @@
-//! What every forest must do when a root is folded while writes go on below it: every node above knows all that the
-//! root has heard, and nothing of it is lost.
+//! Contract of every forest in which a root is folded while writes continue below it. The fold notifies every node
+//! above of all updates that the root has counted, and loses no update.
 
 use super::design::{DATA_LINES, Memory};
 use super::paused::{Booted, UnderWay};
@@ -10,10 +10,10 @@ use crate::planted::Planted;
 use crate::tree::ForestDesign;
 use units::LineAddr;
 
-/// Lines below different nodes of every level.
+/// Lines below different nodes of each level.
 const LINES: [LineAddr; 4] = [LineAddr(5), LineAddr(5 + 1024), LineAddr(5 + 8192), LineAddr(DATA_LINES - 1)];
 
-/// Holds a composition with an eager tree of tags to what forests must do.
+/// Checks a composition with an eager tree of tags against the contract of forests.
 pub fn check(parts: &Parts, planted: Planted) -> Checked {
     let mut parts = Parts { caches: CacheDesign::default(), ..parts.clone() };
     parts.tree.forest = None;
@@ -27,7 +27,7 @@ pub fn check(parts: &Parts, planted: Planted) -> Checked {
     hold(pauses > LINES.len(), || "the scene is not set: nothing happens while roots are folded".into())
 }
 
-/// All roots are folded, and after so many pauses all lines are written. Whether folding took that long.
+/// Folds all roots, and writes all lines after `pauses` pauses of the fold. Returns whether the fold took that long.
 fn folded_meanwhile(memory: &Memory, plain: &Memory, pauses: usize) -> Result<bool, String> {
     let write = |round: usize| {
         let lines = LINES.iter().enumerate();
@@ -38,7 +38,7 @@ fn folded_meanwhile(memory: &Memory, plain: &Memory, pauses: usize) -> Result<bo
     let mut folding = UnderWay::new(memory.scheme.fold_forest(&verbs));
     let over = (0..pauses).any(|_| folding.ends());
     write(1).iter().try_for_each(|(line, content)| memory.write(*line, content))?;
-    // The counters leave, so that only the roots know what was written.
+    // The flush evicts the counters, so that only the roots reflect the new writes.
     run_now(memory.scheme.flush(&memory.functional));
     while !over && !folding.ends() {}
     drop(folding);

@@ -1,6 +1,7 @@
-//! What a design that outlives a loss of power must do after tampering has stopped a write half-way: change nothing in memory any
-//! more, and come back with what was durable when power returns. Otherwise a line that is first used in between would show a pad
-//! that serves again, or counters would leave the chip that the root's register does not vouch for.
+//! Contract of a design that outlives a loss of power, after tampering has stopped a write half-way. The chip changes
+//! no memory any more, and recovery restores the durable content. Otherwise the first use of another line could show a
+//! pad that serves again after recovery. Or counters could leave the chip that the register of the root does not vouch
+//! for.
 
 use super::design::{DATA_LINES, Memory};
 use super::paused::Booted;
@@ -13,21 +14,21 @@ use crate::verbs::Fault;
 use units::random::Random;
 use units::{Line, LineAddr};
 
-/// The line whose write comes to nothing. It was never used before.
+/// The line of the write that is given up. It was never used before.
 const GIVEN_UP: LineAddr = LineAddr(9);
-/// Its neighbour under the same counters.
+/// A neighbour of the line, under the same counters.
 const DURABLE: LineAddr = LineAddr(1);
 /// A line below other nodes.
 const FAR: LineAddr = LineAddr(DATA_LINES - 1);
 
-/// Holds a composition to what must follow a write that was given up.
+/// Checks a composition against the contract for a write that was given up.
 pub fn check(parts: &Parts, planted: Planted) -> Checked {
     let memory = Memory::new(parts, planted)?;
     let verbs = Booted { memory: &memory.functional, pauses: false };
     let texts: [Line; 2] = [[1; 64], [2; 64]];
     memory.write(DURABLE, &texts[0])?;
     run_now(memory.scheme.flush(&verbs));
-    // Its counters stay on the chip, and other nodes need the entries of those above them.
+    // The reads put the counters of both lines on the chip, and the path of `FAR` evicts the nodes above `DURABLE`.
     [DURABLE, FAR].iter().for_each(|line| run_now(memory.scheme.read(&verbs, *line)));
     let (media, image) = (memory.functional.media.borrow().clone(), memory.image());
     for level in memory.scheme.layout().levels() {
@@ -39,7 +40,7 @@ pub fn check(parts: &Parts, planted: Planted) -> Checked {
     memory.functional.media.replace(media);
     run_now(memory.scheme.read(&verbs, GIVEN_UP));
     memory.functional.take_fault();
-    // A copy of the chip knows as well.
+    // A copy of the chip is halted as well.
     for scheme in [&memory.scheme, &memory.scheme.twin()] {
         run_now(scheme.write(&verbs, DURABLE, &texts[1]));
         let fault = memory.functional.take_fault();
@@ -68,7 +69,7 @@ pub fn check(parts: &Parts, planted: Planted) -> Checked {
 
 #[test]
 fn a_chip_that_has_given_a_write_up_changes_nothing_until_power_returns() {
-    // Where all nodes above the line are on the chip, whatever memory has of them stops no write.
+    // If all nodes above the line are on the chip, forged nodes in memory do not stop the write.
     let meets_memory =
         |parts: &Parts| !parts.caches.nodes_in_llc && !matches!(parts.tree.forest, Some(ForestDesign::Static { .. }));
     for parts in super::durable().into_iter().filter(meets_memory) {

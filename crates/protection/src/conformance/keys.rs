@@ -1,5 +1,5 @@
-//! Has every use of a key one of its own? A key does not show, but two uses of one do: each check here is what an attacker
-//! would make of it.
+//! Checks that each use has a separate key. A key is not visible, but a key with two uses has visible effects: each
+//! check exploits one as an attacker would.
 
 use super::design::DATA_LINES;
 use super::{Checked, hold, pairs, placed};
@@ -17,7 +17,7 @@ use std::array;
 use units::random::Random;
 use units::{LINE_BYTES, Line, ZERO_LINE};
 
-/// Holds a composition to keys of their own.
+/// Checks a composition for keys with two uses.
 pub fn check(parts: &Parts, planted: Planted) -> Checked {
     let scheme = parts.build_with(DATA_LINES, 1, planted)?;
     data_and_tweak(&scheme.codec.cipher)?;
@@ -29,8 +29,9 @@ pub fn check(parts: &Parts, planted: Planted) -> Checked {
     scheme.metadata.tree().map_or(Ok(()), |tree| tags_and_tree(&scheme, (mac, bits), tree))
 }
 
-/// XTS under one key for data and tweaks: a line of zeros opens to its place and its mask, and an attacker with the mask knows
-/// what other lines open to (Rogaway, "Efficient instantiations of tweakable blockciphers", ASIACRYPT 2004, section 6).
+/// XTS under one key for data and tweaks: a line of zeros decrypts to its place, masked. An attacker who knows the mask
+/// knows the plaintexts of other chosen lines (Rogaway, "Efficient instantiations of tweakable blockciphers", ASIACRYPT
+/// 2004, section 6).
 fn data_and_tweak(cipher: &Cipher) -> Checked {
     let (at, counter) = (placed(0x1_2345), Counter::default());
     let place = block(&Nonce::new(at.bound(), counter.0).block(Domain::Pad, 0));
@@ -48,8 +49,8 @@ fn data_and_tweak(cipher: &Cipher) -> Checked {
     })
 }
 
-/// GMAC under the key of the data: its hash key is the encryption of zeros, which is the first block of keystream of the first
-/// line before its first write, and what a codebook makes of zeros.
+/// GMAC under the key of the data: the hash key of GMAC is the encryption of zeros. The same value is the first block
+/// of keystream of the first line before its first write, and the ciphertext of zeros in a codebook.
 fn data_and_tags(cipher: &Cipher, (mac, bits): (&Mac, u32)) -> Checked {
     let mut random = Random::new(1);
     let hash_key = u128::from_be_bytes(first_block(&cipher.seal(placed(0), Counter::default(), &ZERO_LINE)));
@@ -58,14 +59,15 @@ fn data_and_tags(cipher: &Cipher, (mac, bits): (&Mac, u32)) -> Checked {
     let blocks = change.chunks(BLOCK_BYTES).map(|block| u128::from_be_bytes(array::from_fn(|byte| block[byte])));
     let hash = times(blocks.fold(0, |sum, block| times(sum ^ block, hash_key)), hash_key);
     let difference = mac.tag(line, counter, Bitmap::NONE, &text) ^ mac.tag(line, counter, Bitmap::NONE, &changed);
-    // Of a longer tag as much as GMAC has.
+    // Compares at most 128 bits of a tag, the length of GMAC's hash.
     let shared = bits.min(u128::BITS);
     hold(difference >> (bits - shared) != Tag::from(hash >> (u128::BITS - shared)), || {
         "keystream shows the hash key of the tags: one key encrypts data and authenticates it".into()
     })
 }
 
-/// A tag of the same bytes in the same place under the same version is what a node holds of them, or their own MAC.
+/// Fails if one key serves tags and tree. A tag over the same bytes, place and version then equals the node's tag of
+/// these bytes, or the MAC in the line of counters.
 fn tags_and_tree(scheme: &Scheme, (mac, bits): (&Mac, u32), tree: &Tree) -> Checked {
     let leaves = scheme.layout.leaves().ok_or("a tree covers something")?;
     let slot = leaves.slot(leaves.lines / 2);
@@ -101,7 +103,7 @@ fn times_alpha(mask: u128) -> u128 {
     mask << 1 ^ if mask >> 127 == 1 { 0x87 } else { 0 }
 }
 
-/// The product in the field of GHASH: the first bit is the coefficient of 1 (NIST SP 800-38D, 6.3).
+/// The product in the field of GHASH. The first bit is the coefficient of 1 (NIST SP 800-38D, 6.3).
 fn times(a: u128, b: u128) -> u128 {
     let step = |(product, power): (u128, u128), bit: u32| {
         let product = if a >> bit & 1 == 1 { product ^ power } else { product };

@@ -1,5 +1,5 @@
-//! What every tag over several lines must do: spend the masks of all of them, since their sum hides its hash; and what every code
-//! asks of memory: whole lines.
+//! Contract of every tag over several lines: each update of the tag spends the masks of all its lines, since their sum
+//! hides the hash.
 
 use super::design::DATA_LINES;
 use super::{Checked, hold};
@@ -8,7 +8,7 @@ use crate::execution::{Explained, Functional, Operation, run_now};
 use crate::verbs::Keystream;
 use units::LineAddr;
 
-/// Holds a composition to what its tags must spend.
+/// Checks a composition against the contract of masks.
 fn check(parts: &Parts) -> Checked {
     let scheme = parts.build(DATA_LINES, 1)?;
     let verbs = Explained::new(Functional::new(scheme.layout().total_lines()));

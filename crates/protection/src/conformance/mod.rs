@@ -1,11 +1,11 @@
-//! The conformance kit: what every part of a kind must do, in one function for each kind.
+//! The conformance kit: one function for each kind of part, which checks the contract of the kind.
 //!
-//! A part is registered by existing: the kit goes through all choices that a design file has, and through every
-//! composition of them that the rules allow. A new mode, code, organisation or tree is held to the contract of its kind
-//! from the moment that a design can name it.
+//! The kit finds parts without registration: it checks all choices that a design file has, and every composition of
+//! them that the rules allow. A new mode, code, organisation or tree is held to the contract of its kind as soon as a
+//! design can name it.
 //!
-//! Each function says what is broken, in a sentence, rather than fail: so that the same function can be shown to find
-//! the bugs that are planted for it.
+//! Each function returns a sentence about the broken rule and does not panic, so that tests can check that the same
+//! function finds the bugs that are planted for it.
 
 mod aged;
 mod boot;
@@ -54,10 +54,10 @@ use strum::VariantArray;
 use units::random::Random;
 use units::{Bytes, LINE_BYTES, Line, LineAddr};
 
-/// Nothing, or what is broken.
+/// Result of a check: the error is a sentence about the broken rule.
 type Checked = Result<(), String>;
 
-/// Broken unless `holds`.
+/// Returns the sentence `broken` as an error unless `holds`.
 fn hold(holds: bool, broken: impl FnOnce() -> String) -> Checked {
     if holds { Ok(()) } else { Err(broken()) }
 }
@@ -76,15 +76,15 @@ fn placed(line: u64) -> DataSlot {
     Placement::Fixed.of(LineAddr(line))
 }
 
-/// The lines whose number differs from this one's in one bit, and the counters that differ so from this one.
+/// Lines with a number that differs from this line's in one bit, and counters that differ from this counter in one bit.
 fn neighbours(line: DataSlot, counter: Counter) -> (Vec<DataSlot>, Vec<Counter>) {
     let lines = (0..PLACE_BITS).map(|bit| placed(line.line().0 ^ 1 << bit));
     let counters = (0..COUNTER_BITS).map(|bit| Counter(counter.0 ^ 1 << bit));
     (lines.collect(), counters.collect())
 }
 
-/// All ways to authenticate that differ in code, in the text they are over, and in what they cover; and, covering what
-/// they usually do, in where tags lie and how many lines each is over.
+/// All ways to authenticate that differ in code, text and covered inputs. With the usual inputs, also those that differ
+/// in the place of tags and in the number of lines under a tag.
 fn codes() -> Vec<MacDesign> {
     let covers = [vec![], vec![Covered::Address], vec![Covered::Counter], vec![Covered::Address, Covered::Counter]];
     let mut codes = Vec::new();
@@ -104,7 +104,8 @@ fn codes() -> Vec<MacDesign> {
     codes
 }
 
-/// The same with tags of more than a word, where they have room; and with tags of each chunk, as long as chunks and shorter.
+/// Variants with tags of more than one word, in the places that have room for them, and with a tag for each chunk, as
+/// long as the chunk or shorter.
 fn long_tags(plain: &MacDesign) -> impl Iterator<Item = MacDesign> {
     let covers = if plain.has_nonce() { vec![] } else { vec![Covered::Address] };
     let plain = MacDesign { covers, ..plain.clone() };
@@ -127,7 +128,8 @@ fn long_tags(plain: &MacDesign) -> impl Iterator<Item = MacDesign> {
     of_lines.into_iter().chain(of_chunks)
 }
 
-/// All trees that differ in kind, in the number of children, in what their nodes are made of and in when they learn.
+/// All trees that differ in kind, in the number of children, in the content of their nodes and in the time of their
+/// updates.
 fn trees() -> Vec<TreeDesign> {
     let plain = TreeKind::VARIANTS.iter().map(|kind| TreeDesign::from(*kind));
     let hashes = TreeKind::VARIANTS.iter().flat_map(|kind| [2, 4].map(|arity| TreeDesign { arity, ..(*kind).into() }));
@@ -157,8 +159,9 @@ fn compositions() -> Vec<Parts> {
     compositions
 }
 
-/// Ways to handle what the parts make: with one cache of all metadata, with counters in the last-level cache, with
-/// nodes there as well, with speculative release, with speculation on values, with lines re-ordered for that, with all three.
+/// Ways to handle the output of the parts. Metadata is as the design says, in one cache, or partly in the last-level
+/// cache: counters only, or counters and nodes. Further ways are speculative release, speculation on values, re-ordered
+/// lines, and the last three together.
 const HANDLINGS: [fn(&mut Parts); 8] = [
     |_| (),
     |parts| parts.caches = CacheDesign { unified: Some(Bytes(256)), ways: 2, ..CacheDesign::default() },
@@ -173,7 +176,7 @@ const HANDLINGS: [fn(&mut Parts); 8] = [
     },
 ];
 
-/// Speculates on as much as cipher and code allow, with the offsets kept that there are.
+/// Adds speculation on every target that cipher and code allow, and a cache of offsets if the cipher has offsets.
 fn speculate(parts: &mut Parts) {
     let targets = [vec![Target::Ciphertext, Target::Tag], vec![Target::Tag], vec![Target::Ciphertext]];
     let designs = targets.map(|of| SpeculationDesign { values: 4, of, ..SpeculationDesign::default() });
@@ -185,7 +188,7 @@ fn speculate(parts: &mut Parts) {
     }
 }
 
-/// The same with lines re-ordered, whose bitmaps their tags vouch for if they can.
+/// Adds speculation and re-ordered lines. Tags vouch for the bitmaps if the code can.
 fn reorder(parts: &mut Parts) {
     speculate(parts);
     parts.speculation.reorder = parts.speculation.exists();
@@ -195,8 +198,8 @@ fn reorder(parts: &mut Parts) {
     }
 }
 
-/// Ways to handle what becomes durable in tuples: with tags that lie with their lines, with counters and nodes in the
-/// last-level cache, with speculative release, with long tags and with those of chunks.
+/// Ways to handle designs that make writes durable in tuples: tags in ECC bits, tags behind lines, metadata in the
+/// last-level cache, speculative release, long tags, and tags of chunks.
 const DURABLE_HANDLINGS: [fn(&mut Parts); 6] = [
     |parts| parts.mac.place = Place::Ecc,
     |parts| parts.mac.place = Place::Beside,
@@ -215,19 +218,20 @@ fn handled_by(parts: &Parts, handling: fn(&mut Parts)) -> Parts {
     handled
 }
 
-/// The composition under the next of the handlings, if they go together.
+/// Returns the composition under the next handling if the rules allow that, otherwise without it.
 fn handled((index, parts): (usize, Parts)) -> Parts {
     let handled = handled_by(&parts, HANDLINGS[index % HANDLINGS.len()]);
     if handled.check().is_ok() { handled } else { parts }
 }
 
-/// Of all compositions, as many as it takes for every two parts that go together to do so once. Found once, for all who ask.
+/// Compositions in which every two parts that the rules allow together occur together at least once. Computed once per
+/// process.
 pub(crate) fn pairs() -> &'static [Parts] {
     static PAIRS: LazyLock<Vec<Parts>> = LazyLock::new(find_pairs);
     &PAIRS
 }
 
-/// The number of `part` among those seen before, of which there are few.
+/// Returns the index of `part` in the short list `seen`, and appends the part if it is new.
 fn number_among<T: PartialEq + Clone>(seen: &mut Vec<T>, part: &T) -> usize {
     seen.iter().position(|other| other == part).unwrap_or_else(|| {
         seen.push(part.clone());
@@ -236,7 +240,7 @@ fn number_among<T: PartialEq + Clone>(seen: &mut Vec<T>, part: &T) -> usize {
 }
 
 fn find_pairs() -> Vec<Parts> {
-    // Parts have numbers: there are a hundred thousand compositions of them, with ten pairs each.
+    // Compares parts by their numbers, because there are 100,000 compositions with ten pairs each.
     let (mut ciphers, mut counters, mut codes, mut trees, mut handlings) = (vec![], vec![], vec![], vec![], vec![]);
     let mut met = FxHashSet::default();
     let mut brings_a_pair = |parts: &Parts| {
@@ -275,7 +279,7 @@ fn gmac() -> MacDesign {
     MacDesign { code: MacChoice::Gmac, ..MacDesign::default() }
 }
 
-/// A design whose L2s begin reads.
+/// A design with reads that L2s begin.
 fn eager() -> Parts {
     let mac = MacDesign { place: Place::Ecc, ..gmac() };
     let tree = TreeDesign { levels: vec![CounterChoice::Morphable], ..TreeKind::Counters.into() };
@@ -285,13 +289,14 @@ fn eager() -> Parts {
     parts
 }
 
-/// A design whose nodes hear of every write, as those of a forest must.
+/// A design that notifies every node of each write, as a forest requires.
 fn forest() -> Parts {
     let tree = TreeDesign { update: Update::Eager, ..TreeKind::Bonsai.into() };
     composition(CipherChoice::Aes128Counter, CounterChoice::Sc64, &gmac(), &tree)
 }
 
-/// The designs that outlive a loss of power: in each order, with nodes of each width and with other counters that overflow.
+/// Designs that outlive a loss of power: in each order, with nodes of each width and with each organisation of counters
+/// that overflows.
 fn durable() -> Vec<Parts> {
     let orders = [Order::Strict, Order::Pipelined, Order::Coalesced];
     let counters = [CounterChoice::Sc128, CounterChoice::Vault32, CounterChoice::Vault16, CounterChoice::Morphable];
@@ -313,7 +318,8 @@ fn durable() -> Vec<Parts> {
     designs
 }
 
-/// Forests whose roots outlive power: of one level, of two levels, and those that come and go all the time.
+/// Forests with roots that outlive a loss of power: static ones with roots of one level and of two, and a dynamic one
+/// that changes its roots all the time.
 fn forests(persistence: Persistence) -> impl Iterator<Item = Parts> {
     let forests = [
         ForestDesign::Static { level: 0, entries: 64 },
@@ -326,7 +332,7 @@ fn forests(persistence: Persistence) -> impl Iterator<Item = Parts> {
     })
 }
 
-/// The designs with a persist buffer: each number of early steps, as tuples may leave it.
+/// Designs with a persist buffer: each number of early steps, with each order of tuples that a buffer allows.
 fn buffered() -> Vec<Parts> {
     let tree = TreeDesign { update: Update::Eager, ..TreeKind::Bonsai.into() };
     let of = |persistence, counters| Parts {

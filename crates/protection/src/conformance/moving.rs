@@ -1,5 +1,5 @@
-//! What lines that move must do: read as they were stored last, cross the bus once between two permutations, and refuse whatever a
-//! forger puts in their place.
+//! Contract of lines that move: a read returns the last stored text, each line crosses the bus once between two
+//! permutations, and the chip refuses forged content.
 
 use super::moving_boots::{booted_late, never_stored, refused_to_tlbs};
 use super::moving_memory::{CHUNKS, LINES, Moving, text};
@@ -17,7 +17,7 @@ use std::rc::Rc;
 use units::random::Random;
 use units::{LineAddr, ZERO_LINE};
 
-/// Holds lines that move to what they must do.
+/// Checks lines that move against their contract.
 pub fn check(planted: Planted) -> Checked {
     for slots_per_tag in [1, 2, 4] {
         let memory = || Moving::new(slots_per_tag, planted);
@@ -37,7 +37,7 @@ pub fn check(planted: Planted) -> Checked {
     Ok(())
 }
 
-/// Every line reads as it was stored last, or as the machine started with it, and no pad hides two texts.
+/// Every line reads as it was last stored, or as the machine started with it, and no pad hides two texts.
 fn read_right(memory: &Moving) -> Checked {
     let (mut expected, mut random) = (BTreeMap::new(), Random::new(3));
     for _ in 0..3_000 {
@@ -63,7 +63,7 @@ fn read_right(memory: &Moving) -> Checked {
     hold(memory.verbs.ledger().reuse().is_none(), || "keystream hid two things".into())
 }
 
-/// Lines read right while records come and go with pages in a TLB.
+/// Lines read right while pages enter and leave a TLB, with their records.
 fn with_translations(memory: &Moving) -> Checked {
     let mut random = Random::new(8);
     let (mut expected, mut translated) = (BTreeMap::new(), Vec::new());
@@ -91,22 +91,22 @@ fn with_translations(memory: &Moving) -> Checked {
     Ok(())
 }
 
-/// A line that stayed in the cache over a permutation and is stored to is kept there again.
+/// A line that stayed in the cache over a permutation is locked again by the next store to it.
 fn stored_again(memory: &Moving) -> Checked {
     let stored = text(&mut Random::new(6));
     memory.write(0, &ZERO_LINE);
     memory.flush();
     memory.write(0, &stored);
     for other in 1..CHUNKS {
-        // What is refused is for others to find.
+        // A different check covers refused reads.
         let _ = memory.read(other * SLOTS as u64);
     }
     let found = memory.read(0);
     hold(found == Ok(stored), || format!("line 0 does not read as it was stored: {found:?}"))
 }
 
-/// Who listens on the bus sees each slot of a chunk read, once or as often as slots are under its tag, and then all of them written in
-/// order, again and again (rule 5).
+/// An observer of the bus sees reads of all slots of a chunk. A slot is read at most N times, with N slots under a tag.
+/// Writes of all slots follow, in order, and then the next reads (rule 5).
 fn crossed(Moving { lines, verbs, slots_per_tag, .. }: Moving) -> Checked {
     let mut random = Random::new(4);
     let verbs = Explained::new(verbs);
@@ -143,7 +143,7 @@ fn crossed(Moving { lines, verbs, slots_per_tag, .. }: Moving) -> Checked {
     Ok(())
 }
 
-/// Lines and records of an earlier permutation, of other slots and with bits flipped.
+/// The chip refuses lines and records of an earlier permutation, content of other slots, blank slots and flipped bits.
 fn forged(memory: &Moving) -> Checked {
     let mut random = Random::new(2);
     for line in 0..LINES {
@@ -159,7 +159,7 @@ fn forged(memory: &Moving) -> Checked {
     memory.refuses(target, &[lines, record].concat(), || "an earlier image of a chunk is accepted".into())?;
     let at = memory.slot_of(target)?;
     for distance in [1, 2, 128, 256] {
-        // With all that is under its tag, as it lies there.
+        // Copies the content of all slots under the tag, in the same order.
         let other = Slot(at.0 ^ distance);
         let moved =
             memory.under_tag(at).into_iter().map(|slot| (slot, memory.content(&[Slot(slot.0 ^ distance)])[0].1));
@@ -189,7 +189,7 @@ fn forged(memory: &Moving) -> Checked {
     hold(memory.read(target).is_ok(), || format!("line {target} is refused though nothing is forged"))
 }
 
-/// A permutation checks what it reads before it writes anything.
+/// A permutation verifies all lines that it reads before it writes a line.
 fn forged_for_a_permutation(memory: &Moving) -> Checked {
     memory.push_out(0);
     let (data, at) = (memory.slots(Kind::Data, 0), memory.slot_of(30)?);
@@ -207,11 +207,11 @@ fn forged_for_a_permutation(memory: &Moving) -> Checked {
     })
 }
 
-/// A chip whose permutation fails after its lines are written serves nothing more.
+/// A chip serves no further access if a permutation fails after it has written its lines.
 fn given_up(memory: &Moving) -> Checked {
     memory.push_out(1);
     memory.slot_of(0)?;
-    // The record of the chunk is on the chip; that beside it is not, and the path up is not as it was.
+    // The record of the chunk is on the chip. Its sibling is not, and is forged, so that the path up does not verify.
     let sibling = memory.slots(Kind::Records, 1);
     let honest = memory.content(&sibling);
     memory.put(&[(sibling[0], Untrusted::from([1; 64]))]);

@@ -1,4 +1,5 @@
-//! Lines that move and get into memory one by one, as booting does: under a tag that has others, or not at all.
+//! Lines that move and enter memory one by one, as at boot, under a tag with other lines. A line that was never stored
+//! must not gain a text.
 
 use super::moving_memory::{LINES, Moving};
 use super::{Checked, hold};
@@ -9,13 +10,14 @@ use crate::slot::{Kind, Untrusted};
 use crate::verbs::Fault;
 use units::{LineAddr, ZERO_LINE};
 
-/// A group as it was before one of its lines booted is refused: the permutation reads it for the lines that nobody has asked for.
+/// Replays a group as it was before one of its lines booted. The permutation refuses it when it reads the group for the
+/// lines that the cache does not hold.
 pub fn booted_late(memory: &Moving) -> Checked {
     let of_chunk = LINES - SLOTS as u64..LINES;
     let group = memory.under_tag(memory.slot_of(of_chunk.start)?);
     let is_there = |line: &u64| memory.slot_of(*line).is_ok_and(|at| group.contains(&at));
     let there: Vec<u64> = of_chunk.filter(is_there).collect();
-    // Of two lines both would be brought, and the group not read again.
+    // Needs four lines under a tag: with two, the cache holds both, and the permutation does not read the group.
     let [first, second, _, _] = there[..] else { return Ok(()) };
     hold(memory.read(first).is_ok(), || format!("line {first} does not boot"))?;
     let before = memory.content(&group);
@@ -33,7 +35,7 @@ pub fn booted_late(memory: &Moving) -> Checked {
     })
 }
 
-/// Under the tag of another line there is none that was never stored, where a machine starts with nothing.
+/// On a machine without start-up content, a line that was never stored has no text under the tag of a stored line.
 pub fn never_stored(slots_per_tag: usize, planted: Planted) -> Checked {
     let mut memory = Moving::new(slots_per_tag, planted);
     memory.verbs = Functional::new(memory.layout.total_lines());
@@ -48,7 +50,7 @@ pub fn never_stored(slots_per_tag: usize, planted: Planted) -> Checked {
     Ok(())
 }
 
-/// No page enters a TLB whose record is refused, or of a chip that has given a permutation up.
+/// A TLB does not get a page with a refused record, and gets the page when the record is restored.
 pub fn refused_to_tlbs(memory: &Moving) -> Checked {
     memory.push_out(0);
     let record = memory.slots(Kind::Records, 0);

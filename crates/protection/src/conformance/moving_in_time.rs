@@ -1,4 +1,4 @@
-//! Lines that move on the clock: that accesses which block each other end, and that every way to run leaves the same memory.
+//! Lines that move on the clock: accesses that block each other end, and every way to run leaves the same memory.
 
 use super::record_walks::{cryptopage_engines, cryptopage_memory};
 use crate::execution::{AtOnce, Functional, Receiver, Timed, TimedMemory, run_now};
@@ -24,7 +24,7 @@ use units::{Duration, Line, LineAddr, LineLength, ZERO_LINE};
 
 const CHUNKS: u64 = 4;
 const LINES: u64 = CHUNKS * SLOTS as u64;
-/// What functional machines draw their first content from.
+/// Seed of the start-up content of functional machines.
 const SEED: u64 = 5;
 
 fn text(random: &mut Random) -> Line {
@@ -33,7 +33,7 @@ fn text(random: &mut Random) -> Line {
     line
 }
 
-/// What comes out, by line.
+/// Released texts by line, and the last fault.
 #[derive(Default)]
 struct ReleasedLines {
     released: RefCell<BTreeMap<LineAddr, Line>>,
@@ -61,7 +61,7 @@ fn layout(slots_per_tag: usize) -> Layout {
     with_records(Layout::new(data, needs).unwrap(), SLOTS as u64, LEAF_LINES as u64)
 }
 
-/// How lines are released, permutations are timed, and how many slots are under one tag.
+/// Release policy, timing of permutations, and slots under one tag.
 type Handling = (Release, PermutationTime, usize);
 
 fn lines(layout: &Layout, cache: SmallCache, (release, time, slots_per_tag): Handling) -> MovingLines {
@@ -70,7 +70,7 @@ fn lines(layout: &Layout, cache: SmallCache, (release, time, slots_per_tag): Han
     MovingLines::new(records, lines, (Rc::new(cache), 3), (release, time), Planted::NONE)
 }
 
-/// A machine of CryptoPage's, on a clock.
+/// CryptoPage's machine on a clock.
 struct MovingMachine {
     executor: Executor,
     memory: Rc<TimedMemory>,
@@ -87,13 +87,13 @@ impl MovingMachine {
             TimedMemory::new(executor.clock(), channels, layout.shape(), &cryptopage_engines(), true, seen.clone());
         memory.expect_power_loss();
         let (memory, lines) = (Rc::new(memory), Rc::new(lines(&layout, cache, handling)));
-        // Other lines boot when they are read.
+        // The other lines boot at their first read.
         lines.boot(&AtOnce::new(&memory), CHUNKS / 2);
         MovingMachine { executor, memory, seen, lines }
     }
 }
 
-/// As many readers as CryptoPage's load and store queue lets be under way, over sets in which chunks block each other.
+/// Runs as many readers as CryptoPage's load and store queue has entries. Chunks block each other in the cache sets.
 #[test]
 fn accesses_to_full_sets_always_end_and_read_what_their_own_task_stored_last() {
     const TASKS: u64 = 64;
@@ -151,7 +151,7 @@ fn accesses_to_full_sets_always_end_and_read_what_their_own_task_stored_last() {
     }
 }
 
-/// The same accesses, one after the other.
+/// A fixed sequence of accesses, one after the other.
 async fn accesses<V: Verbs>(lines: &MovingLines, verbs: &V) {
     let mut random = Random::new(8);
     for _ in 0..300 {
@@ -169,7 +169,7 @@ fn all_ways_to_run_leave_the_same_memory() {
     [1, 2, 4].into_iter().for_each(leave_the_same_memory);
 }
 
-/// With so many slots under one tag.
+/// Compares the ways to run, with `slots_per_tag` slots under one tag.
 fn leave_the_same_memory(slots_per_tag: usize) {
     let layout = layout(slots_per_tag);
     let content = |media: &Media| (0..layout.total_lines()).map(|slot| media.read(Slot(slot))).collect::<Vec<_>>();
@@ -198,7 +198,7 @@ fn leave_the_same_memory(slots_per_tag: usize) {
     }
 }
 
-/// Lines under one tag boot while others under it are on their way.
+/// Lines boot under one tag while reads of other lines under the tag are in flight.
 #[test]
 fn a_line_gets_under_a_tag_while_none_under_that_is_on_its_way() {
     const READS: u64 = 64;
@@ -225,14 +225,15 @@ fn a_line_gets_under_a_tag_while_none_under_that_is_on_its_way() {
     }
 }
 
-/// A line that is released ahead of its verdict, which is bad: a permutation that begins meanwhile writes nothing.
+/// A line is released before its verdict, and the verdict is bad. A permutation that begins before the verdict writes
+/// no line.
 #[test]
 fn no_permutation_writes_while_a_verdict_is_out() {
     for time in [Charged, Free] {
         let handling = (Release::Speculative, time, 1);
         let MovingMachine { mut executor, memory, seen, lines } = MovingMachine::new(SmallCache::new(64, 8), handling);
         let at_once = AtOnce::new(&memory);
-        // All of chunk 0 is in the cache, so nothing is left to read; the record of chunk 1 is on the chip.
+        // All of chunk 0 is in the cache, so its permutation reads no slot. The record of chunk 1 is on the chip.
         (0..SLOTS as u64).for_each(|line| run_now(lines.read(&at_once, LineAddr(line))));
         let forged = LineAddr(SLOTS as u64);
         assert!(run_now(lines.acquire_record(&at_once, forged)));
@@ -244,7 +245,7 @@ fn no_permutation_writes_while_a_verdict_is_out() {
         let (reading, permuting) = ((memory.clone(), lines.clone()), (memory.clone(), lines.clone()));
         executor.clock().spawn(async move { reading.1.read(&Timed::new(&reading.0), forged).await });
         executor.clock().spawn(async move {
-            // It is decrypted at 96 and refused at 107.
+            // The line is decrypted at 96 ns and refused at 107 ns.
             clock.sleep(Duration::from_ns(100)).await;
             permuting.1.permute_chunk_of(&Timed::new(&permuting.0), LineAddr(0)).await;
             ends.set(true);

@@ -1,4 +1,4 @@
-//! A memory whose lines move, for what is held against it: with an attacker's hands on what lies there.
+//! A memory with lines that move, for the checks of the kit, which can read and replace slots as an attacker can.
 
 use super::{Checked, hold};
 use crate::execution::{Functional, run_now};
@@ -20,7 +20,7 @@ pub const CONTEXTS: u64 = 3;
 pub const LINES: u64 = CHUNKS * SLOTS as u64;
 const KEYS: [Key; 3] = [Key([1; 16]), Key([2; 16]), Key([3; 16])];
 
-/// A memory of a few chunks, on a machine that starts with a content.
+/// A memory of a few chunks, on a machine with start-up content.
 pub struct Moving {
     pub lines: MovingLines,
     pub verbs: Functional,
@@ -60,18 +60,18 @@ impl Moving {
         Moving::behind(Rc::new(SmallCache::new(64, 2)), Release::Verified, slots_per_tag, planted)
     }
 
-    /// The slot that has the tag over a slot behind it.
+    /// Returns the slot that stores, behind its line, the tag over this slot.
     pub fn tag_slot(&self, Slot(at): Slot) -> Slot {
         Slot(at / self.slots_per_tag as u64 * self.slots_per_tag as u64 + self.slots_per_tag as u64 - 1)
     }
 
-    /// The slots under the tag over a slot.
+    /// Returns all slots that share the tag of this slot.
     pub fn under_tag(&self, at: Slot) -> Vec<Slot> {
         let Slot(last) = self.tag_slot(at);
         (last + 1 - self.slots_per_tag as u64..=last).map(Slot).collect()
     }
 
-    /// Reads a line: what came out, or the fault that was reported.
+    /// Reads a line. Returns the released text or the reported fault.
     pub fn read(&self, line: u64) -> Result<Line, Fault> {
         run_now(self.lines.read(&self.verbs, LineAddr(line)));
         let released = self.verbs.take_released();
@@ -81,19 +81,19 @@ impl Moving {
         }
     }
 
-    /// Stores to a line; the fault that was reported, if one was.
+    /// Stores to a line. Returns the reported fault, if any.
     pub fn write(&self, line: u64, text: &Line) -> Option<Fault> {
         run_now(self.lines.write(&self.verbs, LineAddr(line), text));
         self.verbs.take_fault()
     }
 
-    /// A TLB asks for the page of a line; the fault that was reported, if one was.
+    /// Requests the page of a line for a TLB. Returns the reported fault, if any.
     pub fn translate(&self, line: u64) -> Option<Fault> {
         run_now(self.lines.acquire_record(&self.verbs, LineAddr(line)));
         self.verbs.take_fault()
     }
 
-    /// A TLB gives up the page of a line.
+    /// Drops the page of a line from a TLB.
     pub fn give_up(&self, line: u64) {
         self.lines.release_record(LineAddr(line));
     }
@@ -103,7 +103,7 @@ impl Moving {
         run_now(self.lines.permute_chunk_of(&self.verbs, LineAddr(line)));
     }
 
-    /// Records that walks have brought so far.
+    /// Number of records that walks have fetched.
     pub fn walks(&self) -> u64 {
         self.lines.counted().records
     }
@@ -113,11 +113,11 @@ impl Moving {
         self.verbs.take_fault()
     }
 
-    /// Lines of another chunk take all ways, after this one's stores are in memory; its record leaves the chip.
+    /// Flushes, fills all ways of the cache with lines of other chunks, and drops the records from the chip.
     pub fn push_out(&self, chunk: u64) {
         self.flush();
         for line in (0..LINES).filter(|line| line / SLOTS as u64 != chunk) {
-            // What is refused is for others to find.
+            // A different check covers refused reads.
             let _ = self.read(line);
         }
         self.lines.forget_records();
@@ -143,7 +143,8 @@ impl Moving {
         content.iter().for_each(|(slot, content)| media.store(*slot, *content));
     }
 
-    /// A line is refused while this is in memory, and read again when it is gone. Its chunk is not on the chip, before and after.
+    /// Checks that a read of the line is refused while `forged` is in memory, and restores memory. The chip forgets its
+    /// records before and after the read.
     pub fn refuses(&self, line: u64, forged: &[(Slot, Untrusted)], broken: impl FnOnce() -> String) -> Checked {
         let slots: Vec<Slot> = forged.iter().map(|(slot, _)| *slot).collect();
         let honest = self.content(&slots);

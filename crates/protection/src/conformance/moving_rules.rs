@@ -1,4 +1,5 @@
-//! Rules 4, 5, 6 and 8 of lines that move: locks and permutations against a naive model, and records that come with TLBs.
+//! Rules 4, 5, 6 and 8 of lines that move: compares locks and permutations with a naive model, and checks how long
+//! records stay on the chip with TLBs.
 
 use super::moving_memory::{LINES, Moving};
 use crate::moving::{LockingCache, Room, SmallCache};
@@ -8,7 +9,7 @@ use std::rc::Rc;
 use units::random::Random;
 use units::{Line, LineAddr, ZERO_LINE};
 
-/// The rules for locks and permutations once more, line by line.
+/// A naive model of the rules for locks and permutations, line by line.
 struct NaiveLocks {
     sets: Vec<Vec<(u64, bool, u64)>>,
     ways: usize,
@@ -55,7 +56,7 @@ impl NaiveLocks {
     }
 }
 
-/// A cache that writes down which chunks are permuted.
+/// A cache that logs the chunks that are permuted.
 struct Watched(SmallCache, std::cell::RefCell<Vec<u64>>);
 
 impl LockingCache for Watched {
@@ -146,14 +147,14 @@ fn rules_4_and_5_a_naive_model_permutes_the_same_chunks_at_the_same_accesses() {
     }
 }
 
-/// Records that walks bring for an access.
+/// Number of records that walks fetch for an access.
 fn walks_of(memory: &Moving, access: impl FnOnce(&Moving)) -> u64 {
     let before = memory.walks();
     access(memory);
     memory.walks() - before
 }
 
-/// Reads this line of each of the other chunks: none of their records is where that of chunk 0 was, but for a TLB.
+/// Reads this line of each other chunk. Their records displace that of chunk 0, unless a TLB has its page.
 fn read_others(memory: &Moving, line: u64) {
     (1..LINES / 256).for_each(|chunk| assert!(memory.read(chunk * 256 + line).is_ok()));
 }
@@ -161,7 +162,7 @@ fn read_others(memory: &Moving, line: u64) {
 #[test]
 fn rules_6_and_8_a_record_is_on_the_chip_while_a_tlb_has_its_page() {
     let memory = Moving::behind(Rc::new(SmallCache::new(64, 4)), Release::Verified, 1, Planted::NONE);
-    // Two pages are mapped to the chunk, or both sides have it.
+    // Two TLB entries need the record: those of the two pages of the chunk, or those of one page in two TLBs.
     assert_eq!(walks_of(&memory, |memory| assert_eq!(memory.translate(3), None)), 1);
     assert_eq!(walks_of(&memory, |memory| assert_eq!(memory.translate(4), None)), 0);
     read_others(&memory, 1);

@@ -1,7 +1,8 @@
-//! A way to run in which something else may happen meanwhile: a text stops at every hash and at every leg of the way on the
-//! chip, until it is asked to go on. And a machine that has booted: what was never written holds what it started with.
+//! Verbs that pause, so that a check can run other accesses in between, on a machine that has booted. A scheme pauses
+//! at every hash and at every transfer on the chip, until the check polls it again. A blank slot has the start-up
+//! content.
 //!
-//! There are no locks here. A check that lets two texts meet must choose such as no lock keeps apart.
+//! Verbs with pauses have no locks. A check must only interleave accesses that no lock would separate.
 
 use crate::execution::{Functional, Untimed};
 use crate::placement::DataSlot;
@@ -12,24 +13,24 @@ use std::task::{Context, Poll, Waker};
 use units::random::Random;
 use units::{Line, LineAddr};
 
-/// A functional memory, with pauses or without.
+/// A functional memory of a booted machine, with pauses or without.
 pub struct Booted<'a> {
     pub memory: &'a Functional,
     pub pauses: bool,
 }
 
-/// What a line held when the machine started.
+/// Start-up content of a line.
 pub fn start_up_content(line: LineAddr) -> Line {
     Random::new(!line.0).line()
 }
 
-/// Stops once if it is to.
+/// Pauses once if `pauses` is set.
 pub fn pause(pauses: bool) -> impl Future<Output = ()> {
     let mut left = pauses;
     poll_fn(move |_| if std::mem::take(&mut left) { Poll::Pending } else { Poll::Ready(()) })
 }
 
-/// A text under way.
+/// An access under way.
 pub struct UnderWay<'a>(Pin<Box<dyn Future<Output = ()> + 'a>>);
 
 impl<'a> UnderWay<'a> {
@@ -37,7 +38,7 @@ impl<'a> UnderWay<'a> {
         UnderWay(Box::pin(text))
     }
 
-    /// Goes on to the next pause; whether that was the end.
+    /// Continues to the next pause, and returns whether the access has ended.
     pub fn ends(&mut self) -> bool {
         self.0.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready()
     }

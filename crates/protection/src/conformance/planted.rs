@@ -1,6 +1,7 @@
-//! Does the kit find the bugs that are planted in parts, each for its own reason?
+//! Checks that the kit finds each bug that is planted in a part, for the right reason.
 //!
-//! With each bug stands the kit's function that must find it with a part of what it must say, and one that the bug must get past.
+//! Each case names a bug, the function of the kit that must find it, a part of the message, and a function that must
+//! not find it.
 
 use super::{Checked, buffered, composition, durable, eager, forest};
 use super::{
@@ -32,7 +33,7 @@ enum Check {
     Processes,
 }
 
-/// Parts that every function of the kit has something to check of.
+/// Returns the composition in which the bug is planted. Each function of the kit has a part to check in it.
 fn parts(bug: Bug) -> Parts {
     use Bug as B;
     let mac = MacDesign { code: MacChoice::Gmac, ..MacDesign::default() };
@@ -76,7 +77,7 @@ fn parts(bug: Bug) -> Parts {
         }
         B::CopiesOutliveWrites | B::CopiesOutliveRenewals | B::OutdatedCopyEnters | B::VoidCountersServe => eager(),
         B::FoldLosesNews | B::FoldKeepsNews | B::RootDropped | B::RaiseStopsEarly => forest(),
-        // With counters early: they are ahead of memory's text.
+        // With early counters, which are ahead of the text in memory.
         B::BufferPassedByReads | B::BatteryStopsEarly | B::EntryOutlivesTuple | B::NotCounted => {
             buffered().swap_remove(2)
         }
@@ -107,7 +108,7 @@ fn run(check: Check, parts: &Parts, planted: Planted) -> Checked {
     }
 }
 
-/// A bug, what finds it and how that says so, and what it gets past.
+/// Bug, function that finds it, part of the function's message, and function that does not find it.
 type Case = (Bug, Check, &'static str, Check);
 
 fn cases() -> Vec<Case> {
@@ -181,7 +182,7 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-/// The same of bugs in records of chunks.
+/// Cases for bugs in records of chunks.
 fn of_records() -> [Case; 18] {
     use Check::{Design, Moving, Records, Tree};
     [
@@ -211,7 +212,7 @@ fn of_records() -> [Case; 18] {
     ]
 }
 
-/// The same of bugs in records that an operating system brings.
+/// Cases for bugs in records that an operating system loads.
 fn of_systems() -> [Case; 7] {
     use Check::{Records, SystemWalks, Tree};
     [
@@ -235,7 +236,7 @@ fn of_systems() -> [Case; 7] {
     ]
 }
 
-/// The same of bugs in switches of processes.
+/// Cases for bugs in switches of processes.
 fn of_processes() -> [Case; 3] {
     use Check::{Processes, Records};
     [
@@ -250,7 +251,7 @@ fn of_processes() -> [Case; 3] {
     ]
 }
 
-/// The same of bugs that only a loss of power brings to light.
+/// Cases for bugs that only show after a loss of power.
 fn after_losses() -> Vec<Case> {
     use Check::{Buffer, Counters, Design, Halts, Recovery, Tree};
     vec![

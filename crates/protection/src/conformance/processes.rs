@@ -1,5 +1,5 @@
-//! Processes that share a memory whose lines move: each reads its lines as it stored them, and the chip keeps nothing of a process whose
-//! context is outside.
+//! Contract of processes that share a memory with lines that move. Each process reads its lines as it stored them, and
+//! the chip keeps no state of a process with its context outside.
 
 use super::moving_memory::{CHUNKS, CONTEXTS, Moving, text};
 use super::{Checked, hold};
@@ -61,7 +61,7 @@ impl SharedMemory {
         (first..first + lines).map(Slot).collect()
     }
 
-    /// A line of the own chunk of a process, or of that which all share.
+    /// Draws a line of the process's chunk, or of the chunk that all processes share.
     fn line_of(random: &mut Random, process: u32) -> u64 {
         let chunk = if random.below(4) == 0 { SHARED } else { process.into() };
         chunk * SLOTS as u64 + random.below(SLOTS as u64)
@@ -73,7 +73,7 @@ impl SharedMemory {
     }
 }
 
-/// Holds switches of processes to what they must do.
+/// Checks switches of processes against their contract.
 pub fn check(planted: Planted) -> Checked {
     (1..=PROCESSES as usize).try_for_each(|buffers| in_turns(buffers, planted))?;
     forced_while_outside(planted)?;
@@ -85,7 +85,7 @@ pub fn check(planted: Planted) -> Checked {
     refusals(planted)
 }
 
-/// Processes take turns at random.
+/// Processes run in random order.
 fn in_turns(buffers: usize, planted: Planted) -> Checked {
     let shared = SharedMemory::new(buffers, planted);
     let (mut expected, mut random) = (BTreeMap::<u64, Line>::new(), Random::new(buffers as u64));
@@ -122,7 +122,7 @@ fn in_turns(buffers: usize, planted: Planted) -> Checked {
     hold(counted.twice + counted.incomplete == 0, || "a slot crosses the bus twice".into())
 }
 
-/// A process continues with every line right after 1,000 permutations that another process forced while its context was outside.
+/// A process reads every line right after its context was outside while another process forced 1,000 permutations.
 fn forced_while_outside(planted: Planted) -> Checked {
     let shared = SharedMemory::new(1, planted);
     let mut random = Random::new(5);
@@ -170,7 +170,7 @@ fn unmapped(planted: Planted) -> Checked {
     hold(locked.is_empty(), || format!("a locked line stays when its context leaves: chunks {locked:?}"))
 }
 
-/// Of the processes in buffers, the one that was interrupted first leaves the chip.
+/// If no buffer is free, the process that was interrupted first leaves the chip.
 fn first_interrupted_leaves(planted: Planted) -> Checked {
     let shared = SharedMemory::new(2, planted);
     let mut switch = |process: u32| {
@@ -183,7 +183,7 @@ fn first_interrupted_leaves(planted: Planted) -> Checked {
     hold(back == [0, 0, 0, 0, 0, 1], || format!("contexts that came back at each switch: {back:?}"))
 }
 
-/// No record of one process serves the next.
+/// The record of one process does not serve the next process.
 fn walks_again(planted: Planted) -> Checked {
     let shared = SharedMemory::new(2, planted);
     for process in [0, 1, 0] {
@@ -198,7 +198,7 @@ fn walks_again(planted: Planted) -> Checked {
     hold(shared.memory.walks() == before + 1, || "a record outlives a switch".into())
 }
 
-/// A context that was changed in memory, is an old one or belongs to another process is refused; the right one is taken afterwards.
+/// A switch refuses a context that was changed in memory, or is an old one, and later accepts the right one.
 fn tampered(planted: Planted) -> Checked {
     let shared = SharedMemory::new(1, planted);
     let mut random = Random::new(6);
@@ -225,7 +225,7 @@ fn tampered(planted: Planted) -> Checked {
     Ok(())
 }
 
-/// Two contexts outside, each in the other's entry.
+/// Two contexts are outside, each in the entry of the other.
 fn swapped(planted: Planted) -> Checked {
     let shared = SharedMemory::new(1, planted);
     (0..3)
@@ -242,7 +242,8 @@ fn swapped(planted: Planted) -> Checked {
     shared.switch(0).map_err(|refused| format!("the right context is refused afterwards: {refused}"))
 }
 
-/// A context that finds no buffer and no entry outside stays where it is, until a process has ended. All others can run.
+/// A switch that finds no free buffer and no free entry outside is refused until another process ends. The interrupted
+/// process can continue.
 fn refusals(planted: Planted) -> Checked {
     let shared = SharedMemory::new(1, planted);
     let refused = |refused: ContextError| format!("a switch is refused: {refused}");

@@ -1,4 +1,4 @@
-//! Walks on the clock: what one takes, and that many at once end.
+//! Walks on the clock: the duration of one walk, and whether many concurrent walks end.
 
 use crate::execution::{CounterTags, Engine, Engines, Receiver, Timed, TimedMemory};
 use crate::layout::{Layout, Needs, with_records};
@@ -14,7 +14,7 @@ use std::rc::Rc;
 use units::random::Random;
 use units::{Duration, Frequency, Line, LineAddr, ZERO_LINE};
 
-/// Nothing leaves the checker here.
+/// A receiver without releases and faults: both panic.
 struct Nobody;
 
 impl Receiver for Nobody {
@@ -80,7 +80,7 @@ pub(super) fn cryptopage_engines() -> Engines {
     }
 }
 
-/// Records of so many chunks on a clock.
+/// Records of `chunks` chunks, on a clock.
 struct RecordMachine {
     executor: Executor,
     memory: Rc<TimedMemory>,
@@ -100,7 +100,7 @@ impl RecordMachine {
         RecordMachine { executor, memory: Rc::new(memory), records: Rc::new(records) }
     }
 
-    /// How long one walk takes on an idle machine, in cycles.
+    /// Duration of one walk on an idle machine, in cycles of 1 ns.
     fn walk(&mut self, chunk: u64) -> u64 {
         let (records, verbs, clock) = (self.records.clone(), Timed::new(&self.memory), self.executor.clock().clone());
         let took = Rc::new(Cell::new(None));
@@ -121,10 +121,10 @@ fn with_cache(entries: usize, in_pairs: bool) -> WalkDesign {
 
 #[test]
 fn rule_6_a_walk_at_depth_19_takes_19_hashes_and_the_first_line_of_64_bytes() {
-    // The first pair is there after 80 + 7 x 5 cycles; from then on the unit for hashes is at work all the time.
+    // The first pair arrives after 80 + 7 x 5 cycles. From then on the hash unit is always busy.
     assert_eq!(RecordMachine::of_chunks(1 << 19, WalkDesign::default()).walk(77_777), 115 + 19 * 80);
     let by_blocks = WalkDesign { hash_charge: HashCharge::ByBlocks, ..WalkDesign::default() };
-    // Eighteen pairs of one block each, and the ten blocks of two records.
+    // Eighteen pairs of one block each, and ten blocks of two records.
     assert_eq!(RecordMachine::of_chunks(1 << 19, by_blocks).walk(77_777), 115 + (18 + 10) * 80);
 }
 
@@ -161,7 +161,7 @@ fn walks_and_renewals_of_many_chunks_at_once_end_and_give_what_was_drawn() {
 fn rule_6_a_walk_stops_at_the_first_ancestor_that_the_cache_has() {
     let mut machine = RecordMachine::of_chunks(1 << 19, with_cache(512, false));
     assert_eq!(machine.walk(77_777), 115 + 19 * 80, "it is empty");
-    // Twice five lines of 64 bytes, one behind the other, and the one hash of a pair of records.
+    // Ten lines of 64 bytes in sequence, and one hash of a pair of records.
     let again = machine.walk(77_777);
     assert_eq!(again, 80 + 80 * 5 - 5 + 80);
     assert_eq!(machine.walk(77_776), again, "the record beside it has the same node above");

@@ -1,4 +1,5 @@
-//! What records and the tree over them must do: give what was drawn last, and nothing that is older, elsewhere or changed.
+//! Contract of records and of the tree over them: a walk returns the last drawn record, and refuses old, moved and
+//! changed ones.
 
 use super::{Checked, LINE_BITS, flipped, hold};
 use crate::execution::{Functional, run_now};
@@ -11,7 +12,7 @@ use std::collections::{BTreeMap, HashSet};
 use units::random::Random;
 use units::{Line, ZERO_LINE};
 
-/// Renewals of each chunk.
+/// Renewals of each chunk in `fresh`.
 const LIVES: usize = 4;
 
 /// A memory of records.
@@ -19,7 +20,7 @@ pub(super) struct RecordMemory {
     pub verbs: Functional,
     pub records: Records,
     pub layout: Layout,
-    /// Records that were written, as they are now.
+    /// Present records of the chunks that were written.
     pub current: BTreeMap<u64, Record>,
 }
 
@@ -44,7 +45,7 @@ impl RecordMemory {
         Ok(record)
     }
 
-    /// Whether a walk refuses the record of a chunk.
+    /// Returns true if a walk refuses the record of a chunk.
     pub fn is_refused(&self, chunk: u64) -> bool {
         run_now(self.records.bring(&self.verbs, chunk)).is_err()
     }
@@ -63,7 +64,8 @@ impl RecordMemory {
         (base..base + LEAF_LINES as u64).map(Slot).collect()
     }
 
-    /// The lines of pairs above a record, as the picture of a binary tree has them: a node for each two of the level below.
+    /// The lines with the pairs of nodes above a record, computed as in a binary tree: one node for two of the level
+    /// below.
     fn above(&self, chunk: u64) -> Vec<Slot> {
         let mut node = chunk / 2;
         let mut slots = Vec::new();
@@ -84,11 +86,11 @@ impl RecordMemory {
         content.iter().for_each(|(slot, line)| media.store(*slot, Untrusted::from(*line)));
     }
 
-    /// Refused while `forged` is in memory, and right again when it is gone.
+    /// Checks that a walk refuses the record while `forged` is in memory, and accepts it afterwards.
     fn refuses(&self, chunk: u64, forged: &[(Slot, Line)], broken: impl FnOnce() -> String) -> Checked {
         let slots: Vec<Slot> = forged.iter().map(|(slot, _)| *slot).collect();
         let honest = self.content(&slots);
-        // What the chip keeps of it is not read from memory.
+        // Without this, the walk could stop at nodes on the chip and not read the forged slots.
         self.records.forget_nodes();
         self.put(forged);
         let is_refused = self.is_refused(chunk);
@@ -98,7 +100,7 @@ impl RecordMemory {
     }
 }
 
-/// Holds records, their encryption and their tree to the contract of all.
+/// Checks records, their encryption and their tree against the contract.
 pub fn check(planted: Planted) -> Checked {
     for (chunks, entries, in_pairs) in [(2, 0, false), (3, 4, false), (8, 0, false), (8, 4, true), (8, 16, false)] {
         let walks = WalkDesign { merkle_cache: MerkleCacheDesign { entries, in_pairs }, ..WalkDesign::default() };
@@ -113,7 +115,7 @@ pub fn check(planted: Planted) -> Checked {
     Ok(())
 }
 
-/// What is drawn is drawn anew each time, and written under a vector of its own.
+/// Each renewal draws a new table and new numbers, and writes the record under a new initial vector.
 fn fresh(memory: &mut RecordMemory) -> Checked {
     let (mut numbers, mut vectors) = (HashSet::new(), HashSet::new());
     for _ in 0..LIVES {
@@ -131,7 +133,7 @@ fn fresh(memory: &mut RecordMemory) -> Checked {
     Ok(())
 }
 
-/// An old record is refused, alone, with all that was above it then, and with its sibling.
+/// An old record is refused, and so are old nodes above the present record, both with the old sibling, and blank ones.
 fn replayed(memory: &mut RecordMemory, chunk: u64) -> Checked {
     let (leaf, above, sibling) = (memory.leaf(chunk), memory.above(chunk), memory.leaf(chunk ^ 1));
     let whole = [leaf.clone(), above.clone(), sibling].concat();
@@ -148,7 +150,7 @@ fn replayed(memory: &mut RecordMemory, chunk: u64) -> Checked {
     memory.refuses(chunk, &blank(&whole), || "a path that was written passes for a blank one".into())
 }
 
-/// A record is refused in every other chunk's lines, and so is its sibling in its own.
+/// A record is refused in the lines of every other chunk, and so are two siblings that are swapped.
 fn elsewhere(memory: &RecordMemory, chunk: u64) -> Checked {
     let moved = |from: u64, to: u64| -> Vec<(Slot, Line)> {
         memory
@@ -166,7 +168,7 @@ fn elsewhere(memory: &RecordMemory, chunk: u64) -> Checked {
     memory.refuses(chunk, &swapped, || "two siblings are accepted when swapped".into())
 }
 
-/// Every bit of the record, of its sibling and of the pairs above them counts, spare ones too.
+/// Every bit of the record, of its sibling and of the pairs above them is covered, also spare bits.
 fn changed(memory: &RecordMemory, chunk: u64) -> Checked {
     let slots = [memory.leaf(chunk), memory.leaf(chunk ^ 1), memory.above(chunk)].concat();
     for (slot, line) in memory.content(&slots) {
@@ -184,7 +186,7 @@ fn records_keep_the_contract_of_records() {
     assert_eq!(check(Planted::NONE), Ok(()));
 }
 
-/// A naive tree: all nodes anew from all records, by the library's own SHA-1.
+/// A naive tree: recomputes all nodes from all records with the `sha1` crate.
 #[test]
 fn the_pairs_in_memory_are_what_a_naive_tree_over_all_records_has() {
     use sha1::{Digest, Sha1};
@@ -213,7 +215,7 @@ fn the_pairs_in_memory_are_what_a_naive_tree_over_all_records_has() {
     }
 }
 
-/// A cache of nodes, in the order in which they were used.
+/// A cache of nodes, as a list in order of last use.
 struct NaiveCache {
     entries: usize,
     in_pairs: bool,
@@ -230,7 +232,7 @@ impl NaiveCache {
         self.nodes.push(name);
     }
 
-    /// The hashes of a walk from a record below so many levels of nodes.
+    /// Returns the hashes of a walk to a record below `levels` levels of nodes.
     fn walk(&mut self, record: u64, levels: usize) -> usize {
         let known = (0..levels).find(|level| self.nodes.contains(&self.name(*level, record >> (level + 1))));
         if let Some(level) = known {
@@ -257,7 +259,7 @@ fn rule_6_walks_take_as_many_hashes_as_beside_a_naive_cache_of_nodes() {
         let mut naive = NaiveCache { entries, in_pairs, nodes: Vec::new() };
         let mut random = Random::new(seed);
         for walk in 0..500 {
-            // Near the one before, more often than not.
+            // Two thirds of the walks are to the first 16 records.
             let record = if random.below(3) > 0 { random.below(16) } else { random.below(256) };
             assert_eq!(run_now(records.bring(&verbs, record)), Ok(None));
             let hashes = verbs.take_operations().into_iter().filter(|done| *done == Operation::Hash).count();

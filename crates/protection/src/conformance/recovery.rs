@@ -1,5 +1,5 @@
-//! What every design that outlives a loss of power must do: come back with all that had returned, whatever nodes memory holds,
-//! and with nothing of a memory whose counters are not those that its register vouches for.
+//! Contract of every design that outlives a loss of power. Recovery restores all writes that had returned, whatever
+//! nodes memory holds. It refuses a memory with counters that its register does not vouch for.
 
 use super::design::{DATA_LINES, Memory};
 use super::{Checked, hold};
@@ -14,8 +14,8 @@ use std::collections::BTreeMap;
 use units::random::Random;
 use units::{Line, LineAddr, ZERO_LINE};
 
-/// So many that a line of the root is full of children. Each has lines in use below it, in its first group or in others, but
-/// for one.
+/// Parts of the data, as many as the children of a full line of the root. Each part has a line in use, in its first
+/// group or in a later one, except for `UNUSED`.
 const EIGHTHS: u64 = 8;
 const UNUSED: u64 = 5;
 
@@ -23,10 +23,10 @@ fn line_in(eighth: u64) -> LineAddr {
     LineAddr(eighth * (DATA_LINES / EIGHTHS) + eighth * 64 + eighth)
 }
 
-/// What lines hold.
+/// Expected text of each line.
 type Content = BTreeMap<LineAddr, Line>;
 
-/// A memory as a loss of power leaves it, with what it held a while before and what its lines hold.
+/// A memory as a loss of power leaves it, with an older image and the expected texts.
 struct Dead {
     media: Media,
     old: Media,
@@ -50,7 +50,7 @@ impl Dead {
     }
 }
 
-/// A fresh chip over this memory, and what its recovery reports.
+/// Returns a new chip over this memory, and the fault that its recovery reports.
 fn revived(
     parts: &Parts,
     planted: Planted,
@@ -65,7 +65,7 @@ fn revived(
     Ok((memory, fault))
 }
 
-/// Holds a composition to what recovery must do.
+/// Checks a composition against the contract of recovery.
 pub fn check(parts: &Parts, planted: Planted) -> Checked {
     let dead = Dead::of(parts, planted)?;
     let (memory, fault) = revived(parts, planted, dead.media.clone(), &dead.registers)?;
@@ -74,11 +74,11 @@ pub fn check(parts: &Parts, planted: Planted) -> Checked {
     reads(&memory, &dead.content, "after recovery")?;
     counters(parts, planted, &dead)?;
     nodes(parts, planted, &dead)?;
-    // A register that is ahead of memory needs its battery, which no list of changes has: `buffer` holds that.
+    // An early root is ahead of memory and needs the battery, which a list of operations does not model: see `buffer`.
     if parts.persistence.early.has(Step::Root) { Ok(()) } else { renewal(parts, planted) }
 }
 
-/// The chip has the roots that its registers have; those that were never set are blank.
+/// The chip has the roots of its registers. A root that was never registered is blank.
 fn roots(memory: &Memory, registers: &Registers) -> Checked {
     let registered = |slot: &Slot| registers.forest.get(slot).copied().unwrap_or(ZERO_LINE);
     let (root, kept) = memory.scheme.on_chip(|chip| {
@@ -98,7 +98,7 @@ fn reads(memory: &Memory, content: &Content, when: &str) -> Checked {
     })
 }
 
-/// Counters that are old, or not the machine's at all, are refused below whichever child of the root they lie.
+/// Recovery refuses old counters and forged ones, below each child of the root.
 fn counters(parts: &Parts, planted: Planted, dead: &Dead) -> Checked {
     let scheme = parts.build_with(DATA_LINES, 1, planted)?;
     for eighth in 0..EIGHTHS {
@@ -113,8 +113,8 @@ fn counters(parts: &Parts, planted: Planted, dead: &Dead) -> Checked {
     Ok(())
 }
 
-/// Whatever nodes memory holds, recovery makes them what they should be: those of the lines in use, and those of lines that
-/// are used later.
+/// Recovery rebuilds the nodes, whatever memory holds: those above lines in use, and those above lines that are used
+/// later.
 fn nodes(parts: &Parts, planted: Planted, dead: &Dead) -> Checked {
     let scheme = parts.build_with(DATA_LINES, 1, planted)?;
     for level in scheme.layout().levels() {
@@ -130,7 +130,7 @@ fn nodes(parts: &Parts, planted: Planted, dead: &Dead) -> Checked {
     Ok(())
 }
 
-/// Wherever a re-encryption is cut off, recovery ends it, to the last line of the group.
+/// Recovery completes a re-encryption that stops after any operation, up to the last line of the group.
 fn renewal(parts: &Parts, planted: Planted) -> Checked {
     let scheme = parts.build_with(DATA_LINES, 1, planted)?;
     let verbs = Explained::new(Functional::new(scheme.layout().total_lines()));
@@ -163,7 +163,8 @@ fn renewal(parts: &Parts, planted: Planted) -> Checked {
     Err("the scene is not set: no counter overflows".into())
 }
 
-/// What is left after these operations if all that was sent arrives and an open tuple is thrown away, and whether the first tuple was complete.
+/// Returns the state after these operations: all sent lines arrive, and the open tuple is lost. The flag is true if the
+/// first tuple is complete.
 fn left(operations: &[Operation], (mut media, registers): (Media, Registers)) -> (Media, Registers, bool) {
     let (mut registers, mut open) = (registers, Vec::new());
     let mut begun = false;

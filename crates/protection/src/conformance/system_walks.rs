@@ -1,4 +1,4 @@
-//! What an operating system can do with LoadNode and HashCheck: bring the record that was drawn last, or be refused.
+//! Contract of LoadNode and HashCheck: an operating system obtains the last drawn record with them, or is refused.
 
 use super::records::RecordMemory;
 use super::{Checked, hold};
@@ -19,7 +19,7 @@ fn walks(entries: usize, in_pairs: bool) -> WalkDesign {
     WalkDesign { merkle_cache, verification_buffer: DEPTH, ..WalkDesign::default() }
 }
 
-/// A memory whose records an operating system brings, all of them written.
+/// A memory with records that are all written. An operating system loads them.
 fn memory(entries: usize, in_pairs: bool, planted: Planted) -> Result<RecordMemory, String> {
     let mut memory = RecordMemory::of_chunks(CHUNKS, walks(entries, in_pairs), planted)?;
     (0..CHUNKS).try_for_each(|chunk| memory.renew(chunk).map(|_| ()))?;
@@ -31,7 +31,7 @@ impl RecordMemory {
         run_now(self.records.load_node(&self.verbs, address, name))
     }
 
-    /// LoadNode as an honest operating system gives it.
+    /// Executes LoadNode with the right address, as an honest operating system does.
     fn load_right(&self, name: NodeName) -> LoadNode {
         self.load(self.records.address_of(name), name)
     }
@@ -44,7 +44,7 @@ impl RecordMemory {
         self.records.name_of(chunk).path()
     }
 
-    /// Loads the path of a record from the bottom up, but for this depth, where it loads what `lie` says.
+    /// Loads the path of a record from the bottom up. At this depth, it loads the address and name in `lie` instead.
     fn lie(&self, chunk: u64, depth: usize, lie: (Slot, NodeName)) -> Result<Option<Record>, Fault> {
         self.records.forget_nodes();
         for name in self.path(chunk) {
@@ -68,7 +68,7 @@ impl RecordMemory {
     }
 }
 
-/// Holds the instructions to their contract.
+/// Checks the instructions against their contract.
 pub fn check(planted: Planted) -> Checked {
     for (entries, in_pairs) in [(2, true), (8, true), (4, false), (64, false)] {
         let mut memory = memory(entries, in_pairs, planted)?;
@@ -81,7 +81,7 @@ pub fn check(planted: Planted) -> Checked {
     Ok(())
 }
 
-/// An honest operating system brings each record, whatever is permuted between.
+/// An honest operating system obtains each record, with permutations in between.
 fn honest(memory: &mut RecordMemory) -> Checked {
     for chunk in (0..CHUNKS).chain([3, 3, 2, 9]) {
         let brought = run_now(memory.records.load_page_info(&memory.verbs, chunk));
@@ -93,7 +93,7 @@ fn honest(memory: &mut RecordMemory) -> Checked {
     Ok(())
 }
 
-/// Each lie ends in the security exception, or without the record.
+/// Each false LoadNode ends in the security exception, or without a record.
 fn lies(memory: &mut RecordMemory) -> Checked {
     let chunk = 9;
     let names: Vec<NodeName> = memory.path(chunk).collect();
@@ -115,7 +115,7 @@ fn lies(memory: &mut RecordMemory) -> Checked {
             memory.put(&now);
             refused(what, told)?;
         }
-        // The right bytes elsewhere, and the wrong ones here.
+        // Loads the right bytes under another name, and other bytes under the right name.
         let elsewhere = NodeName { position: name.position ^ 2, ..name };
         if name.depth > 1 {
             refused("the address of another node", lie(memory.records.address_of(elsewhere), name))?;
@@ -133,7 +133,7 @@ fn lies(memory: &mut RecordMemory) -> Checked {
     at_another_depth(memory, chunk)
 }
 
-/// Two siblings in each other's place.
+/// The same lines with two siblings exchanged.
 fn swapped(lines: &[(Slot, Line)]) -> Vec<(Slot, Line)> {
     match lines {
         [(slot, line)] => {
@@ -150,7 +150,7 @@ fn swapped(lines: &[(Slot, Line)]) -> Vec<(Slot, Line)> {
     }
 }
 
-/// A parent that is in the buffer vouches for nothing.
+/// A parent that is only in the buffer vouches for no child.
 fn in_buffer_only(memory: &RecordMemory, chunk: u64) -> Checked {
     memory.records.forget_nodes();
     memory.path(chunk).for_each(|name| {
@@ -159,13 +159,14 @@ fn in_buffer_only(memory: &RecordMemory, chunk: u64) -> Checked {
     hold(memory.check(DEPTH).is_err(), || "a parent in the buffer vouches for a record".into())
 }
 
-/// A node that the chip has vouches for what hashes to it, in its own place alone.
+/// A node on the chip vouches only for the pair that hashes to it, at the pair's own place.
 fn at_another_depth(memory: &RecordMemory, chunk: u64) -> Checked {
     memory.records.forget_nodes();
     let [_, below @ .., top] = &memory.path(chunk).collect::<Vec<_>>()[..] else { return Ok(()) };
     memory.load_right(*top);
     hold(memory.check(1) == Ok(HashCheck::Nodes), || "the topmost pair is refused".into())?;
-    // The pair right below, said to lie deeper: its parent is on the chip, and not where that of this name is.
+    // Loads the pair below the topmost under a name one level deeper. Its parent is on the chip, but not as the parent
+    // of this name.
     let Some(right_below) = below.last() else { return Ok(()) };
     let deeper = NodeName { depth: right_below.depth + 1, position: right_below.position * 2 };
     if deeper.depth < DEPTH {
@@ -175,7 +176,7 @@ fn at_another_depth(memory: &RecordMemory, chunk: u64) -> Checked {
     Ok(())
 }
 
-/// After a switch of processes nothing is left of the one before.
+/// After a switch of processes, the chip has no nodes of the process before.
 fn over_a_switch(memory: &RecordMemory) -> Checked {
     memory.records.forget_nodes();
     let top = NodeName { depth: 1, position: 0 };
@@ -190,8 +191,9 @@ fn over_a_switch(memory: &RecordMemory) -> Checked {
     hold(memory.load_right(top) == LoadNode::Loaded, || "the cache of nodes outlives a switch".into())
 }
 
-/// Honest walks that are interrupted at each of their instructions, by a permutation, a walk of hardware or a switch of processes: none raises the
-/// exception, and each ends. The handler goes on where it was, as the algorithm of figure 5 does.
+/// Honest walks that may be interrupted after each instruction by a permutation, a hardware walk or a switch of
+/// processes. They never raise the exception, and each ends. The handler resumes at the same instruction, like the
+/// algorithm of figure 5.
 fn interrupted(memory: &mut RecordMemory, walks: u64) -> Checked {
     let mut random = Random::new(walks);
     for _ in 0..walks {
@@ -218,13 +220,13 @@ fn interrupted(memory: &mut RecordMemory, walks: u64) -> Checked {
                 break brought;
             }
         };
-        // What came is what was drawn last when it came: a permutation after that renews it on the chip.
+        // The record was the last one when it was checked. A permutation after the check renews it on the chip.
         hold(record.is_some(), || "no record".into())?;
     }
     Ok(())
 }
 
-/// Seldom enough that a walk ends.
+/// Interrupts a walk in 3 of 16 cases, so that it ends.
 fn interrupt(memory: &mut RecordMemory, random: &mut Random) -> Checked {
     match random.below(16) {
         0 => memory.renew(random.below(CHUNKS)).map(|_| ()),
@@ -232,13 +234,14 @@ fn interrupt(memory: &mut RecordMemory, random: &mut Random) -> Checked {
             memory.records.forget_nodes();
             Ok(())
         }
-        // Hardware walks for a permutation of a page that no TLB has.
+        // Hardware walks for a permutation of a page that is in no TLB.
         2 => hold(!memory.is_refused(random.below(CHUNKS)), || "a hardware walk is refused".into()),
         _ => Ok(()),
     }
 }
 
-/// Any instructions in any order, over memory in which bits flip: a record that comes is the one that was drawn last.
+/// Random instructions in random order, over memory in which bits flip. Each accepted record must be the last drawn
+/// one.
 fn random(memory: &mut RecordMemory, random: &mut Random, steps: u64) -> Checked {
     let mut honest: Vec<(Slot, Line)> = Vec::new();
     let first = memory.layout.data_lines();
@@ -247,7 +250,7 @@ fn random(memory: &mut RecordMemory, random: &mut Random, steps: u64) -> Checked
     for _ in 0..steps {
         match random.below(32) {
             0..12 => {
-                // Up a path, more often than not.
+                // Mostly moves up a path.
                 if aim.depth <= 1 || random.below(8) == 0 {
                     aim = memory.records.name_of(random.below(CHUNKS));
                 } else if random.below(8) > 0 {
@@ -270,7 +273,7 @@ fn random(memory: &mut RecordMemory, random: &mut Random, steps: u64) -> Checked
                         })?;
                     }
                     Ok(_) => {}
-                    // The process is aborted: another one goes on.
+                    // The process is aborted, and another one continues.
                     Err(_) => memory.records.forget_nodes(),
                 }
             }
@@ -284,7 +287,7 @@ fn random(memory: &mut RecordMemory, random: &mut Random, steps: u64) -> Checked
             }
             29 => memory.records.forget_nodes(),
             _ => {
-                // From the last flip back to the first; hardware checks the path that it writes anew.
+                // Undoes the flips, last one first, because hardware verifies the path that it renews.
                 honest.drain(..).rev().for_each(|line| memory.put(&[line]));
                 memory.renew(random.below(CHUNKS))?;
             }
@@ -299,13 +302,13 @@ fn an_operating_system_brings_the_last_record_or_is_refused() {
     assert_eq!(check(Planted::NONE), Ok(()));
 }
 
-/// How much of the long run is done: all of it with CASEMATE_SWEEPS=all.
+/// Part of the long run that is done: all of it with CASEMATE_SWEEPS=all, otherwise 5 %.
 fn share(of: u64) -> u64 {
     let all = std::env::var("CASEMATE_SWEEPS").is_ok_and(|value| value == "all");
     if all { of } else { of / 20 }
 }
 
-/// 100,000 sequences of 32 instructions, faults, permutations and switches.
+/// With CASEMATE_SWEEPS=all, 100,000 sequences of 32 steps: instructions, bit flips, permutations and switches.
 #[test]
 fn no_sequence_of_instructions_brings_a_record_that_is_not_the_last() {
     for (seed, (entries, in_pairs)) in [(2, true), (8, true), (4, false), (64, false)].into_iter().enumerate() {
@@ -317,7 +320,7 @@ fn no_sequence_of_instructions_brings_a_record_that_is_not_the_last() {
     }
 }
 
-/// A million honest walks, interrupted at each of their instructions.
+/// With CASEMATE_SWEEPS=all, a million honest walks with interrupts between their instructions.
 #[test]
 fn no_interrupted_walk_meets_the_exception_and_each_ends() {
     for (entries, in_pairs) in [(2, true), (4, false)] {
@@ -339,7 +342,7 @@ fn rule_7_a_walk_takes_as_many_instructions_as_there_are_depths_below_the_lowest
     };
     assert_eq!(executed(77_777), (19, 19), "nothing but the root is on the chip");
     for depth in 1..19 {
-        // The paths of the two records part at this depth, where their nodes are siblings, which the chip has together.
+        // The paths of the two records separate at this depth, into siblings. The chip has both.
         assert_eq!(executed(77_777 ^ 1 << (19 - depth)), (20 - depth, 19 - depth), "a node at depth {depth}");
         memory.records.forget_nodes();
         executed(77_777);

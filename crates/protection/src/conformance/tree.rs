@@ -1,4 +1,5 @@
-//! What every tree must do: vouch for what a child is now, in its place, and for nothing that it was or that others are.
+//! Contract of every tree: a parent vouches for the present content of a child in its slot, and for no older or other
+//! content.
 
 use super::{Checked, LINE_BITS, flipped, hold, trees};
 use crate::counter::Overflow;
@@ -14,10 +15,10 @@ use units::random::Random;
 use units::{Line, ZERO_LINE};
 
 const DATA_LINES: u64 = 1 << 14;
-/// Journeys of a child after which a version that can overflow has done so.
+/// Writes of a child to memory after which each version that can overflow has done so.
 const JOURNEYS: usize = 5_000;
 
-/// Holds the tree of a composition to the contract of all.
+/// Checks the tree of a composition against the contract.
 pub fn check(parts: &Parts, planted: Planted) -> Checked {
     let scheme = parts.build_with(DATA_LINES, 1, planted)?;
     let (layout, tree) = (&scheme.layout, scheme.metadata.tree().ok_or("there is no tree")?);
@@ -27,7 +28,7 @@ pub fn check(parts: &Parts, planted: Planted) -> Checked {
     regions.iter().try_for_each(|region| one_child(tree, layout, region))
 }
 
-/// Every line below the root has one parent, at a position of its own, and the parent knows it.
+/// Every line below the root has one parent, at a separate position, and the parent knows the line.
 fn families(parts: &Parts, tree: &Tree, layout: &Layout, regions: &[Region]) -> Checked {
     let mut taken = HashSet::new();
     for (level, region) in regions.iter().enumerate() {
@@ -49,7 +50,7 @@ fn families(parts: &Parts, tree: &Tree, layout: &Layout, regions: &[Region]) -> 
     Ok(())
 }
 
-/// The life of one child, from blank on.
+/// Updates of one child, from its blank state on.
 fn one_child(tree: &Tree, layout: &Layout, region: &Region) -> Checked {
     let (role, slot) = (region.role, region.slot(region.lines / 2));
     let parent = tree.parent(layout, slot).ok_or("every line has a parent")?;
@@ -82,7 +83,7 @@ fn one_child(tree: &Tree, layout: &Layout, region: &Region) -> Checked {
     renewal(tree, parent, (slot, role), node, &second)
 }
 
-/// A child fits in no other slot: not next to its own, not above or below, not far away.
+/// A child fits in no other slot: not next to the right slot, not on another level, not far away.
 fn elsewhere(tree: &Tree, layout: &Layout, region: &Region, parent: Parent, node: &Line, child: &Line) -> Checked {
     let own = region.slot(region.lines / 2);
     let voucher = tree.voucher(parent, node);
@@ -92,14 +93,14 @@ fn elsewhere(tree: &Tree, layout: &Layout, region: &Region, parent: Parent, node
         let role = layout.place(other).0;
         hold(!tree.fits(other, role, child, voucher), || format!("the child of slot {own} fits at {other} as well"))?;
     }
-    // In a larger memory there are lines further away.
+    // Slots far away exist in larger memories.
     (0..PLACE_BITS).map(|bit| Slot(own.0 ^ 1 << bit)).try_for_each(|other| {
         let fits = tree.fits(other, region.role, child, voucher);
         hold(!fits, || format!("the child of slot {own} fits far away, at {other}, as well"))
     })
 }
 
-/// When versions overflow, all children of the range get new ones, under which only what is sealed anew fits.
+/// If versions overflow, all children of the range get new versions. Only children that are sealed again fit.
 fn renewal(tree: &Tree, parent: Parent, child: (Slot, Role), mut node: Line, content: &Line) -> Checked {
     for _ in 0..JOURNEYS {
         let positions = match tree.update(parent, &mut node, child.0, content) {

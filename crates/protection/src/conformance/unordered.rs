@@ -1,4 +1,4 @@
-//! A line whose bitmap does not come, so that the order of its words is unknown.
+//! A line with a bitmap that cannot be fetched, so that the order of its words is unknown.
 
 use crate::bitmaps;
 use crate::design::{
@@ -20,7 +20,7 @@ fn parts(release: Release, of: &[Target], bitmap: BitmapTrust) -> Parts {
         counters: CounterChoice::Rv64,
         mac: mac.with_chunk_bits(32),
         tree: TreeKind::None.into(),
-        // Of all lines of bitmaps, the one that was asked for last is on the chip.
+        // The cache of bitmaps has room for one line, that of the last access.
         caches: CacheDesign { bitmaps: Some(Bytes(64)), ways: 1, ..CacheDesign::default() },
         persistence: Persistence::default(),
         ownership: Ownership::None,
@@ -57,7 +57,7 @@ fn a_line_whose_bitmap_cannot_be_brought_is_refused_and_no_word_of_it_comes_out(
             run_now(scheme.write(&memory, each, &content));
             assert_eq!(read(each), (None, Some(each), None), "{release:?}, {bitmap:?}");
         }
-        // Power came back, and the memory was refused: nothing more is brought. All but the bitmap is on the chip.
+        // The chip refused the memory after a loss of power, and fetches no more metadata. Only the bitmap is missing.
         scheme.metadata.on_chip(|chip| chip.power.rootless = true);
         assert_eq!(read(line), (None, None, Some(Fault::Root)), "{release:?}, {bitmap:?}");
         assert_eq!(read(other), (None, Some(other), None), "{release:?}, {bitmap:?}: its bitmap is there");

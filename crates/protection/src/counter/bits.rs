@@ -11,7 +11,7 @@ fn set_word(line: &mut Line, index: usize, value: u64) {
     line.as_chunks_mut().0[index] = value.to_le_bytes();
 }
 
-/// The greatest value of a field of `width` bits, which must lie between 1 and 64.
+/// The greatest value of a field of `width` bits, between 1 and 64.
 pub(super) const fn max(width: u32) -> u64 {
     u64::MAX >> (u64::BITS - width)
 }

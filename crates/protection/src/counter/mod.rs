@@ -1,16 +1,18 @@
-//! Encryption counters: how the versions of lines are numbered and packed.
+//! Encryption counters: number the versions of lines, and pack the numbers into lines of counters.
 //!
 //! # Contract
-//! * A *line of counters* counts for a number of *positions*: data lines, which then form a *group*
-//!   ([`Counters::group`], [`Counters::position`]), or the children of a tree node. Nothing else here knows which.
-//! * What counts is the *effective* counter of a position, one number of at most 72 bits. [`Counters::advance`] changes that
-//!   of one position to a greater one and no other, though it may write the line another way. Or it changes nothing and
-//!   reports [`Overflow`].
-//! * After [`Overflow::Renew`], [`Counters::renew`] gives the written position a value that it never had, every other
-//!   position of the reported range a value that it never had or the one that it has, and changes none outside. All of the
-//!   range must then be re-encrypted. Most organisations count on; one draws its values, and never had them but by chance.
-//! * Some organisations leave room for a MAC in the line. Counters never touch it, nor it the counters.
-//! * Any 512 bits are a line of counters: memory is the attacker's, and a design may have nothing that checks it.
+//! * A *line of counters* has a counter for each of its *positions*: data lines, which then form a *group*
+//!   ([`Counters::group`], [`Counters::position`]), or the children of a tree node. The other functions work for both.
+//! * The version of a position is its *effective* counter, one number of at most 72 bits. [`Counters::advance`]
+//!   increases that of one position and keeps those of all other positions, though it may encode the line in another
+//!   way. Or it changes no bit and reports [`Overflow`].
+//! * After [`Overflow::Renew`], [`Counters::renew`] gives the written position a value that it never had. Other
+//!   positions of the reported range get a value that they never had or keep theirs, and positions outside the range
+//!   keep theirs. All lines of the range must then be re-encrypted. Most organisations continue to count. One draws its
+//!   values at random, so that a value can only repeat by chance.
+//! * Some organisations leave room for a MAC in the line. Counter operations keep the MAC, and MAC operations keep the
+//!   counters.
+//! * Any 512 bits are a valid line of counters: an attacker controls memory, and a design may not verify it.
 
 mod bits;
 mod monolithic;
@@ -29,11 +31,11 @@ use std::ops::Range;
 pub use steady::Steady;
 use units::{Line, LineAddr, ZERO_LINE};
 
-/// The effective counter of one line: how often it was written, or more. Below 2^[`COUNTER_BITS`].
+/// Effective counter of one line: the number of its writes or more, below 2^[`COUNTER_BITS`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Counter(pub u128);
 
-/// A counter has come to an end; nothing was changed.
+/// A counter cannot advance. The line of counters is unchanged.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Overflow {
     /// These positions must be renewed and re-encrypted together.
@@ -45,40 +47,40 @@ pub enum Overflow {
     Exhausted,
 }
 
-/// Where a long life brings counters: states that no test can wait for.
+/// States of counters late in a long life, which a test cannot reach by writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Age {
-    /// A few writes before the next renewal. Where nothing is ever renewed, new.
+    /// A few writes before the next renewal. Counters that are never renewed are new.
     BeforeRenewal,
     /// A few writes before the full width.
     BeforeExhaustion,
 }
 
-/// How old counters are when a machine begins.
+/// Age of counters when a machine begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StartingAge {
-    /// Never written.
+    /// All counters are zero.
     #[default]
     New,
-    /// At a moment drawn evenly from a long life, for each group by itself ([`Steady`]).
+    /// At a moment drawn evenly from a long life, separately for each group ([`Steady`]).
     Steady,
 }
 
-/// Writes of one position that are left at most before what its [`Age`] says.
+/// Maximum number of writes of one position before the event of its [`Age`].
 pub const WRITES_LEFT: u64 = 8;
 
-/// What one more write of a position makes of a line of counters.
+/// Result of one more write of a position.
 enum Next {
-    /// This line, in which no other position has another effective counter.
+    /// The new line. All other positions keep their effective counters.
     Advanced(Line),
-    /// This line, in which these positions are renewed.
+    /// The new line, with the renewed positions.
     Renewed(Line, Range<usize>),
-    /// Nothing: the counter is at its full width.
+    /// No new line: the counter is at its full width.
     Exhausted,
 }
 
-/// How counters are organised.
+/// Organisation of the counters in a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Organisation {
     /// No counters at all.
@@ -87,7 +89,7 @@ pub enum Organisation {
     Monolithic,
     /// A major counter and a minor one for each position.
     Split(Split),
-    /// 128 counters in whichever of two formats suits them.
+    /// 128 counters, in one of two formats that depends on their values.
     Morphable,
     /// A number drawn for a page, and a mark for each of its lines.
     Page,
@@ -103,35 +105,35 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Counters organised so.
+    /// Returns the counters of an organisation.
     pub fn new(organisation: Organisation, planted: Planted) -> Counters {
         Counters { organisation, planted }
     }
 
-    /// Whether a renewal draws counters at random: then they never come back, but need not rise.
+    /// Returns true if a renewal draws counters at random. They then do not repeat, except by chance, but need not
+    /// rise.
     pub fn are_drawn(&self) -> bool {
         matches!(self.organisation, Organisation::Page)
     }
 
-    /// Whether there are renewals: of counters that share nothing there are none.
+    /// Returns true if counters are renewed. Counters that share no bits never are.
     pub fn are_renewed(&self) -> bool {
         !matches!(self.organisation, Organisation::None | Organisation::Monolithic | Organisation::Random)
     }
 
-    /// Whether there are any.
+    /// Returns true unless the design has no counters.
     pub fn exist(&self) -> bool {
         self.organisation != Organisation::None
     }
 
-    /// Whether a counter must be decoded before it is known. Where a morphable minor lies and how wide it is depends
-    /// on which others are in use, and then majors are added (EMCC, section V). All others are cut out at a fixed
-    /// position, and a split one is its major and its minor side by side, with nothing to add.
+    /// Returns true if the chip must decode a line of counters to read a counter. The position and width of a morphable
+    /// minor depend on the other minors in use, and the major must be added (EMCC, section V). All other organisations
+    /// have fields at fixed positions, and a split counter is its major and minor side by side, without an addition.
     pub fn are_coded(&self) -> bool {
         matches!(self.organisation, Organisation::Morphable)
     }
 
-    /// Positions that a line of counters counts for, which is lines in a group and children of a node; without counters
-    /// every line stands for itself.
+    /// Number of positions of a line of counters: lines in a group, or children of a node. 1 without counters.
     pub fn lines_per_group(&self) -> u64 {
         match &self.organisation {
             Organisation::None => 1,
@@ -143,7 +145,7 @@ impl Counters {
         }
     }
 
-    /// The group of a line: also the index of its line of counters.
+    /// The group of a line, which is also the index of its line of counters.
     pub fn group(&self, line: LineAddr) -> u64 {
         (line.0 + u64::from(self.planted.has(Bug::GroupOffByOne))) / self.lines_per_group()
     }
@@ -172,8 +174,8 @@ impl Counters {
         })
     }
 
-    /// The bits of a line of counters that one position alone has, when its counter is this; nothing of organisations whose
-    /// positions share more than a major.
+    /// The bits of a line of counters that only this position uses, with this counter as their content. `None` if
+    /// positions of the organisation share more than a major.
     pub fn part(&self, position: usize, counter: Counter) -> Option<Part> {
         let (start, width) = match &self.organisation {
             Organisation::Monolithic => monolithic::field(position),
@@ -186,18 +188,18 @@ impl Counters {
         Some(Part::of(content, mask))
     }
 
-    /// Moves the counter at a position on.
+    /// Advances the counter at a position.
     ///
     /// # Errors
-    /// If that cannot be done without changing the counters of others, or not at all; then nothing changes.
+    /// If the write must change the counters of other positions, or is not possible at all. The line is then unchanged.
     pub fn advance(&self, counters: &mut Line, position: usize) -> Result<Counter, Overflow> {
         self.advance_drawing(counters, position, || 0)
     }
 
-    /// The same, where a counter that begins with a random number `draw`s it.
+    /// Like [`Counters::advance`]. A counter that begins with a random number calls `draw` for it.
     ///
     /// # Errors
-    /// As [`Counters::advance`].
+    /// The errors of [`Counters::advance`].
     pub fn advance_drawing(
         &self,
         counters: &mut Line,
@@ -216,8 +218,8 @@ impl Counters {
         Ok(self.read(counters, position))
     }
 
-    /// The line of counters that follows an overflow at the position `written`. `drawn` is a random number, for those that
-    /// do not count on.
+    /// The line of counters after an overflow at the position `written`. Organisations that draw their counters use the
+    /// random number `drawn`.
     pub fn renew(&self, counters: &Line, written: usize, overflow: &Overflow, drawn: u64) -> Line {
         match (overflow, self.next(counters, written, drawn)) {
             (Overflow::Exhausted, _) | (_, Next::Exhausted) => *counters,
@@ -225,7 +227,7 @@ impl Counters {
         }
     }
 
-    /// The line of counters that writes of an honest life can bring about, at this age.
+    /// A line of counters of this age that honest writes can produce.
     pub fn aged(&self, age: Age) -> Line {
         match &self.organisation {
             Organisation::None => units::ZERO_LINE,
@@ -237,7 +239,7 @@ impl Counters {
         }
     }
 
-    /// A line of counters after some more writes of one position and the renewal that may follow.
+    /// A line of counters after a burst of writes to one position and the renewal that may follow.
     fn lived_on(&self, counters: &Line, position: usize, drawn: u64) -> Line {
         match self.burst(counters, position, drawn) {
             Next::Advanced(next) | Next::Renewed(next, _) => next,
@@ -245,8 +247,8 @@ impl Counters {
         }
     }
 
-    /// What some more writes of one position make of a line of counters: one, but where minors are wide as many as bring
-    /// them on by about as much of their range.
+    /// Result of a burst of writes to one position. A burst is one write, or for wide minors the number of writes that
+    /// advances a minor by about the same share of its range.
     fn burst(&self, counters: &Line, position: usize, drawn: u64) -> Next {
         match &self.organisation {
             Organisation::Split(split) => split.after(counters, position, split.burst(), self.planted),
@@ -265,12 +267,12 @@ impl Counters {
         }
     }
 
-    /// Bits of the MAC that the organisation leaves room for in a line of counters; 0 if it does not.
+    /// Bits of the MAC in a line of counters; 0 if the organisation has no room for one.
     pub fn embedded_mac_bits(&self) -> u32 {
         self.mac_field().1
     }
 
-    /// The MAC in a line of counters; 0 if there is no room for one.
+    /// The MAC in a line of counters; 0 if the line has no room for one.
     pub fn embedded_mac(&self, counters: &Line) -> u64 {
         match self.mac_field() {
             (_, 0) => 0,
@@ -278,7 +280,7 @@ impl Counters {
         }
     }
 
-    /// Changes the MAC in a line of counters; cuts it to the room there is.
+    /// Changes the MAC in a line of counters, truncated to the room for it.
     pub fn set_embedded_mac(&self, counters: &mut Line, mac: u64) {
         match self.mac_field() {
             (_, 0) => {}
@@ -286,7 +288,7 @@ impl Counters {
         }
     }
 
-    /// Where the MAC begins in a line of counters, and its length in bits.
+    /// First bit of the MAC in a line of counters, and its length in bits.
     fn mac_field(&self) -> (usize, u32) {
         match &self.organisation {
             Organisation::None | Organisation::Page | Organisation::Random => (0, 0),

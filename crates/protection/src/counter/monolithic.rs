@@ -1,12 +1,12 @@
-//! Monolithic counters: eight to a line, each as wide as it will ever need (Gueron, IACR ePrint 2016/204: the Memory
-//! Encryption Engine of SGX).
+//! Monolithic counters: eight to a line, each with its full width (Gueron, IACR ePrint 2016/204: the Memory Encryption
+//! Engine of SGX).
 //!
 //! ```text
 //! bit 0         56         112               448       504     512
 //!     | counter | counter  | ... | counter 7 | MAC     | spare |
 //!     | 56 bit  | 56 bit   |     | 56 bit    | 56 bit  | 8 bit |
 //! ```
-//! No counter knows of another, so nothing is ever renewed. A counter at its end is exhausted: 2^56 writes of one line take
+//! Counters share no bits, so they are never renewed. A counter at its end is exhausted: 2^56 writes of one line take
 //! years at any rate that memory allows.
 
 use super::{Age, Next, WRITES_LEFT, bits};
@@ -15,10 +15,10 @@ use units::{Line, ZERO_LINE};
 
 pub(super) const POSITIONS: usize = 8;
 const COUNTER_BITS: u32 = 56;
-/// Where the MAC begins, and its length in bits.
+/// First bit of the MAC, and its length in bits.
 pub(super) const MAC_FIELD: (usize, u32) = (POSITIONS * COUNTER_BITS as usize, 56);
 
-/// Where the counter of a position begins, and its length in bits.
+/// First bit of the counter of a position, and its length in bits.
 pub(super) fn field(position: usize) -> (usize, u32) {
     (position * COUNTER_BITS as usize, COUNTER_BITS)
 }

@@ -26,17 +26,18 @@
 //!   8, one is 0:                                          set overflow: base + 8, minors of the half 0, its 64 renewed
 //!   8, and the base would pass 127:                       ZCC: major (top + 2) * 128, all minors 0, all 128 renewed
 //! ```
-//! *Largest* includes the minor just written. Where another is the largest, that position keeps its effective counter and
-//! gets the same ciphertext again. Base 127 and minor 7 reach into the next block of 128, hence the 2.
+//! *Largest* includes the minor just written. If another minor is the largest, that position keeps its effective
+//! counter and gets the same ciphertext again. Base 127 and minor 7 reach into the next block of 128, hence the 2.
 //!
-//! A major of ZCC may have one bit more than MCR can say. A line that would need to become MCR then is exhausted.
+//! A major of ZCC may have one bit more than MCR has room for. A line that would then have to change to MCR is
+//! exhausted.
 
 use super::{Age, Next, WRITES_LEFT, bits};
 use crate::planted::{Bug, Planted};
 use units::Line;
 
 pub(super) const POSITIONS: usize = 128;
-/// Where the MAC begins, and its length in bits.
+/// First bit of the MAC, and its length in bits.
 pub(super) const MAC_FIELD: (usize, u32) = (448, 64);
 
 const FORMAT: usize = 0;
@@ -45,7 +46,7 @@ const MAJOR: (usize, u32) = (7, 57);
 const IN_USE: usize = 64;
 const MINORS_USED: usize = 192;
 const MINORS_USED_BITS: u64 = 256;
-/// The sizes that minors can have in ZCC, and how many of them there may be.
+/// Sizes of minors in ZCC, and the maximum number of minors of each size.
 const SIZES: [(u32, usize); 6] = [(16, 16), (8, 32), (7, 36), (6, 42), (5, 51), (4, 64)];
 
 const TOP: (usize, u32) = (1, 49);
@@ -80,12 +81,13 @@ fn is_uniform(line: &Line) -> bool {
     bits::get(line, FORMAT, 1) == 1
 }
 
-/// Bit `n` says whether position `n` is in use: its minor is not zero.
+/// Bitmap of positions in use, which have a minor above zero. Bit `n` is position `n`.
 fn in_use(line: &Line) -> u128 {
     u128::from(bits::get(line, IN_USE, 64)) | u128::from(bits::get(line, IN_USE + 64, 64)) << 64
 }
 
-/// Where the minor of a used position lies, if it lies within its field, as all do in lines that were written honestly.
+/// First bit and size of the minor of a position in use. `None` if the position is not in use, or if the minor is not
+/// within its field, as in forged lines.
 fn used_place(line: &Line, position: usize) -> Option<(usize, u32)> {
     let (in_use, size) = (in_use(line), field(line, SIZE));
     let rank = (in_use & ((1 << position) - 1)).count_ones();
@@ -188,7 +190,7 @@ fn sparse(line: &Line, major: u64, size: u32, minors: &Minors) -> Line {
     next
 }
 
-/// A line in MCR, with the MAC of `line`; nothing if it cannot say such a major.
+/// A line in MCR, with the MAC of `line`; `None` if MCR has too few bits for the major.
 fn uniform(line: &Line, major: u64, minors: &Minors) -> Option<Line> {
     let top = major >> BASE_BITS;
     if top > bits::max(TOP.1) {
@@ -206,15 +208,16 @@ fn uniform(line: &Line, major: u64, minors: &Minors) -> Option<Line> {
     Some(next)
 }
 
-/// A line of zeros but for the MAC of `line`.
+/// A line of zeros with the MAC of `line`.
 fn blank(line: &Line) -> Line {
     let mut blank = units::ZERO_LINE;
     blank[MAC_FIELD.0 / 8..].copy_from_slice(&line[MAC_FIELD.0 / 8..]);
     blank
 }
 
-/// Before a renewal: as many in use as the smallest size but one allows, all at its end; one more steps to the smallest,
-/// which they do not fit. Before exhaustion: as many as the smallest allows, under the last major that they fit.
+/// Before a renewal, as many minors are in use as the second smallest size allows, all at their end. One more minor in
+/// use requires the smallest size, which the other minors do not fit. Before exhaustion, as many minors are in use as
+/// the smallest size allows, under the last major that they fit.
 pub(super) fn aged(age: Age) -> Line {
     let [.., (size, most), (smallest_size, most_of_all)] = SIZES;
     let in_use = |count: usize, minor: u64| std::array::from_fn(|position| if position < count { minor } else { 0 });

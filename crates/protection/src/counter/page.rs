@@ -1,18 +1,19 @@
-//! Page records: a number drawn at random for a page, and for each of its 64 lines whether it was written under it
-//! (the page information of CryptoPage, Duc and Keryell, ACSAC 2006, section 2.3).
+//! Page records: a number drawn at random for a page, and a mark for each of its 64 lines. A line has its mark if it was
+//! written under the number (the page information of CryptoPage, Duc and Keryell, ACSAC 2006, section 2.3).
 //!
 //! ```text
 //! bit 0        64                                    448                          512
 //!     | number | where each line of the page lies    | mark 0 | mark 1 | ... | mark 63 |
 //!     | 64 bit | 64 x 6 bit, left to who permutes it | 1 bit  |                        |
 //! ```
-//! The effective counter of a line is `number << 1 | mark`: one pad for what a renewal re-encrypts and one for the single write
-//! that may follow. A second write overflows: another number is drawn, and the whole page is re-encrypted under it.
+//! The effective counter of a line is `number << 1 | mark`: one pad for the re-encryption by a renewal, and one for the
+//! single write that may follow. A second write overflows: it draws another number and re-encrypts the whole page under
+//! it.
 //!
-//! In the paper it is the locking of lines in the caches that makes a page renew itself before a second write; the marks
-//! take its place, so that a record is safe without it. The paper's two numbers, one for pads and one for codes, are one
-//! here, for pads and codes have keys of their own. Its pads name the page's number and the line's place in the page; ours
-//! name the whole address, so that only draws of the same page must differ: of 64 bits, about 2^32 of them do.
+//! In the paper, locked lines in the caches make a page renew itself before a second write. The marks replace locks, so
+//! that a record is safe without them. The paper has one number for pads and one for codes. One number suffices here,
+//! because pads and codes have separate keys. The paper's pads name the page's number and the line's place in the page.
+//! Ours name the whole address, so that only draws of one page must differ: about 2^32 draws of 64 bits do.
 
 use super::{Age, Next, bits};
 use crate::planted::{Bug, Planted};
@@ -29,7 +30,8 @@ pub(super) fn read(line: &Line, position: usize) -> u128 {
     u128::from(bits::get(line, 0, NUMBER_BITS)) << 1 | u128::from(mark)
 }
 
-/// What one more write makes of a record, if `drawn` is the next number. Where lines lie is no line's counter.
+/// Result of one more write of a record, if `drawn` is the next number. The field with the places of lines is no
+/// counter.
 pub(super) fn next(line: &Line, position: usize, drawn: u64, planted: Planted) -> Next {
     let mut next = *line;
     if bits::get(line, MARKS_START + position, 1) == 0 {
@@ -37,14 +39,14 @@ pub(super) fn next(line: &Line, position: usize, drawn: u64, planted: Planted) -
         return Next::Advanced(next);
     }
     if !planted.has(Bug::MajorStandsStill) {
-        // Zero is the number of a page that was never renewed.
+        // A page that was never renewed has the number zero.
         bits::set(&mut next, 0, NUMBER_BITS, drawn.max(1));
     }
     bits::set(&mut next, MARKS_START, POSITIONS as u32, 0);
     Next::Renewed(next, 0..POSITIONS)
 }
 
-/// Two writes of a line are a long life already, and there is no full width.
+/// A blank record overflows at the second write of a line and has no full width, so it serves for every age.
 pub(super) fn aged(_: Age) -> Line {
     ZERO_LINE
 }

@@ -1,14 +1,15 @@
-//! Random values: eight to a line of counters, each drawn when its line is first written and one more at every write after that
-//! (Shi and Lee, Computing Frontiers 2007, section 2.1: a "64-bit random initial value" in the nonce of each line).
+//! Random values: eight to a line of counters. The first write of a line draws its value, and each later write adds one.
+//! Source: Shi and Lee, Computing Frontiers 2007, section 2.1: a "64-bit random initial value" in the nonce of each
+//! line.
 //!
 //! ```text
 //! bit 0       64                               512
 //!     | value | value | ... | value 7 |
 //!     | 64 bit| 64 bit|     | 64 bit  |
 //! ```
-//! A line that was never written has none, which is zero. What is drawn has 63 bits and is not zero, so that as many writes follow:
-//! hundreds of years of them, as the paper says. No value knows of another, so nothing is ever renewed, and there is no room for
-//! a MAC.
+//! The value of a line that was never written is zero. A drawn value has 63 bits and is not zero, so that at least 2^63
+//! writes can follow: hundreds of years of them, as the paper says. Values share no bits, so they are never renewed,
+//! and the line has no room for a MAC.
 
 use super::{Age, Next, WRITES_LEFT, bits};
 use crate::planted::{Bug, Planted};
@@ -16,7 +17,7 @@ use units::{Line, ZERO_LINE};
 
 pub(super) const POSITIONS: usize = 8;
 const VALUE_BITS: u32 = 64;
-/// What begins has room above it.
+/// A drawn value leaves the top bit free for later writes.
 const DRAWN_BITS: u32 = 63;
 
 pub(super) fn read(line: &Line, position: usize) -> u128 {
@@ -27,7 +28,7 @@ fn value(line: &Line, position: usize) -> u64 {
     bits::get(line, position * VALUE_BITS as usize, VALUE_BITS)
 }
 
-/// What one more write makes of a value, if `drawn` is what it begins with.
+/// Result of one more write of a value, if `drawn` is its random start.
 pub(super) fn next(line: &Line, position: usize, drawn: u64, planted: Planted) -> Next {
     let next = match value(line, position) {
         0 => (drawn & bits::max(DRAWN_BITS)).max(1),

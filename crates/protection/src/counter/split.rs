@@ -12,8 +12,8 @@
 //! vault32      32  12 bit   64     the second level of VAULT (Taassori et al., ASPLOS 2018)
 //! vault16      16  24 bit   64     its third level and above
 //! ```
-//! The effective counter is `major << minor bits | minor`. A minor that would pass its end overflows: the major moves on,
-//! all minors return to zero, and everything that the line counts for is renewed. So no effective counter comes back.
+//! The effective counter is `major << minor bits | minor`. A minor that would pass its end overflows: the major
+//! advances, all minors return to zero, and all lines of the group are renewed. So no effective counter repeats.
 
 use super::{Age, COUNTER_BITS, Next, WRITES_LEFT, bits};
 use crate::planted::{Bug, Planted};
@@ -21,7 +21,7 @@ use units::{LINE_BYTES, Line, ZERO_LINE};
 
 const MAJOR_BITS: u32 = 64;
 
-/// The shape of a line of split counters.
+/// Shape of a line of split counters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Split {
     positions: usize,
@@ -34,14 +34,14 @@ impl Split {
     pub const SC64: Split = Split::new(64, 7, 0);
     /// SC-64 with 6-bit minors and a 64-bit MAC.
     pub const SC64_MAC: Split = Split::new(64, 6, 64);
-    /// SC-128.
+    /// SC-128, with 3-bit minors and a 64-bit MAC.
     pub const SC128: Split = Split::new(128, 3, 64);
     /// VAULT with 32 counters to a line.
     pub const VAULT32: Split = Split::new(32, 12, 64);
     /// VAULT with 16 counters to a line.
     pub const VAULT16: Split = Split::new(16, 24, 64);
 
-    /// So many minors of so many bits, with a 64-bit major and a MAC.
+    /// Returns a shape with `positions` minors of `minor_bits` each, a 64-bit major and a MAC of `mac_bits`.
     ///
     /// # Panics
     /// If they do not fill a line exactly, or are too wide for a nonce or a word.
@@ -61,12 +61,12 @@ impl Split {
         self.positions
     }
 
-    /// Where the MAC begins, and its length in bits.
+    /// First bit of the MAC, and its length in bits.
     pub(super) fn mac_field(&self) -> (usize, u32) {
         (LINE_BYTES * 8 - self.mac_bits as usize, self.mac_bits)
     }
 
-    /// Where the minor of a position begins, and its length in bits.
+    /// First bit of the minor of a position, and its length in bits.
     pub(super) fn field(&self, position: usize) -> (usize, u32) {
         (self.minor_at(position), self.minor_bits)
     }
@@ -75,12 +75,12 @@ impl Split {
         MAJOR_BITS as usize + position * self.minor_bits as usize
     }
 
-    /// The last major whose effective counters all fit a nonce.
+    /// The last major that keeps all its effective counters within a nonce.
     fn major_max(&self) -> u64 {
         bits::max(MAJOR_BITS.min(COUNTER_BITS - self.minor_bits))
     }
 
-    /// The effective counter. A major that no honest write produces is cut to what fits.
+    /// The effective counter. A major that no honest write produces is truncated to its valid bits.
     pub(super) fn read(&self, line: &Line, position: usize, planted: Planted) -> u128 {
         let major = bits::get(line, 0, MAJOR_BITS) & self.major_max();
         let major = if planted.has(Bug::MajorCutShort) { major & bits::max(32) } else { major };
@@ -88,12 +88,12 @@ impl Split {
         u128::from(major) << self.minor_bits | u128::from(minor)
     }
 
-    /// Writes of one position that bring a wide minor on by as much of its range as one does a minor of seven bits.
+    /// Writes of one position that advance a wide minor by the same share of its range as one write of a 7-bit minor.
     pub(super) fn burst(&self) -> u64 {
         1 << self.minor_bits.saturating_sub(Split::SC64.minor_bits)
     }
 
-    /// What so many writes of a position make of a line. An overflow among them is the last.
+    /// Result of `writes` writes of a position. The writes end at an overflow.
     pub(super) fn after(&self, line: &Line, position: usize, writes: u64, planted: Planted) -> Next {
         let major = bits::get(line, 0, MAJOR_BITS);
         let minor = bits::get(line, self.minor_at(position), self.minor_bits);

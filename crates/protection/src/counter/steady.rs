@@ -1,45 +1,45 @@
-//! Counters in the middle of a long life, with which a machine may begin.
+//! Counters in the middle of a long life, from which a machine may start.
 //!
-//! New counters are all zero, and a run of some million instructions hardly brings one of them to its end. Published
-//! evaluations warm counters up over billions of instructions first (EMCC, MICRO 2022: 25 billion), so they see renewals. Here
-//! a group that was never written begins where such a life would have brought it.
+//! New counters are all zero, and a run of a few million instructions rarely fills one of them. Published evaluations
+//! warm counters up over billions of instructions first (EMCC, MICRO 2022: 25 billion), so they see renewals. Here, a
+//! group that was never written starts with the counters of a long life.
 //!
 //! # The distribution `steady`
-//! A group stands at a moment drawn evenly from a long life in which its lines are written equally often, in random
-//! order: each write is of a position drawn evenly. So it is as likely to stand just behind a renewal as just before one, and a
-//! group that goes on being written so is renewed as often in the first stretch of a run as in any later one.
+//! The counters of a group are those of a moment drawn evenly from a long life. In this life, each write goes to a
+//! position drawn evenly. So the moment is as likely just after a renewal as just before one. If the writes continue in
+//! this way, a group is renewed as often in the first part of a run as in any later one.
 //!
-//! The life is one that the organisation itself leads, write by write and renewal by renewal; hence a renewal of a part of
-//! the positions, or a change of the format, is as frequent as it is in it. From this life a *library* of lines is
-//! taken, at moments of which each is drawn evenly from a stretch of its own. A hash of seed and slot says which of them a
-//! line of counters begins with.
+//! The organisation itself lives this life, write by write and renewal by renewal. Renewals of a part of the positions
+//! and changes of format are therefore as frequent as in this life. A *library* holds lines of this life, one from a
+//! moment drawn evenly in each of equal stretches. A hash of seed and slot selects the line of the library that a line
+//! of counters starts with.
 //!
-//! * Minors of more than seven bits would make a cycle long without making it another one: each draw stands for as
-//!   many writes in a row as bring them as far as one write brings a minor of seven bits.
-//! * Counters that are never renewed stay new: no moment of their life differs from another.
-//! * Numbers that a renewal draws are drawn, with marks for what was written since.
-//! * Nodes of trees stay new, whatever they are made of.
+//! * Minors of more than seven bits would only make a cycle longer. Each draw therefore counts as several writes in a
+//!   row. They advance the minor by the same share of its range as one write advances a minor of seven bits.
+//! * Counters that are never renewed stay new, because all moments of their life are alike.
+//! * Page records contain drawn numbers, and marks for the lines that were written since the last renewal.
+//! * Nodes of trees stay new, for every kind of node.
 
 use super::Counters;
 use crate::verbs::Slot;
 use units::Line;
 use units::random::Random;
 
-/// Lines in the library: as many as make the moments of a cycle close to each other.
+/// Lines in the library, enough to place the moments of a cycle close to each other.
 const LINES: usize = 1024;
-/// Draws before the first line is taken. By then every organisation has renewed all its positions, and more than once.
+/// Draws before the first line is taken. By then, every organisation has renewed all its positions more than once.
 const DRAWS_BEFORE: u64 = 1 << 15;
 /// Draws of a stretch, from which one line is taken. All stretches together are dozens of the longest cycles.
 const DRAWS_IN_STRETCH: u64 = 1 << 9;
 
-/// Lines of counters at moments of a long life.
+/// A library of lines of counters, at moments of a long life.
 pub struct Steady {
     library: Box<[Line]>,
     places: u64,
 }
 
 impl Steady {
-    /// The library of an organisation, drawn from `random`; nothing if its counters are never renewed.
+    /// Builds the library of an organisation with draws from `random`; `None` if its counters are never renewed.
     pub fn new(counters: &Counters, mut random: Random) -> Option<Steady> {
         if !counters.are_renewed() {
             return None;
@@ -64,7 +64,7 @@ impl Steady {
         Some(Steady { library, places: random.word() })
     }
 
-    /// What the line of counters in this slot begins with.
+    /// The initial line of counters of this slot.
     pub fn of(&self, slot: Slot) -> &Line {
         let drawn = Random::for_purpose(self.places, slot.0).below(self.library.len() as u64);
         &self.library[drawn as usize]
@@ -79,7 +79,7 @@ mod tests {
     use crate::planted::Planted;
     use strum::VariantArray;
 
-    /// Every organisation whose counters are renewed, with its library.
+    /// Every organisation with renewed counters, and its library.
     fn libraries() -> impl Iterator<Item = (CounterChoice, Counters, Steady)> {
         CounterChoice::VARIANTS.iter().filter_map(|choice| {
             let counters = Counters::new(choice.organisation(), Planted::NONE);
@@ -112,7 +112,7 @@ mod tests {
         for (choice, counters, steady) in libraries() {
             let positions = counters.lines_per_group() as usize;
             for line in steady.library.iter().step_by(8) {
-                // Each position has had a renewal, so a counter that no new line of the same writes would have.
+                // Each position was renewed, so its counter is above that of a new line after a write.
                 assert!((0..positions).all(|position| counters.read(line, position).0 > 1), "{choice:?}");
                 assert_eq!(counters.embedded_mac(line), 0, "{choice:?}: a MAC comes from the tree alone");
                 for position in 0..positions {
@@ -133,8 +133,8 @@ mod tests {
         for (choice, counters, steady) in libraries() {
             let left: Vec<u64> = steady.library.iter().map(|line| left(&counters, line, &mut random)).collect();
             let mean = left.iter().sum::<u64>() / LINES as u64;
-            // Of the time to the next renewal that is still to come half is left in the mean. Where cycles are about as long
-            // as each other, each quarter of the longest holds a quarter of the lines.
+            // On average, half of the time between two renewals is left. If cycles have about the same length, each
+            // quarter of the longest holds a quarter of the lines.
             let CounterChoice::Sc64 = choice else {
                 assert!(mean > 0 && left.iter().any(|draws| *draws < mean / 2 + 1), "{choice:?}: {mean}");
                 continue;

@@ -5,11 +5,11 @@
 //! raise:       after a write, with eager update: the parent, the parent's parent, ... the nearest root
 //! renew:       a parent's counter overflows ─ lock its children from the first to the last ─ renew ─ new MACs for all
 //! ```
-//! With lazy update a parent is updated only when the line leaves the chip. Until then it counts as present, so an access
-//! may call it back at any moment, and a write-back looks again after each await whether there is still something to do.
+//! With lazy update a parent is updated only when the line leaves the chip. A leaving line counts as present, so an access
+//! may call it back at any moment. After each await, a write-back checks again that the line is still leaving.
 //!
-//! Locks of one level are taken by a single access only to renew a node's children, in the order of their slots and with
-//! none of that level held before.
+//! An access locks several lines of one level only to renew a node's children. It takes the locks in the order of the
+//! slots, and only if it holds no lock of that level yet.
 
 use super::{Metadata, RenewedNodes};
 use crate::counter::Overflow;
@@ -40,7 +40,8 @@ pub(super) enum Updated {
 }
 
 impl Metadata {
-    /// Writes back the lines that lost their entries. Reports a line that cannot leave, and continues with the next one.
+    /// Writes back the lines that lost their entries. Reports a line that cannot leave, and continues with the next
+    /// one. On battery, drops nodes that no remaining drain updates.
     pub async fn write_back_leaving<V: Verbs>(&self, verbs: &V) {
         let update = ParentUpdate { metadata: self, verbs };
         while let Some(slot) = self.on_chip(|chip| chip.caches.departures.claim()) {
@@ -195,7 +196,8 @@ impl<V: Verbs> ParentUpdate<'_, V> {
         }
     }
 
-    /// Updates the nodes above a line of metadata, up to the nearest root. Returns the last that was updated.
+    /// Updates the nodes above a line of metadata, up to the nearest root. Returns the last updated parent, or `None`
+    /// if the tree does not cover the line.
     ///
     /// A line that has left the chip meanwhile, or is leaving, updates its parent when it leaves. The update does not recall
     /// it: in the smallest cache the line would evict the parent that was just fetched. A line that stays becomes dirty, even

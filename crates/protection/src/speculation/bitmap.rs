@@ -1,34 +1,35 @@
-//! Re-ordering: the frequent words of a line first, so that blocks of two words are predictable (C.1 rule 7; section 3.2.2).
+//! Re-ordering: puts the frequent words of a line first, so that blocks of two words are predictable (C.1 rule 7;
+//! section 3.2.2).
 //!
 //! ```text
 //! words:      0  1  2  3  4  5  6  7        frequent: 1, 4, 5, 6
 //! bitmap:     .  1  .  .  1  1  1  .
 //! as it lies: 1  4 | 5  6 | 0  2 | 3  7     two blocks of frequent words, where there was one
 //! ```
-//! Both parts keep their order. A line is re-ordered when it is sealed, by the table of that moment, and put back by its bitmap
-//! alone, whatever the table holds by then: a table that has changed costs hits and nothing else.
+//! Both parts keep their order. The controller re-orders a line when it seals it, by the table of that moment. Only the
+//! bitmap restores the order, so a table that has changed meanwhile causes misses but no wrong words.
 
 use units::{LINE_BYTES, Line, WORD_BYTES, WORDS_PER_LINE, Word, Words};
 
-/// Which words of a line were frequent when it was sealed: a bit for each, the first at the bottom.
+/// Marks the words of a line that were frequent when it was sealed. The lowest bit is the first word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Bitmap(pub u8);
 
 impl Bitmap {
-    /// None was, or nobody asked: the line lies as it is.
+    /// The bitmap of a line without frequent words or without re-ordering: the words keep their order.
     pub const NONE: Bitmap = Bitmap(0);
 
-    /// Of a line with these frequent words.
+    /// Returns the bitmap of a line with these frequent words.
     pub fn of(frequent: [bool; WORDS_PER_LINE]) -> Bitmap {
         Bitmap((0..).zip(frequent).map(|(bit, is)| u8::from(is) << bit).sum())
     }
 
-    /// Whether every word lies where it is in the line.
+    /// Returns true if every word keeps its position in the line.
     fn moves_nothing(self) -> bool {
         self.0 & self.0.wrapping_add(1) == 0
     }
 
-    /// The words in the order in which they lie.
+    /// Returns the words in their stored order.
     fn words(self) -> [Word; WORDS_PER_LINE] {
         let all = || Words::ALL.iter();
         let is_frequent = |word: &Word| self.0 >> word.index() & 1 == 1;
@@ -36,12 +37,12 @@ impl Bitmap {
         std::array::from_fn(|_| lying.next().unwrap_or(Word::FIRST))
     }
 
-    /// A line as it lies.
+    /// Returns a line in its stored order.
     pub fn arrange(self, line: &Line) -> Line {
         self.moved(line, |words, place| (words[place].index(), place))
     }
 
-    /// The line that lies so.
+    /// Returns the line that has this stored order.
     pub fn restore(self, lying: &Line) -> Line {
         self.moved(lying, |words, place| (place, words[place].index()))
     }
@@ -58,7 +59,7 @@ impl Bitmap {
         moved
     }
 
-    /// Where a word of the line lies.
+    /// Returns the stored position of a word of the line.
     pub fn place_of(self, word: Word) -> Word {
         if self.moves_nothing() {
             return word;
@@ -67,7 +68,7 @@ impl Bitmap {
         Word::at(place * WORD_BYTES)
     }
 
-    /// Which words of the line lie there.
+    /// Returns the words of the line at these stored positions.
     pub fn words_at(self, places: Words) -> Words {
         if self.moves_nothing() {
             return places;

@@ -1,5 +1,5 @@
-//! What a chunk of a line may hold: every value of the table, or every ordered pair of them where a block is two words long (C.1 rule
-//! 3). The most frequent come first: a pair before all that have a rarer value in it.
+//! Candidates for a chunk of a line: every value of the table, or every ordered pair of values if a block is two words
+//! long (C.1 rule 3). Candidates are in order of frequency: a pair is before all pairs with a rarer value.
 //!
 //! ```text
 //! place in line:   0      1      2      3      4      5      6      7      8
@@ -8,16 +8,16 @@
 
 use units::{LINE_BYTES, Line, WORD_BYTES, WORDS_PER_LINE};
 
-/// The values of a table at one moment, the most frequent first, and the chunks that are made of them.
+/// The values of a table at one moment, the most frequent first, and the chunks made of them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Candidates {
     words: Vec<u64>,
-    /// Bytes of a chunk: one word or two.
+    /// Bytes of a chunk: 8 for one word, 16 for two.
     chunk_bytes: usize,
 }
 
 impl Candidates {
-    /// Chunks of so many bytes, made of these words.
+    /// Returns the candidates made of these words, with `chunk_bytes` bytes each.
     ///
     /// # Panics
     /// If a chunk is neither one word nor two.
@@ -26,17 +26,17 @@ impl Candidates {
         Candidates { words, chunk_bytes }
     }
 
-    /// How many there are for each position of a line.
+    /// Returns the number of candidates for each position of a line.
     pub fn count(&self) -> usize {
         if self.chunk_bytes == WORD_BYTES { self.words.len() } else { self.words.len() * self.words.len() }
     }
 
-    /// Bytes of a chunk.
+    /// Returns the bytes of a chunk.
     pub fn chunk_bytes(&self) -> usize {
         self.chunk_bytes
     }
 
-    /// Which candidate a chunk is, if it is one.
+    /// Returns the index of the candidate that equals the chunk, if there is one.
     pub fn place_of(&self, chunk: &[u8]) -> Option<usize> {
         let mut ranks = words_of(chunk).map(|word| self.rank(word));
         let first = ranks.next()??;
@@ -47,7 +47,7 @@ impl Candidates {
         Some(rarer * rarer + turn)
     }
 
-    /// A line of which every chunk is this candidate.
+    /// Returns a line in which every chunk is this candidate.
     pub fn line(&self, place: usize) -> Line {
         let words = self.words_at(place).map(u64::to_le_bytes);
         let mut line = [0; LINE_BYTES];
@@ -56,7 +56,7 @@ impl Candidates {
         line
     }
 
-    /// The two words of a pair, or a value twice.
+    /// Returns the two words of a pair, or one value twice.
     fn words_at(&self, place: usize) -> [u64; 2] {
         if self.chunk_bytes == WORD_BYTES {
             return [self.words[place]; 2];
@@ -71,14 +71,14 @@ impl Candidates {
         self.words.iter().position(|value| *value == word)
     }
 
-    /// Which words of a line are among the values.
+    /// Returns for each word of a line whether it is among the values.
     pub fn frequent(&self, line: &Line) -> [bool; WORDS_PER_LINE] {
         let mut words = words_of(line);
         std::array::from_fn(|_| words.next().is_some_and(|word| self.rank(word).is_some()))
     }
 }
 
-/// The words of a piece of a line.
+/// Returns the words of a part of a line.
 pub(super) fn words_of(bytes: &[u8]) -> impl Iterator<Item = u64> + '_ {
     bytes.as_chunks::<WORD_BYTES>().0.iter().map(|word| u64::from_le_bytes(*word))
 }
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn candidates_per_position_and_per_line_are_those_of_the_paper() {
-        // FVS5: per position N or N squared; per line eight times or four times as many.
+        // FVS5: per position N or N squared; per line eight times or four times that number.
         for (values, chunk_bytes, of_line) in
             [(8, 8, 64), (16, 8, 128), (32, 8, 256), (8, 16, 256), (16, 16, 1_024), (32, 16, 4_096)]
         {
@@ -121,7 +121,7 @@ mod tests {
         let rarer = |place: usize| pairs.words_at(place).iter().map(|word| pairs.rank(*word).unwrap()).max().unwrap();
         assert_eq!(pairs.words_at(0), [40, 40]);
         assert!((1..pairs.count()).all(|place| rarer(place - 1) <= rarer(place)));
-        // A smaller table's are the first of a larger one's.
+        // The candidates of a smaller table are the first ones of a larger table.
         let fewer = Candidates::of(WORDS[..3].to_vec(), 16);
         assert!((0..fewer.count()).all(|place| fewer.line(place) == pairs.line(place)));
     }

@@ -1,6 +1,6 @@
-//! The frequent values: which words of 64 bits lines hold most often, as far as the chip has seen (section 3.1; the paper
-//! keeps "the top N most frequently used data values managed with an LRU policy" and refers to Zhang and others for
-//! their dynamic tracking, without its rules).
+//! The frequent values by counts: the 64-bit words that most often occur in lines, as far as the chip has seen (section
+//! 3.1). The paper keeps "the top N most frequently used data values managed with an LRU policy". It refers to Zhang et
+//! al. for their dynamic tracking, without its rules.
 //!
 //! ```text
 //! word ── in the table? ── yes: one more, and used now
@@ -8,15 +8,15 @@
 //!                              └─ no: takes the place of the one ┘ for longest? they change places
 //!                                     that was not used for longest
 //! ```
-//! There are four candidates for each word of the table. Counts saturate, and are halved now and then, so that words of a phase that is
-//! over make room.
+//! The table has four candidates for each of its words. Counts saturate, and are halved after each `PERIOD` of words,
+//! so that words of an earlier phase leave.
 
 /// Candidates for each word of the table.
 const CANDIDATES: usize = 4;
 /// Words between two halvings of all counts.
 const PERIOD: u64 = 1 << 16;
 
-/// A word, how often it was seen, and when it was last.
+/// A word, the number of times that it was seen, and the time when it was last seen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct SeenWord {
     word: u64,
@@ -24,42 +24,43 @@ struct SeenWord {
     at: u64,
 }
 
-/// The most frequent words, counted.
+/// A table of the most frequent words, with counts.
 #[derive(Clone, Debug)]
 pub(super) struct CountedWords {
     size: usize,
-    /// The most frequent ones, in no order.
+    /// The words of the table, in no order.
     held: Vec<SeenWord>,
     candidates: Vec<SeenWord>,
-    /// Words seen.
+    /// Number of words seen so far.
     seen: u64,
 }
 
 impl CountedWords {
-    /// None of so many words yet.
+    /// Returns an empty table of `size` words.
     pub fn new(size: usize) -> CountedWords {
         CountedWords { size, held: Vec::new(), candidates: Vec::new(), seen: 0 }
     }
 
-    /// These words, the most frequent first, each as if it had been seen for long, and far more often than the next.
+    /// Returns a table of these words, the most frequent first. Each counts as seen for long, and far more often than
+    /// the next.
     pub fn of(size: usize, words: &[u64]) -> CountedWords {
         let long_seen = |(rank, &word): (usize, &u64)| SeenWord { word, count: u16::MAX - 512 * rank as u16, at: 0 };
         CountedWords { held: words.iter().take(size).enumerate().map(long_seen).collect(), ..CountedWords::new(size) }
     }
 
-    /// The values, the most frequent first; of equally frequent ones that which was seen last.
+    /// The values, the most frequent first. Among equally frequent values, the last seen is first.
     pub fn words(&self) -> Vec<u64> {
         let mut held = self.held.clone();
         held.sort_unstable_by_key(|seen| std::cmp::Reverse((seen.count, seen.at)));
         held.into_iter().map(|seen| seen.word).collect()
     }
 
-    /// Whether a word is one of the values.
+    /// Returns true if a word is one of the values.
     pub fn holds(&self, word: u64) -> bool {
         self.held.iter().any(|seen| seen.word == word)
     }
 
-    /// A line that was filled or written back holds this word.
+    /// Counts a word of a line that was filled or written back.
     pub fn note(&mut self, word: u64) {
         self.seen += 1;
         if self.seen.is_multiple_of(PERIOD) {
@@ -80,8 +81,8 @@ impl CountedWords {
         }
     }
 
-    /// Counts a word among the candidates, and says where it is. There it takes the place of the one that was not seen for
-    /// longest, unless there is room.
+    /// Counts a word among the candidates, and returns its index. A new candidate replaces the one that was not seen
+    /// for longest, unless the list has room.
     fn as_candidate(&mut self, word: u64) -> usize {
         let candidates = &mut self.candidates;
         let place = candidates.iter().position(|seen| seen.word == word).unwrap_or_else(|| {
@@ -128,7 +129,7 @@ mod tests {
     #[test]
     fn what_was_seen_once_and_long_ago_makes_room_among_the_candidates() {
         let table = noted(CountedWords::new(1), [7, 7, 7, 1, 1, 2, 3, 4, 5]);
-        // Four candidates: the fifth takes the place of 1, which has to begin again.
+        // Four candidates: the fifth replaces 1, so the count of 1 begins again.
         assert_eq!(noted(table.clone(), [1, 1]).words(), [7]);
         assert_eq!(noted(table, [1, 1, 1, 1]).words(), [1]);
     }
@@ -144,7 +145,7 @@ mod tests {
         assert_eq!(noted(halved, phase(2, 32_767)).words(), [2]);
     }
 
-    /// What a table is by its rules, over a log of all that was ever seen.
+    /// A table that follows the rules literally, over a log of all words seen.
     #[derive(Default)]
     struct NaiveTable {
         held: Vec<u64>,
@@ -197,7 +198,7 @@ mod tests {
             let (mut random, size) = (Random::new(seed), 1 << (seed % 4));
             let (mut table, mut naive) = (CountedWords::new(size), NaiveTable::default());
             for _ in 0..2_000 {
-                // Small numbers are frequent, and the phase changes.
+                // Small numbers are frequent. Every 700 words, the frequent numbers shift.
                 let word = random.below(1 + random.clone().below(8 * size as u64)) + (table.seen / 700) * 3;
                 table.note(word);
                 naive.note(size, word);

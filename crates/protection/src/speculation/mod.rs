@@ -5,14 +5,15 @@
 //! line:  a chunk and its tag come ── compared with the candidates that are out ── hit: neither decrypted nor verified
 //!                                └─ decrypted, verified                         └─ the rest of the candidates is given up
 //! ```
-//! The controller guesses what a line holds before it comes, and has the answer encrypted when it does. A wrong guess costs units
-//! their idle time and nothing else; a right one saves the time of decryption and of the chunk's tag. What is here is what
-//! the chip knows: the table ([`ValueTable`]) and what is made of it ([`Candidates`]); how chunks are compared is the
-//! codec's (`codec/candidates.rs`).
+//! The controller predicts the content of a line before it arrives, and has the prediction encrypted by then. A wrong
+//! prediction only costs idle time of units. A right one saves the time of decryption and of the chunk's tag. This
+//! module is the state on the chip: the table ([`ValueTable`]) and the chunks made of it ([`Candidates`]). The codec
+//! compares chunks (`codec/candidates.rs`).
 //!
-//! Under one key, nonce and position a block cipher is a permutation: a candidate has the ciphertext of a chunk exactly if the
-//! chunk decrypts to it. So a timed run need not encrypt what its engines are charged for. It does for one line in
-//! [`COMPUTED_ONE_IN`], and counts where that makes a difference; all other ways to run do for every line.
+//! Under one key, nonce and position a block cipher is a permutation: a candidate has the ciphertext of a chunk exactly
+//! if the chunk decrypts to it. So a timed run need not encrypt the candidates that it charges its engines for. It
+//! encrypts those of one line in [`COMPUTED_ONE_IN`], and counts differences. All other ways to run encrypt the
+//! candidates of every line.
 
 mod bitmap;
 mod candidates;
@@ -33,37 +34,37 @@ use std::cell::{Cell, RefCell};
 use strum::{IntoStaticStr, VariantArray};
 use units::{Line, WORD_BYTES, WORDS_PER_LINE, ZERO_LINE};
 
-/// Of so many lines of a timed run, the candidates of one are really encrypted.
+/// A timed run really encrypts the candidates of one line in this number.
 pub const COMPUTED_ONE_IN: u64 = 1_024;
 
-/// What is speculated on.
+/// Part of a chunk that the controller predicts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, VariantArray, IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Target {
-    /// What a chunk is encrypted to.
+    /// The ciphertext of a chunk.
     Ciphertext,
     /// The tag of a chunk.
     Tag,
 }
 
-/// How predictable lines were.
+/// Counts of predictable lines, words and blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
 pub struct Predictable {
-    /// Lines that came from memory.
+    /// Lines that arrived from memory.
     pub lines: u64,
-    /// Words of 64 bits, of theirs, that the table held before.
+    /// Words of 64 bits in these lines that the table held before.
     pub words: u64,
-    /// Blocks of 128 bits of which it held both words.
+    /// Blocks of 128 bits with both words in the table.
     pub pairs: u64,
-    /// The same if each line's frequent words came first, in order.
+    /// The same count if the frequent words of each line were first, in order.
     pub reordered_pairs: u64,
-    /// Lines of which it held all words: they would do with the values' places in the table.
+    /// Lines with all words in the table. Indexes into the table could represent them.
     pub whole_lines: u64,
 }
 
 impl Predictable {
-    /// A line came, of which the table held these words.
+    /// Counts a line that arrived, with these words in the table.
     pub fn count(&mut self, held: [bool; WORDS_PER_LINE]) {
         let frequent = held.iter().filter(|held| **held).count() as u64;
         self.lines += 1;
@@ -74,41 +75,41 @@ impl Predictable {
     }
 }
 
-/// What came of the chunks of lines.
+/// Outcomes of the chunks of lines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
 pub struct Chunks {
-    /// Those whose candidate was out when they came.
+    /// Chunks with a candidate that was encrypted when they arrived.
     pub hits: u64,
-    /// Those whose candidate came out later, and before they were decrypted and verified.
+    /// Chunks with a candidate that was encrypted later, but before the chunk was decrypted and verified.
     pub late_hits: u64,
-    /// Those that were decrypted and verified before their candidate was out.
+    /// Chunks that were decrypted and verified before their candidate was encrypted.
     pub squashed: u64,
-    /// Those that were no candidate.
+    /// Chunks that equal no candidate.
     pub misses: u64,
 }
 
-/// How predictable lines were, and what came of it.
+/// Counts of predictable lines, and of the outcomes of their chunks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
 pub struct SpeculationCounters {
-    /// How predictable they were at their miss.
+    /// Predictability of lines at their miss.
     #[serde(flatten)]
     pub predictable: Predictable,
-    /// What came of their chunks.
+    /// Outcomes of the chunks of these lines.
     #[serde(flatten)]
     pub chunks: Chunks,
     /// Blocks that were offered to the cipher's units as idle work.
     pub offered: u64,
-    /// Those of them that were given up before they had gone in.
+    /// Offered blocks that were given up before a unit accepted them.
     pub given_up: u64,
-    /// Lines of which all candidates were really encrypted.
+    /// Lines with really encrypted candidates.
     #[serde(skip)]
     pub computed_lines: u64,
-    /// Chunks of these of which that gave another outcome. Among a run's checks.
+    /// Chunks of these lines for which the encryption gave another outcome. A run checks this count.
     #[serde(skip)]
     pub disagreeing: u64,
 }
 
-/// How a chunk was resolved.
+/// Outcome of one chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Outcome {
     Hit,
@@ -117,12 +118,12 @@ pub(crate) enum Outcome {
     Miss,
 }
 
-/// How lines are re-ordered.
+/// Protection of the bitmaps that re-order lines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Reordering {
-    /// By bitmaps that tags vouch for.
+    /// Tags vouch for the bitmaps.
     Bound,
-    /// By bitmaps that nothing vouches for.
+    /// No tag vouches for the bitmaps.
     Loose,
 }
 
@@ -133,20 +134,21 @@ pub struct Speculation {
     /// Values in the table.
     values: usize,
     tracking: Tracking,
-    /// Whether lines are re-ordered when they are sealed, and tags vouch for their bitmaps.
+    /// How lines are re-ordered when they are sealed, if they are.
     reordering: Option<Reordering>,
     table: RefCell<ValueTable>,
     /// Bytes of a block of the cipher.
     chunk_bytes: usize,
-    /// Of so many lines, the candidates of one are really encrypted.
+    /// The candidates of one compared line in this number are really encrypted.
     computed_one_in: Cell<u64>,
-    /// Lines so far whose chunks were compared with candidates.
+    /// Lines with chunks that were compared with candidates so far.
     compared: Cell<u64>,
     counted: Cell<SpeculationCounters>,
 }
 
 impl Speculation {
-    /// A table of so many values, which begins with these and learns so, for chunks of so many bytes.
+    /// Returns a speculation with a table of `values` values that begins with `begin`, for chunks of `chunk_bytes`
+    /// bytes.
     pub(crate) fn new(
         of: &[Target],
         (values, tracking): (usize, Tracking),
@@ -168,37 +170,37 @@ impl Speculation {
         }
     }
 
-    /// The same, which re-orders lines so, or does not.
+    /// Returns this speculation with another way to re-order lines, or without re-ordering.
     pub(crate) fn reordering(self, reordering: Option<Reordering>) -> Speculation {
         Speculation { reordering, ..self }
     }
 
-    /// Whether candidates are made for a line when its bitmap is there: their tags are over that as well.
+    /// Returns true if candidates are only made when the line's bitmap arrives, because their tags cover the bitmap.
     pub(crate) fn waits_for_bitmap(&self) -> bool {
         self.reordering == Some(Reordering::Bound) && self.is_of(Target::Tag)
     }
 
-    /// The bitmap of a line that is sealed now; none if lines are not re-ordered.
+    /// The bitmap of a line that is sealed now, or [`Bitmap::NONE`] without re-ordering.
     pub(crate) fn bitmap_of(&self, line: &Line) -> Bitmap {
         if self.reordering.is_some() { Bitmap::of(self.candidates().frequent(line)) } else { Bitmap::NONE }
     }
 
-    /// Values that the table has room for.
+    /// Maximum number of values in the table.
     pub fn values(&self) -> usize {
         self.values
     }
 
-    /// From now on the table holds these, the most frequent first, as if they had been seen for long.
+    /// Replaces the table's values by these, the most frequent first, as if they had been seen for long.
     pub fn begin_with(&self, values: &[u64]) {
         self.table.replace(ValueTable::of(self.values, self.tracking, values));
     }
 
-    /// From now on, of so many lines, the candidates of one are really encrypted.
+    /// From now on, really encrypts the candidates of one compared line in `lines`.
     pub fn compute_one_in(&self, lines: u64) {
         self.computed_one_in.set(lines);
     }
 
-    /// What it has counted.
+    /// The counts of this speculation so far.
     pub fn counted(&self) -> SpeculationCounters {
         self.counted.get()
     }
@@ -207,12 +209,12 @@ impl Speculation {
         self.of.contains(&target)
     }
 
-    /// The candidates of a line that is missed now.
+    /// The candidates of a line that misses now.
     pub(crate) fn candidates(&self) -> Candidates {
         Candidates::of(self.table.borrow().words(), self.chunk_bytes)
     }
 
-    /// The first values of the table and where they lie in memory of so many lines of data, if a bug puts them there.
+    /// The first values of the table and their slot in memory, if the bug `TableSpilled` is planted.
     pub(crate) fn spilled(&self, planted: Planted, data_lines: u64) -> Option<(Slot, Line)> {
         if !planted.has(Bug::TableSpilled) {
             return None;
@@ -224,25 +226,27 @@ impl Speculation {
         Some((Slot(data_lines - 1), line))
     }
 
-    /// A verified line was filled, or a line is written back: its plaintext passes.
+    /// Learns the words of a verified line that was filled, or of a line that is written back. The plaintext passes
+    /// then.
     pub(crate) fn learn(&self, line: &Line) {
         let mut table = self.table.borrow_mut();
         words_of(line).for_each(|word| table.note(word));
     }
 
-    /// A line came, which these were the candidates of.
+    /// Counts a line that arrived and had these candidates.
     pub(crate) fn came(&self, line: &Line, candidates: &Candidates) {
         self.count(|counted| counted.predictable.count(candidates.frequent(line)));
     }
 
-    /// The chunks of one more line are compared with candidates: whether all of these are to be encrypted.
+    /// Counts a line with chunks to compare. Returns true if all its candidates are to be encrypted.
     pub(crate) fn next_is_computed(&self) -> bool {
         let compared = self.compared.get() + 1;
         self.compared.set(compared);
         compared.is_multiple_of(self.computed_one_in.get())
     }
 
-    /// All candidates of a line were encrypted, and so many chunks had another outcome than the permutation says.
+    /// Notes that all candidates of a line were encrypted. `disagreeing` chunks had another outcome than predicted by
+    /// the permutation.
     pub(crate) fn computed(&self, disagreeing: u64) {
         self.count(|counted| {
             counted.computed_lines += 1;

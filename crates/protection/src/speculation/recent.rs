@@ -1,20 +1,20 @@
-//! The values that were seen last, of which each is different: a plain list of least recent use.
+//! The values seen last, each once: a list in order of last use.
 
 /// The words that were seen last.
 #[derive(Clone, Debug)]
 pub(super) struct Recent {
     size: usize,
-    /// The last one first.
+    /// Words of the table, the last seen first.
     words: Vec<u64>,
 }
 
 impl Recent {
-    /// These words, of so many that there can be.
+    /// Returns a table of `size` words that begins with these.
     pub fn of(size: usize, words: &[u64]) -> Recent {
         Recent { size, words: words.to_vec() }
     }
 
-    /// A word is seen.
+    /// Moves a word to the front of the list. A new word replaces the oldest one if the list is full.
     pub fn note(&mut self, word: u64) {
         match self.words.iter().position(|held| *held == word) {
             Some(place) => self.words[..=place].rotate_right(1),
@@ -25,7 +25,7 @@ impl Recent {
         }
     }
 
-    /// All, the one seen last first.
+    /// The words, the last seen first.
     pub fn words(&self) -> &[u64] {
         &self.words
     }

@@ -1,26 +1,27 @@
-//! The frequent value table: which words of 64 bits lines hold most often, as far as the chip has seen.
+//! The frequent value table: the 64-bit words that most often occur in lines, as far as the chip has seen.
 //!
-//! What it holds never leaves the chip. It learns from the words of lines that are filled and written back, where their plaintext
-//! passes anyway, and it says at a miss what the line may hold. How it learns is a part of its own.
+//! The content of the table never leaves the chip. The table learns from the words of lines that are filled and written
+//! back, because their plaintext passes then. At a miss it predicts the words of the line. Each way to learn is a
+//! separate part.
 
 use super::counted::CountedWords;
 use super::recent::Recent;
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
-/// The largest table.
+/// Maximum number of words in a table.
 pub const WORDS_MAX: usize = 64;
 
-/// How a table learns which values are frequent.
+/// Way in which a table learns the frequent values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tracking {
-    /// It counts them, and those of candidates for their place.
+    /// The table counts its words, and candidates that may replace them.
     #[default]
     Counted,
-    /// It keeps those that were seen last.
+    /// The table keeps the words that were seen last.
     Lru,
-    /// Not at all: it holds what it began with.
+    /// The table does not learn, and keeps its initial words.
     Fixed,
 }
 
@@ -36,18 +37,18 @@ enum HeldValues {
 }
 
 impl ValueTable {
-    /// An empty table of so many words, which counts.
+    /// Returns an empty table of `size` words, which counts words.
     ///
     /// # Panics
-    /// As [`ValueTable::of`].
+    /// The panics of [`ValueTable::of`].
     pub fn new(size: usize) -> ValueTable {
         ValueTable::of(size, Tracking::Counted, &[])
     }
 
-    /// A table of so many words, which learns so and begins with these, the most frequent first.
+    /// Returns a table of `size` words that begins with these, the most frequent first.
     ///
     /// # Panics
-    /// If it is to have none, or more than [`WORDS_MAX`].
+    /// If the size is 0 or more than [`WORDS_MAX`].
     pub fn of(size: usize, tracking: Tracking, words: &[u64]) -> ValueTable {
         assert!((1..=WORDS_MAX).contains(&size), "a table of {size} values");
         let words = &words[..words.len().min(size)];
@@ -58,7 +59,7 @@ impl ValueTable {
         })
     }
 
-    /// Whether a word is one of the values.
+    /// Returns true if a word is one of the values.
     pub fn holds(&self, word: u64) -> bool {
         match &self.0 {
             HeldValues::Counted(counted) => counted.holds(word),
@@ -67,7 +68,7 @@ impl ValueTable {
         }
     }
 
-    /// A line that was filled or written back holds this word.
+    /// Learns from a word of a line that was filled or written back.
     pub fn note(&mut self, word: u64) {
         match &mut self.0 {
             HeldValues::Counted(counted) => counted.note(word),
@@ -76,7 +77,7 @@ impl ValueTable {
         }
     }
 
-    /// The values, the most frequent first, or those seen last.
+    /// The values, the most frequent first, or the last seen first.
     pub fn words(&self) -> Vec<u64> {
         match &self.0 {
             HeldValues::Counted(counted) => counted.words(),

@@ -4,7 +4,7 @@
 //! and a few lines on the chip, the *root*, vouch for the topmost nodes. A node holds one of two vouchers for each child:
 //!
 //! * [`hash`]: a tag of the child. Over counters this is a Bonsai Merkle tree (Rogers et al., MICRO 2007), since a data
-//!   line's own tag ties the line to its counter; over the tags of data it is a Merkle tree over memory (Gassend et al.,
+//!   line's own tag ties the line to its counter. Over the tags of data it is a Merkle tree over memory (Gassend et al.,
 //!   HPCA 2003).
 //! * [`version`]: the number of the child's writes to memory. The child then carries a MAC of itself under that version (SGX's
 //!   memory encryption engine, Gueron 2016; VAULT; Morphable Counters). Nodes are lines of counters, so they
@@ -220,7 +220,7 @@ impl Tree {
     /// Makes a node vouch for the present content of its child. Returns the new voucher.
     ///
     /// # Errors
-    /// If the child's version overflows; then nothing changes.
+    /// If the child's version overflows. The node is then unchanged.
     pub fn update(&self, parent: Parent, node: &mut Line, slot: Slot, content: &Line) -> Result<Voucher, Overflow> {
         let deaf = match parent.node {
             Node::Root(_) => self.planted.has(Bug::RootNotUpdated),
@@ -240,13 +240,14 @@ impl Tree {
         }
     }
 
-    /// Renews the versions of a node's children after an overflow. Returns `None` if the node no longer overflows there.
+    /// Renews the versions of a node's children after an overflow. Returns `None` if a write at this position no longer
+    /// overflows with the same range, or if the tree has tags instead of versions.
     pub fn renew(&self, parent: Parent, node: &mut Line, positions: &Range<usize>) -> Option<()> {
         let Nodes::Versions(versions) = &*self.nodes else { return None };
         let counters = versions.at(parent.level);
         match counters.advance(&mut node.clone(), parent.position) {
             Err(overflow) if overflow == (Overflow::Renew { positions: positions.clone() }) => {
-                // `drawn` is 0: the counters of nodes count up and take no random number.
+                // `drawn` is 0: organisations that draw counters have no room for a MAC, so the rules exclude them from trees.
                 *node = counters.renew(node, parent.position, &overflow, 0);
                 Some(())
             }

@@ -1,4 +1,4 @@
-//! Tampering while the battery works: no durable store goes without a word.
+//! Tampering while the battery works: recovery reports every durable store that is lost.
 
 use crate::buffered::{OVERFLOWS, Powered, schemes};
 use crate::durable::durable;
@@ -8,7 +8,7 @@ use casemate_protection::scheme::PersistBuffer;
 use casemate_protection::verbs::{Fault, Slot};
 use units::LineAddr;
 
-/// Lines of two pages: each has a line of counters of its own.
+/// Lines of two pages, with separate lines of counters.
 const TAMPERED: u64 = 5;
 const OTHER: u64 = 900;
 
@@ -17,7 +17,8 @@ fn drain_on_battery(machine: &Powered) -> Option<Fault> {
     machine.memory().take_fault()
 }
 
-/// Two lines in the buffer, of which the first has a counter in memory that was tampered with. What was there.
+/// Forges the counters of a line in memory, and accepts stores to this line and to another one. Returns the machine and
+/// a function that restores the counters.
 fn with_a_tampered_counter(order: Order) -> (Powered, impl Fn(&Powered)) {
     let machine = Powered::on(&durable(Persistence::in_buffer(order, 0)));
     for line in [TAMPERED, OTHER] {
@@ -65,7 +66,7 @@ fn a_lost_line_is_refused_loss_after_loss_until_it_is_written_again() {
     }
 }
 
-/// A garbled line in a group that is being renewed halts the chip while lines of other groups are in the buffer.
+/// A garbled line in a group under renewal halts the chip while the buffer holds lines of other groups.
 #[test]
 fn the_battery_of_a_chip_that_has_halted_takes_what_verifies_to_memory() {
     for parts in schemes() {

@@ -1,4 +1,5 @@
-//! Stores in a persist buffer: durable from the entry on, whatever of their tuples is left to the drain.
+//! Stores in a persist buffer: they are durable from their entry on, whatever steps of their tuples are left to the
+//! drain.
 
 use crate::durable::durable;
 use casemate_protection::design::{CipherChoice, Order, Parts, Persistence, Step, TreeKind};
@@ -9,10 +10,10 @@ use casemate_protection::verbs::{Fault, Role, Slot, Untrusted};
 use units::{Bytes, Line, LineAddr};
 
 const LINES: u64 = 1 << 10;
-/// One more than the versions that a counter of 7 bits has.
+/// One more write than a 7-bit counter has versions.
 pub const OVERFLOWS: u8 = 129;
 
-/// The six schemes of SecPB, from the one that does nothing early to the one that leaves nothing.
+/// The six schemes of SecPB, from no early step to all steps early, each with two orders of tuples.
 pub fn schemes() -> Vec<Parts> {
     let orders = [Order::Strict, Order::Pipelined];
     (0..=Step::CHAIN.len())
@@ -62,7 +63,7 @@ impl Powered {
         media.written_slots().map(|(slot, _)| (slot, media.read(slot))).collect()
     }
 
-    /// The machine after a loss of power that its battery outlasted, and what recovery reported.
+    /// Drains on battery, and returns a new chip over the memory that is left, with the fault that recovery reports.
     pub fn after_a_loss(&self) -> (Powered, Option<Fault>) {
         run_now(PersistBuffer::of(&self.scheme).drain_on_battery(&self.verbs));
         assert_eq!(self.fault(), None, "{:?}", self.parts.persistence);
@@ -172,7 +173,7 @@ fn a_counter_that_overflows_re_encrypts_its_group_with_its_resident_lines() {
             machine.drain(line);
         }
         for turn in 0..2 {
-            // Resident while the group of line 5 is re-encrypted.
+            // Lines 3 and 20 are resident while the group of line 5 is re-encrypted.
             [3, 20].iter().for_each(|line| machine.accept(*line, 100 + turn));
             for content in 0..OVERFLOWS {
                 machine.accept(5, content);
@@ -223,7 +224,7 @@ fn a_store_writes_no_line_of_data_before_its_drain() {
     }
 }
 
-/// What makes a design one in which no buffer fits.
+/// A change that makes a persist buffer impossible in a design.
 type Change = fn(&mut Parts);
 
 #[test]
@@ -253,7 +254,7 @@ fn a_buffer_where_none_can_be_is_refused_with_a_way_out() {
     }
 }
 
-/// Nothing that it took could ever leave the buffer.
+/// A store that the chip accepted could never leave the buffer.
 #[test]
 fn a_chip_that_has_refused_its_memory_takes_no_store() {
     for parts in schemes() {

@@ -1,4 +1,5 @@
-//! Durable caches: nothing is done for them while there is power, and what their battery leaves is what was stored.
+//! Durable caches: they only cost one change of a register while the machine has power, and their battery preserves all
+//! stores.
 
 use crate::durable::durable;
 use casemate_protection::design::{Battery, CounterChoice, MacPlace, Order, Parts, Persistence, Point, TreeKind};
@@ -10,7 +11,7 @@ use casemate_protection::verbs::{Fault, Role, Slot, Untrusted};
 use units::{Line, LineAddr};
 
 const LINES: u64 = 1 << 10;
-/// One more than the versions that a counter of 7 bits has.
+/// One more write than a 7-bit counter has versions.
 const OVERFLOWS: u8 = 129;
 
 fn in_caches() -> Parts {
@@ -29,7 +30,7 @@ impl Powered {
         Powered { scheme, verbs }
     }
 
-    /// A fresh chip over what is left, and what its recovery reports.
+    /// Returns a new chip over the memory that is left, and the fault that its recovery reports.
     fn again(parts: &Parts, image: &[(Slot, Untrusted)], registers: &Registers) -> (Powered, Option<Fault>) {
         let after = Powered::on(parts);
         image.iter().for_each(|(slot, content)| after.memory().media.borrow_mut().store(*slot, *content));
@@ -54,7 +55,7 @@ impl Powered {
         fault.map_or_else(|| Ok(self.memory().take_released().unwrap().1.bytes), Err)
     }
 
-    /// Power fails while these lines are dirty in caches.
+    /// Drains on battery: power fails while these lines are dirty in caches.
     fn loses_power(&self, dirty: &[(u64, u8)]) {
         let dirty = dirty.iter().map(|(line, content)| (LineAddr(*line), [*content; 64])).collect();
         run_now(DurableCaches::of(&self.scheme).drain_on_battery(&self.verbs, dirty));
@@ -67,10 +68,10 @@ impl Powered {
     }
 }
 
-/// What changes parts.
+/// A change of a design's parts.
 type Change = fn(&mut Parts);
 
-/// Where lines of metadata may be when power fails, and when the nodes above them hear of it.
+/// Designs that differ in the possible places of metadata at a loss of power, and in the time of updates of nodes.
 const KINDS: [Change; 7] = [
     |_| {},
     |parts| parts.tree.update = Update::Eager,
@@ -88,7 +89,7 @@ fn what_a_battery_took_to_memory_comes_back_loss_after_loss() {
         change(&mut parts);
         let mut machine = Powered::on(&parts);
         for loss in 0..4 {
-            // The first group overflows, in place or on battery.
+            // The first group overflows, by these writes or on battery.
             (0..OVERFLOWS / 3).for_each(|content| machine.write(5, content));
             [3, 70, 300, 900].into_iter().for_each(|line| machine.write(line, loss));
             machine.loses_power(&[(70, loss + 10), (5, loss + 20), (1000, loss + 30)]);
@@ -102,7 +103,7 @@ fn what_a_battery_took_to_memory_comes_back_loss_after_loss() {
     }
 }
 
-/// The battery fails in a session, and memory of an earlier one is put back: it would see the session's pads again.
+/// Sessions lose power before their first store. Recovery accepts memory then, and after a later session with a store.
 #[test]
 fn a_machine_that_loses_power_before_it_has_stored_anything_is_not_refused_then_or_later() {
     let parts = in_caches();
@@ -116,6 +117,8 @@ fn a_machine_that_loses_power_before_it_has_stored_anything_is_not_refused_then_
     assert_eq!(again(&later, &[(3, 7)]).read(3), Ok([7; 64]));
 }
 
+/// The battery fails in a session, and an attacker restores the memory of an earlier one. Without a refusal, the machine
+/// would use the pads of the session again.
 #[test]
 fn what_an_earlier_session_left_is_refused_from_the_first_write_on() {
     let parts = in_caches();
@@ -137,7 +140,8 @@ fn what_an_earlier_session_left_is_refused_from_the_first_write_on() {
     }
 }
 
-/// Nothing was written in a session whose stores are all in caches, and the battery dies at once.
+/// A session writes no line to memory, though caches may have stores. Its battery dies at once, so recovery must refuse
+/// memory.
 #[test]
 fn stores_that_only_caches_had_are_not_lost_without_a_word() {
     let parts = in_caches();
@@ -154,7 +158,7 @@ fn stores_that_only_caches_had_are_not_lost_without_a_word() {
     assert_eq!((fault, after.read(3)), (None, Ok([1; 64])), "the session only read, and its battery has lasted");
 }
 
-/// One bit of a line is flipped while the battery works, and flipped back before recovery.
+/// Flips one bit of a line of metadata while the battery works, and flips it back before recovery.
 #[test]
 fn tampering_while_the_battery_works_has_memory_refused() {
     let parts = in_caches();
@@ -207,7 +211,7 @@ fn without_its_battery_memory_is_refused() {
     }
 }
 
-/// A chip has a root when its recovery has ended well, and saves none before and none else.
+/// A chip has a root only after a recovery without fault. On battery, it saves no other root.
 #[test]
 fn power_that_fails_again_before_recovery_or_after_a_refusal_leaves_the_register_as_it_was() {
     let parts = in_caches();
@@ -238,7 +242,7 @@ fn while_there_is_power_durable_caches_cost_nothing() {
     };
     let volatile = durable(Persistence::default());
     let durable = operations(&in_caches());
-    // The register, which is on the chip, hears of the first write.
+    // The first write notifies the register, which is on the chip.
     assert!(matches!(&durable[0], Operation::Complete(outdated) if outdated.outdates_root));
     assert_eq!(durable[1..], operations(&volatile));
 }

@@ -1,4 +1,4 @@
-//! The designs with which durable writes are tried.
+//! Designs for the tests of durable writes.
 
 use casemate_protection::design::{
     CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, Parts, Persistence, SpeculationDesign, TreeKind,
@@ -7,7 +7,7 @@ use casemate_protection::ownership::Ownership;
 use casemate_protection::scheme::Release;
 use units::Bytes;
 
-/// The parts of `sc64-bmt`, with caches of a few lines, that is durable so.
+/// The parts of `sc64-bmt` with this persistence and caches of a few lines.
 pub fn durable(persistence: Persistence) -> Parts {
     Parts {
         cipher: CipherChoice::Aes128Counter,

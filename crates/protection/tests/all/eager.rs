@@ -1,4 +1,4 @@
-//! Reads that L2s begin: what is done where, and that no L2 goes on with counters that have changed.
+//! Reads that L2s begin: the place of each step, and that no L2 continues with counters that have changed.
 
 use casemate_protection::design::{
     CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, MacPlace, Parts, Persistence, SpeculationDesign,
@@ -30,7 +30,7 @@ fn parts() -> Parts {
     }
 }
 
-/// A memory, its protection, and what was done last.
+/// A memory, its protection, and a log of operations.
 struct Bench {
     scheme: Scheme,
     verbs: Explained<Functional>,
@@ -51,7 +51,7 @@ impl Bench {
         run_now(self.scheme.write(&self.verbs, LineAddr(line), &content(byte)));
     }
 
-    /// What a read by a core returns, and what it took.
+    /// Reads a line for a core. Returns the result and the operations of the read.
     fn read(&self, core: usize, line: u64) -> (Result<Line, Fault>, Vec<Operation>) {
         self.verbs.take_operations();
         run_now(self.scheme.read_by(&self.verbs, LineAddr(line), core));
@@ -63,7 +63,7 @@ impl Bench {
         (outcome, self.verbs.take_operations())
     }
 
-    /// A core's read of a line that is found on the chip.
+    /// Reads a line for a core that finds it on the chip.
     fn find(&self, core: usize, line: u64) {
         run_now(self.scheme.read_from(&self.verbs, Demand::of(LineAddr(line), core), ready(false), None::<Ready<()>>));
     }
@@ -89,7 +89,7 @@ fn at_controller(operations: &[Operation]) -> bool {
     operations.iter().any(|operation| matches!(operation, Operation::Pad(AesUnits::Controller, _)))
 }
 
-/// Moves the counters of a line on to the last-level cache, as if others had needed their entry.
+/// Moves the counters of a line to the last-level cache, as if another line had taken their entry.
 fn hand_on_counters(scheme: &Scheme, line: LineAddr) {
     let slot = scheme.counter_slot(line).unwrap();
     scheme.on_chip(|chip| chip.caches.hand_on_counters(slot));
@@ -105,7 +105,7 @@ fn counters_that_are_not_on_the_chip_are_verified_and_used_at_the_controller_alo
     assert_eq!(bytes, Ok(content(1)));
     assert!(at_controller(&operations) && !in_l2(&operations));
     assert!(operations.contains(&Operation::Hash), "the counters are verified");
-    // The controller has sent a copy: the next read is the L2's, and verifies no counters.
+    // The controller has sent a copy, so the L2 decrypts the next line. The controller verifies no counters for it.
     let (bytes, operations) = bench.read(0, 6);
     assert_eq!(bytes, Ok(content(1)));
     assert!(in_l2(&operations) && !at_controller(&operations) && !operations.contains(&Operation::Hash));
@@ -153,7 +153,7 @@ fn a_copy_that_makes_room_unused_was_asked_for_in_vain() {
         hand_on_counters(&bench.scheme, LineAddr(line));
         bench.find(0, line);
     }
-    // An L2 keeps four copies here, which may yet be used.
+    // An L2 keeps four copies here, which may still be used.
     assert_eq!((bench.scheme.on_chip(OnChip::copy_counters).unwrap().entered, bench.useless()), (10, 6));
 }
 
@@ -196,7 +196,7 @@ fn a_write_back_drops_the_copies_of_its_counters_in_all_l2s() {
         assert_eq!(bench.read(core, 5).0, Ok(content(1)));
     }
     assert_eq!((bench.invalidated(), bench.scheme.on_chip(OnChip::copy_counters).unwrap().entered), (0, 3));
-    // A line of the same counters: the first write after it takes all copies along, the second finds none.
+    // A line of the same counters: the first write invalidates all copies, and the second finds no copy.
     bench.write(6, 2);
     assert_eq!(bench.invalidated(), 3);
     bench.write(5, 3);
@@ -227,7 +227,7 @@ fn an_l2_refuses_every_flipped_bit_of_a_line_and_of_its_tag() {
     flips_are_refused(&Bench::of(&wide), &Vec::from_iter(1000..1128));
 }
 
-/// Flips the bits of a line, and those of its spare bits whose number, and 1000, is given.
+/// Flips each bit of a line in turn, and the spare bits in `spare`, which contains their numbers plus 1000.
 fn flips_are_refused(bench: &Bench, spare: &[usize]) {
     bench.write(5, 1);
     assert_eq!(bench.read(0, 5).0, Ok(content(1)));
@@ -252,7 +252,7 @@ fn flips_are_refused(bench: &Bench, spare: &[usize]) {
 
 #[test]
 fn copies_in_an_l2_are_no_more_than_there_is_room_for() {
-    // 32 KB: 512 lines.
+    // 32 KB are 512 lines.
     let mut copies = Copies::new(Geometry { sets: 64, ways: 8 });
     for slot in 0..5_000 {
         copies.enter(1, Slot(slot), &content(1), true);
@@ -273,7 +273,8 @@ fn a_read_that_was_begun_with_counters_of_before_is_told_of_the_change() {
     assert!(!other.get(), "what is over is not told");
 }
 
-/// L2s of a machine in which the next copy makes data leave, which takes the entry of that slot in the last-level cache.
+/// The L2s of a machine in which the next copy evicts data. The data takes the entry of this slot in the last-level
+/// cache.
 struct Crowded(Cell<Option<Slot>>);
 
 impl SecondLevel for Crowded {

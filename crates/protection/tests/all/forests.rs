@@ -1,5 +1,5 @@
-//! Is a forest the same tree? Whatever its roots are, folding them all gives the root and the memory of a plain tree that
-//! heard of every write; and no node that a root does not vouch for is believed.
+//! Checks that a forest is the same tree: after a fold of all its roots, root and memory are those of a plain tree
+//! after the same writes. No read accepts a node that a root does not vouch for.
 
 use casemate_protection::design::{
     CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, Over, Parts, Persistence, SpeculationDesign,
@@ -14,11 +14,11 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use units::{Bytes, Line, LineAddr, ZERO_LINE};
 
-/// Caches so small that everything leaves them all the time.
+/// Caches so small that every access evicts metadata.
 fn tiny() -> CacheDesign {
     CacheDesign::default().resized(Bytes(256), 2)
 }
-/// 1024 lines of counters: 128, 16 and 2 nodes are stored below a root.
+/// 1024 lines of counters, with 128, 16 and 2 stored nodes below a root.
 const LINES: u64 = 1 << 16;
 
 fn parts(forest: Option<ForestDesign>) -> Parts {
@@ -39,7 +39,7 @@ fn parts(forest: Option<ForestDesign>) -> Parts {
 fn forests() -> impl Strategy<Value = ForestDesign> {
     prop_oneof![
         (0usize..4, 1u64..140).prop_map(|(level, entries)| ForestDesign::Static { level, entries }),
-        // So restless that roots come and go all the time.
+        // Periods and thresholds so small that the forest changes its roots all the time.
         (1u64..5, 1u32..8, 0u32..4).prop_map(|(entries, period, threshold)| ForestDesign::Dynamic {
             entries,
             period,
@@ -48,7 +48,7 @@ fn forests() -> impl Strategy<Value = ForestDesign> {
     ]
 }
 
-/// A memory under some parts, and what was written to it.
+/// A memory under some parts, and its written lines.
 struct Memory {
     scheme: Scheme,
     verbs: Functional,
@@ -72,7 +72,8 @@ impl Memory {
         run_now(self.scheme.flush(&self.verbs));
     }
 
-    /// Whether a line reads as written; not if tampering was reported. Nothing else ever comes out.
+    /// Returns true if a line reads as written, and false if the chip reports tampering. Panics if another text is
+    /// released.
     fn reads_right(&self, line: u64) -> bool {
         run_now(self.scheme.read(&self.verbs, LineAddr(line)));
         let released = self.verbs.take_released().map(|(_, plaintext)| plaintext.bytes);
@@ -98,14 +99,14 @@ impl Memory {
     }
 }
 
-/// What is done to a memory: near, far, content, and which.
+/// An action on memory: near and far part of the line number, content, and kind of action.
 type Step = (u64, u64, u8, u8);
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec((0u64..24, 0u64..7, any::<u8>(), 0u8..10), 1..400)
 }
 
-/// Does the steps, comparing what is read.
+/// Executes the steps and compares the text of each read.
 fn run(memory: &mut Memory, steps: &[Step]) -> Result<(), TestCaseError> {
     for (near, far, fill, action) in steps {
         let line = far * 9_001 + near % 3;
@@ -155,7 +156,7 @@ proptest! {
             if memory.scheme.on_chip(|chip| chip.forest.roots()).contains(&slot) {
                 prop_assert!(believed, "memory's copy of a root serves nobody");
             } else if believed {
-                // All ways up from lines in use end below it. Folding those roots needs it.
+                // All paths up from lines in use end below the node. A fold of the roots below the node reads it.
                 memory.flush();
                 run_now(memory.scheme.fold_forest(&memory.verbs));
                 prop_assert!(memory.verbs.take_fault().is_some(), "{slot} was believed");
@@ -168,7 +169,7 @@ proptest! {
     }
 }
 
-/// Hashes that a second write of a line takes, when all that it needs is on the chip.
+/// Hashes of a second write of a line, if all its metadata is on the chip.
 fn hashes_of_a_write(forest: Option<ForestDesign>, line: u64) -> usize {
     let large = CacheDesign::default().resized(Bytes(4096), 4);
     let scheme = Parts { caches: large, ..parts(forest) }.build(LINES, 1).unwrap();
@@ -186,7 +187,7 @@ fn an_update_ends_at_the_nearest_root() {
     assert_eq!(hashes_of_a_write(at(2), 0), 3);
     assert_eq!(hashes_of_a_write(at(1), 0), 2);
     assert_eq!(hashes_of_a_write(at(0), 0), 1);
-    // Half the room: the last ten families of eight are folded, which leaves the first 48 nodes.
+    // With half the room, the last ten families of eight are folded, so that the first 48 nodes stay roots.
     let folded = Some(ForestDesign::Static { level: 0, entries: 64 });
     let below = |node: u64| node * 8 * 64;
     assert_eq!([hashes_of_a_write(folded, below(47)), hashes_of_a_write(folded, below(48))], [1, 2]);

@@ -1,4 +1,4 @@
-//! The parts and the one text over a memory, from outside, as one program.
+//! Integration tests of the parts and of the scheme over a memory, linked as one program.
 
 mod battery;
 mod buffered;

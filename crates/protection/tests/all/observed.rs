@@ -1,4 +1,5 @@
-//! Observers of a memory that is behind what a persist buffer has: blocked until it is not, or warned.
+//! Observers of a memory that lacks stores of the persist buffer: they are blocked until the buffer is drained, or
+//! warned.
 
 use crate::buffered::{Powered, schemes};
 use casemate_protection::execution::run_now;
@@ -6,7 +7,7 @@ use casemate_protection::scheme::{Observers, PersistBuffer, Sight};
 use casemate_protection::verbs::Untrusted;
 use units::LineAddr;
 
-/// Lines with a store each, of which the first have left.
+/// Lines with one store each. The tests drain the first of them before an observer arrives.
 const LINES: [u64; 4] = [3, 4, 900, 901];
 
 impl Powered {
@@ -14,7 +15,7 @@ impl Powered {
         run_now(PersistBuffer::of(&self.scheme).admit(&self.verbs, observers))
     }
 
-    /// Whether a copy of memory and registers, as they are now, has every store.
+    /// Returns true if a copy of memory and registers has every store.
     fn memory_has_all(&self) -> bool {
         let (copy, refused) = self.revived(&self.image(), &self.memory().registers());
         refused.is_none() && LINES.iter().all(|line| copy.read(*line) == Ok([*line as u8; 64]))
@@ -30,7 +31,7 @@ fn an_observer_is_blocked_until_memory_by_itself_has_every_store_and_the_machine
         assert!(!machine.memory_has_all(), "{:?}", parts.persistence);
         assert_eq!(machine.admits(Observers::Blocked), Sight::Consistent, "{:?}", parts.persistence);
         assert!(machine.memory_has_all(), "{:?}", parts.persistence);
-        // Another application goes on over the same lines, and then power fails.
+        // Another application writes the same lines, and then power fails.
         LINES.iter().for_each(|line| machine.accept(*line, 77));
         let (after, refused) = machine.after_a_loss();
         assert_eq!((refused, after.read(LINES[2])), (None, Ok([77; 64])), "{:?}", parts.persistence);
@@ -53,7 +54,7 @@ fn an_observer_is_warned_exactly_as_long_as_memory_by_itself_lacks_stores() {
     }
 }
 
-/// Its entry cannot leave: memory stays behind, and says so.
+/// The entry cannot leave because memory was forged. Memory stays behind, and the observer is warned.
 #[test]
 fn an_observer_of_a_memory_that_was_tampered_with_is_let_in_with_a_warning() {
     for parts in schemes() {

@@ -1,4 +1,4 @@
-//! Is software refused what is not its own, and only that?
+//! Checks that software is refused the pages of another owner, and only these.
 
 use casemate_protection::design::{
     CipherChoice, CounterChoice, MacDesign, Parts, Persistence, SpeculationDesign, TreeKind,
@@ -54,7 +54,7 @@ impl Memory {
     }
 }
 
-/// Others than the owner, and the owner where it does not have the page.
+/// Software other than the owner, and the owner at another guest page.
 const OTHERS: [Asker; 3] = [
     Asker { owner: Owner::HYPERVISOR, ..TENANT },
     Asker { owner: Owner::NEIGHBOUR, ..TENANT },
@@ -87,7 +87,7 @@ fn other_software_reads_ciphertext_and_what_it_writes_to_a_page_of_its_own_is_ta
     assert_ne!(stored, [1; 64]);
     memory.write([2; 64], TENANT);
     let table = memory.scheme.layout().region(Kind::Owners).unwrap().slot(PAGE / 4);
-    // On the bus: the page is the hypervisor's, and later the tenant's again.
+    // Forges the table on the bus: the hypervisor owns the page, and later the tenant again.
     let owned_by = |owner: Owner| {
         let mut entries = [0; 64];
         entries[PAGE as usize % 4 * 16..][..4].copy_from_slice(&owner.0.to_le_bytes());
@@ -106,7 +106,7 @@ fn a_page_that_was_given_away_is_of_no_use_to_anybody_before_it_is_accepted() {
     memory.write([1; 64], TENANT);
     let neighbour = Asker { owner: Owner::NEIGHBOUR, ..TENANT };
     run_now(memory.scheme.assign(&memory.verbs, LINE, neighbour));
-    // The table goes through memory, and says there what it said on the chip.
+    // The flush writes the table to memory, where it must have the same content as on the chip.
     run_now(memory.scheme.flush(&memory.verbs));
     for asker in [TENANT, neighbour] {
         assert_eq!(memory.read(asker), Err(Fault::Refused(LINE)), "{asker:?}");

@@ -1,4 +1,4 @@
-//! Is a page record a number and 64 marks, and is no pad ever used twice under it?
+//! Checks that a page record is a number and 64 marks, and that each line is written only once under a number.
 
 use casemate_protection::counter::{Counters, Organisation, Overflow};
 use casemate_protection::planted::Planted;
@@ -7,7 +7,7 @@ use units::{Line, ZERO_LINE};
 
 const POSITIONS: usize = 64;
 
-/// The record as a person would write it down.
+/// A naive model of the record.
 struct Plain {
     number: u64,
     written: [bool; POSITIONS],
@@ -53,7 +53,7 @@ fn a_record_is_a_number_and_a_mark_for_each_line_and_a_second_write_draws_anothe
         }
         assert_eq!(values(&line), (0..POSITIONS).map(|position| plain.value(position)).collect::<Vec<_>>());
     }
-    // By the birthday paradox a second write comes after about eleven others.
+    // By the birthday paradox, a second write of a line follows after about eleven other writes.
     assert!(renewals > 100_000 / 20, "{renewals} renewals");
 }
 

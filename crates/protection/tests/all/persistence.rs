@@ -1,4 +1,4 @@
-//! What returned before power was lost comes back from memory and registers, and nothing else does.
+//! Recovery from memory and registers restores all writes that returned before the loss of power, and only these.
 
 use crate::durable::durable;
 use casemate_protection::counter::StartingAge;
@@ -13,17 +13,17 @@ use units::{Bytes, Line, LineAddr};
 
 const LINES: u64 = 1 << 10;
 const ORDERS: [Order; 3] = [Order::Strict, Order::Pipelined, Order::Coalesced];
-/// One more than the versions that a counter of 7 bits has.
+/// One more write than a 7-bit counter has versions.
 const OVERFLOWS: u8 = 129;
 
-/// What makes a design one that cannot be made durable.
+/// A change that makes a design impossible to make durable, or adds a feature to a durable design.
 type Change = fn(&mut Parts);
 
 fn parts(order: Order) -> Parts {
     durable(Persistence::at_controller(order, 4))
 }
 
-/// A memory and the chip in front of it.
+/// A memory and the chip that protects it.
 struct Powered {
     scheme: Scheme,
     verbs: Functional,
@@ -59,12 +59,13 @@ impl Powered {
         media.written_slots().map(|(slot, _)| (slot, media.read(slot))).collect()
     }
 
-    /// A fresh chip of the same keys, with these registers, before this memory; says what recovery reports.
+    /// Returns a new chip with the same keys over this memory, and the fault that recovery with these registers
+    /// reports.
     fn again(order: Order, image: &[(Slot, Untrusted)], registers: &Registers) -> (Powered, Option<Fault>) {
         Powered::on(order).over(image, registers)
     }
 
-    /// This chip, which is fresh, before this memory.
+    /// Recovers this new chip over this memory.
     fn over(self, image: &[(Slot, Untrusted)], registers: &Registers) -> (Powered, Option<Fault>) {
         image.iter().for_each(|(slot, content)| self.verbs.media.borrow_mut().store(*slot, *content));
         run_now(self.scheme.recover(&self.verbs, registers));
@@ -89,8 +90,8 @@ fn every_line_comes_back_after_a_counter_has_overflowed() {
     }
 }
 
-/// What goes with tuples: tags with their lines, metadata in the last-level cache, reads begun in L2s, speculative
-/// release, and all of it.
+/// Features that tuples support: tags with their lines, metadata in the last-level cache, reads that L2s begin,
+/// speculative release, and all of them.
 const ALONG: [Change; 6] = [
     |parts| parts.mac.place = MacPlace::Ecc,
     |parts| parts.mac.place = MacPlace::Beside,
@@ -136,7 +137,7 @@ fn aged_counters_that_were_written_and_that_were_not_come_back_as_they_were() {
         let mut before = fresh();
         before.verbs = Functional::booting(before.scheme.layout().total_lines(), 9);
         let content = before.verbs.start_up_content(STARTED_WITH).unwrap();
-        // In memory from now on, under counters that no write changes.
+        // The read puts the line into memory, under counters that no write changes.
         assert_eq!(before.read(STARTED_WITH.0), Ok(content), "{order:?}");
         let lines = [3, 4, 63, 64, 900];
         lines.iter().for_each(|line| before.write(*line, *line as u8));
@@ -146,7 +147,7 @@ fn aged_counters_that_were_written_and_that_were_not_come_back_as_they_were() {
         assert_eq!((fault, after.read(STARTED_WITH.0)), (None, Ok(content)), "{order:?}");
         lines.iter().for_each(|line| assert_eq!(after.read(*line), Ok([*line as u8; 64]), "{order:?}"));
         assert_eq!(after.read(5), Ok([OVERFLOWS - 1; 64]), "{order:?}");
-        // A chip that does not know what they began with has other counters for what was never written.
+        // A chip without the initial counters has other counters for lines that were never written.
         let (new, _) = Powered::again(order, &image, &registers);
         assert_eq!(new.read(STARTED_WITH.0), Err(Fault::Tag(STARTED_WITH)), "{order:?}");
         assert_eq!(fresh().over(&[], &registers).1, Some(Fault::Root), "wiped, {order:?}");
@@ -170,8 +171,8 @@ fn a_memory_that_was_wiped_rolled_back_or_filled_while_power_was_off_is_refused(
     }
 }
 
-/// Power fails when the tuple with the new counters is complete. It holds the written line under its new version, so the old
-/// one is a replay, though the register knows the old counters.
+/// Power fails when the tuple with the new counters is complete. The tuple holds the written line under its new
+/// version. So the old line is a replay, though the register knows the old counters.
 #[test]
 fn the_old_text_of_a_written_line_is_refused_in_the_middle_of_a_renewal_and_no_pad_hides_it() {
     for order in ORDERS {
@@ -210,7 +211,7 @@ fn the_old_text_of_a_written_line_is_refused_in_the_middle_of_a_renewal_and_no_p
     }
 }
 
-/// A blank root would vouch for a blank memory, whose counters begin anew.
+/// A blank root would vouch for a blank memory, in which counters start at zero again.
 #[test]
 fn after_a_refusal_nothing_is_written_either_whatever_memory_holds() {
     for order in ORDERS {
@@ -256,7 +257,7 @@ fn what_cannot_be_made_durable_is_refused_with_a_way_out() {
     }
 }
 
-/// A memory whose group is about to overflow: lines of it, and one elsewhere.
+/// A memory with a group that is about to overflow, several of its lines, and a line of another group.
 fn before_an_overflow(order: Order) -> Powered {
     let before = Powered::on(order);
     [3, 4, 20, 40, 900].iter().for_each(|line| before.write(*line, *line as u8));
@@ -264,7 +265,7 @@ fn before_an_overflow(order: Order) -> Powered {
     before
 }
 
-/// All lines but the one that was written read as before, after power has failed.
+/// Checks that all lines except the written one read as before the loss of power.
 fn all_come_back(order: Order, image: &[(Slot, Untrusted)], registers: &Registers) {
     let (again, fault) = Powered::again(order, image, registers);
     assert_eq!(fault, None, "{order:?}");
@@ -299,7 +300,7 @@ fn a_renewal_that_recovery_cannot_end_is_not_forgotten() {
         run_now(before.scheme.write(&before.verbs, LineAddr(5), &[200; 64]));
         let registers = before.verbs.registers();
         assert!(registers.renewal.is_some(), "the scene is not set");
-        // Power fails; recovery meets the line that is tampered with as well. Then the attacker takes it back.
+        // Power fails, and recovery finds the tampered line as well. Then the attacker restores the line.
         let (after, fault) = Powered::again(order, &before.image(), &registers);
         assert_eq!(fault, Some(Fault::Tag(LineAddr(4))), "{order:?}");
         run_now(after.scheme.write(&after.verbs, LineAddr(900), &[1; 64]));

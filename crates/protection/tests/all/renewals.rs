@@ -1,4 +1,4 @@
-//! What follows overflows is counted as what it is: no more and no less than what goes to memory and back for it.
+//! Counts of renewals: they equal the transfers between chip and memory that overflows cause.
 
 use casemate_protection::design::{
     CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, MacPlace, Parts, Persistence, SpeculationDesign,
@@ -12,7 +12,7 @@ use units::{Bytes, LineAddr};
 
 const LINES: u64 = 1 << 16;
 
-/// Tags under which so many lines are, and counters of a kind under a tree.
+/// A scheme with `lines_per_tag` lines under a tag, and with these counters and this tree.
 fn scheme(lines_per_tag: u64, counters: CounterChoice, tree: impl Into<TreeDesign>) -> Scheme {
     let mac =
         MacDesign { code: MacChoice::Gmac, place: MacPlace::Region, lines: lines_per_tag, ..MacDesign::default() };
@@ -31,7 +31,7 @@ fn scheme(lines_per_tag: u64, counters: CounterChoice, tree: impl Into<TreeDesig
     parts.build(LINES, 1).unwrap()
 }
 
-/// A memory under a scheme, with a record of what moves.
+/// A memory under a scheme, with a log of all transfers.
 struct Bench {
     scheme: Scheme,
     verbs: Explained<Functional>,
@@ -48,7 +48,7 @@ impl Bench {
         assert_eq!(self.verbs.inside().take_fault(), None);
     }
 
-    /// How many lines of these roles `work` fetched and stored.
+    /// Lines of these roles that `work` fetched and stored.
     fn moved(&self, of: fn(Role) -> bool, work: impl FnOnce()) -> (u64, u64) {
         self.verbs.take_operations();
         work();
@@ -84,7 +84,8 @@ fn an_overflow_of_a_minor_counter_moves_the_other_lines_of_its_page_and_counts_t
 fn an_overflow_in_a_tree_node_moves_its_children_in_memory_and_counts_them() {
     let tree = TreeDesign { levels: vec![CounterChoice::Sc128], ..TreeKind::Counters.into() };
     let bench = Bench::new(scheme(1, CounterChoice::Mono56, tree));
-    // Eight lines to a line of counters, 128 of those to a node, 64 nodes to the root; a version has 3 bits.
+    // Eight lines to a line of counters, 128 lines of counters to a node, and 64 nodes to the root. A version has 3
+    // bits.
     for line in [0, 8, 16] {
         bench.write(line);
     }
@@ -98,12 +99,12 @@ fn an_overflow_in_a_tree_node_moves_its_children_in_memory_and_counts_them() {
             run_now(bench.scheme.flush(&bench.verbs));
         });
         let Renewals { nodes, children, groups, lines } = bench.renewals() - before;
-        // The line of counters and its node come and leave on each journey.
+        // Each journey fetches and stores the line of counters and its node.
         assert_eq!((fetched, stored, groups, lines), (2 + children, 2 + children, 0, 0), "journey {journey}");
         if nodes > 0 {
             renewed.push((journey, nodes, children));
         }
     }
-    // What the root has for the node is as short, and overflows on the same journey.
+    // The root's version of the node is as short, and overflows on the same journey.
     assert_eq!(renewed, [(8, 2, 127 + 63), (15, 2, 127 + 63)]);
 }

@@ -1,4 +1,4 @@
-//! Does the one text do what a plain memory does, in every way to run?
+//! Checks that a protected memory returns the same texts as a plain memory, for many compositions of parts.
 
 use crate::tag_lengths::long_tags;
 use casemate_protection::design::{
@@ -13,11 +13,11 @@ use casemate_protection::verbs::Role;
 use proptest::prelude::*;
 use units::{Bytes, LineAddr};
 
-/// Caches so small that everything leaves them all the time.
+/// Caches so small that every access evicts metadata.
 fn tiny() -> CacheDesign {
     CacheDesign::default().resized(Bytes(256), 2)
 }
-/// So many that every tree stores a level or more.
+/// Lines of data, enough for every tree to store a level or more.
 pub const LINES: u64 = 1 << 16;
 
 pub fn parts(cipher: CipherChoice, counters: CounterChoice, code: MacChoice, tree: impl Into<TreeDesign>) -> Parts {
@@ -61,36 +61,36 @@ pub fn over_plaintext(mut parts: Parts) -> Parts {
     parts
 }
 
-/// With tags lying there, each over so many lines.
+/// Puts tags into this place, each over this number of lines.
 pub fn tags(mut parts: Parts, place: MacPlace, lines: u64) -> Parts {
     (parts.mac.place, parts.mac.lines) = (place, lines);
     parts
 }
 
-/// With one cache of all metadata.
+/// Replaces the caches by one cache of all metadata.
 fn unified(mut parts: Parts, bytes: u64) -> Parts {
     parts.caches = CacheDesign { unified: Some(Bytes(bytes)), ways: 2, ..CacheDesign::default() };
     parts
 }
 
-/// With lines released before their verdicts.
+/// Releases lines before their verdicts.
 fn ahead(parts: Parts) -> Parts {
     Parts { release: Release::Speculative, ..parts }
 }
 
-/// With lines of counters going on to the last-level cache.
+/// Moves evicted lines of counters to the last-level cache.
 fn in_llc(mut parts: Parts) -> Parts {
     parts.caches.counters_in_llc = true;
     parts
 }
 
-/// With nodes of the tree going there as well.
+/// Moves evicted lines of counters and evicted nodes of the tree to the last-level cache.
 fn nodes_in_llc(mut parts: Parts) -> Parts {
     (parts.caches.counters_in_llc, parts.caches.nodes_in_llc) = (true, true);
     parts
 }
 
-/// A tree of counters, eager or not, below a root of some lines.
+/// Returns a tree of counters with this update, below a root of `root_lines` lines.
 fn counters(levels: &[CounterChoice], root_lines: u64, update: Update) -> TreeDesign {
     TreeDesign { levels: levels.to_vec(), root_lines, update, ..TreeKind::Counters.into() }
 }
@@ -122,7 +122,7 @@ fn compositions() -> Vec<Parts> {
         parts(C::Aes128Counter, N::Sc128, M::Gmac, counters(&[N::Sc128], 1, Lazy)),
         parts(C::Aes128Counter, N::Sc128, M::Gmac, counters(&[N::Sc128], 1, Eager)),
         parts(C::Aes128Counter, N::Morphable, M::Gmac, counters(&[N::Morphable], 1, Lazy)),
-        // Nodes whose own counters overflow all the time, on several levels.
+        // Nodes with counters that overflow all the time, on several levels.
         parts(C::Aes128Counter, N::Mono56, M::Gmac, counters(&[N::Mono56, N::Sc128], 1, Lazy)),
         parts(C::Aes192Counter, N::Sc64, M::CbcMac, T::Bonsai),
         parts(C::Aes256Counter, N::Sc64, M::SgxCw, T::Bonsai),
@@ -182,7 +182,8 @@ proptest! {
         let memory = Functional::new(scheme.layout().total_lines());
         let mut oracle = std::collections::HashMap::<u64, units::Line>::new();
         for (near, far, fill, action) in steps {
-            // A few pages far apart, so that tree nodes leave and come back, and a few lines in each, so that minors overflow.
+            // A few distant pages, so that nodes of the tree leave the chip and return. A few lines in each page, so
+            // that minors overflow.
             let line = far * 9_001 + near % 3;
             if action < 6 {
                 run_now(scheme.write(&memory, LineAddr(line), &[fill; 64]));
@@ -247,7 +248,8 @@ fn children_in_memory_get_new_macs_when_their_parent_overflows() {
         assert_eq!(read(&scheme, &memory, line_of(2)), [2; 64]);
         run_now(scheme.flush(&memory));
     }
-    // A 3-bit version lasts seven journeys; the eighth renews, and the line itself then leaves under the next.
+    // A 3-bit version lasts seven journeys. The eighth renews it, and the line itself is then written under the next
+    // version.
     assert_eq!(renewals, [8, 15]);
 }
 
@@ -276,7 +278,7 @@ fn compositions_that_make_no_sense_are_refused_with_a_way_out() {
         assert!(refusal.contains(remedy), "{refusal}");
     }
     let mut odd = parts(C::Aes128Counter, N::Sc64, M::Gmac, T::Bonsai);
-    // No set, three sets, and a byte more than one set.
+    // No set, three sets, and one set plus one byte.
     for size in [100, 3 * 128, 128 + 1] {
         odd.caches.tags = Some(Bytes(size));
         assert!(odd.check().unwrap_err().contains("caches.tags"), "{size}");
@@ -333,7 +335,7 @@ fn the_place_of_tags_decides_what_an_access_moves() {
     };
     assert_eq!(moved(P::Region, 1), ((0, 1, 1), (1, 1, 1)));
     assert_eq!([P::Ecc, P::Beside].map(|place| moved(place, 1)), [((0, 0, 1), (1, 0, 1)); 2]);
-    // A write checks all lines that are there under the tag, then makes a new one over all.
+    // A write checks all stored lines under the tag, then computes a new tag over all.
     assert_eq!(moved(P::Region, 2), ((2, 1, 4), (2, 1, 2)));
     assert_eq!(moved(P::Region, 4), ((4, 1, 8), (4, 1, 4)));
 }
@@ -352,7 +354,7 @@ fn weak_choices_are_named() {
         weak(parts(C::Aes128Cbc, N::Sc64, M::HmacSha1, T::Bonsai)),
         ["SHA-1", "fresh counters, but tags that ignore them"]
     );
-    // 56 bits are 14 for each of four chunks.
+    // A tag of 56 bits has 14 bits for each of four chunks.
     assert_eq!(weak(parts(C::Aes128OcbChunks, N::Sc64, M::OcbChunks, T::Bonsai)), ["short tag"]);
     let mut in_ecc = tags(parts(C::Aes128Counter, N::Sc64, M::Gmac, T::Bonsai), MacPlace::Ecc, 1);
     assert_eq!(weak(in_ecc.clone()), [""; 0]);

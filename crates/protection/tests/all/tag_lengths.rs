@@ -1,4 +1,4 @@
-//! Tags of all lengths: which a design may have, where they lie, and what they hold off.
+//! Tags of all lengths: the lengths that a design may have, their places, and the errors that they detect.
 
 use crate::scheme::{LINES, over_plaintext, parts, tags};
 use casemate_protection::design::{
@@ -25,7 +25,7 @@ fn over_ciphertext(parts: Parts) -> Parts {
     with(parts, |mac| MacDesign { over: Over::Ciphertext, ..mac })
 }
 
-/// Compositions with tags of more than a word, and with tags of chunks.
+/// Compositions with tags of more than one word, and with tags of chunks.
 pub fn long_tags() -> Vec<Parts> {
     use {CipherChoice as C, CounterChoice as N, MacChoice as M, MacPlace as P, TreeKind as T};
     let binary: fn(T) -> TreeDesign = |kind| TreeDesign { arity: 2, ..kind.into() };
@@ -116,7 +116,7 @@ fn lengths_that_code_or_place_do_not_have_are_refused_with_the_nearest_that_they
 fn a_layout_has_room_for_tags_of_every_length() {
     use {CipherChoice as C, CounterChoice as N, MacChoice as M, MacPlace as P, TreeKind as T};
     let plain = || parts(C::Aes128Counter, N::Sc64, M::HmacSha256, T::None);
-    // Of the region: lines of data that a line of tags serves, and percent of the data.
+    // Returns the lines of data that a line of tags serves, and the size of the region in percent of the data.
     let region = |parts: Parts| {
         let report = parts.layout_report(LINES, 0).unwrap();
         let region = report.regions.into_iter().find(|region| region.role == "tag").unwrap();
@@ -130,7 +130,7 @@ fn a_layout_has_room_for_tags_of_every_length() {
     let chunks = || parts(C::TdesOcbChunks, N::Sc64, M::OcbChunks, T::None);
     assert_eq!(region(of_chunk(chunks(), 64)), (1, 100.0));
     assert_eq!(region(of_chunk(chunks(), 32)), (2, 50.0));
-    // Lines that take their tags along.
+    // Tags travel with their lines.
     let data = |bits| {
         let report = of_line(tags(plain(), P::Beside, 1), bits).layout_report(LINES, 0).unwrap();
         let [data, tags, above, ..] = &report.regions[..] else { panic!("{report:?}") };
@@ -152,7 +152,7 @@ fn every_bit_of_a_long_tag_counts_wherever_it_lies() {
         let slot = scheme.tag_slot(line).unwrap_or(scheme.layout().data_slot(line).slot());
         let stored = memory.media.borrow().read(slot);
         let places = scheme.layout().tag_bytes();
-        // Of the lines of a group, the tag lies where that of the first of them would.
+        // The tag of a group is in the entry with the index of the group.
         let start = (line.0 / scheme.layout().lines_per_tag()) as usize * places % LINE_BYTES;
         for bit in 0..8 * places {
             let mut bytes = stored.examine();

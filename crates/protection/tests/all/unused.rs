@@ -1,4 +1,4 @@
-//! Parts and keys that nothing in a design uses.
+//! Parts and keys that no other part of a design uses.
 
 use crate::scheme::parts;
 use casemate_protection::design::{CipherChoice, CounterChoice, Covered, MacChoice, Parts, TreeKind};
@@ -20,7 +20,7 @@ fn parts_and_keys_that_no_other_part_takes_are_refused_with_a_way_out() {
     assert!(with(|parts| parts.tree.arity = 4).contains("leave tree.arity out"));
     assert!(with(|parts| parts.tree.root_lines = 2).contains("leave them out"));
     assert!(with(|parts| parts.tree.update = Update::Eager).contains("leave them out"));
-    // Each by itself takes counters: a mode, a code, what a code covers, a tree.
+    // Each of these makes use of counters: a mode, a code, the inputs that a code covers, a tree.
     for right in [
         parts(C::Aes128Counter, N::Sc64, M::None, T::None),
         parts(C::Aes128Cbc, N::Sc64, M::None, T::None),

@@ -62,12 +62,12 @@ pub(in crate::scheme) struct Begun<'a, V> {
     slot: Slot,
     /// True if the L2 has sent the controller its prediction that the line is in memory.
     predicted: bool,
-    /// The first that is found counts.
+    /// First result of the L2's part; later results are ignored.
     found: Once<Found>,
     padded: Once<()>,
     /// Set once the source of the line is known: true if it is memory, false if the L2 need not decrypt the line.
     from_memory: Once<bool>,
-    /// True if the L2 requested the counters from the last-level cache, but received no copy.
+    /// True if the L2 requested the counters from the last-level cache, and has received no valid copy.
     asked_in_vain: Cell<bool>,
     /// True if the line of counters has changed since the read began.
     changed: Rc<Cell<bool>>,
@@ -198,8 +198,8 @@ impl<'a, V: Verbs> Begun<'a, V> {
         }
     }
 
-    /// Returns true if the L2 gets the counters, from its copy or from the last-level cache; then it also enters a copy. The L2
-    /// notifies the controller only if both miss. If the counters are on their way to the L2, the line leaves as ciphertext.
+    /// Returns true if the L2 gets the counters, from its copy or from the last-level cache, which also sends it a copy. The L2
+    /// notifies the controller only if both miss. If counters travel to the L2, the controller sends the line as ciphertext.
     async fn copy_of_counters(&self) -> bool {
         let Begun { access: Access { scheme, verbs, .. }, core, slot, .. } = *self;
         verbs.look_up(Cache::L2(Role::Counter)).await;
@@ -232,7 +232,7 @@ impl<'a, V: Verbs> Begun<'a, V> {
         self.enter_copy(&counters);
     }
 
-    /// Enters a copy in the L2, unless the line of counters has changed since the request.
+    /// Enters a copy in the L2, unless the line of counters has changed since the read began.
     fn enter_copy(&self, counters: &Line) {
         self.asked_in_vain.set(self.is_void());
         let scheme = self.access.scheme;
@@ -242,7 +242,7 @@ impl<'a, V: Verbs> Begun<'a, V> {
         }
     }
 
-    /// Ends the read, and counts a useless request for counters.
+    /// Ends the read. Counts a useless request if the L2 has no valid copy from it and the line was not in memory.
     fn end(&self) {
         self.access.scheme.metadata.on_copies(|copies| {
             copies.end(&self.changed);

@@ -152,13 +152,13 @@ impl<'a> PersistBuffer<'a> {
     }
 }
 
-/// Drains a line on a battery that moves no metadata. The controller encrypts the line and stores it in memory; the on-chip
-/// changes of its counter and tag are lost.
+/// Drains a line on a battery that moves no metadata. The controller encrypts the line and stores it in memory, with its tag
+/// if tags travel with lines. The new counter, and a tag in the region of tags, are lost.
 async fn move_data<V: Verbs>(access: Access<'_, V>) -> Result<(), Fault> {
     let Some(entry) = access.scheme.pending.entry(access.line()) else { return Ok(()) };
     let write = Write::resumed(access, &entry);
     if let (Some(slot), None) = (access.counter_slot(), entry.counter) {
-        // If the counter overflows, its change is lost too: this battery saves no counters.
+        // A counter that overflows does not change, and the line is sealed under counter 0. This battery saves no counters.
         if let Ok(counter) = access.advance(slot).await? {
             write.counter.set(counter);
         }

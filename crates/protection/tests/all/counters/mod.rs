@@ -1,4 +1,4 @@
-//! Do packed counters behave exactly as plain wide ones under the published rules, bit for bit, whatever is written?
+//! Compares packed counters with plain wide ones under the published rules, bit for bit, over many streams of writes.
 
 mod plain;
 mod plain_morphable;
@@ -36,7 +36,7 @@ fn organisations() -> Vec<Counters> {
         .collect()
 }
 
-/// The MAC that a line of this organisation carries in these tests: all its bits, in disorder.
+/// The MAC that a line of this organisation carries in these tests: a fixed pattern over all its bits.
 fn some_mac(counters: &Counters) -> u64 {
     match counters.embedded_mac_bits() {
         0 => 0,
@@ -44,8 +44,8 @@ fn some_mac(counters: &Counters) -> u64 {
     }
 }
 
-/// Writes to the packed line and to the plain one, and compares them: outcome and written counter each time, all
-/// counters, all 512 bits and what changed between at every renewal, change of the first word, and sixteenth write.
+/// Writes to the packed line and to the plain one, and compares outcome and written counter each time. At every
+/// renewal, change of the first word and sixteenth write, it also compares all counters, all 512 bits and the changes.
 fn run(counters: &Counters, rule: &mut dyn Rule, writes: usize, seed: u64) {
     let mac = some_mac(counters);
     let mut line = rule.picture(mac);
@@ -95,7 +95,7 @@ fn compare_all(counters: &Counters, rule: &dyn Rule, lines: (&Line, &Line), writ
     }
 }
 
-/// All these cases came up, and no others.
+/// Checks that all these cases occurred, and no other case.
 fn assert_cases(cases: &Cases, expected: &[&str]) {
     assert_eq!(cases.keys().copied().collect::<Vec<_>>(), expected, "{cases:?}");
 }
@@ -122,7 +122,7 @@ fn plain_split((_, positions, minor_bits, mac_bits): (Split, usize, usize, usize
 fn split(shape: (Split, usize, usize, usize)) {
     let organisation = counters(Organisation::Split(shape.0));
     let mut rule = plain_split(shape, 0);
-    // Minors of 24 bits do not come to an end in so many writes: they start just before it.
+    // Minors of 24 bits do not reach their end in this number of writes, so they start just before it.
     rule.minors.fill((1 << shape.2) - (1 << shape.2.min(12)));
     run(&organisation, &mut rule, WRITES, 1);
     assert_cases(rule.cases(), &["grows", "minor overflow"]);
@@ -131,7 +131,7 @@ fn split(shape: (Split, usize, usize, usize)) {
     rule.minors.fill((1 << shape.2) - 4);
     for step in 1..=2 {
         run(&organisation, &mut rule, NEAR_THE_END, 2 + step);
-        // The next major again begins just before the end of its minors.
+        // In the next round, minors start just before their end again, under the last major.
         if rule.major < major_end - 1 {
             rule.major = major_end - 1;
         }
@@ -220,7 +220,7 @@ fn packed_counters_are_plain_wide_ones_under_many_more_streams() {
 
 fn random_line(random: &mut Random) -> Line {
     let mut line = random.line();
-    // Lines that are nearly honest too: few bits set, or few clear.
+    // Includes lines that resemble honest ones: few bits set, or few bits clear.
     match random.below(3) {
         0 => line.iter_mut().for_each(|byte| *byte &= random.word() as u8 & random.word() as u8),
         1 => line.iter_mut().for_each(|byte| *byte |= random.word() as u8 | random.word() as u8),
@@ -294,7 +294,7 @@ fn a_mac_in_the_line_touches_no_counter_and_holds_all_its_bits() {
             for position in 0..counters.lines_per_group() as usize {
                 assert_eq!(counters.read(&line, position), counters.read(&before, position));
             }
-            // Spare bits stay as they were, so that only counters and MACs are ever written.
+            // The spare bits are unchanged, so only counters and MACs are ever written.
             counters.set_embedded_mac(&mut line, counters.embedded_mac(&before));
             assert_eq!(line, before);
         }
@@ -311,7 +311,7 @@ fn the_lengths_of_embedded_macs_are_those_of_the_papers() {
 
 #[test]
 fn every_shape_that_fills_a_line_is_a_split_organisation() {
-    // 64 bits of major, and for the minors and the MAC: 16 * 28 (the root of VAULT), 7 * 63 + 7, 112 * 4, 49 * 8 + 56.
+    // A major of 64 bits, and minors with MAC: 16 * 28 (the root of VAULT), 7 * 63 + 7, 112 * 4, 49 * 8 + 56.
     for (positions, minor_bits, mac_bits) in [(16, 28, 0), (7, 63, 7), (112, 4, 0), (49, 8, 56)] {
         let split = Split::new(positions, minor_bits, mac_bits);
         let shape = (split, positions, minor_bits as usize, mac_bits as usize);

@@ -1,12 +1,13 @@
-//! The rules of each organisation a second time: plainly, over wide integers, one field at a time.
+//! A second implementation of the rules of each organisation: naive, over wide integers, one field at a time.
 //!
-//! Nothing here is shared with what is tested. A rule says what one more write does, and what the 512 bits are then.
+//! This implementation shares no code with the tested one. A rule returns the outcome of one more write, and the 512
+//! bits after it.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use units::Line;
 
-/// What one more write does.
+/// Outcome of one more write.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
     Grows,
@@ -14,21 +15,21 @@ pub enum Outcome {
     Exhausted,
 }
 
-/// How often each case of a rule came up.
+/// Number of times that each case of a rule occurred.
 pub type Cases = BTreeMap<&'static str, u64>;
 
-/// An organisation, said plainly.
+/// A naive organisation of counters.
 pub trait Rule {
     fn positions(&self) -> usize;
     fn value(&self, position: usize) -> u128;
-    /// Does what one more write does.
+    /// Executes one more write of a position.
     fn write(&mut self, position: usize) -> Outcome;
-    /// The line of counters, with this MAC.
+    /// Returns the line of counters with this MAC.
     fn picture(&self, mac: u64) -> Line;
     fn cases(&self) -> &Cases;
 }
 
-/// Writes `width` bits from bit `start` on, the lowest first.
+/// Writes `width` bits from bit `start` on, the lowest bit first.
 pub fn put(line: &mut Line, start: usize, width: usize, value: u128) {
     assert!(value < 1 << width);
     for bit in 0..width {
@@ -37,7 +38,7 @@ pub fn put(line: &mut Line, start: usize, width: usize, value: u128) {
     }
 }
 
-/// Eight wide counters.
+/// Eight separate wide counters.
 pub struct Monolithic {
     pub counters: [u128; 8],
     pub cases: Cases,
@@ -76,7 +77,7 @@ impl Rule for Monolithic {
     }
 }
 
-/// A major and minors.
+/// A major counter and minor counters.
 pub struct Split {
     pub major: u128,
     pub minors: Vec<u128>,

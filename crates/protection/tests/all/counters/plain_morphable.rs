@@ -1,12 +1,12 @@
-//! The rule of morphable counters a second time, plainly: see `plain.rs`.
+//! A second, naive implementation of the rule of morphable counters: see `plain.rs`.
 
 use super::plain::{Cases, Outcome, Rule, put};
 use units::Line;
 
 pub enum Format {
-    /// Few in use, each of `size` bits.
+    /// Few minors in use, each of `size` bits.
     Zcc { size: u128, major: u128 },
-    /// Many in use, near the base of their half.
+    /// Many minors in use, near the base of their half.
     Mcr { top: u128, bases: [u128; 2] },
 }
 
@@ -16,7 +16,7 @@ pub struct Morphable {
     pub cases: Cases,
 }
 
-/// The greatest size of which so many fit 256 bits; none if not even those of four bits do.
+/// The greatest size at which `used` minors fit 256 bits; `None` if even 4-bit minors do not.
 fn size_for(used: usize) -> Option<u128> {
     [16, 8, 7, 6, 5, 4].into_iter().find(|size| used as u128 * size <= 256)
 }

@@ -1,22 +1,22 @@
-//! Writes that try to find a counter's weak places: phases, each of one pattern, of many lengths.
+//! Streams of writes that reach the corner cases of counters: phases of one pattern each, of many lengths.
 
 use units::random::Random;
 
 #[derive(Clone, Copy)]
 enum Pattern {
-    /// Any position.
+    /// Any position, at random.
     Uniform,
     /// One position again and again.
     Hot(usize),
-    /// Two in turn.
+    /// Two positions in turn.
     TwoHot(usize, usize),
-    /// One after the other: all stay about equal.
+    /// All positions in turn, so that all counters stay about equal.
     Sweep,
-    /// Any of so many neighbours: as many as a size of a format holds, or one more.
+    /// Any of the first N positions: as many as a size of a format holds, or one more.
     Few(usize),
-    /// One hot, and now and then another: minors in use that differ greatly.
+    /// One position most of the time, otherwise any: minors in use that differ greatly.
     Skewed(usize),
-    /// All but one of a half: its minor stays at zero and forbids rebasing.
+    /// All positions but one. The minor of this one stays at zero, which prevents rebasing.
     AllButOne(usize),
 }
 
@@ -49,7 +49,7 @@ impl Writes {
             5 => Pattern::Skewed(self.any()),
             _ => Pattern::AllButOne(self.any()),
         };
-        // Lengths of all magnitudes, so that one pattern breaks in on another half-way.
+        // Lengths of all magnitudes, so that a pattern can begin in the middle of another one.
         let magnitude = self.random.below(12);
         self.left = 1 + self.random.below(1 << magnitude);
     }
