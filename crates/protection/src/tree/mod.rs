@@ -3,9 +3,9 @@
 //! A tree covers one kind of metadata, its *leaves*. Each node vouches for its children, the leaves or the nodes below,
 //! and a few lines on the chip, the *root*, vouch for the topmost nodes. A node holds one of two vouchers for each child:
 //!
-//! * [`hash`]: a tag of the child. Over counters this is a Bonsai Merkle tree (Rogers et al., MICRO 2007), since a data
-//!   line's own tag ties the line to its counter; over the tags of data it is a Merkle tree over memory (Gassend et al.,
-//!   HPCA 2003).
+//! * [`hash`]: a tag of the child. A tree over counters is then a Bonsai Merkle tree (Rogers et al., MICRO 2007), since
+//!   the tag of a data line ties the line to its counter. A tree over the tags of data is a Merkle tree over memory
+//!   (Gassend et al., HPCA 2003).
 //! * [`version`]: the number of the child's writes to memory. The child then carries a MAC of itself under that version (SGX's
 //!   memory encryption engine, Gueron 2016; VAULT; Morphable Counters). Nodes are lines of counters, so they
 //!   overflow like them: children with renewed versions get new MACs.
@@ -104,7 +104,7 @@ impl Tree {
         Tree { nodes: nodes.into(), leaves, update, planted }
     }
 
-    /// A tree of versions over lines of counters, with nodes of these counters by level.
+    /// Returns a tree of versions over lines of counters, with nodes of these counters by level.
     pub fn of_versions(key: &Key, leaves: Counters, levels: Vec<Counters>, update: Update, planted: Planted) -> Tree {
         let nodes = Nodes::Versions(Box::new(Versions::new(key, leaves, levels, planted)));
         Tree { nodes: nodes.into(), leaves: Role::Counter, update, planted }
@@ -130,7 +130,7 @@ impl Tree {
         matches!(*self.nodes, Nodes::Hashes(..))
     }
 
-    /// Hashes or MACs computed so far.
+    /// Returns the number of hashes or MACs computed so far.
     pub fn computed(&self) -> u64 {
         match &*self.nodes {
             Nodes::Hashes(_, memo) => memo.computed(),
@@ -138,7 +138,7 @@ impl Tree {
         }
     }
 
-    /// Children of a node at this level.
+    /// Returns the number of children of a node at this level.
     pub fn arity(&self, level: usize) -> u64 {
         match &*self.nodes {
             Nodes::Hashes(hashes, _) => hashes.arity(),
@@ -146,7 +146,7 @@ impl Tree {
         }
     }
 
-    /// The parent of a slot, if the tree covers it.
+    /// Returns the parent of a slot, if the tree covers it.
     pub fn parent(&self, layout: &Layout, slot: Slot) -> Option<Parent> {
         let (role, index) = layout.place(slot);
         let level = match role {
@@ -164,7 +164,7 @@ impl Tree {
         Some(Parent { node, level, position: (index % positions) as usize })
     }
 
-    /// The slots of a parent's children at these positions, as far as they exist.
+    /// Returns the slots of a parent's children at these positions, as far as they exist.
     pub fn children(&self, layout: &Layout, parent: Parent, positions: Range<usize>) -> impl Iterator<Item = Slot> {
         let below = match parent.level {
             0 => layout.leaves(),
@@ -220,7 +220,7 @@ impl Tree {
     /// Makes a node vouch for the present content of its child. Returns the new voucher.
     ///
     /// # Errors
-    /// If the child's version overflows; then nothing changes.
+    /// If the child's version overflows. The node is then unchanged.
     pub fn update(&self, parent: Parent, node: &mut Line, slot: Slot, content: &Line) -> Result<Voucher, Overflow> {
         let deaf = match parent.node {
             Node::Root(_) => self.planted.has(Bug::RootNotUpdated),
@@ -240,7 +240,8 @@ impl Tree {
         }
     }
 
-    /// Renews the versions of a node's children after an overflow. Returns `None` if the node no longer overflows there.
+    /// Renews the versions of a node's children after an overflow. Returns `None` if the node no longer overflows at
+    /// these positions.
     pub fn renew(&self, parent: Parent, node: &mut Line, positions: &Range<usize>) -> Option<()> {
         let Nodes::Versions(versions) = &*self.nodes else { return None };
         let counters = versions.at(parent.level);
@@ -268,13 +269,13 @@ impl Tree {
         }
     }
 
-    /// The tag of a child in its place.
+    /// Returns the tag of a child in its slot.
     fn tag(&self, hashes: &NodeHashes, memo: &Memo<Tag>, slot: Slot, content: &Line) -> Tag {
         let named = self.named(slot);
         memo.of(&Message { place: named.0, version: 0, bitmap: 0, text: *content }, || hashes.tag(named, content))
     }
 
-    /// The place that tags and MACs name.
+    /// Returns the slot that tags and MACs name.
     fn named(&self, slot: Slot) -> Slot {
         let slot = if self.planted.has(Bug::NodeAddressTruncated) { Slot(slot.0 % 64) } else { slot };
         if self.planted.has(Bug::NodeWithoutAddress) { Slot(0) } else { slot }
