@@ -16,7 +16,7 @@ use aes::cipher::{Block, KeyInit};
 pub type CbcMac<C = Aes128> = Chained<C, cbc_mac::CbcMac<C>>;
 
 impl<C: cmac::block_api::CmacCipher + Clone> Chained<C, cbc_mac::CbcMac<C>> {
-    /// Expands the key.
+    /// Expands the key of the block cipher.
     pub fn new<const BYTES: usize>(key: &Key<BYTES>) -> CbcMac<C>
     where
         C: KeyInit<KeySize: ArraySize<ArrayType<u8> = [u8; BYTES]>>,

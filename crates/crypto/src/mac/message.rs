@@ -1,17 +1,17 @@
-//! Codes that take any message: the nonce's block, which says where the line belongs, and then the line.
+//! Codes that take any message: the nonce's block, which identifies the line, and then the line.
 //!
-//! The nonce has a fixed length and comes first, so that no line can be read as part of it. Several lines follow each other,
-//! each with its nonce in front; a user of a key has messages of one number of lines under it, as CBC-MAC demands.
+//! The nonce has a fixed length and is first, so that no line can be read as part of it. Several lines follow each
+//! other, each after its nonce. All messages under one key have the same number of lines, as CBC-MAC requires.
 
 use super::Tag;
 use crate::{Domain, LineMac, Nonce};
 use ::cmac::Mac;
 use units::{Line, LineLength};
 
-/// A code over nonce and line. It needs no nonce that never repeats: the nonce is part of what it vouches for.
+/// A code over nonce and line. Its nonces may repeat, since the code covers the nonce.
 pub struct MessageMac<M> {
     keyed: M,
-    /// How much of a line is in use.
+    /// Part of a line that is in use.
     length: LineLength,
 }
 
