@@ -64,7 +64,7 @@ pub struct Copies {
     held: Vec<MetadataCache>,
     /// The L2s that hold the copies, if there is a machine.
     places: Option<Box<dyn SecondLevel>>,
-    /// Cores whose L2s begin no reads now, and keep no copies.
+    /// Cores with L2s that begin no reads now, and keep no copies.
     off: BTreeSet<usize>,
     /// The reads that L2s have begun and that have not ended, by the line of counters that they use. The flag is set
     /// when that line changes.
