@@ -12,7 +12,7 @@ macro_rules! bugs {
         }
 
         impl Bug {
-            /// Every planted bug, in the order of their definition.
+            /// All planted bugs, in the order of their definition.
             pub const ALL: &[Bug] = &[$(Bug::$name),*];
         }
     };

@@ -1,4 +1,4 @@
-//! Ciphers and message authentication over memory lines: thin, on RustCrypto.
+//! Ciphers and message authentication over memory lines: a thin layer over RustCrypto.
 //!
 //! This crate contains no cipher and no hash function. The crates of RustCrypto compute them, with the processor's
 //! instructions where it has them. This crate defines how a 64-byte line, its place and its counter become their

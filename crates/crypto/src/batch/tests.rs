@@ -84,7 +84,7 @@ fn every_flipped_bit_of_a_line_and_of_its_tag_is_refused_by_every_implementation
     let line: Line = std::array::from_fn(|byte| byte as u8);
     for (on, engine) in engines(&Key([0x5a; 16])) {
         let (sealed, tags) = seal(&engine, &[[3; 12]], &[line]);
-        // All tampered copies at once, and the genuine one among them.
+        // All tampered copies in one call, with the genuine copy among them.
         let mut forged = vec![sealed[0]; 512 + 128 + 1];
         let mut forged_tags = vec![tags[0]; forged.len()];
         for bit in 0..512 {

@@ -180,7 +180,7 @@ impl Vaes {
     }
 }
 
-/// Refuses each of four lines that has not both of its bits set.
+/// Refuses those of four lines that do not have both of their bits set.
 #[cold]
 fn refuse(equal: u8, lines: &mut [Line; GROUP], fits: &mut [bool; GROUP]) {
     for (position, (line, fits)) in lines.iter_mut().zip(fits).enumerate() {

@@ -1,4 +1,4 @@
-//! CBC-MAC as CryptoPage has it (Duc and Keryell, ACSAC 2006, equations 4 to 6; ISO/IEC 9797-1, algorithm 1).
+//! CBC-MAC as in CryptoPage (Duc and Keryell, ACSAC 2006, equations 4 to 6; ISO/IEC 9797-1, algorithm 1).
 //!
 //! ```text
 //! H(0) = E(R || a)     H(i) = E(C(i-1) ^ H(i-1)), i = 1 ..= l

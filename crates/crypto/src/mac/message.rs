@@ -20,7 +20,7 @@ impl<M: Mac + Clone> MessageMac<M> {
         MessageMac { keyed, length: LineLength::WHOLE }
     }
 
-    /// The whole code of a message in parts.
+    /// Returns the whole code of a message in parts.
     pub(crate) fn code(&self, message: &[&[u8]]) -> impl AsRef<[u8]> + use<M> {
         let mut mac = self.keyed.clone();
         message.iter().for_each(|part| mac.update(part));
@@ -58,7 +58,7 @@ mod tests {
     use crate::tests::nonce;
     use crate::{Domain, HmacSha1, HmacSha256, HmacSha512, Key, LineMac, MessageMac};
 
-    /// The whole tag of a line, from its first byte on, and the library's code of nonce and line.
+    /// Returns the whole tag of a line, from its first byte on, and the library's code of nonce and line.
     fn of_a_line<M: cmac::Mac + Clone>(mac: &MessageMac<M>) -> (Vec<u8>, Vec<u8>) {
         let (at, text) = (nonce(77, 5), std::array::from_fn(|byte| byte as u8));
         let tag = mac.tag(&at, &text, mac.whole_bits());

@@ -39,8 +39,8 @@ pub trait LineMac {
     /// If `bits` is zero or more than [`LineMac::whole_bits`].
     fn tag(&self, nonce: &Nonce, text: &Line, bits: u32) -> Tag;
 
-    /// Makes this the code of lines of this length. Returns false if the code cannot have it; every code accepts lines
-    /// of 64 bytes.
+    /// Makes this the code of lines of this length. Returns false if the code does not support it; every code
+    /// supports lines of 64 bytes.
     fn shorten(&mut self, length: LineLength) -> bool {
         length == LineLength::WHOLE
     }

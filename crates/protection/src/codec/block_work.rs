@@ -118,7 +118,7 @@ impl BlockWork {
         self.tag.is_some_and(|uses| uses.order != Order::Summed)
     }
 
-    /// Returns the blocks of sealing a line that wait for its text.
+    /// Returns the blocks that seal a line and must wait for its text.
     fn sealing(&self) -> Option<Blocks> {
         let Uses { cipher, of_line, order, .. } = self.uses?;
         match order {
@@ -131,7 +131,7 @@ impl BlockWork {
         }
     }
 
-    /// Returns the blocks of opening a line that wait for its ciphertext.
+    /// Returns the blocks that open a line and must wait for its ciphertext.
     fn opening(&self) -> Option<Blocks> {
         let Uses { cipher, of_line, order, .. } = self.uses?;
         (order != Order::Ahead).then_some(Blocks::parallel(cipher, Purpose::Opening, of_line))
@@ -211,8 +211,8 @@ impl BlockWork {
         Some((begin(first), second.map(|second| Box::new(begin(second)))))
     }
 
-    /// Waits for the blocks of a line that follow the blocks of its counter, which may be under way. The line's blocks
-    /// do not wait for the counter's blocks of the tag.
+    /// Waits for the blocks that need only the counter of a line, which may be under way, and for `blocks`. Those of the
+    /// tag are awaited last, since `blocks` do not need them.
     async fn behind_pad<V: Verbs>(&self, verbs: &V, begun: Option<Ahead>, blocks: Option<Blocks>) {
         let (pad, tag) = begun.map_or((None, None), |(first, second)| match self.ahead() {
             Some(_) => (Some(first), second),

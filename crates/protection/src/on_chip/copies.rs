@@ -9,8 +9,8 @@
 //! * In a machine's L2, a copy is a line like any other and is replaced by the same rule. It takes the entry of data,
 //!   and data may take its entry, which the next look-up notices. A [`SecondLevel`] decides which copies are in the L2;
 //!   their content is here. Without a machine, only another copy takes the entry of a copy.
-//! * A read that began with a line of counters before the line changed is void too, if the controller has not taken it
-//!   up. Once the controller has taken it up, the counter of the read line cannot change before the read ends.
+//! * If a line of counters changes, a read that an L2 began with its old content is void as well, unless the controller
+//!   has taken the read up. From then on, the counter of the line that is read cannot change before the read ends.
 
 use super::OnChip;
 use super::cache::{Geometry, MetadataCache};

@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use units::LineAddr;
 
-/// State of the memory that the chip knows, in addition to the memory's content.
+/// State that the chip keeps about its memory, in addition to the memory's content.
 #[derive(Clone, Debug, Default)]
 pub struct Power {
     /// Recovery has refused the memory, so the chip has no root: it trusts only content that is on the chip.
@@ -92,8 +92,8 @@ impl Power {
         self.lost.contains(&line)
     }
 
-    /// Records that these lines are durable, also if they were lost before. Returns the lines that remain lost, or
-    /// `None` if no line was lost.
+    /// Removes these lines, which are durable now, from the lost ones. Returns the lines that remain lost, or `None` if
+    /// no line was lost.
     pub fn found_again(&mut self, lines: impl Iterator<Item = LineAddr>) -> Option<BTreeSet<LineAddr>> {
         if self.lost.is_empty() {
             return None;

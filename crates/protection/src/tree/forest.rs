@@ -105,7 +105,7 @@ impl Heat {
         self.by_child.iter_mut().for_each(|count| *count /= 2);
     }
 
-    /// Returns the child with the most updates, and the first of several.
+    /// Returns the child with the most updates, or the first of several with as many.
     fn hottest_child(&self) -> usize {
         (0..CHILDREN_MAX).max_by_key(|child| (self.by_child[*child], Reverse(*child))).unwrap_or(0)
     }
