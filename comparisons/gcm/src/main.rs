@@ -1,14 +1,17 @@
-//! AES-128-GCM over independent 64-byte lines: our batched kernel beside OpenSSL's EVP, `aes-gcm` and `ring`, in one run.
+//! AES-128-GCM over independent 64-byte lines: compares our batched kernel with OpenSSL's EVP, `aes-gcm` and `ring`, in
+//! one run.
 //!
-//! Everybody gets one key, expanded before; a fresh 96-bit nonce and a 16-byte tag for each line, no additional data; lines
-//! that stay in the first-level cache. All take turns, so that whatever else the machine does hits all alike, and the median
-//! of many short repetitions counts. In each of them all must make the same bytes.
+//! All implementations get one key, expanded in advance, and for each line a new 96-bit nonce and a 16-byte tag,
+//! without additional data. The lines stay in the first-level cache. The implementations take turns, so that other work
+//! of the machine affects all of them alike. The median of many short repetitions counts. In each repetition all
+//! implementations must compute the same bytes.
 //!
-//! All are built for any processor and choose their instructions when they run, as Casemate itself is. Built for one
-//! processor alone (`-C target-cpu=native`), `aes-gcm` and our portable code, which stands on the same crates, are several
-//! times as fast; the others hardly change.
+//! All are built for any processor and choose their instructions when they run, as Casemate itself does. Built for one
+//! processor only (`-C target-cpu=native`), `aes-gcm` and our portable code, which uses the same crates, are several
+//! times as fast. The speed of the other implementations hardly changes.
 //!
-//! Prints one JSON object for each implementation and direction: `seal` is encrypt and tag, `open` verify and decrypt.
+//! Prints one JSON object for each implementation and direction: `seal` encrypts and tags, `open` verifies and
+//! decrypts.
 
 use aes_gcm::aead::AeadInOut;
 use casemate_crypto::Key;
@@ -24,22 +27,22 @@ type Line = [u8; 64];
 type Failure = Box<dyn std::error::Error>;
 type Named = (&'static str, Box<dyn Engine>);
 
-/// Lines in a repetition: with their tags and nonces they fill half of a first-level cache.
+/// Lines in a repetition. With their tags and nonces they fill half of a first-level cache.
 const LINES: usize = 256;
-/// How often everybody has a turn.
+/// Turns of each implementation.
 const TURNS: usize = 201;
 /// Repetitions in a turn: wide units that slept wake up in the first of them.
 const REPETITIONS: usize = 8;
 const KEY: [u8; 16] = *b"sixteen byte key";
 
-/// Something that seals and opens lines.
+/// An implementation that seals and opens lines.
 trait Engine {
     fn seal(&mut self, nonces: &[GcmNonce], lines: &mut [Line], tags: &mut [GcmTag]);
-    /// Whether all lines were genuine.
+    /// Returns true if all lines were genuine.
     fn open(&mut self, nonces: &[GcmNonce], lines: &mut [Line], tags: &[GcmTag]) -> bool;
 }
 
-/// Ours, so many lines in a call.
+/// Casemate's implementation, with `lines_in_a_call` lines in a call.
 struct Ours {
     engine: GcmLines,
     lines_in_a_call: usize,
@@ -101,7 +104,7 @@ impl Engine for Ring {
     }
 }
 
-/// One context for each direction, its key set once.
+/// One context for each direction, with its key set once.
 struct OpenSsl {
     sealing: CipherCtx,
     opening: CipherCtx,
@@ -143,7 +146,7 @@ impl Engine for OpenSsl {
     }
 }
 
-/// Everybody, with a name.
+/// Returns all implementations with their names.
 fn engines() -> Result<Vec<Named>, Failure> {
     let mut engines: Vec<Named> = Vec::new();
     for (name, instructions, lines_in_a_call) in [
@@ -163,7 +166,7 @@ fn engines() -> Result<Vec<Named>, Failure> {
     Ok(engines)
 }
 
-/// Nanoseconds for each line.
+/// Returns the nanoseconds for each line.
 fn time(work: impl FnOnce()) -> f64 {
     let begun = Instant::now();
     work();

@@ -15,9 +15,9 @@ pub struct Design {
     pub name: String,
     /// Description of the design, in a sentence.
     pub summary: String,
-    /// The class of protection. C0 is plain memory, C1 encryption without counters, C1' counter mode without tags, C2
-    /// like C1 with owners of pages, and C3 encryption with tags. C4 adds freshness, C5 recovery after a loss of power,
-    /// C6 hidden addresses. The class supplies the end of every row that the file omits.
+    /// The class of protection. C0 is plain memory. C1 is encryption without counters, C1' counter mode without tags,
+    /// C2 like C1 with owners of pages, and C3 encryption with tags. C4 adds freshness, C5 recovery after a loss of
+    /// power, C6 hidden addresses. The class supplies the end of every row that the file omits.
     #[serde(deserialize_with = "class::known")]
     pub design_class: String,
     /// Publication or product that the design models.

@@ -1,9 +1,9 @@
 //! Hardware context of a secure process: its registers, its keys and the root of its tree.
 //!
-//! Source: Duc and Keryell, ACSAC 2006, sections 2.4 and 2.6. The paper says nothing of the instruction pointer at a signal.
-//! Here a context has a register for it: the signal moves `rip` there, the process reads it from there, and
-//! [`Context::return_from_signal`] moves it back. Until then a second signal is refused, or the first `rip` would be lost. The
-//! handler saves and restores all other registers by itself.
+//! Source: Duc and Keryell, ACSAC 2006, sections 2.4 and 2.6. The paper does not mention the instruction pointer at a
+//! signal. Here a context has a register for it: the signal moves `rip` to this register, the process reads it, and
+//! [`Context::return_from_signal`] moves it back. Until then a second signal is refused, or the first `rip` would be
+//! lost. The handler itself saves and restores all other registers.
 
 use crate::error::ContextError;
 use crate::process::ProcessNumber;
@@ -47,7 +47,7 @@ pub struct InitialContext {
 }
 
 impl InitialContext {
-    /// Draws the registers, the keys and the signal handler of a process: recordings contain none of them.
+    /// Draws the registers, the keys and the signal handler of a process, since recordings do not contain them.
     pub fn draw(random: &mut Random, root: Root) -> InitialContext {
         let registers = RegisterFile::new(bytes(random));
         let key = |random: &mut Random| Key(bytes(random));
@@ -58,7 +58,7 @@ impl InitialContext {
     /// Bytes of an initial context as it is sealed.
     pub(crate) const BYTES: usize = REGISTER_FILE_BYTES + 3 * KEY_BYTES + SHA1_BYTES + ADDRESS_BYTES;
 
-    /// Bytes of the initial context.
+    /// Returns the bytes of the initial context.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(InitialContext::BYTES);
         bytes.extend_from_slice(self.registers.as_bytes());
@@ -169,7 +169,7 @@ impl Context {
         self.state.registers.set_word(Register::RIP, handler.0);
     }
 
-    /// Bytes of the context, [`CONTEXT_BYTES`] of them.
+    /// Returns the bytes of the context, [`CONTEXT_BYTES`] of them.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(CONTEXT_BYTES);
         bytes.extend_from_slice(&self.process.0.to_le_bytes());
@@ -179,7 +179,7 @@ impl Context {
         bytes
     }
 
-    /// The context with these bytes. Returns `None` if there are too few.
+    /// Returns the context with these bytes, or `None` if there are too few.
     pub(crate) fn decode(mut bytes: &[u8]) -> Option<Context> {
         let bytes = &mut bytes;
         Some(Context {

@@ -50,7 +50,7 @@ pub enum ContextError {
         /// Process of the context.
         process: ProcessNumber,
     },
-    /// The process returns from a signal, and none is pending.
+    /// The process returns from a signal, but has no pending signal.
     #[error("{process} has no pending signal to return from")]
     NoSignalPending {
         /// Process of the context.

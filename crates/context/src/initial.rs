@@ -21,7 +21,7 @@ pub const SEALED_INITIAL_BYTES: usize = IDENTITY_BYTES + PUBLIC_KEY_BYTES + Init
 
 const PUBLIC_KEY_BYTES: usize = 32;
 const TAG_BYTES: usize = 16;
-/// Separates this use of a key pair from others (`info` of RFC 9180).
+/// Separates this use of a key pair from other uses (`info` of RFC 9180).
 const INFO: &[u8] = b"casemate: initial context, version 1";
 const KEY_PAIR_PURPOSE: u64 = 0;
 
@@ -38,12 +38,12 @@ impl PublicKey {
     }
 }
 
-/// Key pair of a processor, which its maker draws and which outlives resets.
+/// Key pair of a processor. The maker of the processor draws it, and it outlives resets.
 #[derive(Clone)]
 pub struct ProcessorKey(KeyPair);
 
 impl ProcessorKey {
-    /// The key pair of the processor that its maker drew this seed for.
+    /// Returns the key pair of the processor for which its maker drew this seed.
     pub fn from_seed(seed: u64) -> ProcessorKey {
         let (private, public) = X25519HkdfSha256::derive_keypair(&Key::<32>::for_purpose(seed, KEY_PAIR_PURPOSE).0);
         ProcessorKey((private, PublicKey(public.to_bytes().into())))
@@ -73,7 +73,7 @@ impl ProcessorKey {
     }
 }
 
-/// Seals an initial context to a processor. The same seed gives the same bytes, so each sealing needs a seed of its own.
+/// Seals an initial context to a processor. The same seed gives the same bytes, so each sealing needs a new seed.
 pub fn seal_initial(public: &PublicKey, context: &InitialContext, seed: u64) -> Result<Vec<u8>, ContextError> {
     let refused = |_| ContextError::InvalidPublicKey;
     let recipient = Deserializable::from_bytes(&public.0).map_err(refused)?;

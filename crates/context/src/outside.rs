@@ -1,8 +1,8 @@
 //! Table of the contexts that are outside the chip, by their numbers.
 //!
-//! The paper encrypts a context and says nothing of an old one that the operating system loads again. With the memory of its
-//! time, which its root fits, that would roll the whole process back. So each context leaves under a new number, the
-//! processor keeps the numbers of those outside, and a context comes back once.
+//! The paper encrypts a context, but does not mention an old one that the operating system loads again. An old context,
+//! together with the memory of its time, which its root fits, would roll the whole process back. So each context leaves
+//! under a new number, the processor keeps the numbers of the contexts outside, and a context returns once.
 
 use crate::error::ContextError;
 use crate::planted::{Bug, Planted};
@@ -18,7 +18,7 @@ pub(crate) struct OutsideTable {
 }
 
 impl OutsideTable {
-    /// An empty table with this many entries.
+    /// Returns an empty table with this many entries.
     pub fn new(entries: usize, planted: Planted) -> OutsideTable {
         OutsideTable { numbers: BTreeSet::new(), entries, next: 0, planted }
     }
@@ -47,7 +47,7 @@ impl OutsideTable {
         Ok(number)
     }
 
-    /// Frees the entry of a context that comes back.
+    /// Frees the entry of a context that returns.
     pub fn remove(&mut self, number: u64) -> Result<(), ContextError> {
         if self.planted.has(Bug::OtherNumberTaken) {
             let known = self.numbers.contains(&number) && self.numbers.pop_first().is_some();

@@ -1,18 +1,18 @@
 //! Planted bugs: the weaknesses that a context unit could have, one at a time.
 //!
-//! With the feature `planted-bugs` a unit can be built with exactly one of these, and a test of its own must find each. Without
-//! the feature the compiler removes them.
+//! With the feature `planted-bugs` a unit can be built with exactly one of these, and a separate test must find each.
+//! Without the feature the compiler removes them.
 
 macro_rules! bugs {
     ($($(#[doc = $doc:literal])+ $name:ident),* $(,)?) => {
-        /// One deliberate weakness.
+        /// One deliberate weakness of a context unit.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         pub enum Bug {
             $($(#[doc = $doc])+ $name,)*
         }
 
         impl Bug {
-            /// Every planted bug.
+            /// All planted bugs, in the order of their definition.
             pub const ALL: &[Bug] = &[$(Bug::$name),*];
         }
     };
@@ -39,7 +39,7 @@ bugs! {
     /// A forced permutation's root does not reach a context in a buffer.
     ForcedRootLost,
 
-    // In contexts that leave and come back.
+    // In contexts that leave and return.
     /// A context leaves although its process has locked lines.
     LockedLinesIgnored,
     /// A context that left stays in its buffer as well.
@@ -48,11 +48,11 @@ bugs! {
     NumberUnchecked,
     /// An import leaves its number in the table.
     AcceptedTwice,
-    /// An import removes the lowest number of the table, not its own.
+    /// An import removes the lowest number of the table instead of the context's number.
     OtherNumberTaken,
     /// A full table drops its lowest number for a new one.
     TableForgets,
-    /// A number that came back is used for another context.
+    /// The number of a context that returned is used for another context.
     NumberReused,
     /// The key that seals contexts is that of the boot before.
     KeySurvivesReset,
@@ -67,10 +67,10 @@ bugs! {
 pub struct Planted(Option<Bug>);
 
 impl Planted {
-    /// As designed.
+    /// The unit as designed, without a bug.
     pub const NONE: Planted = Planted(None);
 
-    /// With this weakness.
+    /// The unit with this weakness.
     #[cfg(feature = "planted-bugs")]
     pub const fn new(bug: Bug) -> Planted {
         Planted(Some(bug))

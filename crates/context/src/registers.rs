@@ -24,34 +24,34 @@ pub struct Register(u8);
 impl Register {
     /// Number of a system call, and its result.
     pub const RAX: Register = Register(0);
-    /// Stack pointer.
+    /// Pointer to the top of the stack.
     pub const RSP: Register = Register(4);
     /// Second argument of a system call.
     pub const RSI: Register = Register(6);
     /// First argument of a system call.
     pub const RDI: Register = Register(7);
-    /// Instruction pointer.
+    /// Pointer to the next instruction.
     pub const RIP: Register = Register(GENERAL.len() as u8);
-    /// Flags.
+    /// Flags of the processor.
     pub const RFLAGS: Register = Register(GENERAL.len() as u8 + 1);
     /// Base address of the segment `fs`.
     pub const FS_BASE: Register = Register(GENERAL.len() as u8 + 2);
     /// Base address of the segment `gs`.
     pub const GS_BASE: Register = Register(GENERAL.len() as u8 + 3);
 
-    /// General register by its number in instructions: 0 is `rax`, 15 is `r15`.
+    /// Returns a general register by its number in instructions: 0 is `rax`, 15 is `r15`.
     pub fn general(number: u8) -> Register {
         assert!(usize::from(number) < GENERAL.len(), "x86-64 has 16 general registers");
         Register(number)
     }
 
-    /// Vector register `ymm0` to `ymm15`.
+    /// Returns a vector register, `ymm0` to `ymm15`.
     pub fn vector(number: u8) -> Register {
         assert!(usize::from(number) < VECTORS, "AVX2 has 16 vector registers");
         Register(SCALARS as u8 + number)
     }
 
-    /// Every register, in the order of their bytes in a register file.
+    /// Returns every register, in the order of their bytes in a register file.
     pub fn all() -> impl Iterator<Item = Register> {
         (0..REGISTERS as u8).map(Register)
     }
@@ -89,9 +89,9 @@ impl fmt::Debug for Register {
 pub struct RegisterSet(u64);
 
 impl RegisterSet {
-    /// No register: the set of a process that passes nothing to the operating system.
+    /// No register: the set of a process that passes no register to the operating system.
     pub const NONE: RegisterSet = RegisterSet(0);
-    /// Every register.
+    /// All registers of the file.
     pub const ALL: RegisterSet = RegisterSet((1 << REGISTERS) - 1);
 
     /// Returns true if the register is in the set.
@@ -99,22 +99,22 @@ impl RegisterSet {
         self.0 >> register.0 & 1 == 1
     }
 
-    /// The set with one register more.
+    /// Returns the set with one register more.
     pub fn with(self, register: Register) -> RegisterSet {
         RegisterSet(self.0 | 1 << register.0)
     }
 
-    /// Registers of the set, in the order of their bytes in a register file.
+    /// Returns the registers of the set, in the order of their bytes in a register file.
     pub fn iter(self) -> impl Iterator<Item = Register> {
         Register::all().filter(move |register| self.contains(*register))
     }
 
-    /// One bit for each register, from the lowest on.
+    /// Returns one bit for each register, from the lowest on.
     pub fn bits(self) -> u64 {
         self.0
     }
 
-    /// The set with these bits; bits without a register are dropped.
+    /// Returns the set with these bits; bits without a register are dropped.
     pub fn from_bits(bits: u64) -> RegisterSet {
         RegisterSet(bits & RegisterSet::ALL.0)
     }
@@ -137,27 +137,27 @@ impl fmt::Debug for RegisterSet {
 pub struct RegisterFile([u8; REGISTER_FILE_BYTES]);
 
 impl RegisterFile {
-    /// The register file with these bytes.
+    /// Returns the register file with these bytes.
     pub fn new(bytes: [u8; REGISTER_FILE_BYTES]) -> RegisterFile {
         RegisterFile(bytes)
     }
 
-    /// Bytes of all registers, in their order.
+    /// Returns the bytes of all registers, in their order.
     pub fn as_bytes(&self) -> &[u8; REGISTER_FILE_BYTES] {
         &self.0
     }
 
-    /// Bytes of one register, the lowest first.
+    /// Returns the bytes of one register, the lowest first.
     pub fn get(&self, register: Register) -> &[u8] {
         &self.0[register.range()]
     }
 
-    /// Bytes of one register, to be written.
+    /// Returns the bytes of one register, to be written.
     pub fn get_mut(&mut self, register: Register) -> &mut [u8] {
         &mut self.0[register.range()]
     }
 
-    /// The lowest 8 bytes of a register as a number.
+    /// Returns the lowest 8 bytes of a register as a number.
     pub fn word(&self, register: Register) -> u64 {
         let (word, _) = self.get(register).split_first_chunk().expect("a register has 8 bytes or more");
         u64::from_le_bytes(*word)
@@ -168,7 +168,7 @@ impl RegisterFile {
         self.get_mut(register)[..SCALAR_BYTES].copy_from_slice(&word.to_le_bytes());
     }
 
-    /// A copy with zero in each register but the visible ones, as the operating system sees it at an interrupt.
+    /// Returns a copy with zero in each register but the visible ones, as the operating system sees it at an interrupt.
     pub fn blanked(&self, visible: RegisterSet) -> RegisterFile {
         let mut seen = RegisterFile::default();
         seen.take(self, visible);

@@ -1,4 +1,4 @@
-//! Contexts that leave the chip and come back, and initial ones that arrive.
+//! Contexts that leave the chip and return, and initial contexts that arrive.
 
 use crate::context::Context;
 use crate::error::ContextError;
@@ -6,10 +6,12 @@ use crate::planted::Bug;
 use crate::unit::{ContextUnit, Location};
 
 impl ContextUnit {
-    /// Encrypts the context of a buffer for memory, and frees the buffer. The processor keeps the number of the context.
+    /// Encrypts the context of a buffer for memory, and frees the buffer. The processor keeps the number of the
+    /// context.
     ///
-    /// The caller passes how many lines of the process are locked in caches. With the context its keys leave, so that no chunk
-    /// of the process could be permuted any more: its chunks must be permuted, and its lines leave the caches, before.
+    /// The caller passes the number of the process's lines that are locked in caches. The keys leave with the context,
+    /// so the chip could no longer permute a chunk of the process. Its chunks must be permuted, and its lines leave the
+    /// caches, before the export.
     pub fn export(&mut self, buffer: usize, locked_lines: usize) -> Result<Vec<u8>, ContextError> {
         let process = self.context(Location::Buffer(buffer))?.process();
         if locked_lines > 0 && !self.planted.has(Bug::LockedLinesIgnored) {
@@ -26,7 +28,7 @@ impl ContextUnit {
         Ok(self.envelope.seal(number, &context))
     }
 
-    /// Loads a context that left this processor since it booted, once. Returns its buffer.
+    /// Loads a context that left this processor since it booted, at most once. Returns its buffer.
     pub fn import(&mut self, exported: &[u8]) -> Result<usize, ContextError> {
         let buffer = self.free_buffer()?;
         let (number, context) = self.envelope.open(exported)?;
@@ -37,8 +39,8 @@ impl ContextUnit {
 
     /// Loads an initial context that is sealed to this processor. Returns its buffer.
     ///
-    /// Each admission starts another process with a number of its own, also of the same bytes: their keys and their first root
-    /// are then the same. The chip does not limit how often a program is started.
+    /// Each admission starts another process with a new number, even if the bytes are the same: their keys and their
+    /// first root are then the same. The chip does not limit how often a program is started.
     pub fn admit(&mut self, sealed: &[u8]) -> Result<usize, ContextError> {
         let buffer = self.free_buffer()?;
         let initial = self.key.open(sealed)?;
@@ -47,7 +49,8 @@ impl ContextUnit {
         Ok(buffer)
     }
 
-    /// Frees the table entry of a context whose process was killed: an import of it is refused from then on.
+    /// Frees the table entry of a context after its process was killed: an import of the context is refused from then
+    /// on.
     pub fn forget(&mut self, number: u64) -> Result<(), ContextError> {
         self.outside.forget(number)
     }

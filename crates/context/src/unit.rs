@@ -1,6 +1,6 @@
 //! Context unit of a processor: the running context, and the hardware context buffers.
 //!
-//! Source: Duc and Keryell, ACSAC 2006, section 2.6. The unit is state without time. Where the paper is silent:
+//! Source: Duc and Keryell, ACSAC 2006, section 2.6. The unit is state without time. The paper leaves these rules open:
 //!
 //! * An interrupt cannot be refused, so a buffer stays reserved for the context that runs.
 //! * A signal takes the visible registers from the operating system as a resume does: it may end a system call.
@@ -23,7 +23,7 @@ const ENVELOPE_PURPOSE: u64 = 1;
 pub struct ContextConfig {
     /// Hardware context buffers, at least one.
     pub buffers: usize,
-    /// Entries of the table of contexts outside the chip, 8 bytes each. With none, no context leaves.
+    /// Entries of the table of contexts outside the chip, 8 bytes each. With zero entries, a context cannot leave.
     pub outside_entries: usize,
     /// Weakness that is built in.
     pub planted: Planted,
@@ -60,7 +60,7 @@ pub struct ContextUnit {
 }
 
 impl ContextUnit {
-    /// Boots a processor. It draws a new key for the contexts outside, so those of an earlier boot never come back.
+    /// Boots a processor. It draws a new key for the contexts outside, so those of an earlier boot can never return.
     pub fn boot(config: ContextConfig, key: ProcessorKey, boot_seed: u64) -> Result<ContextUnit, ContextError> {
         let ContextConfig { buffers, outside_entries, planted } = config;
         if buffers == 0 {
@@ -99,7 +99,7 @@ impl ContextUnit {
         }
     }
 
-    /// Locates the context of a process on the chip. A process whose context is outside has no keys on the chip.
+    /// Locates the context of a process on the chip. If the context is outside, the chip has no keys of the process.
     pub fn find(&self, process: ProcessNumber) -> Result<Location, ContextError> {
         let locations = (0..self.buffers.len()).map(Location::Buffer).chain([Location::Running]);
         locations
@@ -108,12 +108,12 @@ impl ContextUnit {
             .ok_or(ContextError::NotOnChip { process })
     }
 
-    /// Keys of a context, for a permutation of its chunks.
+    /// Returns the keys of a context, for a permutation of its chunks.
     pub fn keys_of(&self, location: Location) -> Result<&ProcessKeys, ContextError> {
         Ok(self.context(location)?.keys())
     }
 
-    /// Root of a context, for a permutation of its chunks.
+    /// Returns the root of a context, for a permutation of its chunks.
     pub fn root_of(&self, location: Location) -> Result<&Root, ContextError> {
         Ok(self.context(location)?.root())
     }
@@ -145,8 +145,8 @@ impl ContextUnit {
         Ok(InterruptFrame { buffer, registers })
     }
 
-    /// Continues the process of a buffer. The registers that were visible take the operating system's values, all others come
-    /// from the buffer. No register is visible at the next interrupt, unless the process says so again.
+    /// Continues the process of a buffer. The registers that were visible take the operating system's values; all other
+    /// registers keep the buffer's. No register is visible at the next interrupt, unless the process requests it again.
     pub fn resume(&mut self, buffer: usize, from_system: &RegisterFile) -> Result<(), ContextError> {
         self.may_resume(buffer)?;
         let context = self.restored(buffer, from_system)?;
@@ -177,12 +177,12 @@ impl ContextUnit {
         self.take(buffer)
     }
 
-    /// Ends the running process, by itself or by a security exception.
+    /// Ends the running process, at its request or by a security exception.
     pub fn end(&mut self) -> Result<Context, ContextError> {
         self.running.take().ok_or(ContextError::NothingRunning)
     }
 
-    /// Number for a process that is admitted.
+    /// Returns the number for a process that is admitted.
     pub(crate) fn number_process(&mut self) -> Result<ProcessNumber, ContextError> {
         if self.planted.has(Bug::ProcessNumberReused) {
             let on_chip = self.buffers.iter().chain([&self.running]).flatten().count();
@@ -193,7 +193,7 @@ impl ContextUnit {
         Ok(process)
     }
 
-    /// Finds a free buffer for a context that is loaded. One stays free for the running context.
+    /// Finds a free buffer for a context that is loaded. One buffer stays free for the running context.
     pub(crate) fn free_buffer(&self) -> Result<usize, ContextError> {
         let reserves = self.running.is_some() && !self.planted.has(Bug::ReservedBufferFilled);
         let mut free = (0..self.buffers.len()).filter(|buffer| self.buffers[*buffer].is_none());
@@ -206,7 +206,7 @@ impl ContextUnit {
         self.buffers[buffer] = Some(context);
     }
 
-    /// Empties a buffer.
+    /// Removes a context from its buffer, and returns it.
     pub(crate) fn take(&mut self, buffer: usize) -> Result<Context, ContextError> {
         self.context(Location::Buffer(buffer))?;
         self.buffers[buffer].take().ok_or(ContextError::BufferEmpty { buffer })

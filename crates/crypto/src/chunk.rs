@@ -4,8 +4,8 @@
 //! PAD(i) = E_Ke(R' || a || i)                                  119 + 8 + 1 bits
 //! H(0)   = E_Km(R || a)     H(i) = E_Km(C(i-1) ^ H(i-1))       120 + 8 bits, i = 1 ..= l
 //! ```
-//! `a` is the number of a slot in its chunk, R' and R are drawn at each permutation. The paper prints the range of equation 5 as
-//! 1 to l - 1, which leaves the last block of a line out of its code.
+//! `a` is the number of a slot in its chunk, R' and R are drawn at each permutation. The paper prints the range of
+//! equation 5 as 1 to l - 1, which omits the last block of a line from its code.
 
 use crate::blocks::xor;
 use crate::{BLOCK_BYTES, Key};
@@ -17,10 +17,10 @@ use cbc_mac::{CbcMac, KeyInit, Mac};
 pub const CHUNK_LINE_BLOCKS: usize = 2;
 /// Bytes of a line.
 pub const CHUNK_LINE_BYTES: usize = CHUNK_LINE_BLOCKS * BLOCK_BYTES;
-/// Bits of the numbers of slots and blocks, behind R'.
+/// Bits after R' for the numbers of the slot and of the block.
 const PAD_PLACE_BITS: u32 = u8::BITS + CHUNK_LINE_BLOCKS.ilog2();
 
-/// Encrypts and authenticates lines of chunks, under a key for each.
+/// Encrypts and authenticates lines of chunks, with a separate key for each of the two.
 #[derive(Clone)]
 pub struct ChunkCipher {
     pads: Aes128,
@@ -33,7 +33,7 @@ impl ChunkCipher {
         ChunkCipher { pads: pads.cipher(), code: CbcMac::new((&code.0).into()) }
     }
 
-    /// The line under its pad: encrypted, or decrypted (equations 2 and 3). `number` is R'.
+    /// Applies the pad of a line, to encrypt or to decrypt it (equations 2 and 3). `number` is R'.
     ///
     /// # Panics
     /// If R' has more than 119 bits.
@@ -47,7 +47,8 @@ impl ChunkCipher {
         }
     }
 
-    /// The code of encrypted lines, whose first slot this is (equations 4 to 6; of several lines as in section 3.3). `number` is R.
+    /// Returns the code of encrypted lines from `slot` on (equations 4 to 6; for several lines as in section 3.3).
+    /// `number` is R.
     ///
     /// # Panics
     /// If R has more than 120 bits.

@@ -1,23 +1,24 @@
 //! SHA-1 without a key (FIPS 180-4), for the nodes of CryptoPage's tree (Duc and Keryell, ACSAC 2006, section 3.1).
 //!
-//! A tree needs that nobody finds another text with a given hash. Collisions, which SHA-1 no longer prevents (Stevens et al.,
-//! CRYPTO 2017), need two texts of the attacker's choice; the texts here are records that the chip encrypts and hashes of them.
+//! In a tree, an attacker must not find another text with a given hash. Collisions, which SHA-1 no longer prevents
+//! (Stevens et al., CRYPTO 2017), need two texts that the attacker chooses. The texts here are records that the chip
+//! encrypts, and hashes of these records.
 
 use sha1::{Digest, Sha1};
 
-/// Bytes of a hash of SHA-1.
+/// Bytes of a SHA-1 hash.
 pub const SHA1_BYTES: usize = 20;
-/// Bytes that one step of SHA-1 takes.
+/// Bytes that one step of SHA-1 processes.
 const BLOCK_BYTES: usize = 64;
-/// What follows a text in its last blocks at least: a one and the text's length.
+/// Fewest bytes that padding adds to a text: a one and the text's length.
 const PADDING_BYTES: usize = 9;
 
-/// The hash of a text in two parts.
+/// Returns the hash of a text in two parts.
 pub fn sha1_of_pair(left: &[u8], right: &[u8]) -> [u8; SHA1_BYTES] {
     Sha1::new().chain_update(left).chain_update(right).finalize().into()
 }
 
-/// Steps of SHA-1 that a text of so many bytes takes, one for each of its padded blocks.
+/// Returns the number of SHA-1 steps for a text of this length, one for each of its padded blocks.
 pub const fn sha1_steps(bytes: usize) -> u32 {
     (bytes + PADDING_BYTES).div_ceil(BLOCK_BYTES) as u32
 }

@@ -1,4 +1,4 @@
-//! Keys, and how a machine draws them when it boots.
+//! Keys, and the way in which a machine draws them when it boots.
 
 use crate::BLOCK_BYTES;
 use aes::Aes128;
@@ -10,9 +10,9 @@ use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
 pub struct Key<const BYTES: usize = 16>(pub [u8; BYTES]);
 
 impl<const BYTES: usize> Key<BYTES> {
-    /// The key for one purpose of a machine whose boot drew `seed`: as hardware draws its keys at power-on.
+    /// Returns the key for one purpose of a machine that drew `seed` at boot, as hardware draws its keys at power-on.
     ///
-    /// Expanded by AES in counter mode under the seed, so that different purposes get unrelated keys.
+    /// AES in counter mode under the seed expands the key, so that different purposes get unrelated keys.
     pub fn for_purpose(seed: u64, purpose: u64) -> Key<BYTES> {
         let mut root = [0; 16];
         root[..8].copy_from_slice(&seed.to_le_bytes());
@@ -28,7 +28,7 @@ impl<const BYTES: usize> Key<BYTES> {
         Key(key)
     }
 
-    /// The cipher under this key, its key schedule expanded.
+    /// Returns the cipher under this key, with an expanded key schedule.
     pub fn cipher<C: KeyInit>(&self) -> C
     where
         C::KeySize: ArraySize<ArrayType<u8> = [u8; BYTES]>,

@@ -1,8 +1,8 @@
-//! Ciphers and message authentication over memory lines: thin, on RustCrypto.
+//! Ciphers and message authentication over memory lines: a thin layer over RustCrypto.
 //!
-//! No cipher and no hash function is written here. The crates of RustCrypto do the work, with the processor's own
-//! instructions where it has them; this crate says how a 64-byte line, its place and its counter become their inputs, and
-//! where the limits lie. Every mode is tied to published vectors by test.
+//! This crate contains no cipher and no hash function. The crates of RustCrypto compute them, with the processor's
+//! instructions where it has them. This crate defines how a 64-byte line, its place and its counter become their
+//! inputs, and the limits of these inputs. Tests compare every mode with published vectors.
 //!
 //! A mode of encryption is a [`LineCipher`], a code is a [`LineMac`]. One file holds one mode.
 

@@ -1,15 +1,15 @@
-//! Nonces: where a line lies and how often it was written, packed so that no two blocks are ever alike.
+//! Nonces: the place of a line and its number of writes, packed so that no two blocks are ever alike.
 //!
 //! ```text
 //! byte   0        5                              14       15      16
 //!        | place  | counter                      | domain | block |
 //!        | 40 bit | 72 bit                       | 8 bit  | 8 bit |
 //! ```
-//! The packing is injective: each field has bytes of its own. Forty bits of place reach 64 TB of lines. Seventy-two bits of
-//! counter hold a 64-bit major with a minor of up to eight bits.
+//! The packing is injective: each field has separate bytes. Forty bits of place reach 64 TB of lines. Seventy-two bits
+//! of counter hold a 64-bit major with a minor of up to eight bits.
 //!
-//! A line whose words were re-ordered has a *bitmap* as well, which no block has room for: a code that binds it does so by other
-//! offsets (`cipher/ocb_chunks.rs`).
+//! A line with re-ordered words has a *bitmap* as well, and no block has room for it: a code that binds the bitmap uses
+//! other offsets (`cipher/ocb_chunks.rs`).
 
 use crate::BLOCK_BYTES;
 
@@ -18,12 +18,12 @@ pub const PLACE_BITS: u32 = 40;
 /// Bits of the counter in a nonce.
 pub const COUNTER_BITS: u32 = 72;
 
-/// What the encrypted block is used for; the same place and counter never serve two uses.
+/// Use of the encrypted block. Two uses of the same place and counter encrypt different blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Domain {
-    /// Keystream for data.
+    /// Keystream for the bytes of data.
     Pad = 0,
-    /// The mask that hides a tag's hash.
+    /// Mask that hides a tag's hash.
     TagMask = 1,
 }
 
@@ -35,7 +35,7 @@ pub struct Nonce {
 }
 
 impl Nonce {
-    /// The nonce of what lies at `place`, a number of lines, under an effective counter.
+    /// Returns the nonce of the line at `place`, a number of lines, under an effective counter.
     ///
     /// # Panics
     /// If the place needs more than [`PLACE_BITS`]: memories that large are refused long before. If the
@@ -46,23 +46,23 @@ impl Nonce {
         Nonce { packed: u128::from(place) | counter << PLACE_BITS, bitmap: 0 }
     }
 
-    /// The same for a line whose words were re-ordered by this bitmap.
+    /// Returns the same nonce for a line with words that were re-ordered by this bitmap.
     #[must_use]
     pub fn with_bitmap(self, bitmap: u8) -> Nonce {
         Nonce { bitmap, ..self }
     }
 
-    /// The bitmap of a line whose words were re-ordered; zero if they were not.
+    /// Returns the bitmap by which the words were re-ordered; zero without re-ordering.
     pub fn bitmap(&self) -> u8 {
         self.bitmap
     }
 
-    /// The place that it is the nonce of.
+    /// Returns the place that the nonce contains.
     pub fn place(&self) -> u64 {
         (self.packed & ((1 << PLACE_BITS) - 1)) as u64
     }
 
-    /// The cipher's input for one block of one use.
+    /// Returns the cipher's input for one block of one use.
     pub fn block(&self, domain: Domain, index: u8) -> [u8; BLOCK_BYTES] {
         let packed = self.packed
             | (domain as u128) << (PLACE_BITS + COUNTER_BITS)

@@ -1,14 +1,15 @@
-//! Seeds: what a keystream grows from. Whatever a seed is made of, no two lines or versions may share one.
+//! Seeds: the inputs from which keystream is generated. No two lines or versions may share a seed, whatever it is made
+//! of.
 
 use crate::{BLOCK_BYTES, Domain, Nonce};
 
-/// Where keystream comes from: an input for the cipher that never repeats.
+/// Source of keystream: an input for the cipher that never repeats.
 ///
 /// # Contract
-/// `index` stands in the last byte and nowhere else, so that a cipher with shorter blocks can take the beginning of the
+/// `index` determines the last byte and no other, so that a cipher with shorter blocks can process the beginning of the
 /// block once for the whole line.
 pub trait Seed {
-    /// The input for one block of one use.
+    /// Returns the input for one block of one use.
     fn block(&self, domain: Domain, index: u8) -> [u8; BLOCK_BYTES];
 }
 
@@ -21,8 +22,8 @@ impl Seed for Nonce {
 /// A seed without an address (Rogers et al., MICRO 2007, section 4): the page's logical identifier, the line's place in
 /// the page, and the line's minor counter.
 ///
-/// Identifiers are drawn from a counter that never goes back, and a page whose minor counters overflow gets a new one. So
-/// a page can be moved in memory, or swapped out, without being encrypted afresh.
+/// Identifiers are drawn from a counter that only grows, and a page gets a new one when a minor counter overflows. So a
+/// page can be moved in memory, or swapped out, without a new encryption.
 ///
 /// ```text
 /// byte   0                  8        9                 14       15
@@ -31,11 +32,11 @@ impl Seed for Nonce {
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PageSeed {
-    /// The page's logical identifier.
+    /// Logical identifier of the page.
     pub page: u64,
-    /// The line's place in the page.
+    /// Place of the line in the page.
     pub line: u8,
-    /// The line's minor counter.
+    /// Minor counter of the line.
     pub minor: u8,
 }
 
@@ -79,7 +80,7 @@ mod tests {
     fn a_page_that_moves_keeps_its_pads_and_one_with_a_new_identifier_does_not() {
         let mode = CounterMode::<Aes128>::new(&Key([1; 16]));
         let seed = PageSeed { page: 41, line: 3, minor: 7 };
-        // Nothing of the place in memory enters: the same line of the same page has the same pad wherever it lies.
+        // The place in memory is no input: the same line of the same page has the same pad at every place.
         assert_eq!(mode.pad(&seed), mode.pad(&PageSeed { ..seed }));
         assert_ne!(mode.pad(&seed), mode.pad(&PageSeed { page: 42, ..seed }));
     }

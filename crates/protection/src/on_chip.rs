@@ -5,8 +5,8 @@
 //! make room enters the list of *leaving* lines. It still counts as present, until its parent was updated and memory
 //! has it.
 //!
-//! Counters, tags and nodes have a cache each, or share one. Lines of counters, and nodes, may have a second place on
-//! the chip, the machine's last-level cache ([`last_level`]), and L2s may have copies of counters ([`copies`]).
+//! Counters, tags and nodes have one cache each, or share one cache. Lines of counters, and nodes, may also use the
+//! machine's last-level cache ([`last_level`]), and L2s may have copies of counters ([`copies`]).
 
 mod cache;
 mod caches;
@@ -155,7 +155,7 @@ impl OnChip {
         given_up
     }
 
-    /// Drops every clean line, so that it must be fetched from memory again.
+    /// Drops every clean line, so that the next access must fetch it from memory.
     pub fn forget_clean(&mut self) {
         self.caches.forget_clean();
         if let Some(copies) = &mut self.copies {

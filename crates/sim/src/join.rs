@@ -1,7 +1,7 @@
 //! Concurrent work within one task: overlap is visible in the source.
 //!
-//! Every wake-up of the task polls each unfinished part, first to last. A part checks its condition, which costs next
-//! to nothing if it does not hold yet. So no wakers are needed, and the order is always the order in the source.
+//! Every wake-up of the task polls each unfinished part, first to last. A part checks its condition, which is cheap if
+//! it does not hold yet. So no wakers are needed, and the order is always the order in the source.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};

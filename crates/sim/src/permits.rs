@@ -157,7 +157,7 @@ mod tests {
     const NS: Duration = Duration::from_ns(1);
 
     /// Returns the time at which each task, in this order of arrival, is admitted, and the maximum number of permits in
-    /// use. A task that needs none waits for the gate.
+    /// use. A task that needs no permit waits for the gate.
     fn times(total: usize, wanted: &[usize]) -> (Vec<(usize, u64)>, usize) {
         let mut executor = Executor::new();
         let permits = Rc::new(Permits::new(executor.clock(), total));

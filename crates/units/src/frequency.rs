@@ -1,8 +1,9 @@
 //! Clocks as written in machine files: megahertz, whole or as a ratio, with a cycle of a whole number of femtoseconds.
 //!
-//! Time is counted in femtoseconds, so a clock with a fractional cycle would drift against the others: DDR5-4800's 2400 MHz
-//! has cycles of 416,666.67 fs. Standards and simulators with this clock mean a rounded cycle. The machine file must contain
-//! the exact one, as 416 ps (`"31250/13 MHz"`). The error for an inexact clock names the nearest exact ones.
+//! Time is counted in femtoseconds, so a clock with a fractional cycle would drift against the other clocks:
+//! DDR5-4800's 2400 MHz has cycles of 416,666.67 fs. Standards and simulators with this clock mean a rounded cycle. The
+//! machine file must contain the exact one, as 416 ps (`"31250/13 MHz"`). The error for an inexact clock names the
+//! nearest exact ones.
 
 use crate::{Clock, Duration};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};

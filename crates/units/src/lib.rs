@@ -1,7 +1,7 @@
 //! Types for addresses, time and sizes, and parsers of their text forms.
 //!
-//! Quantities that could be confused have different types. A virtual address is not a physical one, a line number is
-//! not a byte address, a cycle count means nothing without its clock, and a duration is not an instant. This crate
+//! Quantities that could be confused have different types. A virtual address is not a physical one, and a line number
+//! is not a byte address. A cycle count has no meaning without its clock, and a duration is not an instant. This crate
 //! depends on no other crate of Casemate.
 
 mod address;

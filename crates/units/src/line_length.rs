@@ -23,7 +23,7 @@ impl LineLength {
     /// Half the length of recorded lines.
     pub const HALF: LineLength = LineLength { bytes: LINE_BYTES as u8 / 2 };
 
-    /// Returns lines of `bytes` bytes, or `None` if no such lines exist.
+    /// Returns lines of `bytes` bytes, or `None` if no lines of this length exist.
     pub fn of(bytes: Bytes) -> Option<LineLength> {
         [LineLength::WHOLE, LineLength::HALF].into_iter().find(|length| length.bytes() as u64 == bytes.0)
     }

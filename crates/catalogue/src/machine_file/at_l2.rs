@@ -1,4 +1,4 @@
-//! Memory cryptography in the L2s of a machine, for designs that begin reads there (EMCC, MICRO 2022).
+//! Memory cryptography in the L2s of a machine, for designs that begin reads in an L2 (EMCC, MICRO 2022).
 //!
 //! ```toml
 //! [at_l2]

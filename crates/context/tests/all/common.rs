@@ -9,22 +9,22 @@ use crypto::Key;
 use units::VirtAddr;
 use units::random::Random;
 
-/// Random bytes.
+/// Returns an array of random bytes.
 pub fn bytes<const N: usize>(random: &mut Random) -> [u8; N] {
     std::array::from_fn(|_| random.below(256) as u8)
 }
 
-/// A register file with random bytes in each register.
+/// Returns a register file with random bytes in each register.
 pub fn registers(random: &mut Random) -> RegisterFile {
     RegisterFile::new(bytes(random))
 }
 
-/// A random set of registers.
+/// Returns a random set of registers.
 pub fn register_set(random: &mut Random) -> RegisterSet {
     RegisterSet::from_bits(random.word())
 }
 
-/// A process with random registers, keys, root and handler.
+/// Returns a process with random registers, keys, root and handler.
 pub fn initial(random: &mut Random) -> InitialContext {
     InitialContext {
         registers: registers(random),
@@ -38,12 +38,12 @@ pub fn initial(random: &mut Random) -> InitialContext {
     }
 }
 
-/// The processor of most tests.
+/// Returns the processor of most tests.
 pub fn processor() -> ProcessorKey {
     ProcessorKey::from_seed(1)
 }
 
-/// A unit of that processor, with a weakness.
+/// Returns a unit of that processor, with a weakness.
 pub fn unit(buffers: usize, outside_entries: usize, planted: Planted) -> ContextUnit {
     ContextUnit::boot(ContextConfig { buffers, outside_entries, planted }, processor(), 1).expect("there are buffers")
 }

@@ -179,7 +179,7 @@ impl Pair {
         self.outside.insert(number, known);
     }
 
-    /// Imports any context that ever left, which now and then an attacker has modified.
+    /// Imports any context that ever left. One in four is modified, as by an attacker.
     fn import(&mut self) {
         if self.exported.is_empty() {
             return;

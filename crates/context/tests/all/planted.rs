@@ -1,5 +1,5 @@
-//! The test of the tests: each planted bug is found by the check of the promise that it breaks, for that reason, and gets past
-//! the check of another promise.
+//! The test of the tests: the check of the promise that a planted bug breaks finds the bug, for that reason. The check of
+//! another promise does not find it.
 
 use crate::checks::{Broken, CHECKS};
 use context::planted::{Bug, Planted};

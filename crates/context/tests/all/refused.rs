@@ -10,7 +10,7 @@ use units::random::Random;
 const IDENTITY: std::ops::Range<usize> = 0..8;
 const NUMBER: std::ops::Range<usize> = 8..16;
 
-/// Two processes outside, and the unit that they left.
+/// Returns two exported processes, and the unit that they left.
 fn two_outside() -> (ContextUnit, [Vec<u8>; 2]) {
     let mut random = Random::new(30);
     let mut unit = unit(2, 2, Planted::NONE);
@@ -49,7 +49,7 @@ fn a_context_of_any_other_length_is_refused() {
 #[test]
 fn parts_of_two_processes_make_no_context() {
     let (mut unit, [first, second]) = two_outside();
-    // Each cut, and the number of one over the other's context.
+    // All cuts, and then the number of one context in front of the content of the other.
     for cut in IDENTITY.end + 1..first.len() {
         let spliced = [&first[..cut], &second[cut..]].concat();
         if spliced != first && spliced != second {
@@ -90,7 +90,7 @@ fn a_context_of_another_processor_is_refused() {
     let mut exported = other.export(buffer, 0).unwrap();
     let (mut unit, [own, _]) = two_outside();
     assert_eq!(unit.import(&exported), Err(ContextError::OtherProcessor));
-    // Same boot seed, so the same envelope key here: only the authenticated identity is another.
+    // The boot seed is the same, so the envelope key is too: only the authenticated identity differs.
     exported[IDENTITY].copy_from_slice(&own[IDENTITY]);
     assert_eq!(unit.import(&exported), Err(ContextError::NotAuthentic));
 }

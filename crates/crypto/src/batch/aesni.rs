@@ -9,10 +9,10 @@ use std::arch::x86_64::*;
 use std::array::from_fn;
 use units::{Line, ZERO_LINE};
 
-/// Rounds of AES-128, and one more key than that.
+/// Number of round keys of AES-128: one more than its rounds.
 pub const ROUND_KEYS: usize = 11;
 
-/// An expanded key. That there is one means that the processor has the instructions.
+/// An expanded key. It exists only on a processor with the instructions.
 pub struct AesNi {
     keys: [__m128i; ROUND_KEYS],
     powers: [__m128i; 4],
@@ -70,7 +70,7 @@ impl AesNi {
         }
     }
 
-    /// The five encrypted counter blocks of a line: the tag's mask and the pads.
+    /// Returns the five encrypted counter blocks of a line: the tag's mask and the pads.
     #[target_feature(enable = "aes,pclmulqdq,ssse3")]
     #[inline]
     fn keystream(&self, nonce: &GcmNonce) -> [__m128i; 5] {
@@ -85,7 +85,7 @@ impl AesNi {
         blocks.map(|block| _mm_aesenclast_si128(block, self.keys[ROUND_KEYS - 1]))
     }
 
-    /// GHASH of a line of ciphertext and its length.
+    /// Returns GHASH of a line of ciphertext and its length.
     #[target_feature(enable = "aes,pclmulqdq,ssse3")]
     #[inline]
     fn hash(&self, sealed: &[__m128i; 4]) -> __m128i {
@@ -111,7 +111,7 @@ impl AesNi {
     }
 }
 
-/// The key schedule of FIPS 197 for 128-bit keys.
+/// Computes the key schedule of FIPS 197 for 128-bit keys.
 #[target_feature(enable = "aes")]
 pub fn expand(key: &Key) -> [__m128i; ROUND_KEYS] {
     let mut keys = [load(&key.0); ROUND_KEYS];
@@ -128,7 +128,7 @@ pub fn expand(key: &Key) -> [__m128i; ROUND_KEYS] {
     keys
 }
 
-/// A block with its bytes in reverse.
+/// Returns a block with its bytes in reverse.
 #[target_feature(enable = "ssse3")]
 #[inline]
 fn reverse(block: __m128i) -> __m128i {
@@ -137,7 +137,7 @@ fn reverse(block: __m128i) -> __m128i {
 
 #[inline]
 pub fn load(bytes: &[u8; 16]) -> __m128i {
-    // SAFETY: sixteen bytes are there, and the load needs no alignment. Every x86-64 has SSE2.
+    // SAFETY: `bytes` has sixteen bytes, and the load needs no alignment. Every x86-64 has SSE2.
     unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
 }
 

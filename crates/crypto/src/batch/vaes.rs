@@ -11,18 +11,18 @@ use std::arch::x86_64::*;
 use std::array::from_fn;
 use units::{Line, ZERO_LINE};
 
-/// Lines that are worked on together.
+/// Lines that are processed together.
 const GROUP: usize = 4;
 
-/// An expanded key. That there is one means that the processor has the instructions.
+/// An expanded key. It exists only on a processor with the instructions.
 pub struct Vaes {
-    /// Each in all four lanes.
+    /// Round keys, each in all four lanes.
     keys: [__m512i; ROUND_KEYS],
-    /// The fifth power in the lane of a line's first block, and so on.
+    /// Powers of the hash key: the fifth in the lane of a line's first block, and so on.
     powers: __m512i,
-    /// In all four lanes.
+    /// Product of the block of lengths and the key, in all four lanes.
     lengths: __m512i,
-    /// For what does not fill a group: a group with empty places would take longer.
+    /// Engine for lines that do not fill a group: a group with empty places would take longer.
     narrow: AesNi,
 }
 
@@ -77,7 +77,8 @@ impl Vaes {
 
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,vaes,vpclmulqdq")]
     fn seal_groups(&self, nonces: &[[GcmNonce; GROUP]], lines: &mut [[Line; GROUP]], tags: &mut [[GcmTag; GROUP]]) {
-        // The hash of a group runs with the encryption of the next: in its own turn it would wait for its ciphertext.
+        // A group is hashed while the next one is encrypted: directly after its encryption, the hash would wait for the
+        // ciphertext.
         let mut behind: Option<(&mut [GcmTag; GROUP], __m512i, [__m512i; GROUP])> = None;
         for ((nonces, lines), tags) in nonces.iter().zip(lines).zip(tags) {
             let [masks, pads @ ..] = self.keystream(nonces);
@@ -120,7 +121,7 @@ impl Vaes {
         let stored = load(tags.as_flattened().try_into().expect("four tags are as long as a line"));
         // Two bits for each line, one for each half of its tag. All bytes are compared, whichever differs.
         let equal = _mm512_cmpeq_epi64_mask(computed, stored);
-        // A verdict is no secret, and nearly always good: so the processor need not wait for it.
+        // A verdict is not secret, and nearly always good: so the processor need not wait for it.
         for line in 0..GROUP {
             store(&mut lines[line], _mm512_xor_si512(sealed[line], pads[line]));
         }
@@ -130,7 +131,7 @@ impl Vaes {
         }
     }
 
-    /// The masks of four tags, and the pads of four lines.
+    /// Returns the masks of four tags, and the pads of four lines.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,vaes,vpclmulqdq")]
     #[inline]
     fn keystream(&self, nonces: &[GcmNonce; GROUP]) -> [__m512i; 1 + GROUP] {
@@ -154,7 +155,7 @@ impl Vaes {
         blocks.map(|block| _mm512_aesenclast_epi128(block, self.keys[ROUND_KEYS - 1]))
     }
 
-    /// GHASH of four lines of ciphertext and their length: lane n of the result is line n's.
+    /// Returns GHASH of four lines of ciphertext and their length: lane n of the result is line n's.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,vaes,vpclmulqdq")]
     #[inline]
     fn hash(&self, sealed: [__m512i; GROUP]) -> __m512i {
@@ -169,7 +170,7 @@ impl Vaes {
         }));
         let mut low = _mm512_xor_si512(low, _mm512_bslli_epi128::<8>(middle));
         let high = _mm512_xor_si512(high, _mm512_bsrli_epi128::<8>(middle));
-        // As in the narrow kernel: two steps of Montgomery's reduction.
+        // Two steps of Montgomery's reduction, as in the narrow kernel.
         let reduction = _mm512_set1_epi64(0xc200_0000_0000_0000_u64 as i64);
         for _ in 0..2 {
             let folded = _mm512_clmulepi64_epi128::<0x00>(low, reduction);
@@ -179,7 +180,7 @@ impl Vaes {
     }
 }
 
-/// Takes back those of four lines whose two bits are not both set.
+/// Refuses those of four lines that do not have both of their bits set.
 #[cold]
 fn refuse(equal: u8, lines: &mut [Line; GROUP], fits: &mut [bool; GROUP]) {
     for (position, (line, fits)) in lines.iter_mut().zip(fits).enumerate() {
@@ -189,17 +190,18 @@ fn refuse(equal: u8, lines: &mut [Line; GROUP], fits: &mut [bool; GROUP]) {
     }
 }
 
-/// Four nonces of twelve bytes, each at the beginning of a lane, zeros behind.
+/// Returns four nonces of twelve bytes, each at the beginning of a lane, followed by zeros.
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn spread(nonces: &[GcmNonce; GROUP]) -> __m512i {
-    // SAFETY: twelve words of four bytes are there, the mask leaves out the rest, and the load needs no alignment.
+    // SAFETY: the nonces have twelve words of four bytes, the mask excludes further words, and the load needs no
+    // alignment.
     let packed = unsafe { _mm512_maskz_loadu_epi32(0x0fff, nonces.as_ptr().cast()) };
     let words = _mm512_set_epi32(0, 11, 10, 9, 0, 8, 7, 6, 0, 5, 4, 3, 0, 2, 1, 0);
     _mm512_maskz_permutexvar_epi32(0x7777, words, packed)
 }
 
-/// For each of four lines the sum of its four lanes: lane n of the result is line n's.
+/// Returns the sum of the four lanes of each of four lines: lane n of the result is line n's.
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn sum_of_lanes([a, b, c, d]: [__m512i; GROUP]) -> __m512i {
@@ -207,7 +209,7 @@ fn sum_of_lanes([a, b, c, d]: [__m512i; GROUP]) -> __m512i {
     halve(halve(a, b), halve(c, d))
 }
 
-/// Every lane with its bytes in reverse.
+/// Reverses the bytes of every lane.
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
 fn reverse(lanes: __m512i) -> __m512i {
@@ -218,7 +220,7 @@ fn reverse(lanes: __m512i) -> __m512i {
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn load(line: &Line) -> __m512i {
-    // SAFETY: 64 bytes are there, and the load needs no alignment.
+    // SAFETY: a line has 64 bytes, and the load needs no alignment.
     unsafe { _mm512_loadu_si512(line.as_ptr().cast()) }
 }
 

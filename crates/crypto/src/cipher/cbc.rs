@@ -1,8 +1,8 @@
 //! Cipher block chaining (NIST SP 800-38A, section 6.2), with the encrypted nonce as its initial vector (appendix C).
 //!
-//! Encryption is serial, decryption is parallel, and a flipped bit of ciphertext flips one bit of the next block: what
-//! AEGIS (Suh et al., ICS 2003) used before counter mode. Without a counter in the nonce it is deterministic. A text of more
-//! than a line takes an initial vector that its user draws.
+//! Encryption is serial, decryption is parallel, and a flipped bit of ciphertext flips one bit of the next block. AEGIS
+//! (Suh et al., ICS 2003) used this mode, before counter mode. Without a counter in the nonce it is deterministic. A
+//! text of more than a line takes an initial vector that the caller draws.
 
 use crate::blocks::{blocks_per_line, xor};
 use crate::cipher::{BlockCipher, Order, Uses};
@@ -21,7 +21,7 @@ pub struct Cbc<C> {
 }
 
 impl<C: BlockCipherEncrypt + BlockCipherDecrypt> Cbc<C> {
-    /// Expands the key.
+    /// Expands the key of the block cipher.
     pub fn new<const BYTES: usize>(key: &Key<BYTES>) -> Cbc<C>
     where
         C: KeyInit<KeySize: ArraySize<ArrayType<u8> = [u8; BYTES]>>,
@@ -33,7 +33,8 @@ impl<C: BlockCipherEncrypt + BlockCipherDecrypt> Cbc<C> {
         Cbc { cipher }
     }
 
-    /// The nonce, encrypted: at once, or half by half as CBC-MAC would if the cipher's blocks are 64 bits.
+    /// Returns the encrypted nonce: encrypted at once, or half by half as in CBC-MAC if the cipher's blocks are 64
+    /// bits.
     fn initial_vector(&self, nonce: &Nonce) -> Block<C> {
         let mut vector = Block::<C>::default();
         for part in nonce.block(Domain::Pad, 0).chunks(C::block_size()) {
@@ -64,7 +65,7 @@ impl<C: BlockCipherEncrypt + BlockCipherDecrypt> Cbc<C> {
     }
 }
 
-/// The blocks of a text.
+/// Returns the blocks of a text.
 ///
 /// # Panics
 /// If the last block is not whole: CBC has no padding here.
@@ -83,10 +84,10 @@ impl Cbc<Aes128> {
         self.encrypt_in_place(vector.into(), text);
     }
 
-    /// Decrypts a text that [`Cbc::seal_text`] encrypted from the same vector. Nothing is checked.
+    /// Decrypts a text that [`Cbc::seal_text`] encrypted from the same vector, without any check.
     ///
     /// # Panics
-    /// As [`Cbc::seal_text`].
+    /// If the last block of the text is not whole.
     pub fn open_text(&self, vector: &[u8; BLOCK_BYTES], text: &mut [u8]) {
         self.decrypt_in_place(vector.into(), text);
     }

@@ -1,8 +1,9 @@
 //! Counter mode: a keystream that hides a line (NIST SP 800-38A, section 6.5).
 //!
-//! The counter blocks are the seed's, one for each block of the line. A cipher with 64-bit blocks cannot take a 128-bit
-//! seed at once: it takes the first half, and the result joins every second half, as CBC-MAC would chain the two. That is
-//! one use of the cipher more for each line; two different seeds may then meet by chance, after some 2^32 lines.
+//! The counter blocks are the seed's, one for each block of the line. A cipher with 64-bit blocks cannot process a
+//! 128-bit seed at once. It encrypts the first half, and the result is XOR-ed with the second half of each block, as
+//! CBC-MAC would chain the two. This takes one more use of the cipher for each line. Two different seeds may then
+//! collide by chance, after some 2^32 lines.
 
 use crate::blocks::{blocks_of, blocks_per_line, xor};
 use crate::cipher::{BlockCipher, Order, Uses};
@@ -18,7 +19,7 @@ pub struct CounterMode<C> {
 }
 
 impl<C: BlockCipherEncrypt> CounterMode<C> {
-    /// Expands the key.
+    /// Expands the key of the block cipher.
     pub fn new<const BYTES: usize>(key: &Key<BYTES>) -> CounterMode<C>
     where
         C: KeyInit<KeySize: ArraySize<ArrayType<u8> = [u8; BYTES]>>,
@@ -30,12 +31,12 @@ impl<C: BlockCipherEncrypt> CounterMode<C> {
         CounterMode { cipher }
     }
 
-    /// The keystream of one line under one seed.
+    /// Returns the keystream of one line under one seed.
     pub fn pad(&self, seed: &impl Seed) -> Line {
         self.pad_from(|index| seed.block(Domain::Pad, index))
     }
 
-    /// The keystream that grows from these counter blocks.
+    /// Returns the keystream that these counter blocks generate.
     pub(crate) fn pad_from(&self, block: impl Fn(u8) -> [u8; BLOCK_BYTES]) -> Line {
         let mut pad = [0; LINE_BYTES];
         let blocks = blocks_of::<C>(&mut pad);

@@ -1,6 +1,6 @@
-//! Electronic codebook: every block by itself (NIST SP 800-38A, section 6.1). For comparison only.
+//! Electronic codebook: every block is encrypted separately (NIST SP 800-38A, section 6.1). For comparison only.
 //!
-//! Neither place nor version enters, so equal blocks are equal in memory, wherever they lie.
+//! Neither place nor version is an input, so equal blocks are equal in memory, at every place.
 
 use crate::blocks::{blocks_of, blocks_per_line};
 use crate::cipher::{BlockCipher, Order, Uses};
@@ -15,7 +15,7 @@ pub struct Ecb<C> {
 }
 
 impl<C: BlockCipherEncrypt + BlockCipherDecrypt> Ecb<C> {
-    /// Expands the key.
+    /// Expands the key of the block cipher.
     pub fn new<const BYTES: usize>(key: &Key<BYTES>) -> Ecb<C>
     where
         C: KeyInit<KeySize: ArraySize<ArrayType<u8> = [u8; BYTES]>>,
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn triple_des_gives_the_example_of_nist_sp_800_67() {
-        // "The qufck brown fox jump", appendix B.1: three blocks; the rest of the line is zeros.
+        // "The qufck brown fox jump", appendix B.1: three blocks; the line ends with zeros.
         let mut line = [0; 64];
         line[..24].copy_from_slice(&hex!("5468652071756663" "6b2062726f776e20" "666f78206a756d70"));
         let tdes = Ecb::<TdesEde3>::new(&Key(hex!("0123456789abcdef23456789abcdef01456789abcdef0123")));

@@ -1,10 +1,10 @@
 //! Galois/counter mode over lines (NIST SP 800-38D): counter mode and GHASH under one key.
 //!
-//! The line format is fixed: no additional data, 64 bytes, a 96-bit nonce that is the line's number (40 bits) and its
-//! counter (56 bits), as the engine of the AES-GCM thesis and SGX's 56-bit counters have it. The first counter block,
-//! `nonce || 1`, masks the tag; the line's own are `nonce || 2` to `nonce || 5`. All of them are [`Nonce::block`]s as they
-//! stand. A counter beyond 2^56, which no honest memory reaches, goes on in the upper half of the block number: no two
-//! counters ever share a block, but such a line is no longer what another implementation would make of it.
+//! The line format is fixed: no additional data, 64 bytes, and a 96-bit nonce of the line's number (40 bits) and its
+//! counter (56 bits). The engine of the AES-GCM thesis has this format, and SGX has 56-bit counters. The first counter
+//! block, `nonce || 1`, masks the tag; the line's blocks use `nonce || 2` to `nonce || 5`. Each of them is an unchanged
+//! [`Nonce::block`]. A counter beyond 2^56, which no honest memory reaches, extends into the upper half of the block
+//! number. Two counters never share a block, but another implementation would seal this line differently.
 
 use crate::blocks::xor;
 use crate::cipher::Uses;
@@ -21,7 +21,7 @@ pub struct Gcm<C> {
     mac: Gmac<C>,
 }
 
-/// The counter blocks of GCM: the one that masks the tag comes first, so a line's own begin at 2.
+/// The counter blocks of a line in GCM: block 1 masks the tag, so the line's blocks begin at 2.
 struct AfterTheMask<'a>(&'a Nonce);
 
 impl Seed for AfterTheMask<'_> {
@@ -43,12 +43,12 @@ impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16> + Clone> Gcm<C> {
         Gcm { mode: CounterMode::over(cipher.clone()), mac: Gmac::over(cipher) }
     }
 
-    /// A block, encrypted by the block cipher alone.
+    /// Encrypts one block by the block cipher, without a mode.
     pub fn encrypted(&self, block: [u8; BLOCK_BYTES]) -> [u8; BLOCK_BYTES] {
         self.mac.encrypted(block)
     }
 
-    /// The whole tag of a line of ciphertext.
+    /// Returns the whole tag of a line of ciphertext.
     pub fn full_tag(&self, nonce: &Nonce, ciphertext: &Line) -> [u8; BLOCK_BYTES] {
         self.mac.masked(nonce.block(Domain::Pad, 1), &[], self.mac.in_use(ciphertext))
     }
@@ -102,7 +102,8 @@ mod tests {
     use aes_gcm::{Aes128Gcm, Aes256Gcm};
     use proptest::prelude::*;
 
-    /// What another implementation makes of the same line under `line number || counter`.
+    /// Returns the ciphertext and the tag that another implementation computes of the same line under `line number ||
+    /// counter`.
     fn by_aes_gcm(
         cipher: &impl AeadInOut<NonceSize = aes_gcm::aead::consts::U12, TagSize = U16>,
         line: u64,

@@ -23,17 +23,19 @@ use units::Line;
 /// A mode of encryption over one line.
 ///
 /// # Contract
-/// `open(n, seal(n, x)) == x` for every nonce and line. What a mode takes from the nonce its own head says.
+/// `open(n, seal(n, x)) == x` for every nonce and line. The file of a mode describes the parts of the nonce that it
+/// uses.
 pub trait LineCipher {
-    /// Encrypts.
+    /// Encrypts a line under a nonce.
     fn seal(&self, nonce: &Nonce, plaintext: &Line) -> Line;
-    /// Decrypts. Nothing is checked.
+    /// Decrypts a line under a nonce, without any check.
     fn open(&self, nonce: &Nonce, ciphertext: &Line) -> Line;
-    /// The uses of the block cipher that either takes, keys and constants that stay the same not counted.
+    /// Returns the uses of the block cipher that sealing a line takes, or opening it. Uses for keys and for constants
+    /// that stay the same do not count.
     fn uses(&self) -> Uses;
 }
 
-/// A block cipher, as hardware has an engine for it: all lengths of keys go through the same.
+/// A block cipher, by its hardware engine: keys of all lengths use the same engine.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum BlockCipher {
     /// The Advanced Encryption Standard: blocks of 128 bits.
@@ -43,43 +45,44 @@ pub enum BlockCipher {
 }
 
 impl BlockCipher {
-    /// The one with blocks of this length.
+    /// Returns the cipher with blocks of this length.
     pub(crate) fn of<C: BlockSizeUser>() -> BlockCipher {
         if C::block_size() == BLOCK_BYTES { BlockCipher::Aes } else { BlockCipher::Tdes }
     }
 }
 
-/// What a mode uses its block cipher for, to seal a line or to open it, or a code for a tag, and which of that waits for which.
+/// Uses of a block cipher that seal or open a line in a mode, or that make a tag, and the order in which they wait for
+/// each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Uses {
-    /// The block cipher.
+    /// Block cipher that is used.
     pub cipher: BlockCipher,
-    /// Uses that need the nonce alone: tweaks, initial vectors, first offsets.
+    /// Uses that need only the nonce: tweaks, initial vectors, first offsets.
     pub of_nonce: u32,
-    /// Whether each of these waits for the one before it.
+    /// True if each of these waits for the one before it.
     pub nonce_chained: bool,
-    /// Uses after those: of a mode one for each block, of a code as many as it takes.
+    /// Uses after those: in a mode one for each block, for a code as many as it needs.
     pub of_line: u32,
-    /// How these are done.
+    /// Order of the uses in `of_line`.
     pub order: Order,
 }
 
-/// When the blocks of a line go through the block cipher.
+/// Order in which the blocks of a line pass through the block cipher.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Order {
-    /// Before the text is there, which is XOR-ed with what comes out; to seal and to open alike.
+    /// Before the text is available: the output is XOR-ed with the text, to seal and to open alike.
     Ahead,
-    /// Each by itself when the text is there; to open, through the inverse cipher.
+    /// Each separately, when the text is available; to open, through the inverse cipher.
     Parallel,
-    /// To seal, or for a tag, each after the one before it; to open, each by itself through the inverse cipher.
+    /// To seal, or for a tag, each after the one before it; to open, each separately through the inverse cipher.
     Chained,
-    /// Of a tag: forward, of the sum of the plaintext's blocks. To seal, side by side with the mode's; to open, when the last of
-    /// those has come out.
+    /// For a tag: forward, with the sum of the plaintext's blocks as input. To seal, side by side with the mode's
+    /// blocks; to open, after the last of these has left the cipher.
     Summed,
 }
 
 impl Uses {
-    /// Bytes of a block.
+    /// Length of a block in bytes.
     pub fn block_bytes(&self) -> usize {
         match self.cipher {
             BlockCipher::Aes => BLOCK_BYTES,
@@ -87,7 +90,7 @@ impl Uses {
         }
     }
 
-    /// All of them.
+    /// Number of all uses.
     pub fn blocks(&self) -> u32 {
         self.of_nonce + self.of_line
     }

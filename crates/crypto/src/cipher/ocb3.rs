@@ -4,10 +4,11 @@
 //! Offset_0 = from E(nonce)   Offset_i = Offset_(i-1) ^ L_ntz(i)   Checksum = P_1 ^ ... ^ P_m   i = 1 ..= m, blocks of the line
 //! C_i = E(P_i ^ Offset_i) ^ Offset_i   Tag = E(Checksum ^ Offset_m ^ L_$) ^ HASH(K, A)
 //! ```
-//! The nonce is the 14 bytes of line number and counter, so there is no associated data A, and its hash is zero without a use
-//! of the cipher. The tag is one more encryption, of the plaintext's sum: to seal it needs no block of ciphertext, but to open
-//! all plaintext must have come out of the inverse cipher first. It is the code's use and not the mode's: a line whose tag no
-//! design asks for is opened without it, though the crate, which knows one pass only, computes it either way.
+//! The nonce is the 14 bytes of line number and counter, so there is no associated data A, and its hash is zero without
+//! a use of the cipher. The tag is one more encryption, of the plaintext's sum. To seal, it needs no block of
+//! ciphertext; to open, all plaintext must have left the inverse cipher first. This use belongs to the code and not to
+//! the mode: a design that does not use the tag opens the line without it. The crate has only one pass and computes the
+//! tag in both cases.
 
 use crate::blocks::blocks_per_line;
 use crate::cipher::{BlockCipher, Order, Uses};
@@ -18,7 +19,7 @@ use aes::cipher::{Array, BlockCipherDecrypt, BlockCipherEncrypt, BlockSizeUser, 
 use ocb3::AeadInOut;
 use units::Line;
 
-/// As many doublings of L as a line's blocks need.
+/// Number of doublings of L that the blocks of a line need.
 const L_TABLE_SIZE: usize = 4;
 
 /// A block cipher in OCB3 over lines: the encryption and the code.
@@ -46,7 +47,7 @@ impl<C: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16>
     }
 }
 
-/// The part of a nonce that says where and which version: OCB3 takes 15 bytes at most.
+/// Returns the place and the version of a nonce: OCB3 accepts 15 bytes at most.
 fn short(nonce: &Nonce) -> ocb3::Nonce<U14> {
     let [place @ .., _domain, _index] = nonce.block(Domain::Pad, 0);
     Array(place)
@@ -94,7 +95,7 @@ mod tests {
     use hex_literal::hex;
     use ocb3::consts::U12;
 
-    /// A sample of RFC 7253, appendix A, with this message as both data and plaintext lengths say.
+    /// Returns a sample of RFC 7253, appendix A. Its data and its plaintext are the first bytes of the same message.
     fn sample(last: u8, aad_bytes: usize, text_bytes: usize) -> Vec<u8> {
         let mode: ocb3::Ocb3<Aes128, U12> = Key(hex!("000102030405060708090a0b0c0d0e0f")).cipher();
         let mut iv = hex!("bbaa99887766554433221100");

@@ -1,28 +1,32 @@
-//! OCB in chunks: each block of a line by itself, under an offset of its own (Shi and Lee, Computing Frontiers 2007,
-//! section 2.1, after Rogaway et al., CCS 2001).
+//! OCB in chunks: each block of a line is encrypted separately, under a separate offset (Shi and Lee, Computing
+//! Frontiers 2007, section 2.1, after Rogaway et al., CCS 2001).
 //!
 //! ```text
 //! L = E(0)   R = E(nonce ^ L)   Z_i = Z_(i-1) ^ 2^ntz(i) L, Z_0 = R      i = 1 ..= m, blocks of the line
 //! C_i = E(P_i ^ Z_i) ^ Z_i      T_i = E(P_i ^ Z_(m+i) ^ B)   or   T_i = E(C_i ^ Z_(2m+i) ^ B)      B = 2^5 b L
 //! ```
-//! Every chunk can be encrypted early for a guessed plaintext and compared when its ciphertext arrives, and so can its tag:
-//! this is what ciphertext speculation needs. The paper keeps one code for each chunk but does not say which. Here it is
-//! the encryption of the chunk under an offset that encryption does not use (XE, Rogaway, Asiacrypt 2004), cut to its share
-//! of the tag's bits. It is over the plaintext of the chunk, or over its ciphertext, which is compared while it is decrypted.
+//! Every chunk can be encrypted early for a guessed plaintext and compared when its ciphertext arrives, and so can its
+//! tag. Ciphertext speculation needs this property. The paper keeps one code for each chunk but does not name the code.
+//! Here it is the encryption of the chunk under an offset that encryption does not use (XE, Rogaway, Asiacrypt 2004),
+//! cut to its share of the tag's bits. It is over the plaintext of the chunk, or over its ciphertext. A tag over the
+//! ciphertext is compared while the chunk is decrypted.
 //!
-//! No offset serves for two of the three. Of one nonce they are `R ^ g(i) L`, where `g(i) = i ^ i/2` is the i-th word of a Gray
-//! code: the words are all different, so `Z_i ^ Z_j` is a product of `L` and something that is not zero, for any two of the 3m.
-//! Of two nonces they have different `R`: always, or where R is a sum, but for chance.
+//! No offset serves two of these three purposes. The offsets of one nonce are `R ^ g(i) L`, where `g(i) = i ^ i/2` is
+//! the i-th word of a Gray code. The words are all different, so `Z_i ^ Z_j` is a product of `L` and a word that is not
+//! zero, for any two of the 3m offsets. The offsets of two nonces have different `R`: always, or except by chance if R
+//! is a sum.
 //!
-//! A line whose words were re-ordered has a *bitmap* b of eight bits, and its tags bind it: nobody but who has the key makes a tag
-//! that fits the same words in another order. As polynomials, 2^5 b and the words of the Gray code have no power in common, so
-//! each pair of i and b has a product of L of its own. It takes no block: the offset of a tag is another one.
+//! A line with re-ordered words has a *bitmap* b of eight bits, and its tags bind the bitmap. Only the owner of the key
+//! can make a tag that fits the same words in another order. The polynomial 2^5 b and the words of the Gray code have
+//! no power in common, so each pair of i and b has a different product of L. The bitmap takes no block: it changes the
+//! offset of the tag.
 //!
-//! The paper's nonce (address, 64-bit random value, padding) has 128 bits also where the cipher's block has 64. Then R is the
-//! sum of its halves, each encrypted under an offset of its own: `R = E(first ^ L) ^ E(second ^ 2L)`. Offsets need that each by
-//! itself is unpredictable, so that no chunk can be steered to an input of the cipher that is known, and that the sum of two
-//! is, so that no two chunks meet. Both are sums of one to four different encryptions at points that L hides (the hash of
-//! PMAC, Black and Rogaway, Eurocrypt 2002). In a chain the second would wait for the first: R would be there long after the line.
+//! The paper's nonce (address, 64-bit random value, padding) has 128 bits also if the cipher's block has 64. Then R is
+//! the sum of the nonce's halves, each encrypted under a separate offset: `R = E(first ^ L) ^ E(second ^ 2L)`. Each
+//! offset must be unpredictable, so that an attacker cannot steer a chunk to a known input of the cipher. The sum of
+//! two offsets must be unpredictable as well, so that no two chunks collide. Both are sums of one to four different
+//! encryptions at points that L hides (the hash of PMAC, Black and Rogaway, Eurocrypt 2002). In a chain, the second
+//! half would wait for the first: R would be known long after the line.
 
 use crate::blocks::{blocks_of, blocks_per_line, xor};
 use crate::cipher::{BlockCipher, Order, Uses};
@@ -32,9 +36,10 @@ use aes::cipher::{Block, BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
 use dbl::Dbl;
 use units::{LINE_BYTES, Line};
 
-/// Doublings of L for offsets 1 to 24: blocks of a line of eight, their tags over plaintext and those over ciphertext.
+/// Doublings of L for offsets 1 to 24: eight blocks of a line, their tags over plaintext and their tags over
+/// ciphertext.
 const FOR_OFFSETS: usize = 5;
-/// All of them, with one for each bit of a bitmap.
+/// All doublings, with one for each bit of a bitmap.
 const DOUBLINGS: usize = FOR_OFFSETS + u8::BITS as usize;
 
 /// A block cipher in OCB, chunk by chunk: the encryption and the code.
@@ -42,17 +47,17 @@ pub struct OcbChunks<C: BlockCipherEncrypt> {
     cipher: C,
     doublings: [Block<C>; DOUBLINGS],
     tagged: ChunkText,
-    /// Whether it is a code by itself, whose R no encryption has made.
+    /// True if the code is separate, so that no encryption has computed its R.
     by_itself: bool,
 }
 
-/// What of a chunk its tag is over.
+/// Text of a chunk that its tag covers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ChunkText {
-    /// Its plaintext.
+    /// Plaintext of the chunk.
     #[default]
     Plaintext,
-    /// Its ciphertext.
+    /// Ciphertext of the chunk.
     Ciphertext,
 }
 
@@ -79,29 +84,29 @@ where
         OcbChunks { cipher, doublings, tagged: ChunkText::Plaintext, by_itself: false }
     }
 
-    /// The same, with tags over this text of the chunks.
+    /// Returns the same mode, with tags over this text of the chunks.
     #[must_use]
     pub fn with_tags_over(self, tagged: ChunkText) -> OcbChunks<C> {
         OcbChunks { tagged, ..self }
     }
 
-    /// The same as a code under a key of its own, next to an encryption that has no such offsets.
+    /// Returns the same mode as a code under a separate key, for an encryption without these offsets.
     #[must_use]
     pub fn by_itself(self) -> OcbChunks<C> {
         OcbChunks { by_itself: true, ..self }
     }
 
-    /// Uses of the cipher for R.
+    /// Number of uses of the cipher for R.
     fn of_nonce() -> u32 {
         (BLOCK_BYTES / C::block_size()) as u32
     }
 
-    /// Chunks in a line, each with its tag.
+    /// Number of chunks in a line, each with a tag.
     pub fn chunks() -> u32 {
         blocks_per_line::<C>()
     }
 
-    /// R: the offset before the first.
+    /// Returns R, the offset before the first.
     fn start(&self, nonce: &Nonce) -> Block<C> {
         let mut sum = Block::<C>::default();
         for (part, offset) in nonce.block(Domain::Pad, 0).chunks(C::block_size()).zip(&self.doublings) {
@@ -113,8 +118,8 @@ where
         sum
     }
 
-    /// The offsets of a line in their order: those of its chunks, then those of tags over their plaintext, then those of tags
-    /// over their ciphertext.
+    /// Returns the offsets of a line in their order: those of its chunks, then those of tags over their plaintext, then
+    /// those of tags over their ciphertext.
     fn offsets(&self, nonce: &Nonce) -> impl Iterator<Item = Block<C>> + Clone {
         let mut offset = self.start(nonce);
         (1..=3 * Self::chunks()).map(move |index| {
@@ -123,7 +128,7 @@ where
         })
     }
 
-    /// What the offsets of tags are changed by, so that these bind the bitmap of the line.
+    /// Returns the change of the tags' offsets that binds the bitmap of the line.
     fn bound(&self, bitmap: u8) -> Block<C> {
         let mut sum = Block::<C>::default();
         let doublings = self.doublings[FOR_OFFSETS..].iter().enumerate();
@@ -131,7 +136,7 @@ where
         sum
     }
 
-    /// The whole tags of a line's chunks, side by side.
+    /// Returns the whole tags of a line's chunks, side by side.
     fn chunk_tags(&self, nonce: &Nonce, text: &Line) -> Line {
         let mut tags = *text;
         let blocks = blocks_of::<C>(&mut tags);
@@ -189,14 +194,15 @@ impl<C: BlockCipherEncrypt + BlockCipherDecrypt> LineMac for OcbChunks<C>
 where
     Block<C>: Dbl,
 {
-    /// A block for each chunk. R is that of the encryption, which goes on with the same offsets, unless the code is by itself.
+    /// Each chunk takes one block. The encryption has computed R, and its sequence of offsets continues here, unless
+    /// the code is separate.
     fn uses(&self) -> Option<Uses> {
         let (cipher, of_line) = (BlockCipher::of::<C>(), Self::chunks());
         let of_nonce = if self.by_itself { Self::of_nonce() } else { 0 };
         Some(Uses { cipher, of_nonce, nonce_chained: false, of_line, order: Order::Parallel })
     }
 
-    /// As many as all blocks of the line: each chunk's is as long as the chunk.
+    /// The number of bits is that of the line: the tag of a chunk is as long as the chunk.
     fn whole_bits(&self) -> u32 {
         8 * LINE_BYTES as u32
     }
@@ -205,8 +211,8 @@ where
         Self::chunks()
     }
 
-    /// The chunks' tags, each cut to its share of `bits`, the first chunk's at the top. If they cannot be shared equally,
-    /// the first chunks have one more.
+    /// Returns the chunks' tags, each cut to its share of `bits`, the first chunk's at the top. If the bits cannot be
+    /// shared equally, the first chunks have one more.
     ///
     /// # Panics
     /// If there are fewer bits than chunks.
@@ -228,8 +234,8 @@ mod tests {
     use des::TdesEde3;
     use std::collections::HashSet;
 
-    /// The definition, chunk by chunk, with offsets computed from scratch: the ciphertext, the tags over the plaintext, and the
-    /// tags over the ciphertext.
+    /// Computes the definition, chunk by chunk, with offsets from scratch. Returns the ciphertext, the tags over the
+    /// plaintext, and the tags over the ciphertext.
     fn by_definition<C: BlockCipherEncrypt>(cipher: &C, nonce: &Nonce, plaintext: &Line) -> [Line; 3]
     where
         Block<C>: Dbl,
@@ -250,7 +256,7 @@ mod tests {
         let masked = |text: &Line, index: usize, also_after: bool| -> Line {
             let mut line = *text;
             for (chunk, number) in blocks_of::<C>(&mut line).iter_mut().zip(1 + index * m..) {
-                // The Gray code of the number says which doublings of L.
+                // The Gray code of the number selects the doublings of L.
                 let code = number ^ (number / 2);
                 let bitmap = if index == 0 { 0 } else { usize::from(nonce.bitmap()) << 5 };
                 let mut z = r.clone();
@@ -280,7 +286,7 @@ mod tests {
             (OcbChunks::<C>::new(key), OcbChunks::<C>::new(key).with_tags_over(ChunkText::Ciphertext));
         let [sealed, tags, of_ciphertext] = by_definition(&key.cipher::<C>(), &at, &text);
         assert_eq!((mode.seal(&at, &text), over_ciphertext.seal(&at, &text)), (sealed, sealed));
-        // The first chunk's tag is at the top, each with its first byte.
+        // The first chunk's tag is at the top, and each tag begins with its first byte.
         let whole = |tags: &Line| Tag::first_of(tags, 512);
         assert_eq!(mode.tag(&at, &text, 512), whole(&tags));
         assert_eq!(over_ciphertext.tag(&at, &sealed, 512), whole(&of_ciphertext));

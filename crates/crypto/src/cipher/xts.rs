@@ -1,11 +1,11 @@
 //! XTS: encryption without counters, tweaked by the line's place (IEEE 1619, NIST SP 800-38E).
 //!
-//! Deterministic as long as the nonce holds no counter: the same plaintext at the same place always gives the same
-//! ciphertext, and whatever was once valid stays valid. That is its price for needing no metadata. The tweak is the nonce
-//! as it stands, which without a counter is the line's number.
+//! Encryption is deterministic as long as the nonce contains no counter: the same plaintext at the same place always
+//! gives the same ciphertext, and an old ciphertext stays valid. This is the price for needing no metadata. The tweak
+//! is the unchanged nonce, which without a counter is the line's number.
 //!
-//! The blocks of a line go through the cipher side by side, each between two applications of its mask: the encrypted tweak,
-//! times alpha for every block before it.
+//! The blocks of a line go through the cipher side by side, and each is XOR-ed with its mask before and after. The mask
+//! is the encrypted tweak, times alpha for every block before it.
 
 use crate::blocks::{blocks_of, blocks_per_line};
 use crate::cipher::{BlockCipher, Order, Uses};
@@ -15,7 +15,7 @@ use aes::cipher::consts::U16;
 use aes::cipher::{Array, BlockCipherDecrypt, BlockCipherEncrypt, BlockSizeUser, KeyInit};
 use units::Line;
 
-/// Alpha to the power of 128 in the field of XTS, whose elements are little-endian: `x^7 + x^2 + x + 1`.
+/// Alpha to the power of 128 in the field of XTS, with little-endian elements: `x^7 + x^2 + x + 1`.
 const REDUCED: u128 = 0x87;
 
 /// A block cipher in XTS over lines.
@@ -25,7 +25,7 @@ pub struct Xts<C> {
 }
 
 impl<C: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16>> Xts<C> {
-    /// One key for the data, one for the tweak.
+    /// Expands one key for the data and one for the tweak.
     pub fn new<const BYTES: usize>(data: &Key<BYTES>, tweak: &Key<BYTES>) -> Xts<C>
     where
         C: KeyInit<KeySize: ArraySize<ArrayType<u8> = [u8; BYTES]>>,
@@ -37,12 +37,12 @@ impl<C: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16>
         Xts { data, tweak }
     }
 
-    /// Encrypts whole blocks.
+    /// Encrypts a text of whole blocks.
     pub(crate) fn encrypt(&self, tweak: aes::Block, text: &mut [aes::Block]) {
         self.between_masks(tweak, text, |blocks| self.data.encrypt_blocks(blocks));
     }
 
-    /// Decrypts whole blocks.
+    /// Decrypts a text of whole blocks.
     pub(crate) fn decrypt(&self, tweak: aes::Block, text: &mut [aes::Block]) {
         self.between_masks(tweak, text, |blocks| self.data.decrypt_blocks(blocks));
     }
@@ -56,7 +56,7 @@ impl<C: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16>
     }
 }
 
-/// Puts a mask on each block, of which each is alpha times the one before.
+/// XORs each block with a mask. Each mask is alpha times the one before.
 fn mask(text: &mut [aes::Block], first: u128) {
     let masks = std::iter::successors(Some(first), |mask| Some(times_alpha(*mask)));
     for (block, mask) in text.iter_mut().zip(masks) {

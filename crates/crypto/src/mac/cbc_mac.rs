@@ -1,4 +1,4 @@
-//! CBC-MAC as CryptoPage has it (Duc and Keryell, ACSAC 2006, equations 4 to 6; ISO/IEC 9797-1, algorithm 1).
+//! CBC-MAC as in CryptoPage (Duc and Keryell, ACSAC 2006, equations 4 to 6; ISO/IEC 9797-1, algorithm 1).
 //!
 //! ```text
 //! H(0) = E(R || a)     H(i) = E(C(i-1) ^ H(i-1)), i = 1 ..= l
@@ -16,7 +16,7 @@ use aes::cipher::{Block, KeyInit};
 pub type CbcMac<C = Aes128> = Chained<C, cbc_mac::CbcMac<C>>;
 
 impl<C: cmac::block_api::CmacCipher + Clone> Chained<C, cbc_mac::CbcMac<C>> {
-    /// Expands the key.
+    /// Expands the key of the block cipher.
     pub fn new<const BYTES: usize>(key: &Key<BYTES>) -> CbcMac<C>
     where
         C: KeyInit<KeySize: ArraySize<ArrayType<u8> = [u8; BYTES]>>,

@@ -1,8 +1,9 @@
 //! Codes that are a chain of blocks, each encrypted with the result of the one before: CMAC and CBC-MAC.
 //!
-//! A nonce and a line of one length are whole blocks and always as many, so their chain is one walk with the processor's instructions,
-//! looked up once. The library, which takes any message in parts, looks them up for each block and keeps what is not a
-//! whole one: twice the time. It stays for tags over several lines, and as what the chain is held against.
+//! A nonce and a line of one length are always the same number of whole blocks. So their chain is one walk with the
+//! processor's instructions, which are looked up once. The library, which takes any message in parts, looks up the
+//! instructions for each block and stores incomplete blocks, which takes twice the time. It still computes tags over
+//! several lines, and tests compare the chain with it.
 
 use super::{MessageMac, Tag};
 use crate::blocks::xor;
@@ -12,12 +13,12 @@ use ::cmac::Mac;
 use aes::cipher::{Array, Block, BlockCipherEncBackend, BlockCipherEncClosure, BlockCipherEncrypt, BlockSizeUser};
 use units::{LINE_BYTES, Line, LineLength};
 
-/// A chain over nonce and line. Like the library's, it needs no nonce that never repeats.
+/// A chain over nonce and line. Its nonces may repeat, like those of the library.
 pub struct Chained<C: BlockSizeUser, M> {
     cipher: C,
-    /// What the last block is masked with.
+    /// Mask of the last block.
     mask: Block<C>,
-    /// How much of a line is in use.
+    /// Part of a line that is in use.
     length: LineLength,
     pub(super) library: MessageMac<M>,
 }
@@ -27,10 +28,10 @@ impl<C: BlockCipherEncrypt, M: Mac + Clone> Chained<C, M> {
         Chained { cipher, mask, length: LineLength::WHOLE, library: MessageMac::over(library) }
     }
 
-    /// The beginning of the tag of `text` under `nonce`, as long as `tag` is.
+    /// Writes the beginning of the tag of `text` under `nonce` to `tag`, and fills it.
     ///
     /// # Panics
-    /// If `tag` is longer than the whole one.
+    /// If `tag` is longer than the whole tag.
     pub fn beginning(&self, nonce: &Nonce, text: &Line, tag: &mut [u8]) {
         tag.copy_from_slice(&self.code(nonce, text)[..tag.len()]);
     }
@@ -48,7 +49,7 @@ impl<C: BlockCipherEncrypt, M: Mac + Clone> Chained<C, M> {
     }
 }
 
-/// A walk along a chain.
+/// A walk along a chain of blocks.
 struct Walk<'a, C: BlockSizeUser> {
     state: &'a mut Block<C>,
     blocks: &'a [Block<C>],
@@ -68,7 +69,7 @@ impl<C: BlockSizeUser> BlockCipherEncClosure for Walk<'_, C> {
 }
 
 impl<C: BlockCipherEncrypt, M: Mac + Clone> LineMac for Chained<C, M> {
-    /// The code of a cipher with short blocks is no longer than they are.
+    /// The code is as long as a block of the cipher, also if blocks are short.
     fn whole_bits(&self) -> u32 {
         8 * C::block_size() as u32
     }

@@ -3,8 +3,8 @@
 //! A Carter-Wegman code: a polynomial hash of the message, hidden by a mask that must never serve twice. It is cheap and
 //! parallel, and it needs a nonce that never repeats.
 //!
-//! Several lines are one text, so that each block has a power of the hash key of its own, under the masks of all their
-//! nonces together: as long as one of them is new, so is the sum.
+//! Several lines are one text, so that each block has a different power of the hash key. The masks of all their nonces
+//! hide it together: if one of them is new, so is their sum.
 
 use crate::blocks::xor;
 use crate::{BLOCK_BYTES, Domain, Halves, Key, LineMac, Nonce, Tag};
@@ -16,7 +16,7 @@ use ghash::GHash;
 use ghash::universal_hash::UniversalHash;
 use units::{Line, LineLength};
 
-/// The product of two blocks in the field of GHASH (SP 800-38D, section 6.3).
+/// Returns the product of two blocks in the field of GHASH (SP 800-38D, section 6.3).
 pub fn ghash_product(left: [u8; BLOCK_BYTES], right: [u8; BLOCK_BYTES]) -> [u8; BLOCK_BYTES] {
     let mut hash = GHash::new(&left.into());
     hash.update(&[right.into()]);
@@ -28,7 +28,7 @@ pub fn ghash_product(left: [u8; BLOCK_BYTES], right: [u8; BLOCK_BYTES]) -> [u8; 
 pub struct Gmac<C = Aes128> {
     cipher: C,
     hash: GHash,
-    /// How much of a line is in use.
+    /// Part of a line that is in use.
     length: LineLength,
 }
 
@@ -47,7 +47,7 @@ impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>> Gmac<C> {
         Gmac { cipher, hash: GHash::new(&hash_key), length: LineLength::WHOLE }
     }
 
-    /// GHASH of additional data, text and both lengths.
+    /// Returns GHASH of additional data, text and both lengths.
     pub(crate) fn hash(&self, data: &[u8], text: &[u8]) -> [u8; BLOCK_BYTES] {
         let mut hash = self.hash.clone();
         hash.update_padded(data);
@@ -59,7 +59,7 @@ impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>> Gmac<C> {
         hash.finalize().into()
     }
 
-    /// The whole tag of several lines, masked by the encryptions of all `mask_blocks`.
+    /// Returns the whole tag of several lines, masked by the encryptions of all `mask_blocks`.
     pub(crate) fn masked_by_all<'a>(
         &self,
         mask_blocks: impl Iterator<Item = [u8; BLOCK_BYTES]>,
@@ -71,12 +71,12 @@ impl<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>> Gmac<C> {
         tag
     }
 
-    /// The bytes of a line that are in use.
+    /// Returns the bytes of a line that are in use.
     pub(crate) fn in_use<'a>(&self, line: &'a Line) -> &'a [u8] {
         &line[..self.length.bytes()]
     }
 
-    /// The whole tag: the hash, masked by the encryption of `mask_block`.
+    /// Returns the whole tag: the hash, masked by the encryption of `mask_block`.
     pub(crate) fn masked(&self, mask_block: [u8; BLOCK_BYTES], data: &[u8], text: &[u8]) -> [u8; BLOCK_BYTES] {
         let mut tag = self.encrypted(mask_block);
         xor(&mut tag, &self.hash(data, text));

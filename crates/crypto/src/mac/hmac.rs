@@ -1,6 +1,6 @@
 //! HMAC (RFC 2104) with SHA-1, SHA-256 and SHA-512, cut to the tag's length.
 //!
-//! What AEGIS and its contemporaries used. Keys are as long as the hash.
+//! AEGIS and designs of its time used this code. Keys are as long as the hash.
 
 use super::MessageMac;
 use crate::Key;

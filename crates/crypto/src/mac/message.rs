@@ -1,17 +1,17 @@
-//! Codes that take any message: the nonce's block, which says where the line belongs, and then the line.
+//! Codes that take any message: the nonce's block, which identifies the line, and then the line.
 //!
-//! The nonce has a fixed length and comes first, so that no line can be read as part of it. Several lines follow each other,
-//! each with its nonce in front; a user of a key has messages of one number of lines under it, as CBC-MAC demands.
+//! The nonce has a fixed length and is first, so that no line can be read as part of it. Several lines follow each
+//! other, each after its nonce. All messages under one key have the same number of lines, as CBC-MAC requires.
 
 use super::Tag;
 use crate::{Domain, LineMac, Nonce};
 use ::cmac::Mac;
 use units::{Line, LineLength};
 
-/// A code over nonce and line. It needs no nonce that never repeats: the nonce is part of what it vouches for.
+/// A code over nonce and line. Its nonces may repeat, since the code covers the nonce.
 pub struct MessageMac<M> {
     keyed: M,
-    /// How much of a line is in use.
+    /// Part of a line that is in use.
     length: LineLength,
 }
 
@@ -20,7 +20,7 @@ impl<M: Mac + Clone> MessageMac<M> {
         MessageMac { keyed, length: LineLength::WHOLE }
     }
 
-    /// The whole code of a message in parts.
+    /// Returns the whole code of a message in parts.
     pub(crate) fn code(&self, message: &[&[u8]]) -> impl AsRef<[u8]> + use<M> {
         let mut mac = self.keyed.clone();
         message.iter().for_each(|part| mac.update(part));
@@ -58,7 +58,7 @@ mod tests {
     use crate::tests::nonce;
     use crate::{Domain, HmacSha1, HmacSha256, HmacSha512, Key, LineMac, MessageMac};
 
-    /// The whole tag of a line, from its first byte on, and the library's code of nonce and line.
+    /// Returns the whole tag of a line, from its first byte on, and the library's code of nonce and line.
     fn of_a_line<M: cmac::Mac + Clone>(mac: &MessageMac<M>) -> (Vec<u8>, Vec<u8>) {
         let (at, text) = (nonce(77, 5), std::array::from_fn(|byte| byte as u8));
         let tag = mac.tag(&at, &text, mac.whole_bits());

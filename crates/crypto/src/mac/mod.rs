@@ -25,82 +25,86 @@ use crate::Nonce;
 use crate::cipher::Uses;
 use units::{Line, LineLength};
 
-/// Bits that every code gives, whatever it is: only a design with longer tags need ask for [`LineMac::whole_bits`].
+/// Bits that every code provides: only a design with longer tags must look at [`LineMac::whole_bits`].
 pub const ALL_GIVE_BITS: u32 = 64;
 
 /// A message authentication code over a line, its place and its version.
 pub trait LineMac {
-    /// Bits of its whole tags: no longer ones can be asked for.
+    /// Returns the number of bits of a whole tag, which is the most that a caller can request.
     fn whole_bits(&self) -> u32;
 
-    /// The tag of `text` under `nonce`: the first `bits` of the whole one.
+    /// Returns the tag of `text` under `nonce`: the first `bits` of the whole one.
     ///
     /// # Panics
-    /// If no bits are asked for, or more than [`LineMac::whole_bits`].
+    /// If `bits` is zero or more than [`LineMac::whole_bits`].
     fn tag(&self, nonce: &Nonce, text: &Line, bits: u32) -> Tag;
 
-    /// Makes this the code of lines of this length; whether it can be that. Every code takes lines of 64 bytes.
+    /// Makes this the code of lines of this length. Returns false if the code does not support it; every code
+    /// supports lines of 64 bytes.
     fn shorten(&mut self, length: LineLength) -> bool {
         length == LineLength::WHOLE
     }
 
-    /// How many chunks of a line have tags of their own, which lie side by side in its tag: the first chunk's at the top.
+    /// Returns the number of chunks in a line with separate tags. These are side by side in the line's tag, the first
+    /// chunk's at the top.
     fn chunks(&self) -> u32 {
         1
     }
 
-    /// The uses of a block cipher that a tag takes, if the code is made of one: those of its nonce, then those of the text, one
-    /// after the other, one for each chunk's own tag, or one for the sum of all. Nothing if it has an engine of its own.
+    /// Returns the uses of a block cipher that a tag takes, or `None` if the code has a separate engine. The uses of
+    /// the nonce are first. The uses of the text are in a chain, or one for each chunk's tag, or one for the sum of all
+    /// blocks.
     fn uses(&self) -> Option<Uses> {
         None
     }
 
-    /// The halves of its tags, if it has such.
+    /// Returns the halves of the code's tags, if it has any.
     fn halves(&self) -> Option<&dyn Halves> {
         None
     }
 
-    /// Whether its tags are hashes that a mask hides, which the nonce alone decides: such a mask must never serve twice.
+    /// Returns true if the tags are hashes that a mask hides. Only the nonce determines the mask, so a mask must never
+    /// serve twice.
     fn is_masked(&self) -> bool {
         self.halves().is_some()
     }
 
-    /// How it takes two lines at once, if that is faster on this computer.
+    /// Returns the code for two lines at once, if that is faster on this computer.
     fn pairs(&self) -> Option<&dyn Pairs> {
         None
     }
 
-    /// One tag over several lines in this order, each under its own nonce: over the same line alone another than
-    /// [`LineMac::tag`] if it is one of several. Nothing if the code takes one line only.
+    /// Returns one tag over several lines in this order, each under its nonce, or `None` if the code accepts one line
+    /// only. The tag over a single line equals [`LineMac::tag`].
     ///
     /// # Panics
-    /// As [`LineMac::tag`].
+    /// See [`LineMac::tag`] for its conditions.
     fn tag_over(&self, _lines: &[(Nonce, Line)], _bits: u32) -> Option<Tag> {
         None
     }
 }
 
-/// A code whose tag is the XOR of a product, which only the text decides, and a mask, which only the nonce does. So they can
-/// be computed at two places.
+/// A code with tags that are the XOR of a product and a mask. Only the text determines the product, and only the nonce
+/// determines the mask. So they can be computed at two places.
 pub trait Halves {
-    /// What only the text decides: the first `bits` of it.
+    /// Returns the first `bits` of the product, which only the text determines.
     ///
     /// # Panics
-    /// As [`LineMac::tag`].
+    /// See [`LineMac::tag`] for its conditions.
     fn product(&self, text: &Line, bits: u32) -> Tag;
 
-    /// What only the nonce decides, likewise.
+    /// Returns the first `bits` of the mask, which only the nonce determines.
     ///
     /// # Panics
-    /// As [`LineMac::tag`].
+    /// See [`LineMac::tag`] for its conditions.
     fn mask(&self, nonce: &Nonce, bits: u32) -> Tag;
 }
 
-/// A code that takes two lines, which have nothing to do with each other, in less time than one after the other.
+/// A code that processes two independent lines in less time than one after the other.
 pub trait Pairs {
-    /// The tag of each by itself, as [`LineMac::tag`] gives it.
+    /// Returns the tag of each line, equal to that of [`LineMac::tag`].
     ///
     /// # Panics
-    /// As [`LineMac::tag`].
+    /// See [`LineMac::tag`] for its conditions.
     fn tags(&self, lines: [(&Nonce, &Line); 2], bits: u32) -> [Tag; 2];
 }

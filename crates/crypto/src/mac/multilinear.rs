@@ -4,9 +4,10 @@
 //! ```text
 //! tag = first bits of ( sum of m_j * k_j, j = 0 .. 8  ^  E(nonce) )      in GF(2)[x] / (x^64 + x^4 + x^3 + x + 1)
 //! ```
-//! m_j are the line's eight words and k_j those of a 512-bit key. As with GMAC, the mask must never serve twice; hash, mask
-//! and encryption have keys of their own. The report fixes field, lengths and structure, but no order of bits: here a word
-//! is little-endian, as the processor stores it, and its lowest bit is the coefficient of 1. It publishes no vectors.
+//! m_j are the line's eight words and k_j those of a 512-bit key. The mask must never serve twice, like that of GMAC;
+//! hash, mask and encryption have separate keys. The report fixes field, lengths and structure, but no order of bits.
+//! Here a word is little-endian, as the processor stores it, and its lowest bit is the coefficient of 1. The report
+//! contains no vectors.
 
 use super::Tag;
 use crate::blocks::xor;
@@ -15,7 +16,7 @@ use aes::Aes128;
 use aes::cipher::{Array, BlockCipherEncrypt};
 use units::{LINE_BYTES, Line};
 
-/// What x^64 is, reduced.
+/// Reduced form of x^64.
 const REDUCTION: u64 = 0x1b;
 /// Groups of four bits in a line.
 const NIBBLES: usize = 2 * LINE_BYTES;
@@ -24,12 +25,12 @@ const NIBBLES: usize = 2 * LINE_BYTES;
 #[derive(Clone)]
 pub struct Multilinear {
     cipher: Aes128,
-    /// What each value of each nibble of a line adds to the hash, which is linear in the line's bits.
+    /// Contribution of each value of each nibble of a line to the hash, which is linear in the line's bits.
     terms: Box<[[u64; 16]; NIBBLES]>,
 }
 
 impl Multilinear {
-    /// A hash under `words`, eight words, masked under `mask`.
+    /// Creates a code with the eight words of `words` as the key of its hash, and a key for its mask.
     pub fn new(mask: &Key, words: &Key<LINE_BYTES>) -> Multilinear {
         let mut terms = Box::new([[0; 16]; NIBBLES]);
         for (key, terms) in words.0.chunks(8).zip(terms.chunks_mut(16)) {
@@ -46,20 +47,20 @@ impl Multilinear {
         Multilinear { cipher: mask.cipher(), terms }
     }
 
-    /// The hash alone.
+    /// Returns the hash without the mask.
     fn hash(&self, text: &Line) -> u64 {
         let nibbles = text.iter().flat_map(|byte| [byte & 15, byte >> 4]);
         self.terms.iter().zip(nibbles).fold(0, |sum, (values, nibble)| sum ^ values[nibble as usize])
     }
 }
 
-/// Times x.
+/// Multiplies an element by x.
 fn double(element: u64) -> u64 {
     element << 1 ^ if element >> 63 == 1 { REDUCTION } else { 0 }
 }
 
 impl LineMac for Multilinear {
-    /// Those of the hash: what the mask has more hides nothing.
+    /// The number of bits is that of the hash: further bits of the mask would hide no hash.
     fn whole_bits(&self) -> u32 {
         u64::BITS
     }
@@ -81,7 +82,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Multiplication in the field, bit by bit from the top.
+    /// Multiplies two elements of the field, bit by bit from the top.
     fn multiply(a: u64, b: u64) -> u64 {
         (0..64).rev().fold(0, |sum, bit| double(sum) ^ if a >> bit & 1 == 1 { b } else { 0 })
     }

@@ -1,16 +1,16 @@
 //! SHA-256/192 with the key in front: hashes for the nodes of trees.
 //!
-//! `SHA-256(key, filled up to a block || place || text)`, of which the first 192 bits count (NIST SP 800-208, 2.3, calls that
-//! SHA-256/192). What is left out keeps others from going on where a hash ends, so the key needs no second pass, as HMAC
-//! would take. The key's block is compressed once for all; two hashes and their place then fit one block, where HMAC of as
-//! many takes three. A collision costs 2^96 hashes.
+//! The hash is the first 192 bits of `SHA-256(key, filled up to a block || place || text)` (NIST SP 800-208, 2.3, calls
+//! that SHA-256/192). An attacker cannot extend a hash without the omitted bits, so the key needs no second pass as in
+//! HMAC. The key's block is compressed once for all hashes. Two hashes and their place then fit one block, where HMAC
+//! of the same text takes three. A collision costs 2^96 hashes.
 
 use crate::{Key, PLACE_BITS};
 use sha2::{Digest, Sha256};
 
-/// Bytes that one step of SHA-256 takes.
+/// Bytes that one step of SHA-256 processes.
 const COMPRESSED_BYTES: usize = 64;
-/// Bytes that a place takes.
+/// Bytes of a place in the input.
 const PLACE_BYTES: usize = PLACE_BITS as usize / 8;
 
 /// SHA-256/192 over key, place and text.
@@ -33,7 +33,7 @@ impl Sha256Prefix {
         Sha256Prefix { keyed: Sha256::new_with_prefix(block) }
     }
 
-    /// The hash of a text of any length at a place, which is the number of a line.
+    /// Returns the hash of a text of any length at a place, which is the number of a line.
     ///
     /// # Panics
     /// If the place needs more than [`PLACE_BITS`]: memories that large are refused long before.

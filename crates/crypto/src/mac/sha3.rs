@@ -1,12 +1,12 @@
 //! SHA3-256 with the key in front, cut short: the kind of code that Intel TDX keeps with each line (28 bits).
 //!
-//! `SHA3-256(key || nonce || line)`. A sponge does not go on from its output, so a key in front is enough, which it is not
-//! with SHA-2. It is not KMAC (NIST SP 800-185), which pads the key to a block and separates domains; Intel names SHA-3, the
-//! key and the length, but not how they are put together.
+//! The code is `SHA3-256(key || nonce || line)`. An attacker cannot extend the output of a sponge, so a key in front is
+//! enough, unlike in SHA-2. The code is not KMAC (NIST SP 800-185), which pads the key to a block and separates
+//! domains. Intel names SHA-3, the key and the length, but not how they are combined.
 //!
-//! A line is one permutation, for which general registers are too few. The vector registers of AVX-512 take two lines in less
-//! time than the others take one. RustCrypto has no such permutation for today's compiler; that of `rscrypto` is held against
-//! it, line by line, by a test.
+//! A line is one permutation, for which general registers are too few. The vector registers of AVX-512 process two
+//! lines in less time than general registers process one. RustCrypto has no permutation of two states for today's
+//! compiler. A test compares that of `rscrypto` with RustCrypto, line by line.
 
 use super::{Pairs, Tag};
 use crate::{BLOCK_BYTES, Domain, Key, LineMac, Nonce};
@@ -14,7 +14,7 @@ use rscrypto::Sha3_256 as InPairs;
 use sha3::{Digest, Sha3_256};
 use units::{LINE_BYTES, Line, LineLength};
 
-/// What is hashed of one line: key, nonce and text.
+/// Input of the hash for one line: key, nonce and text.
 type Message = [u8; 2 * BLOCK_BYTES + LINE_BYTES];
 
 /// SHA3-256 over key, nonce and line.
@@ -22,7 +22,7 @@ pub struct Sha3Prefix {
     key: Key,
     keyed: Sha3_256,
     has_vectors: bool,
-    /// How much of a line is in use.
+    /// Part of a line that is in use.
     length: LineLength,
 }
 
@@ -48,7 +48,7 @@ impl Sha3Prefix {
     }
 }
 
-/// Whether this computer permutes two states in vector registers.
+/// Returns true if this computer permutes two states in vector registers.
 fn has_vectors() -> bool {
     #[cfg(target_arch = "x86_64")]
     return is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vl");
@@ -62,7 +62,7 @@ impl LineMac for Sha3Prefix {
     }
 
     fn tag(&self, nonce: &Nonce, text: &Line, bits: u32) -> Tag {
-        // Alone, a line is hashed twice, side by side: even so the vectors are faster.
+        // A single line is hashed twice, side by side: even so the vectors are faster.
         match self.pairs() {
             Some(pairs) => pairs.tags([(nonce, text); 2], bits)[0],
             None => Tag::first_of(&self.code(&[&nonce.block(Domain::TagMask, 0), &text[..self.length.bytes()]]), bits),

@@ -1,8 +1,9 @@
-//! A tag: what a code says of a line, cut to the bits that a design keeps of it.
+//! A tag: the output of a code for a line, cut to the bits that a design keeps.
 //!
-//! It is a number of up to 512 bits, as many as a line has: one tag for each chunk can be as long as the chunk itself. The
-//! first bits of a code are the number's highest, so that a tag of up to 64 bits is the number that one word holds; in memory
-//! it lies from its lowest byte up. How many of the bits are in use the design says; two tags are equal if all are.
+//! A tag is a number of up to 512 bits, as many as a line has: one tag for each chunk can be as long as the chunk
+//! itself. The first bits of a code are the number's highest, so a tag of up to 64 bits is the number in one word.
+//! Memory stores its lowest byte first. The design determines how many of the bits are in use; two tags are equal if
+//! all bits are.
 
 use std::fmt;
 use std::ops::{BitOr, BitXor, Shl, Shr};
@@ -10,23 +11,23 @@ use std::ops::{BitOr, BitXor, Shl, Shr};
 const WORDS: usize = Tag::BYTES / size_of::<u64>();
 const WORD_BITS: u32 = u64::BITS;
 
-/// What a code says of a line, or what memory returned for it. None is zero.
+/// Output of a code for a line, or a tag that memory returned. A missing tag is zero.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Tag {
-    /// From the lowest up.
+    /// Words of the number, from the lowest up.
     words: [u64; WORDS],
 }
 
 impl Tag {
-    /// Bits of the longest.
+    /// Bits of the longest tag.
     pub const BITS: u32 = 512;
-    /// Bytes of the longest.
+    /// Bytes of the longest tag.
     pub const BYTES: usize = Tag::BITS as usize / 8;
 
-    /// The first `bits` of a code.
+    /// Returns the first `bits` of a code.
     ///
     /// # Panics
-    /// If no bits are asked for, or more than the code has.
+    /// If `bits` is zero, or more than the code has.
     #[inline]
     pub fn first_of(code: &[u8], bits: u32) -> Tag {
         assert!(bits > 0 && bits as usize <= 8 * code.len(), "a tag of {bits} bits of a code of {} bytes", code.len());
@@ -43,7 +44,7 @@ impl Tag {
         Tag::from_bytes(&bytes) >> (8 * whole.len() as u32 - bits)
     }
 
-    /// The tag that lies in these bytes.
+    /// Returns the tag that these bytes contain.
     ///
     /// # Panics
     /// If there are more than [`Tag::BYTES`].
@@ -57,28 +58,28 @@ impl Tag {
         Tag { words: std::array::from_fn(|word| u64::from_le_bytes(std::array::from_fn(|byte| all[8 * word + byte]))) }
     }
 
-    /// Its bytes, as they lie in memory.
+    /// Returns the bytes of the tag, in their order in memory.
     pub fn to_bytes(&self) -> [u8; Tag::BYTES] {
         std::array::from_fn(|byte| self.words[byte / 8].to_le_bytes()[byte % 8])
     }
 
-    /// Its lowest 64 bits: the whole of a tag that has no more.
+    /// Returns the lowest 64 bits: the whole tag, if it has no more.
     pub fn low_word(&self) -> u64 {
         self.words[0]
     }
 
-    /// Its lowest 128 bits: the whole of a tag that has no more.
+    /// Returns the lowest 128 bits: the whole tag, if it has no more.
     pub fn low_128(&self) -> u128 {
         u128::from(self.words[0]) | u128::from(self.words[1]) << WORD_BITS
     }
 
-    /// Whether it is zero, as what two equal tags differ by.
+    /// Returns true if the tag is zero, as the difference of two equal tags is.
     #[inline]
     pub fn is_zero(&self) -> bool {
         self.words.iter().fold(0, |any, word| any | word) == 0
     }
 
-    /// So many bits, all of them set.
+    /// Returns a tag with its lowest `bits` bits set.
     pub fn ones(bits: u32) -> Tag {
         Tag { words: [u64::MAX; WORDS] } >> (Tag::BITS - bits)
     }
@@ -121,7 +122,7 @@ impl BitOr for Tag {
 impl Shr<u32> for Tag {
     type Output = Tag;
 
-    /// Without its lowest bits; nothing is left if these are all.
+    /// Removes the lowest `bits` bits. The result is zero if the tag has no more.
     fn shr(self, bits: u32) -> Tag {
         let (words, bits) = ((bits / WORD_BITS) as usize, bits % WORD_BITS);
         let word = |index: usize| self.words.get(index).copied().unwrap_or(0);
@@ -136,7 +137,7 @@ impl Shr<u32> for Tag {
 impl Shl<u32> for Tag {
     type Output = Tag;
 
-    /// With so many zeros below; what no longer fits is gone.
+    /// Inserts `bits` zeros below, and drops the bits that no longer fit.
     fn shl(self, bits: u32) -> Tag {
         let (words, bits) = ((bits / WORD_BITS) as usize, bits % WORD_BITS);
         let word = |index: Option<usize>| index.map_or(0, |index| self.words[index]);
@@ -179,7 +180,7 @@ mod tests {
         Tag::first_of(&[1; 8], 65);
     }
 
-    /// The bits of a tag, from the lowest up.
+    /// Returns the bits of a tag, from the lowest up.
     fn bits_of(tag: &Tag) -> Vec<bool> {
         tag.to_bytes().iter().flat_map(|byte| (0..8).map(move |bit| byte >> bit & 1 == 1)).collect()
     }

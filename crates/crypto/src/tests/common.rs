@@ -1,4 +1,4 @@
-//! What every mode and every code must do, whatever it is.
+//! Properties that every mode and every code must have.
 
 use crate::cipher::Order;
 use crate::tests::nonce;
@@ -129,7 +129,7 @@ proptest! {
             flipped[bit / 8] ^= 1 << (bit % 8);
             prop_assert_ne!(tag, code.tag(&nonce(line + 1, counter), &text, 64), "{}", name);
             prop_assert_ne!(tag, code.tag(&nonce(line, counter + 1), &text, 64), "{}", name);
-            // A chunk's share is so short that one of these cases may well hit it: the chunks' own tests choose theirs.
+            // A chunk's share is so short that a case may match by chance: the tests of the chunks choose their cases.
             if !name.contains("chunks") {
                 prop_assert_ne!(tag, code.tag(&at, &flipped, 64), "{}: bit {}", name, bit);
                 prop_assert_eq!(code.tag(&at, &text, 28), tag >> 36, "{}: cut short", name);
@@ -163,7 +163,7 @@ proptest! {
             prop_assert_ne!(changed(&|lines| lines[which].0 = nonce(9, counter + which as u128)), Some(tag), "{}", name);
             prop_assert_ne!(changed(&|lines| lines[which].0 = nonce(which as u64, counter - 1)), Some(tag), "{}", name);
             prop_assert_ne!(changed(&|lines| lines.truncate(which)), Some(tag), "{}", name);
-            // The same texts in exchanged places.
+            // The same texts at exchanged places.
             let exchanged = |lines: &mut Lines| {
                 (lines[0].1, lines[1].1) = (lines[1].1, lines[0].1);
             };

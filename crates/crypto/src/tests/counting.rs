@@ -1,4 +1,5 @@
-//! Does each mode use its cipher as often as it says, and for what it says? A cipher that writes down what it is given.
+//! Tests that each mode uses its cipher as often as it reports, and for the reported uses. A test cipher records its
+//! inputs.
 
 use crate::cipher::{BlockCipher, Order};
 use crate::mac::chained::Chained;
@@ -16,17 +17,17 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use units::Line;
 
-/// Which way a block goes through a cipher.
+/// Direction in which a block passes through a cipher.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Way {
     Forward,
     Inverse,
 }
 
-/// The blocks that a cipher was given, and their ways.
+/// Blocks that a cipher was given, with their directions.
 type Given = Rc<RefCell<Vec<(Way, Vec<u8>)>>>;
 
-/// A cipher that writes down the blocks that it is given.
+/// A cipher that records the blocks that it is given.
 #[derive(Clone)]
 struct Counting<C> {
     cipher: C,
@@ -73,7 +74,7 @@ impl<C: BlockCipherDecrypt> BlockCipherDecrypt for Counting<C> {
     }
 }
 
-/// How many blocks went either way.
+/// Returns the numbers of blocks in either direction.
 fn forward_and_inverse(given: &[(Way, Vec<u8>)]) -> (u32, u32) {
     let forward = given.iter().filter(|(way, _)| *way == Way::Forward).count();
     (forward as u32, (given.len() - forward) as u32)
@@ -101,7 +102,7 @@ fn every_mode_uses_its_cipher_as_often_as_it_says_and_for_what() {
         let uses = mode.uses();
         assert_eq!((uses.of_nonce, uses.of_line), (of_nonce, of_line), "{name}");
         assert_eq!(uses.cipher == BlockCipher::Tdes, name.starts_with("Triple"), "{name}");
-        // In the pass of the crate for OCB3 is also what its code says of itself.
+        // The pass of the crate for OCB3 also includes the uses that its code reports.
         let of_tag = if name == "AES OCB3" { LineMac::uses(&Ocb3::over(aes())).unwrap().blocks() } else { 0 };
         let (of_pass, inverse) = (uses.blocks() + of_tag, if uses.order == Order::Ahead { 0 } else { of_line });
         given.borrow_mut().clear();
@@ -114,7 +115,7 @@ fn every_mode_uses_its_cipher_as_often_as_it_says_and_for_what() {
             assert_eq!(forward_and_inverse(&given.take()), (of_pass - inverse, inverse), "{name}, to open");
             to_seal
         });
-        // What does not depend on the text is the same for any.
+        // Inputs that do not depend on the text are the same for any text.
         let alike = first.iter().zip(&second).filter(|(first, second)| first == second).count() as u32;
         assert_eq!(alike, if uses.order == Order::Ahead { uses.blocks() } else { of_nonce }, "{name}");
     }
@@ -180,7 +181,7 @@ fn every_code_made_of_a_cipher_uses_it_as_often_as_it_says_and_in_that_order() {
         // R is made with the encryption.
         (Box::new(OcbChunks::over(aes())), 1, 0),
         (Box::new(OcbChunks::over(tdes())), 2, 0),
-        // The crate encrypts in the same pass, one block with a changed one of the text.
+        // The crate encrypts the text in the same pass, and one of these blocks changes with the text.
         (Box::new(Ocb3::over(aes())), 1 + 4, 1),
     ];
     for (code, of_cipher, changed_of_cipher) in codes {
@@ -218,7 +219,7 @@ fn a_tag_of_a_sum_goes_forward_when_all_blocks_have_come_out_and_needs_no_cipher
         assert_eq!(to_seal.last().unwrap().1, blocks[5], "the same to seal and to open");
         blocks[5].clone()
     });
-    // The offset is the same: what remains is the sum of the plaintexts' blocks, and nothing that has been through the cipher.
+    // The offset is the same, so only the sum of the plaintexts' blocks differs, without any output of the cipher.
     let difference =
         |byte: usize| texts.iter().flat_map(|text| text.iter().skip(byte).step_by(16)).fold(0, |sum, byte| sum ^ byte);
     assert!((0..16).all(|byte| one[byte] ^ other[byte] == difference(byte)) && one != other);

@@ -1,4 +1,4 @@
-//! What all modes and codes have in common, and the files of Wycheproof.
+//! Tests that all modes and codes share, and the files of Wycheproof.
 
 mod common;
 mod counting;
@@ -14,7 +14,7 @@ pub(crate) const SP800_38A_PLAINTEXT: Line = hex!(
     "30c81c46a35ce411e5fbc1191a0a52ef" "f69f2445df4f9b17ad2b417be66c3710"
 );
 
-/// The nonce of a line under a counter.
+/// Returns the nonce of a line under a counter.
 pub(crate) fn nonce(line: u64, counter: u128) -> Nonce {
     Nonce::new(line, counter)
 }

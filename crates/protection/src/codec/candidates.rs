@@ -1,13 +1,13 @@
-//! Candidates for the chunks of a line: offered to the cipher's units when the line is missed, and compared with what comes
-//! (C.1 rules 3 to 5).
+//! Candidates for the chunks of a line. The controller offers them to the cipher's units when the line is missed, and
+//! compares them with the chunks that arrive (C.1 rules 3 to 5).
 //!
 //! ```text
 //! offer:   for each chunk, the asked-for one first: the candidates' blocks, of ciphertext and of tags, as idle work
 //! match:   the chunk and its tag are there ─ the matching candidate is out ─ compare ─ neither decrypted nor verified
 //! settle:  matched, or decrypted and verified ─ what of its candidates has not gone in is given up
 //! ```
-//! A chunk that is matched counts as verified: its candidate's tag was the stored one. The permutation says which candidate will
-//! match, if one will; where all are really encrypted, what was found is what comes out.
+//! A chunk that matches counts as verified: the tag of its candidate equals the stored one. The permutation determines
+//! the matching candidate, if one matches. If all candidates are really encrypted, the result of the encryption counts.
 
 use super::{Arrived, LineCodec};
 use crate::counter::Counter;
@@ -18,39 +18,40 @@ use crate::verbs::{AesUnits, Blocks, Cache, Known, Offered, Purpose, Verbs};
 use crypto::{BlockCipher, Tag};
 use units::{LINE_BYTES, Line, LineAddr, WORD_BYTES, Word, Words};
 
-/// The candidates of a line that was missed, on their way through the units.
+/// Candidates of a missed line, on their way through the units.
 pub(crate) struct Offers {
     pub candidates: Candidates,
-    /// By the number of the chunk.
+    /// Offered blocks of each chunk.
     offered: Vec<Offered>,
-    /// Whether tags are among them, and ciphertext.
+    /// Parts of a chunk that the candidates predict: ciphertext, tag or both.
     of: Targets,
-    /// Whether none is ever given up, which is a planted bug.
+    /// True if no candidate is ever given up, which is a planted bug.
     keeps_all: bool,
-    /// Whether what they stand for is looked up later, which is another.
+    /// True if the values of candidates are looked up later, which is another planted bug.
     pub of_later_table: bool,
 }
 
-/// When candidates are offered for the chunks of a line that was missed.
+/// Progress of the candidates for the chunks of a missed line.
 #[derive(Default)]
 pub(crate) enum OfferedCandidates {
-    /// Never.
+    /// The line never has candidates.
     #[default]
     Never,
-    /// They are on their way.
+    /// The candidates are on their way through the units.
     Now(Box<Offers>),
-    /// When the line's bitmap is there, which their tags bind; from this time on at the earliest.
+    /// The candidates are offered when the line's bitmap arrives, because their tags bind it; at this time at the
+    /// earliest.
     InOrder(Known),
 }
 
 impl OfferedCandidates {
-    /// Whether they are on their way.
+    /// Returns true if the candidates are on their way.
     pub fn is_now(&self) -> bool {
         matches!(self, OfferedCandidates::Now(_))
     }
 }
 
-/// What is speculated on.
+/// Parts of a chunk that are speculated on.
 #[derive(Clone, Copy)]
 pub(super) struct Targets {
     pub ciphertext: bool,
@@ -62,17 +63,17 @@ impl Targets {
         Targets { ciphertext: speculation.is_of(Target::Ciphertext), tag: speculation.is_of(Target::Tag) }
     }
 
-    /// Blocks that a candidate takes.
+    /// Number of blocks per candidate.
     fn blocks(self) -> u32 {
         u32::from(self.ciphertext) + u32::from(self.tag)
     }
 }
 
-/// What the candidates of a line were found to be when it came: of each chunk the one that matches, if one does.
+/// For each chunk of a line that has arrived, the position of the matching candidate, if one matches.
 pub(super) type Matches = Vec<Option<usize>>;
 
 impl Offers {
-    /// What of a chunk they speak of.
+    /// Returns the parts of a chunk that the candidates predict.
     pub(super) fn of(&self) -> Targets {
         self.of
     }
@@ -81,7 +82,7 @@ impl Offers {
         &self.offered[chunk]
     }
 
-    /// Waits until a candidate of a chunk is out, and is compared with it. Whether it was out already.
+    /// Waits until a candidate of a chunk has left the units, then compares it. Returns whether it had already left.
     pub async fn compare<V: Verbs>(&self, verbs: &V, chunk: usize, place: usize) -> bool {
         let (offered, blocks) = (self.of_chunk(chunk), self.of.blocks());
         // The tag's block follows that of the ciphertext.
@@ -90,13 +91,13 @@ impl Offers {
         was_out
     }
 
-    /// A chunk is resolved: what it no longer needs is given up.
+    /// Ends the speculation on a chunk: gives up the candidates that it no longer needs, and counts the outcome.
     pub fn settle<V: Verbs>(&self, verbs: &V, speculation: &Speculation, chunk: usize, outcome: Outcome) {
         let given_up = if self.keeps_all { 0 } else { verbs.give_up(self.of_chunk(chunk)) };
         speculation.resolved(outcome, given_up);
     }
 
-    /// Nothing of the line is opened.
+    /// Gives up all candidates of a line that is not opened.
     pub fn give_up<V: Verbs>(&self, verbs: &V) {
         self.offered.iter().for_each(|offered| {
             verbs.give_up(offered);
@@ -105,8 +106,8 @@ impl Offers {
 }
 
 impl LineCodec {
-    /// Offers candidates for the chunks of a line that was missed, if there is a speculation, that of the word there first: their
-    /// blocks may go in when the line's first offset is known.
+    /// Offers candidates for the chunks of a missed line, if the design speculates. The chunk of `word`, a position in
+    /// memory, is first. The blocks may enter the units when the line's first offset is known.
     pub fn offer<V: Verbs>(&self, verbs: &V, word: Word, offset: Known) -> Option<Box<Offers>> {
         let speculation = self.speculation.as_ref()?;
         let candidates = speculation.candidates();
@@ -135,19 +136,20 @@ impl LineCodec {
     }
 }
 
-/// A line that has come, and what its chunks may be.
+/// A line that has arrived, with the candidates of its chunks.
 pub(super) struct Matching<'a> {
     pub codec: &'a LineCodec,
     pub offers: &'a Offers,
     pub arrived: &'a Arrived<'a>,
-    /// The bitmap that it lies by, if tags bind that.
+    /// Bitmap that gives the order of the line's words in memory, if tags bind it.
     pub bitmap: Bitmap,
-    /// What it decrypts to.
+    /// Plaintext that the line decrypts to.
     pub plaintext: &'a Line,
 }
 
 impl Matching<'_> {
-    /// Of each chunk, which candidate matches it: has its ciphertext and its tag, in so far as these are speculated on.
+    /// Returns the matching candidate of each chunk: the one with the chunk's ciphertext and tag, as far as these are
+    /// speculated on.
     pub fn of(&self, speculation: &Speculation) -> Matches {
         let is_computed = speculation.next_is_computed();
         let by_permutation = self.by_permutation();
@@ -160,7 +162,8 @@ impl Matching<'_> {
         by_encryption
     }
 
-    /// A block cipher is a permutation: the candidate that matches is what the chunk decrypts to.
+    /// Finds the matches without encryption: a block cipher is a permutation, so the matching candidate is the
+    /// decrypted chunk.
     fn by_permutation(&self) -> Matches {
         let Matching { codec, offers: Offers { candidates, of, .. }, arrived, bitmap, plaintext } = *self;
         let mac = codec.mac.as_ref().filter(|_| of.tag);
@@ -169,12 +172,12 @@ impl Matching<'_> {
         chunks.map(|(number, chunk)| candidates.place_of(chunk).filter(|_| self.tag_fits(tag, number))).collect()
     }
 
-    /// All candidates are encrypted and compared, position by position.
+    /// Encrypts all candidates and compares them, position by position.
     fn by_encryption(&self) -> Matches {
         let Matching { codec: LineCodec { planted, .. }, offers: Offers { candidates, of, .. }, .. } = *self;
         let bytes = candidates.chunk_bytes();
         let mut matches = vec![None; LINE_BYTES / bytes];
-        // Without candidates for the ciphertext, a chunk is compared when it has been decrypted.
+        // Without candidates for the ciphertext, a chunk is compared after its decryption.
         let came = if of.ciphertext { self.arrived.stored.examine() } else { *self.plaintext };
         for place in 0..candidates.count() {
             let (texts, tags) = self.encrypted(&candidates.line(place));
@@ -191,7 +194,8 @@ impl Matching<'_> {
         matches
     }
 
-    /// What a candidate is at every position of the line: its ciphertext, or itself where that is not speculated on, and its tag.
+    /// Returns a candidate sealed at every position of the line, with its tag. If ciphertext is not speculated on, the
+    /// text is the candidate.
     fn encrypted(&self, candidate: &Line) -> (Line, Option<Tag>) {
         let Matching { codec, offers: Offers { of, .. }, arrived: Arrived { at, counter, .. }, bitmap, .. } = *self;
         let before = Counter(counter.0.saturating_sub(1));
@@ -206,7 +210,7 @@ impl Matching<'_> {
         (text, tag)
     }
 
-    /// Whether a tag is the stored one of a chunk, if tags are speculated on.
+    /// Returns true if a tag is the stored tag of a chunk, or if tags are not speculated on.
     fn tag_fits(&self, computed: Option<Tag>, chunk: usize) -> bool {
         let compared = self.codec.mac.as_ref().zip(computed);
         let (stored, chunk) = (self.arrived.tag.get(), chunk as u32);
@@ -219,7 +223,7 @@ impl Matching<'_> {
     }
 }
 
-/// What a planted bug takes for a line.
+/// Returns the line before, which a planted bug mistakes for this line.
 fn line_before(at: DataSlot) -> DataSlot {
     Placement::Fixed.of(LineAddr(at.line().0.saturating_sub(1)))
 }

@@ -1,18 +1,19 @@
-//! How a line is opened: as a whole, or piece by piece as its words come, the asked-for piece first.
+//! Opens a line: as a whole, or piece by piece as its words arrive, with the requested piece first.
 //!
 //! ```text
 //! piece:   words ─ block through the inverse cipher ─┐ asked-for piece: released before the rest, if nothing else
 //! tag:     words, or plaintext ─ block ─ compare     ┘ vouches for it than its own tag, or nothing at all
 //! ```
-//! A piece is what cipher or code can do by itself: a block, or a word where all blocks were made ahead. A tag over the line
-//! waits for all of it, in a chain of blocks for each of its links, in a sum of blocks once; then the line is released as a whole.
+//! A piece is the smallest part of a line that cipher and code process separately: a block, or a word if all blocks
+//! were made in advance. A tag over the line waits for all pieces: a chain of blocks waits for each piece in turn, a
+//! sum of blocks waits once. The line is then released as a whole.
 //!
-//! All this is about the line as it lies. What is released has its words in their order again, which waits for the line's bitmap
-//! where lines are re-ordered ([`order`](super::order)).
+//! All this concerns the line in its order in memory. Before the release, the words are put back into program order. In
+//! designs that re-order lines, this step waits for the line's bitmap ([`order`](super::order)).
 //!
-//! Where the line was speculated on, a piece is what the matching candidate is from the moment at which the two are compared,
-//! unless it is decrypted and verified before that ([`speculated`](super::speculated)). Candidates whose tags bind the line's bitmap
-//! are offered when that is there, while the line is decrypted.
+//! If the line was speculated on, a piece takes the value of its matching candidate when the two are compared, unless
+//! the piece is decrypted and verified before that ([`speculated`](super::speculated)). Candidates with tags that bind
+//! the line's bitmap are offered when the bitmap arrives, while the line is decrypted.
 
 use super::block_work::Ahead;
 use super::speculated::{Speculating, number_of};
@@ -33,26 +34,27 @@ struct LineOpening<'a, V, F> {
     verbs: &'a V,
     arrived: &'a Arrived<'a>,
     plaintext: Cell<Plaintext>,
-    /// What is speculated on its pieces.
+    /// Speculation on the pieces of the line, if the line has candidates.
     speculating: Option<Speculating<'a, V>>,
-    /// What decryption needs of the nonce alone is done.
+    /// Set when the blocks of decryption that need only the nonce are complete.
     padded: Once<()>,
-    /// What the tag needs of it is.
+    /// Set when the blocks of the tag that need only the nonce are complete.
     tag_begun: Once<()>,
-    /// Which words have been decrypted.
+    /// Set for each word that has been decrypted.
     decrypted: [Once<()>; WORDS_PER_LINE],
-    /// Releases words before the rest, once.
+    /// Releases words before the remaining words; taken by the first release.
     release_first: Cell<Option<F>>,
 }
 
 impl LineCodec {
-    /// How much of a line must be there before the first of it is of use to a reader that asks for this word first.
+    /// Returns how much of a line must have arrived before a reader that requests this word first can use any of it.
     pub fn wanted(&self, word: Word) -> Wanted {
         Wanted::piece(word, self.piece_bytes)
     }
 
-    /// Decrypts and verifies a line, both at once unless the tag is over the plaintext. A mode that starts early has
-    /// its pad under way. What is opened before the rest goes to `release_first`.
+    /// Decrypts and verifies a line, both at once unless the tag is over the plaintext. In a mode that starts early,
+    /// `begun` contains the pad, which is under way. Words that are opened before the remaining words go to
+    /// `release_first`.
     pub async fn open<V: Verbs>(
         &self,
         verbs: &V,
@@ -65,7 +67,8 @@ impl LineCodec {
             return Box::pin(self.open_by_pieces(verbs, arrived, begun, release_first)).await;
         }
         let pad = begun.ahead;
-        // A closure, not a future: that would be moved to where it is awaited, with all room that it ever needs.
+        // A closure, not a future: a future would be moved to the point where it is awaited, with all the room that it
+        // ever needs.
         let open = async || {
             if self.work.blocks() > 0 {
                 self.work.to_open(verbs, pad).await;
@@ -84,8 +87,9 @@ impl LineCodec {
         (plaintext(opened), verdict)
     }
 
-    /// Decrypts a line that nothing vouches for yet: its pieces as they match or as they come out. `lying` gets it as it lies, as
-    /// soon as all of it is decrypted; what comes out is in order.
+    /// Decrypts a line that no tag vouches for yet: each piece when its candidate matches, or when the cipher has
+    /// opened it. `lying` receives the line in its order in memory, as soon as all of it is decrypted. The returned
+    /// line is in program order.
     pub async fn open_unverified<V: Verbs>(
         &self,
         verbs: &V,
@@ -112,7 +116,8 @@ impl LineCodec {
         .await
     }
 
-    /// Decrypts and verifies a line piece by piece, and releases the asked-for one before the rest where it can be.
+    /// Decrypts and verifies a line piece by piece, and releases the requested piece before the other pieces if
+    /// possible.
     async fn open_by_pieces<V: Verbs>(
         &self,
         verbs: &V,
@@ -131,7 +136,7 @@ impl LineCodec {
     }
 }
 
-/// The words of a line in their order, as its bitmap says.
+/// Restores the program order of a line's words by the bitmap.
 fn in_order(codec: &LineCodec, bitmap: Bitmap, lying: Plaintext) -> Plaintext {
     let bytes = bitmap.restore(&lying.bytes);
     let present = codec.planted.has(Bug::OrderOfPresentTable);
@@ -140,7 +145,7 @@ fn in_order(codec: &LineCodec, bitmap: Bitmap, lying: Plaintext) -> Plaintext {
 }
 
 impl<'a, V: Verbs, F: FnOnce(Plaintext, Words)> LineOpening<'a, V, F> {
-    /// A line of which nothing is opened, and what was begun ahead.
+    /// Returns a line without an opened piece, and the work that was begun in advance.
     fn new(
         codec: &'a LineCodec,
         verbs: &'a V,
@@ -154,7 +159,7 @@ impl<'a, V: Verbs, F: FnOnce(Plaintext, Words)> LineOpening<'a, V, F> {
         let speculating = Speculating::new(codec, verbs, arrived, candidates);
         let (padded, tag_begun) = Default::default();
         let decrypted: [Once<()>; WORDS_PER_LINE] = Default::default();
-        // A short line has no words behind its end.
+        // The words after the end of a short line count as decrypted.
         decrypted[codec.cipher.length().bytes() / WORD_BYTES..].iter().for_each(|word| word.set(()));
         let opening =
             LineOpening { codec, verbs, arrived, plaintext, speculating, padded, tag_begun, decrypted, release_first };
@@ -163,12 +168,12 @@ impl<'a, V: Verbs, F: FnOnce(Plaintext, Words)> LineOpening<'a, V, F> {
 }
 
 impl<V: Verbs, F: FnOnce(Plaintext, Words)> LineOpening<'_, V, F> {
-    /// Decrypts and verifies.
+    /// Decrypts and verifies the line.
     async fn work(&self, ahead: Option<Ahead>) -> Result<(), Fault> {
         join!(self.ahead(ahead), self.decrypt_all(), self.verdict()).2
     }
 
-    /// The outcome of work, while pieces of the line may match their candidates.
+    /// Returns the outcome of `work`, while pieces of the line may match their candidates.
     async fn raced<T>(&self, work: impl Future<Output = T>) -> T {
         match &self.speculating {
             Some(speculating) => speculating.race(&self.plaintext, work).await,
@@ -176,7 +181,8 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> LineOpening<'_, V, F> {
         }
     }
 
-    /// Waits for what needs the nonce alone: of decryption and of the tag, each by itself where they are in two pieces.
+    /// Waits for the blocks that need only the nonce: separately for decryption and for the tag, if they are in two
+    /// batches.
     async fn ahead(&self, pad: Option<Ahead>) {
         let begun = pad.or_else(|| self.codec.work.pad_ahead(self.verbs, false));
         let (pad, tag) = begun.map_or((None, None), |(pad, tag)| (Some(pad), tag));
@@ -204,7 +210,7 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> LineOpening<'_, V, F> {
         join_all(pieces.map(|piece| self.decrypt(piece))).await;
     }
 
-    /// Decrypts a piece when its words are there.
+    /// Decrypts a piece when its words have arrived.
     async fn decrypt(&self, piece: Words) {
         let work = &self.codec.work;
         let speculating = self.speculating.as_ref().filter(|speculating| speculating.targets().ciphertext);
@@ -223,7 +229,8 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> LineOpening<'_, V, F> {
             if let Some(passing) = passing {
                 self.verbs.await_blocks(passing).await;
             }
-            // In CBC the block before is for what comes out, and the nonce's for the first.
+            // In CBC, a decrypted block is XOR-ed with the ciphertext before it, and the first block with the nonce's
+            // output.
             match work.block_before(piece) {
                 Some(before) => self.await_words(before).await,
                 None if work.is_masked_after() => {
@@ -245,7 +252,7 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> LineOpening<'_, V, F> {
         }
     }
 
-    /// What a planted bug takes for short.
+    /// Returns true if the upper half of each word is zero. A planted bug does not wait for the cipher in this case.
     fn is_of_small_numbers(&self, piece: Words) -> bool {
         let plaintext = self.plaintext.get().bytes;
         piece.iter().all(|word| word.of(&plaintext)[WORD_BYTES / 2..].iter().all(|byte| *byte == 0))
@@ -263,7 +270,8 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> LineOpening<'_, V, F> {
         self.verbs.await_blocks(self.begin(blocks))
     }
 
-    /// A piece may go to the core: if it has the asked-for word it does, as soon as it is known which words it has.
+    /// Releases a piece to the core if it contains the requested word, as soon as the bitmap gives the words of the
+    /// piece.
     async fn release_asked_for(&self, piece: Words) {
         let Ok(bitmap) = self.arrived.order.known().await else { return };
         let has = |bug| self.codec.planted.has(bug);
@@ -276,7 +284,7 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> LineOpening<'_, V, F> {
         }
     }
 
-    /// Waits for what a tag is over.
+    /// Waits until the text that a tag covers is available for these words.
     async fn text(&self, words: Words) {
         if !self.codec.checks_plaintext() {
             return self.await_words(words).await;
@@ -298,7 +306,7 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> LineOpening<'_, V, F> {
             _ => {
                 self.text(Words::ALL).await;
                 if self.codec.work.tag.is_some() {
-                    // Over several lines: a chain begins with what the nonce makes.
+                    // A tag over several lines: its chain begins with the output of the nonce's blocks.
                     self.tag_begun.wait().await;
                 }
                 self.codec.check(self.verbs, self.arrived, &self.covered()).await
@@ -306,12 +314,12 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> LineOpening<'_, V, F> {
         }
     }
 
-    /// What of the line its tag is over.
+    /// Returns the text that the line's tag covers: plaintext or ciphertext.
     fn covered(&self) -> Line {
         if self.codec.checks_plaintext() { self.plaintext.get().bytes } else { self.arrived.stored.examine() }
     }
 
-    /// Checks each piece against its own tag.
+    /// Checks each piece against the tag of the piece.
     async fn check_pieces(&self, mac: &Mac, uses: Uses) -> Result<(), Fault> {
         let Arrived { at, counter, order, .. } = *self.arrived;
         let covered = self.covered();
@@ -353,7 +361,7 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> LineOpening<'_, V, F> {
         if verdicts.into_iter().all(|fits| fits) { Ok(()) } else { Err(Fault::Tag(self.arrived.at.line())) }
     }
 
-    /// Checks the line against a tag whose blocks are a chain, from the first to the last.
+    /// Checks the line against a tag that is made by a chain of blocks, from the first block to the last.
     async fn check_chain(&self, uses: Uses) -> Result<(), Fault> {
         self.tag_begun.wait().await;
         for number in 0..uses.of_line as usize {

@@ -1,55 +1,57 @@
-//! In which order the words of a line lie, which may be known later than the line is there.
+//! Order of the words of a line in memory. The order may become known later than the line arrives.
 //!
 //! ```text
 //! line:    words ─ decrypt ─ tag, if it binds no bitmap ───┬─ in order ─ release
 //! bitmap:  its own fetch ─ two encryptions ─┬──────────────┘
 //!                                           └ tag that binds it, and candidates' tags that do
 //! ```
-//! Decryption is about the line as it lies and needs no bitmap (section 3.2.2 of the paper). What does waits for it here.
+//! Decryption works on the line in its order in memory and needs no bitmap (section 3.2.2 of the paper). The steps that
+//! need the bitmap wait for it here.
 
 use crate::speculation::Bitmap;
 use crate::verbs::Fault;
 use sim::Once;
 
-/// What brings the bitmap of a line: the bitmap, or why there is none.
+/// Result of fetching the bitmap of a line: the bitmap, or the fault that the fetch ended with.
 pub(crate) type Brought = Once<Result<Bitmap, Fault>>;
 
-/// The bitmap that the words of a line lie by.
+/// Order of the words of a line in memory, as its bitmap gives it.
 #[derive(Clone, Copy)]
 pub(crate) struct Order<'a> {
-    /// What brings it; nothing where lines are not re-ordered.
+    /// Result of fetching the bitmap; `None` if lines are not re-ordered.
     brought: Option<&'a Brought>,
-    /// Whether the line lies as it is all the same.
+    /// True if the line is in program order, whatever its bitmap says.
     booted: bool,
 }
 
 impl<'a> Order<'a> {
-    /// Of a line where none is re-ordered.
+    /// Order of a line in a design that does not re-order lines.
     pub const AS_IT_IS: Order<'static> = Order { brought: None, booted: false };
 
-    /// By the bitmap that comes so.
+    /// Returns the order that a bitmap gives when it arrives.
     pub fn by(brought: &'a Brought) -> Order<'a> {
         Order { brought: Some(brought), booted: false }
     }
 
-    /// The same of a line that has just been put into memory: it lies as it is, whatever memory returns for its bitmap. The bitmap
-    /// is waited for all the same, since a chip cannot tell such a line from one that was written.
+    /// Returns the order of a line that booting has just put into memory: program order, whatever memory returns for
+    /// its bitmap. Accesses wait for the bitmap all the same, since a chip cannot distinguish this line from a written
+    /// one.
     pub fn booted(self) -> Order<'a> {
         Order { booted: true, ..self }
     }
 
-    /// Whether there are bitmaps at all.
+    /// Returns true if lines have bitmaps.
     pub fn is_by_bitmap(self) -> bool {
         self.brought.is_some()
     }
 
-    /// The bitmap, as far as it is known: none before it has come.
+    /// Returns the bitmap, or [`Bitmap::NONE`] before it has arrived.
     pub fn so_far(self) -> Bitmap {
         let brought = self.brought.and_then(Once::get);
         brought.map_or(Bitmap::NONE, |brought| self.of(*brought).unwrap_or_default())
     }
 
-    /// The bitmap, when it is there; or why the line is refused.
+    /// Waits for the bitmap, or for the reason why the line is refused.
     pub async fn known(self) -> Result<Bitmap, Fault> {
         match self.brought {
             Some(brought) => self.of(*brought.wait().await),

@@ -1,4 +1,5 @@
-//! A line that was speculated on, as it is opened: which of its chunks are matched, and which are decrypted and verified first.
+//! State of a speculated line while it is opened: the chunks that match a candidate, and those decrypted and verified
+//! first.
 
 use super::candidates::{Matches, Matching, OfferedCandidates, Offers, Targets};
 use super::{Arrived, LineCodec};
@@ -9,20 +10,21 @@ use std::cell::Cell;
 use std::future::{Future, pending};
 use units::{Line, LineLength, WORD_BYTES, WORDS_PER_LINE, Word, Words};
 
-/// A line that is speculated on while it is opened: its candidates were offered before it came, or are when its bitmap is there.
+/// A speculated line that is being opened. Its candidates were offered before the line arrived, or are offered when its
+/// bitmap arrives.
 pub(super) struct Speculating<'a, V> {
     codec: &'a LineCodec,
     verbs: &'a V,
     arrived: &'a Arrived<'a>,
     speculation: &'a Speculation,
-    /// Its candidates, until it is known which match.
+    /// Candidates of the line, until the matching ones are determined.
     candidates: Cell<OfferedCandidates>,
-    /// What matches, as soon as that is known.
+    /// Set with the matching candidates as soon as these are determined.
     speculated: Once<Speculated<'a>>,
 }
 
 impl<'a, V: Verbs> Speculating<'a, V> {
-    /// On a line that has come; nothing if there are never any candidates of it.
+    /// Returns the speculation on a line that has arrived, or `None` if the line never has candidates.
     pub fn new(
         codec: &'a LineCodec,
         verbs: &'a V,
@@ -37,17 +39,17 @@ impl<'a, V: Verbs> Speculating<'a, V> {
         Some(Speculating { codec, verbs, arrived, speculation, candidates, speculated })
     }
 
-    /// What the candidates speak of.
+    /// Returns the parts of a chunk that the candidates predict.
     pub fn targets(&self) -> Targets {
         Targets::of(self.speculation)
     }
 
-    /// What matches, if that is known by now.
+    /// Returns the matching candidates, or `None` if they are not determined yet.
     pub fn now(&self) -> Option<&Speculated<'a>> {
         self.speculated.get()
     }
 
-    /// The outcome of work that opens the line, while its pieces may match their candidates.
+    /// Returns the outcome of `work`, which opens the line, while pieces of the line may match their candidates.
     pub async fn race<T>(&self, plaintext: &Cell<Plaintext>, work: impl Future<Output = T>) -> T {
         let outcome = race(self.compare_all(plaintext), work).await;
         if let OfferedCandidates::Now(offers) = self.candidates.take() {
@@ -56,7 +58,8 @@ impl<'a, V: Verbs> Speculating<'a, V> {
         outcome
     }
 
-    /// Compares the pieces of the line with their candidates as they come. It has no end: the line is opened without it.
+    /// Compares the pieces of the line with their candidates as the pieces arrive. Never returns: the caller races it
+    /// against the work that opens the line.
     async fn compare_all<T>(&self, plaintext: &Cell<Plaintext>) -> T {
         let lying = plaintext.get().bytes;
         if let Ok(Some(speculated)) = self.matching(&lying).await {
@@ -81,7 +84,8 @@ impl<'a, V: Verbs> Speculating<'a, V> {
         pending().await
     }
 
-    /// Says which candidates match: those that are offered later when they are, and those that bind a bitmap when that is there.
+    /// Determines the matching candidates. Candidates that bind a bitmap wait for it, and candidates that are not
+    /// offered yet are offered here.
     async fn matching(&self, plaintext: &Line) -> Result<Option<&Speculated<'a>>, Fault> {
         let Speculating { codec, verbs, arrived, speculation, .. } = *self;
         let bitmap = if speculation.waits_for_bitmap() { arrived.order.known().await? } else { Bitmap::NONE };
@@ -96,28 +100,28 @@ impl<'a, V: Verbs> Speculating<'a, V> {
         }))
     }
 
-    /// Waits until a chunk is compared with the candidate that matches it, if one does.
+    /// Waits until a chunk is compared with its matching candidate; for ever if no candidate matches.
     pub async fn matched(&self, piece: Words) {
         self.speculated.wait().await.matched(piece).await;
     }
 
-    /// As [`Speculated::vouched`], as soon as there are candidates.
+    /// Like [`Speculated::vouched`], but first waits until the matching candidates are determined.
     pub async fn vouched(&self, piece: Words) -> bool {
         self.speculated.wait().await.vouched(self.verbs, piece).await
     }
 
-    /// A chunk is decrypted.
+    /// Records that a chunk is decrypted.
     pub fn decrypted(&self, piece: Words) {
         self.now().iter().for_each(|speculated| speculated.decrypted(self.verbs, piece));
     }
 
-    /// A chunk is verified.
+    /// Records that a chunk is verified.
     pub fn verified(&self, piece: Words) {
         self.now().iter().for_each(|speculated| speculated.verified(self.verbs, piece));
     }
 }
 
-/// A piece of the plaintext is what it is in this line.
+/// Copies a piece of `line` into the plaintext.
 fn take_over(plaintext: &Cell<Plaintext>, piece: Words, line: &Line) {
     let mut taken = plaintext.get();
     for word in piece.iter() {
@@ -127,17 +131,17 @@ fn take_over(plaintext: &Cell<Plaintext>, piece: Words, line: &Line) {
     plaintext.set(taken);
 }
 
-/// What was speculated on a line, and what has come of it.
+/// Candidates of a line, and the progress of its chunks.
 pub(super) struct Speculated<'a> {
     speculation: &'a Speculation,
     offers: Box<Offers>,
-    /// Of each chunk the candidate that matches, if one does.
+    /// For each chunk, the matching candidate, if one matches.
     matches: Matches,
-    /// Which chunks have come.
+    /// Set for each chunk that has arrived.
     there: [Once<()>; WORDS_PER_LINE],
-    /// Which have been compared with theirs.
+    /// Set for each chunk that was compared with its matching candidate.
     matched: [Once<()>; WORDS_PER_LINE],
-    /// Which chunks need their candidates no longer.
+    /// True for each chunk that needs its candidates no longer.
     settled: [Cell<bool>; WORDS_PER_LINE],
 }
 
@@ -147,12 +151,12 @@ impl<'a> Speculated<'a> {
         Speculated { speculation, offers, matches, there, matched, settled }
     }
 
-    /// What the candidates speak of.
+    /// Returns the parts of a chunk that the candidates predict.
     pub fn targets(&self) -> Targets {
         self.offers.of()
     }
 
-    /// Bytes of a chunk.
+    /// Length of a chunk in bytes.
     pub fn chunk_bytes(&self) -> usize {
         self.offers.candidates.chunk_bytes()
     }
@@ -161,8 +165,8 @@ impl<'a> Speculated<'a> {
         number_of(piece, self.chunk_bytes())
     }
 
-    /// A chunk has come: waits until it is compared with the candidate that matches it, as soon as that is out; for ever if none
-    /// does. Returns a line of that candidate.
+    /// Records that a chunk has arrived, then waits until it is compared with its matching candidate, as soon as that
+    /// candidate has left the units. Waits for ever if no candidate matches. Returns a line of that candidate.
     pub async fn compared<V: Verbs>(&self, verbs: &V, piece: Words) -> Line {
         let chunk = self.number_of(piece);
         self.there[chunk].set(());
@@ -173,23 +177,24 @@ impl<'a> Speculated<'a> {
         self.offers.candidates.line(place)
     }
 
-    /// A chunk is what its candidate is.
+    /// Records that a chunk has the value of its candidate.
     pub fn is_matched(&self, piece: Words) {
         self.matched[self.number_of(piece)].set(());
     }
 
-    /// Waits until a chunk has come that is compared with candidates.
+    /// Waits until a chunk that is compared with candidates has arrived.
     pub async fn there(&self, piece: Words) {
         self.there[self.number_of(piece)].wait().await;
     }
 
-    /// Waits until a chunk is compared with the candidate that matches it, if one does.
+    /// Waits until a chunk is compared with its matching candidate; for ever if no candidate matches.
     pub async fn matched(&self, piece: Words) {
         self.matched[self.number_of(piece)].wait().await;
     }
 
-    /// Waits until the stored tag of a chunk is compared with its candidate's, if that matches: with the ciphertext, or when the
-    /// chunk is decrypted.
+    /// Waits until the stored tag of a chunk is compared with the tag of its matching candidate; for ever if no
+    /// candidate matches. Tags are compared together with the ciphertext if that is speculated on, else when the chunk
+    /// is decrypted.
     pub async fn vouched<V: Verbs>(&self, verbs: &V, piece: Words) -> bool {
         if self.targets().ciphertext {
             self.matched(piece).await;
@@ -199,14 +204,14 @@ impl<'a> Speculated<'a> {
         true
     }
 
-    /// A chunk is decrypted, which is the end of it where tags are not speculated on.
+    /// Records that a chunk is decrypted. If tags are not speculated on, this ends the speculation on the chunk.
     pub fn decrypted<V: Verbs>(&self, verbs: &V, piece: Words) {
         if !self.targets().tag {
             self.resolved(verbs, piece);
         }
     }
 
-    /// A chunk is verified.
+    /// Records that a chunk is verified, which ends the speculation on it.
     pub fn verified<V: Verbs>(&self, verbs: &V, piece: Words) {
         self.resolved(verbs, piece);
     }
@@ -223,8 +228,8 @@ impl<'a> Speculated<'a> {
         }
     }
 
-    /// Compares a chunk, which is there, with the candidate that matches it, as soon as that is out; waits for ever if none does.
-    /// Returns which it was.
+    /// Compares a chunk that has arrived with its matching candidate, as soon as that candidate has left the units.
+    /// Waits for ever if no candidate matches. Returns the position of the candidate.
     async fn compare<V: Verbs>(&self, verbs: &V, chunk: usize) -> usize {
         let Some(place) = self.matches[chunk] else { return pending().await };
         let was_out = self.offers.compare(verbs, chunk, place).await;
@@ -233,7 +238,7 @@ impl<'a> Speculated<'a> {
     }
 }
 
-/// Which of the pieces of so many bytes this is, counted from the start of the line.
+/// Returns the index of a piece, counted in pieces of `bytes` bytes from the start of the line.
 pub(super) fn number_of(piece: Words, bytes: usize) -> usize {
     piece.iter().next().map_or(0, Word::index) * WORD_BYTES / bytes
 }

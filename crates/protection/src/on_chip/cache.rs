@@ -1,4 +1,4 @@
-//! One cache of metadata with its content: what it is asked, and what has to leave it.
+//! One cache of metadata with its content: its look-ups, and the lines that lose their entries.
 
 use crate::slot::{Kind, Role, Slot};
 use enum_map::EnumMap;
@@ -6,7 +6,7 @@ use machine::cache::{Slot as Place, TagArray};
 use std::rc::Rc;
 use units::{LINE_BYTES, Line, ZERO_LINE};
 
-/// The size of one metadata cache.
+/// Size of one metadata cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Geometry {
     /// Sets; a power of two.
@@ -16,53 +16,53 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// Bytes of content.
+    /// Returns the size of the content in bytes.
     pub fn bytes(&self) -> u64 {
         (self.sets * self.ways * LINE_BYTES) as u64
     }
 }
 
-/// Which caches there are, and which of them each kind of metadata has.
+/// Sizes of the metadata caches, and the cache of each kind of metadata.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Geometries {
-    /// The size of each.
+    /// Size of each cache.
     pub caches: Vec<Geometry>,
-    /// Which of them is for a kind.
+    /// Index of the cache for each kind.
     pub of: EnumMap<Kind, usize>,
 }
 
 impl Geometries {
-    /// One cache of everything.
+    /// Returns one cache for all kinds.
     pub fn unified(all: Geometry) -> Geometries {
         Geometries { caches: vec![all], of: EnumMap::default() }
     }
 
-    /// One each of counters, of tags, of nodes and of bitmaps ([`Kind::cache`]).
+    /// Returns separate caches for counters, tags, nodes and bitmaps ([`Kind::cache`]).
     pub fn separate(caches: [Geometry; Kind::CACHES]) -> Geometries {
         Geometries { caches: caches.into(), of: EnumMap::from_fn(Kind::cache) }
     }
 }
 
-/// A line of metadata with what it is for.
+/// A line of metadata with its role.
 #[derive(Clone, Copy)]
 pub struct Held {
-    /// What it is for.
+    /// Role of the line in the design.
     pub role: Role,
-    /// What it holds.
+    /// Content of the line.
     pub content: Line,
-    /// Requests for it that have served no read yet; counted of copies in L2s alone.
+    /// Requests for the line that have served no read yet; counted only for copies in L2s.
     pub unused: u64,
-    /// Of which positions of a line of counters the first offsets are there as well, by bits.
+    /// Positions in a line of counters with a kept first offset, one bit each.
     pub offsets: u128,
 }
 
 /// A line that lost its entry in a cache.
 pub struct Evicted {
-    /// Which.
+    /// Slot of the line.
     pub slot: Slot,
-    /// What it was.
+    /// The line with its role.
     pub held: Held,
-    /// Whether memory lacks it.
+    /// True if memory does not have the content.
     pub dirty: bool,
 }
 
@@ -72,84 +72,86 @@ pub struct MetadataCache {
     blocks: Box<[Option<Rc<Block>>]>,
 }
 
-/// What neighbouring entries hold. There from when something first enters one of them, so that a large cache costs
-/// nothing until it is used; a twin of the cache shares it until one of them changes it.
+/// Content of neighbouring entries. It is allocated when a line first enters one of them, so that a large cache needs
+/// no memory for unused entries. A twin of the cache shares it until one of them changes it.
 type Block = [Held; BLOCK_LINES];
 const BLOCK_LINES: usize = 8;
-/// What is left in an entry that nothing has entered; never looked at.
+/// Content of an entry that no line has entered; never read.
 const NOTHING: Held = Held { role: Role::Data, content: ZERO_LINE, unused: 0, offsets: 0 };
 
 impl MetadataCache {
-    /// An empty one.
+    /// Returns an empty cache.
     pub fn new(geometry: Geometry) -> MetadataCache {
         let tags = TagArray::new(geometry.sets, geometry.ways);
         let blocks = vec![None; tags.slots().div_ceil(BLOCK_LINES)].into();
         MetadataCache { tags, blocks }
     }
 
-    /// What an entry holds.
+    /// Returns the line in an entry.
     fn held(&self, place: Place) -> &Held {
         let block = self.blocks[place.index() / BLOCK_LINES].as_ref();
         block.map_or(&NOTHING, |block| &block[place.index() % BLOCK_LINES])
     }
 
-    /// What an entry holds, for changing.
+    /// Returns the line in an entry, for changing.
     fn held_mut(&mut self, place: Place) -> &mut Held {
         let block = self.blocks[place.index() / BLOCK_LINES].get_or_insert_with(|| Rc::new([NOTHING; BLOCK_LINES]));
         &mut Rc::make_mut(block)[place.index() % BLOCK_LINES]
     }
 
-    /// The content of a line.
+    /// Returns the content of a line, if the cache has it.
     pub fn get(&mut self, slot: Slot) -> Option<&Line> {
         let place = self.tags.lookup(slot.0)?;
         Some(&self.held(place).content)
     }
 
-    /// The content of a line for changing as memory changes; looking is no use of it.
+    /// Returns the content of a line, for a change that memory has too. Does not update replacement state.
     pub fn get_mut(&mut self, slot: Slot) -> Option<&mut Line> {
         let place = self.tags.probe(slot.0)?;
         Some(&mut self.held_mut(place).content)
     }
 
-    /// Whether a line is there; looking is no use of it.
+    /// Returns true if the cache has a line. Does not update replacement state.
     pub fn holds(&self, slot: Slot) -> bool {
         self.tags.probe(slot.0).is_some()
     }
 
-    /// The content of a line for changing; it is dirty from now on.
+    /// Returns the content of a line for changing, and marks the line dirty.
     pub fn edit(&mut self, slot: Slot) -> Option<&mut Line> {
         let place = self.tags.lookup(slot.0)?;
         self.tags.mark_dirty(place);
         Some(&mut self.held_mut(place).content)
     }
 
-    /// Requests for a line that have served no read yet, if it is there; looking is no use of it.
+    /// Returns the number of requests for a line that have served no read yet, if the cache has it. Does not update
+    /// replacement state.
     pub fn unused(&mut self, slot: Slot) -> Option<&mut u64> {
         let place = self.tags.probe(slot.0)?;
         Some(&mut self.held_mut(place).unused)
     }
 
-    /// Of which positions of a line of counters the first offsets are there, if the line is; looking is no use of it.
+    /// Returns one bit for each position in a line of counters, set if its first offset is kept, if the cache has the
+    /// line. Does not update replacement state.
     pub fn offsets(&mut self, slot: Slot) -> Option<&mut u128> {
         let place = self.tags.probe(slot.0)?;
         Some(&mut self.held_mut(place).offsets)
     }
 
-    /// Enters a line; returns the one that had to leave for it.
+    /// Enters a line. Returns the line that lost its entry to it, if one did.
     pub fn insert(&mut self, role: Role, slot: Slot, content: &Line, dirty: bool) -> Option<Evicted> {
         let (place, evicted) = self.tags.insert(slot.0, dirty);
         let held = std::mem::replace(self.held_mut(place), Held { role, content: *content, unused: 0, offsets: 0 });
         evicted.map(|evicted| Evicted { slot: Slot(evicted.key), held, dirty: evicted.dirty })
     }
 
-    /// Takes a line out.
+    /// Removes a line, and returns its content.
     pub fn take(&mut self, slot: Slot) -> Option<Line> {
         let place = self.tags.probe(slot.0)?;
         self.tags.invalidate(slot.0);
         Some(self.held(place).content)
     }
 
-    /// Memory has this content: a line that holds it needs not be written back.
+    /// Records that memory has this content: a line with the same content is clean from now on.
     pub fn written_through(&mut self, slot: Slot, content: &Line) {
         if let Some(place) = self.tags.probe(slot.0)
             && self.held(place).content == *content
@@ -158,12 +160,12 @@ impl MetadataCache {
         }
     }
 
-    /// All lines.
+    /// Returns the slots of all lines.
     pub fn slots(&self) -> impl Iterator<Item = Slot> + '_ {
         self.tags.entries().map(|(_, key)| Slot(key))
     }
 
-    /// All dirty lines.
+    /// Returns the slots of all dirty lines.
     pub fn dirty(&self) -> Vec<Slot> {
         self.tags.dirty_keys().map(Slot).collect()
     }
@@ -175,7 +177,7 @@ impl MetadataCache {
 }
 
 impl Clone for MetadataCache {
-    /// What was held in entries that are empty is never looked at, so it is left out.
+    /// Leaves out the content of empty entries, which is never read.
     fn clone(&self) -> MetadataCache {
         let mut blocks: Box<[Option<Rc<Block>>]> = vec![None; self.blocks.len()].into();
         for block in self.tags.entries().map(|(place, _)| place.index() / BLOCK_LINES) {

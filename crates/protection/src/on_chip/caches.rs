@@ -1,4 +1,5 @@
-//! The caches of counters, tags and nodes, their second place in the last-level cache, and what leaves both.
+//! The caches of counters, tags and nodes, with the part of the last-level cache that they use, and the lines that
+//! leave both.
 
 use super::cache::{Evicted, Geometries, MetadataCache};
 use super::departures::Departures;
@@ -10,21 +11,21 @@ use enum_map::EnumMap;
 use serde::Serialize;
 use units::Line;
 
-/// Look-ups of one cache, each of one of three kinds, and what leaves it.
+/// Look-ups of one cache by their result, and its write-backs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Add, AddAssign, Sub)]
 pub struct CacheCounters {
     /// Look-ups that found the line on the chip.
     pub hits: u64,
-    /// Look-ups that did not, and waited for an earlier one of the same line, which brought it.
+    /// Look-ups that did not find it, and waited for an earlier look-up that fetches the same line.
     pub merged: u64,
-    /// Look-ups that did not, and brought the line themselves.
+    /// Look-ups that did not find it, and fetched the line themselves.
     pub misses: u64,
-    /// Dirty lines that had to leave.
+    /// Dirty lines that started to leave for memory.
     pub writebacks: u64,
 }
 
 impl CacheCounters {
-    /// Counts a look-up that did not find its line, once it is known which look-up brings it.
+    /// Counts a look-up that did not find its line, once it is known which look-up fetches the line.
     fn not_found(&mut self, merged: bool) {
         self.merged += u64::from(merged);
         self.misses += u64::from(!merged);
@@ -34,20 +35,20 @@ impl CacheCounters {
 /// All metadata caches of the controller.
 pub struct Caches {
     caches: Vec<MetadataCache>,
-    /// Which of them is for a kind.
+    /// Index of the cache for each kind.
     cache_of: EnumMap<Kind, usize>,
     /// Look-ups of each kind.
     pub seen: EnumMap<Kind, CacheCounters>,
-    /// The second place of some kinds.
+    /// Lines in the last-level cache, if some kinds of metadata use it.
     pub(super) shared: Option<Shared>,
-    /// What is leaving.
+    /// Lines that are leaving for memory.
     pub departures: Departures,
     planted: Planted,
 }
 
 impl Caches {
-    /// Empty caches of these sizes. What `goes_on` says goes on to a last-level cache: until a machine's is named, to a plain
-    /// one twice as large as the counters' own.
+    /// Returns empty caches of these sizes. Lines of the kinds in `goes_on` also use a last-level cache: until a
+    /// machine's is named, a plain one twice as large as the cache of counters.
     pub(super) fn new(geometries: Geometries, goes_on: Option<GoesOn>, planted: Planted) -> Caches {
         let Geometries { caches, of } = geometries;
         let of_counters = caches[of[Kind::Counters]];
@@ -61,17 +62,17 @@ impl Caches {
         }
     }
 
-    /// The same lines once more.
+    /// Returns a copy of these caches.
     ///
     /// # Panics
-    /// If lines go on to a machine's last-level cache, which belongs to the machine.
+    /// If lines also use a machine's last-level cache, which belongs to the machine.
     pub(super) fn twin(&self) -> Caches {
         Caches {
             caches: self.caches.clone(),
             cache_of: self.cache_of,
             seen: self.seen,
             shared: self.shared.as_ref().map(Shared::twin),
-            // Those are left of writes that ended with a fault.
+            // The departures that remain are those of writes that ended with a fault.
             departures: self.departures.clone(),
             planted: self.planted,
         }
@@ -81,14 +82,14 @@ impl Caches {
         &mut self.caches[self.cache_of[role.kind()]]
     }
 
-    /// The content of a line, if it is in its cache; if it was leaving, it stays after all.
+    /// Returns the content of a line, if it is in its cache or leaving it; a leaving line stays after all.
     pub(super) fn find(&mut self, role: Role, slot: Slot) -> Option<&Line> {
         self.call_back_leaving(role, slot);
         self.cache(role).get(slot)
     }
 
-    /// Counts a look-up that did not find its line: merged, if another brought it, or else a miss. `in_last_level` says
-    /// whether the last-level cache was asked too, and had not got it either.
+    /// Counts a look-up that did not find its line: as merged if another look-up fetches the line, else as a miss.
+    /// `in_last_level` is true if the last-level cache was looked up too and did not have the line.
     pub fn not_found(&mut self, role: Role, merged: bool, in_last_level: bool) {
         self.seen[role.kind()].not_found(merged);
         if let Some(shared) = self.shared.as_mut().filter(|_| in_last_level) {
@@ -96,40 +97,40 @@ impl Caches {
         }
     }
 
-    /// Whether a line is in its cache or leaving it. Looking is no use of it.
+    /// Returns true if a line is in its cache or leaving it. Does not update replacement state.
     pub(super) fn holds(&self, role: Role, slot: Slot) -> bool {
         self.departures.of(slot).is_some() || self.caches[self.cache_of[role.kind()]].holds(slot)
     }
 
-    /// The content of a line, if it is on the chip.
+    /// Returns the content of a line, if it is on the chip.
     pub(super) fn get(&mut self, role: Role, slot: Slot) -> Option<&Line> {
         self.call_back(role, slot);
         self.cache(role).get(slot)
     }
 
-    /// The content of a line, if it is on the chip, wherever: it stays there.
+    /// Returns the content of a line, if it is on the chip. Does not move the line to another cache.
     pub fn peek(&mut self, role: Role, slot: Slot) -> Option<Line> {
         self.elsewhere(slot).or_else(|| self.cache(role).get(slot).copied())
     }
 
-    /// As [`Caches::peek`]; looking is no use of the line.
+    /// Like [`Caches::peek`], but does not update replacement state.
     pub fn content(&mut self, role: Role, slot: Slot) -> Option<Line> {
         self.elsewhere(slot).or_else(|| self.cache(role).get_mut(slot).copied())
     }
 
-    /// The content of a line that is leaving or in the last-level cache.
+    /// Returns the content of a line that is leaving or in the last-level cache.
     fn elsewhere(&self, slot: Slot) -> Option<Line> {
         let leaving = self.departures.of(slot).map(|departure| departure.content);
         leaving.or_else(|| self.shared.as_ref().and_then(|shared| shared.peek(slot)))
     }
 
-    /// The content of a line for changing, if it is in its cache: a leaving line is not called back, so that no other has to
-    /// make room for it.
+    /// Returns the content of a line for changing, if it is in its cache. A leaving line is not called back, so that no
+    /// other line has to make room for it.
     pub(super) fn edit_resident(&mut self, role: Role, slot: Slot) -> Option<&mut Line> {
         self.cache(role).edit(slot)
     }
 
-    /// Memory has this content: a line that holds it needs not be written back.
+    /// Records that memory has this content: a line with the same content is clean from now on.
     pub fn written_through(&mut self, role: Role, slot: Slot, content: &Line) {
         self.departures.written_through(slot, content);
         if let Some(shared) = &mut self.shared {
@@ -138,7 +139,7 @@ impl Caches {
         self.cache(role).written_through(slot, content);
     }
 
-    /// Changes a line of tags that is on the chip as memory has just been changed: a clean line stays clean.
+    /// Changes a line of tags on the chip in the way in which memory has just been changed: a clean line stays clean.
     pub fn amend_tags(&mut self, slot: Slot, change: impl FnOnce(&mut Line)) {
         let line = if self.departures.of(slot).is_some() {
             self.call_back(Role::Tag, slot);
@@ -151,18 +152,20 @@ impl Caches {
         }
     }
 
-    /// Of which positions of a line of counters the first offsets are kept, if it is in its cache.
+    /// Returns one bit for each position in a line of counters, set if its first offset is kept, if the line is in its
+    /// cache.
     pub fn offsets(&mut self, slot: Slot) -> Option<&mut u128> {
         self.cache(Role::Counter).offsets(slot)
     }
 
-    /// Takes a line off the chip. Returns what it held, if it was there.
+    /// Takes a line off the chip. Returns its content, if it was on the chip.
     pub(super) fn take(&mut self, role: Role, slot: Slot) -> Option<Line> {
         self.call_back(role, slot);
         self.cache(role).take(slot)
     }
 
-    /// Enters a verified line. A dirty line that must make room starts leaving, or goes on to its second place.
+    /// Enters a verified line. A line that must make room moves to the last-level cache if its kind uses that; else it
+    /// starts leaving if it is dirty.
     pub fn admit(&mut self, role: Role, slot: Slot, content: &Line, dirty: bool) {
         let Some(Evicted { slot, held, dirty }) = self.cache(role).insert(role, slot, content, dirty) else { return };
         let forgetful = self.planted.has(Bug::DisplacedCountersDropped);
@@ -174,7 +177,7 @@ impl Caches {
         self.depart(leaving);
     }
 
-    /// A dirty line starts leaving for memory, if there is one.
+    /// Starts the departure of a dirty line, if there is one.
     fn depart(&mut self, dirty: Option<(Role, Slot, Line)>) {
         if let Some((role, slot, content)) = dirty {
             self.seen[role.kind()].writebacks += 1;
@@ -182,8 +185,8 @@ impl Caches {
         }
     }
 
-    /// Puts a line that is leaving or in the last-level cache back into its own cache. The others keep their order, which must
-    /// not depend on what of another kind leaves at the same time.
+    /// Moves a line that is leaving or in the last-level cache back into its cache. The other departures keep their
+    /// order, which must not depend on lines of another kind that leave at the same time.
     pub(super) fn call_back(&mut self, role: Role, slot: Slot) {
         self.call_back_leaving(role, slot);
         self.call_back_shared(role, slot);
@@ -202,8 +205,8 @@ impl Caches {
         Some(content)
     }
 
-    /// Moves a line from the last-level cache back to its own, if it is there. Counts a hit there, and a miss in its own
-    /// cache; what else a look-up was, [`Caches::not_found`] counts.
+    /// Moves a line from the last-level cache back to the controller's, if it is in the last-level cache. Counts a hit
+    /// in the last-level cache, and a miss in the controller's; [`Caches::not_found`] counts all other look-ups.
     pub fn recall(&mut self, role: Role, slot: Slot) -> Option<Line> {
         let found = self.call_back_shared(role, slot)?;
         if let Some(shared) = &mut self.shared {
@@ -213,13 +216,13 @@ impl Caches {
         Some(found)
     }
 
-    /// The last-level cache needs a line's entry for something else.
+    /// Removes a line that has lost its entry in the last-level cache; a dirty line starts leaving.
     pub fn displaced(&mut self, slot: Slot) {
         let displaced = self.shared.as_mut().and_then(|shared| shared.displaced(slot));
         self.depart(displaced);
     }
 
-    /// Moves a line of counters on to the last-level cache, as if another had needed its entry.
+    /// Moves a line of counters to the last-level cache, as if another line had needed its entry.
     pub fn hand_on_counters(&mut self, slot: Slot) {
         let cache = &mut self.caches[self.cache_of[Kind::Counters]];
         let Some(shared) = self.shared.as_mut().filter(|shared| shared.is_for(Role::Counter)) else { return };
@@ -239,7 +242,7 @@ impl Caches {
         }
     }
 
-    /// Forgets every clean line, so that memory must be asked again.
+    /// Drops every clean line, so that the next access must fetch it from memory.
     pub(super) fn forget_clean(&mut self) {
         if let Some(shared) = &mut self.shared {
             shared.forget_clean();

@@ -1,15 +1,16 @@
 //! Copies of lines of counters in the L2s of cores, which begin reads with them (EMCC, MICRO 2022, section IV-C).
 //!
-//! # What holds of a copy
-//! * It is of a line that was verified, and is dropped when the line changes: the controller notifies all L2s, as it
-//!   would of a line that a core writes. Copies are clean, so dropping one loses nothing.
-//! * An L2 that memory serves too seldom may be set to begin no reads: it then has no copies and gets none.
-//! * An L2 keeps so many and no more, least recently used first, so that counters do not crowd out data.
-//! * In a machine's L2 it is a line like any other and is replaced by the same rule: it takes the entry of data, and
-//!   data may take its entry, which the next look-up finds. What is there is decided by a [`SecondLevel`]; the content
-//!   is here. Where there is no machine, nothing takes the entry of a copy but another copy.
-//! * A read that was begun with a line of counters before it changed, and that the controller has not taken up, is void too.
-//!   Once the controller has taken it up, the line's own counter cannot change before the read ends.
+//! # Contract
+//! * A copy is of a verified line, and is dropped when the line changes. The controller then notifies all L2s, as it
+//!   would of a line that a core writes. Copies are clean, so the L2 loses no data when it drops one.
+//! * An L2 that memory serves too seldom may be set to begin no reads: it then neither has nor receives copies.
+//! * An L2 keeps a limited number of copies and replaces the least recently used first, so that counters do not crowd
+//!   out data.
+//! * In a machine's L2, a copy is a line like any other and is replaced by the same rule. It takes the entry of data,
+//!   and data may take its entry, which the next look-up notices. A [`SecondLevel`] decides which copies are in the L2;
+//!   their content is here. Without a machine, only another copy takes the entry of a copy.
+//! * If a line of counters changes, a read that an L2 began with its old content is void as well, unless the controller
+//!   has taken the read up. From then on, the counter of the line that is read cannot change before the read ends.
 
 use super::OnChip;
 use super::cache::{Geometry, MetadataCache};
@@ -22,66 +23,67 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use units::Line;
 
-/// What the L2s of all cores have seen of counters.
+/// Accesses to counters by the L2s of all cores.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, AddAssign, Sub)]
 pub struct CopyCounters {
     /// Reads that found a copy in their L2.
     pub hits: u64,
-    /// Reads that asked the last-level cache.
+    /// Reads that looked up the counters in the last-level cache.
     pub misses: u64,
-    /// Those of them that found the counters there.
+    /// Those of them that found the counters in the last-level cache.
     pub last_level_hits: u64,
-    /// Copies that entered.
+    /// Copies that entered an L2.
     pub entered: u64,
     /// Copies dropped because the line changed.
     pub invalidated: u64,
     /// Copies that lost their entry in a machine's L2, to data or to another copy.
     pub displaced: u64,
-    /// Reads that asked the last-level cache and need not have: their data was on the chip, and what came for them was used
-    /// for no read from memory before it left the L2 (the paper's figures 11 and 24). Copies still there, or given up with
-    /// all of their L2, are not counted.
+    /// Reads that looked up the last-level cache without need (the paper's figures 11 and 24). Their data was on the
+    /// chip, and the copy that arrived for them was used for no read from memory before it left the L2. Copies that are
+    /// still in an L2, or were given up with all copies of their L2, are not counted.
     pub useless: u64,
 }
 
 /// The L2s of a machine, which copies share with data.
 pub trait SecondLevel {
-    /// A copy takes an entry in the L2 of a core, or is used if it is there. Data that had to leave for it is seen to;
-    /// the line of counters that had to leave the last-level cache for that data, if one had to.
+    /// Enters a copy into the L2 of a core, or uses the copy that the L2 has. Handles the data that had to leave for the
+    /// copy. Returns the line of counters that had to leave the last-level cache for that data, if one had to.
     fn enter(&self, core: usize, slot: Slot) -> Option<Slot>;
-    /// A read uses a copy that is there.
+    /// Records that a read uses a copy in the L2.
     fn touch(&self, core: usize, slot: Slot);
-    /// A copy gives its entry up.
+    /// Frees the entry of a copy.
     fn leave(&self, core: usize, slot: Slot);
-    /// The copies in the L2 of a core that lost their entries there since this was last asked.
+    /// Returns the copies in the L2 of a core that lost their entries since the last call.
     fn displaced(&self, core: usize) -> Vec<Slot>;
 }
 
-/// The copies in all L2s.
+/// Copies of counters in the L2s of all cores.
 pub struct Copies {
     geometry: Geometry,
-    /// By core, as far as cores have asked.
+    /// Copies of each core, up to the highest core that has had a look-up.
     held: Vec<MetadataCache>,
-    /// Where they lie, if there is a machine.
+    /// The L2s that hold the copies, if there is a machine.
     places: Option<Box<dyn SecondLevel>>,
-    /// Cores whose L2s begin no reads now, and keep no copies.
+    /// Cores with L2s that begin no reads now, and keep no copies.
     off: BTreeSet<usize>,
-    /// The reads that L2s have begun and that are not over, by the line of counters that they use.
+    /// The reads that L2s have begun and that have not ended, by the line of counters that they use. The flag is set
+    /// when that line changes.
     begun: Vec<(Slot, Rc<Cell<bool>>)>,
-    /// What was seen so far, but for copies that lost their entries since their L2 was last asked.
+    /// Counts so far, without copies that lost their entries since their L2 was last checked.
     pub(crate) seen: CopyCounters,
 }
 
 impl Copies {
-    /// None yet, with room for so many in each L2.
+    /// Returns an empty set of copies, with room for `geometry` in each L2.
     pub fn new(geometry: Geometry) -> Copies {
         let (held, places, off, begun, seen) = Default::default();
         Copies { geometry, held, places, off, begun, seen }
     }
 
-    /// The same copies once more.
+    /// Returns a copy of this state.
     ///
     /// # Panics
-    /// If an L2 has begun a read that is not over, or if the L2s are a machine's.
+    /// If an L2 has begun a read that has not ended, or if the L2s are a machine's.
     pub(super) fn twin(&self) -> Copies {
         assert!(!self.are_in_use(), "a chip is copied between two accesses");
         assert!(self.places.is_none(), "a machine's L2s are not copied");
@@ -89,23 +91,23 @@ impl Copies {
         Copies { geometry, held: held.clone(), places: None, off: off.clone(), begun: Vec::new(), seen }
     }
 
-    /// Whether an L2 has begun a read that is not over.
+    /// Returns true if an L2 has begun a read that has not ended.
     pub(crate) fn are_in_use(&self) -> bool {
         !self.begun.is_empty()
     }
 
-    /// The copies lie in these L2s, from before the first on.
+    /// Stores the copies in these L2s. To be called before the first copy enters.
     pub fn lie_in(&mut self, places: Box<dyn SecondLevel>) {
         self.places = Some(places);
     }
 
-    /// What was seen so far.
+    /// Returns the counts so far.
     pub fn counters(&mut self) -> CopyCounters {
         (0..self.held.len()).for_each(|core| self.settle(core));
         self.seen
     }
 
-    /// Lets the L2 of a core begin reads from now on, or not. One that does not keeps no copies.
+    /// Sets whether the L2 of a core begins reads from now on. An L2 that does not begin reads keeps no copies.
     pub fn let_begin(&mut self, core: usize, begins: bool) {
         if begins {
             self.off.remove(&core);
@@ -114,8 +116,8 @@ impl Copies {
         }
     }
 
-    /// Notes that the L2 of a core has begun a read, if it does. What it returns is true as soon as the line of counters has
-    /// changed.
+    /// Records that the L2 of a core begins a read, if the core's L2 begins reads. The returned flag becomes true when
+    /// the line of counters changes.
     pub fn begin(&mut self, core: usize, slot: Slot) -> Option<Rc<Cell<bool>>> {
         if self.off.contains(&core) {
             return None;
@@ -125,12 +127,12 @@ impl Copies {
         Some(changed)
     }
 
-    /// The read is over.
+    /// Ends a read that an L2 has begun.
     pub fn end(&mut self, changed: &Rc<Cell<bool>>) {
         self.begun.retain(|(_, begun)| !Rc::ptr_eq(begun, changed));
     }
 
-    /// The copy in the L2 of a core, if it has one. Counts a hit or a miss.
+    /// Returns the copy in the L2 of a core, if it has one. Counts a hit or a miss.
     pub fn look_up(&mut self, core: usize, slot: Slot) -> Option<Line> {
         let found = self.of(core).get(slot).copied();
         self.seen.hits += u64::from(found.is_some());
@@ -141,14 +143,15 @@ impl Copies {
         found
     }
 
-    /// A copy enters the L2 of a core, for a read of which it is known already that it is from memory, or not. The line of
-    /// counters that had to leave the last-level cache for what left the L2, if one had to.
+    /// Enters a copy into the L2 of a core. `from_memory` is true if the read that requested it is already known to be
+    /// from memory. Returns the line of counters that had to leave the last-level cache for a line that left the L2, if
+    /// one had to.
     pub fn enter(&mut self, core: usize, slot: Slot, content: &Line, from_memory: bool) -> Option<Slot> {
         if self.off.contains(&core) {
             return None;
         }
         let copies = self.of(core);
-        // Two reads with the same counters may have asked for them.
+        // Two reads with the same counters may have requested them.
         if copies.get(slot).is_none() {
             let evicted = copies.insert(Role::Counter, slot, content, false);
             self.seen.entered += 1;
@@ -164,14 +167,14 @@ impl Copies {
         displaced
     }
 
-    /// A read by a core is from memory: if there is a copy of its counters, that is of use.
+    /// Records that a read by a core is from memory: the copy of its counters, if there is one, was useful.
     pub fn serve(&mut self, core: usize, slot: Slot) {
         if let Some(unused) = self.of(core).unused(slot) {
             *unused = 0;
         }
     }
 
-    /// The line has changed: its copies go.
+    /// Drops all copies of a line that changes.
     pub fn drop_all(&mut self, slot: Slot) {
         for core in 0..self.held.len() {
             self.settle(core);
@@ -183,7 +186,7 @@ impl Copies {
         self.begun.iter().filter(|(begun, _)| *begun == slot).for_each(|(_, changed)| changed.set(true));
     }
 
-    /// Drops every copy, so that all must be asked for again.
+    /// Drops every copy, so that L2s must fetch all of them again.
     pub fn forget(&mut self) {
         (0..self.held.len()).for_each(|core| self.give_up(core));
     }
@@ -195,7 +198,7 @@ impl Copies {
         held.slots().for_each(|slot| self.leave(core, slot));
     }
 
-    /// The copies in the L2 of a core.
+    /// Returns the copies in the L2 of a core.
     fn of(&mut self, core: usize) -> &mut MetadataCache {
         while self.held.len() <= core {
             self.held.push(MetadataCache::new(self.geometry));
@@ -214,14 +217,14 @@ impl Copies {
         }
     }
 
-    /// A copy goes, with what was asked for in vain; whether it was there.
+    /// Drops a copy, and counts its useless requests. Returns whether the L2 had the copy.
     fn lose(&mut self, core: usize, slot: Slot) -> bool {
         let copies = &mut self.held[core];
         self.seen.useless += copies.unused(slot).map_or(0, |unused| *unused);
         copies.take(slot).is_some()
     }
 
-    /// A copy that is no longer held gives its entry up.
+    /// Frees the L2 entry of a copy that was dropped.
     fn leave(&self, core: usize, slot: Slot) {
         if let Some(places) = &self.places {
             places.leave(core, slot);
@@ -230,25 +233,26 @@ impl Copies {
 }
 
 impl OnChip {
-    /// The copies lie in a machine's L2s, from before the first access on.
+    /// Stores the copies in a machine's L2s. To be called before the first access.
     pub fn copies_lie_in(&mut self, places: Box<dyn SecondLevel>) {
         if let Some(copies) = &mut self.copies {
             copies.lie_in(places);
         }
     }
 
-    /// What L2s have seen of copies of counters; nothing if they have none.
+    /// Returns the counts of the copies in L2s, or `None` if L2s have no copies.
     pub fn copy_counters(&mut self) -> Option<CopyCounters> {
         self.copies.as_mut().map(Copies::counters)
     }
 
-    /// Lets the L2 of a core begin reads from now on, or leave all to the controller and keep no copies.
+    /// Sets whether the L2 of a core begins reads from now on. Otherwise it leaves them to the controller and keeps no
+    /// copies.
     pub fn let_begin(&mut self, core: usize, begins: bool) {
         if let Some(copies) = &mut self.copies {
             copies.let_begin(core, begins);
         }
     }
-    /// The content of a line of counters in the last-level cache, where it stays, for an L2 that asked for it.
+    /// Returns the content of a line of counters in the last-level cache, where it stays, for an L2 that requested it.
     pub fn shared(&mut self, slot: Slot) -> Option<Line> {
         let found = self.caches.shared.as_mut().and_then(|shared| shared.look_up(slot));
         if let Some(copies) = &mut self.copies {
@@ -257,7 +261,7 @@ impl OnChip {
         found
     }
 
-    /// A copy enters the L2 of a core ([`Copies::enter`]).
+    /// Enters a copy into the L2 of a core ([`Copies::enter`]).
     pub fn enter_copy(&mut self, core: usize, slot: Slot, content: &Line, from_memory: bool) {
         let displaced = self.copies.as_mut().and_then(|copies| copies.enter(core, slot, content, from_memory));
         if let Some(displaced) = displaced {
@@ -265,7 +269,7 @@ impl OnChip {
         }
     }
 
-    /// A line is about to change: L2s must not go on with what it was.
+    /// Drops the copies of a line that is about to change, so that L2s do not use its old content.
     pub(super) fn drop_copies(&mut self, role: Role, slot: Slot) {
         let outlive = [Bug::CopiesOutliveWrites, Bug::CopiesOutliveRenewals].iter().any(|bug| self.planted.has(*bug));
         let kept = role != Role::Counter || outlive;

@@ -3,10 +3,10 @@
 use crate::slot::Slot;
 use units::Line;
 
-/// One departure of a line: the same line may be called back and leave again with the same content.
+/// One departure of a line. The same line may be called back and leave again with the same content.
 #[derive(Clone, Copy)]
 pub struct Departure {
-    /// What goes to memory.
+    /// Content that goes to memory.
     pub content: Line,
     number: u64,
 }
@@ -16,11 +16,11 @@ pub struct Departure {
 struct Leaving {
     slot: Slot,
     departure: Departure,
-    /// An access is taking it to memory.
+    /// True if an access is writing the line to memory.
     claimed: bool,
 }
 
-/// All that are leaving.
+/// All lines that are leaving.
 #[derive(Clone, Default)]
 pub struct Departures {
     leaving: Vec<Leaving>,
@@ -28,46 +28,46 @@ pub struct Departures {
 }
 
 impl Departures {
-    /// A line starts leaving.
+    /// Starts the departure of a line.
     pub fn begin(&mut self, slot: Slot, content: Line) {
         self.count += 1;
         let departure = Departure { content, number: self.count };
         self.leaving.push(Leaving { slot, departure, claimed: false });
     }
 
-    /// A leaving line that no access takes care of yet; the caller now does.
+    /// Returns a leaving line that no access writes to memory yet, and assigns it to the caller.
     pub fn claim(&mut self) -> Option<Slot> {
         let leaving = self.leaving.iter_mut().find(|leaving| !leaving.claimed)?;
         leaving.claimed = true;
         Some(leaving.slot)
     }
 
-    /// Whether a line is still leaving by this departure.
+    /// Returns true if a line is still leaving by this departure.
     pub fn is_under_way(&self, departure: &Departure) -> bool {
         self.leaving.iter().any(|leaving| leaving.departure.number == departure.number)
     }
 
-    /// Whether none is leaving.
+    /// Returns true if no line is leaving.
     pub fn is_empty(&self) -> bool {
         self.leaving.is_empty()
     }
 
-    /// The departure of a line, if it is leaving.
+    /// Returns the departure of a line, if it is leaving.
     pub fn of(&self, slot: Slot) -> Option<Departure> {
         self.leaving.iter().find(|leaving| leaving.slot == slot).map(|leaving| leaving.departure)
     }
 
-    /// The line is in memory: it has left.
+    /// Ends the departure of a line that is in memory now.
     pub fn end(&mut self, slot: Slot) {
         self.leaving.retain(|leaving| leaving.slot != slot);
     }
 
-    /// Memory has this content: a line that would leave with it needs not.
+    /// Records that memory has this content: a leaving line with the same content need not leave.
     pub fn written_through(&mut self, slot: Slot, content: &Line) {
         self.leaving.retain(|leaving| leaving.slot != slot || leaving.departure.content != *content);
     }
 
-    /// Calls a line back, if it is leaving. Returns what it holds.
+    /// Calls a line back, if it is leaving. Returns its content.
     pub fn call_back(&mut self, slot: Slot) -> Option<Line> {
         let index = self.leaving.iter().position(|leaving| leaving.slot == slot)?;
         Some(self.leaving.remove(index).departure.content)

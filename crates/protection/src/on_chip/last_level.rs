@@ -1,16 +1,20 @@
-//! Lines of counters, and nodes of the tree if the design says so, in the machine's last-level cache, which they share with
-//! data (as in VAULT, Morphable Counters and EMCC, MICRO 2022, whose controllers look there before they ask memory).
+//! Lines of counters in the machine's last-level cache, and nodes of the tree if the design says so. They share the
+//! cache with data (as in VAULT, Morphable Counters and EMCC, MICRO 2022, where the controllers look up this cache
+//! before memory).
 //!
 //! # Inclusion and eviction
-//! * Such a line is in the controller's cache or in the last-level cache, never in both: it goes to the last-level cache when
-//!   it loses its entry in the controller's, clean or dirty, and moves back when it is found there.
-//! * In the last-level cache it is a line like any other and is replaced by the same rule. Data may displace it, and it data.
-//! * A displaced clean line is dropped: memory has it. A dirty one leaves for memory, for which its parent is updated, as if it had
-//!   come from the controller's cache. If it was data that displaced it, the next access to end takes it along; until then
-//!   it counts as present.
-//! * Whatever is there is on the chip, hence trusted: it was verified when it came in.
+//! * A line of metadata is in the controller's cache or in the last-level cache, never in both. It moves to the
+//!   last-level cache when it loses its entry in the controller's, clean or dirty, and moves back when a look-up finds
+//!   it in the last-level cache.
+//! * In the last-level cache it is a line like any other and is replaced by the same rule. Data may displace it, and it
+//!   may displace data.
+//! * A displaced clean line is dropped, since memory has it. A displaced dirty line leaves for memory, as if it left
+//!   the controller's cache, and its parent is updated. If data displaced it, the next access that ends writes it back;
+//!   until then it counts as present.
+//! * All metadata in the last-level cache is on the chip, hence trusted: it was verified when it entered the chip.
 //!
-//! What is there is decided by a [`LastLevel`], the machine's or a plain one where there is no machine; the content is here.
+//! A [`LastLevel`] decides which lines are in the cache: the machine's, or a plain one without a machine. The content
+//! is here.
 
 use super::CacheCounters;
 use crate::planted::{Bug, Planted};
@@ -21,17 +25,17 @@ use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use units::Line;
 
-/// What goes on to a last-level cache when it loses its entry in the controller's.
+/// Kinds of metadata that enter a last-level cache when they lose their entry in the controller's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GoesOn {
-    /// Lines of counters.
+    /// Only lines of counters.
     Counters,
     /// Nodes of the tree as well.
     CountersAndNodes,
 }
 
 impl GoesOn {
-    /// Whether lines of this kind do.
+    /// Returns true if lines of this kind enter a last-level cache.
     pub fn includes(self, role: Role) -> bool {
         match role.kind() {
             Kind::Counters => true,
@@ -41,24 +45,25 @@ impl GoesOn {
     }
 }
 
-/// What decides which lines of metadata a last-level cache keeps.
+/// The replacement policy of a last-level cache, which decides which lines of metadata it keeps.
 pub trait LastLevel {
-    /// Takes a line out; whether it was there.
+    /// Removes a line. Returns whether the cache had it.
     fn take(&self, slot: Slot) -> bool;
-    /// Whether a line is there; looking is a use of it.
+    /// Returns true if the cache has a line. Counts as a use of the line.
     fn look_up(&self, slot: Slot) -> bool;
-    /// Puts a line in; the line of metadata that had to leave for it, if one had to. Where data had to leave, that is seen to.
+    /// Enters a line, and handles data that had to leave for it. Returns the line of metadata that had to leave, if one
+    /// had to.
     fn enter(&self, slot: Slot) -> Option<Slot>;
-    /// The same cache once more; nothing if it belongs to a machine, which is not copied.
+    /// Returns a copy of this cache, or `None` if it belongs to a machine, which is not copied.
     fn twin(&self) -> Option<Box<dyn LastLevel>> {
         None
     }
 }
 
-/// A plain cache of lines of metadata alone.
+/// A plain cache that holds only lines of metadata.
 struct Plain(RefCell<TagArray>);
 
-/// A plain last-level cache of so many sets and ways.
+/// Returns a plain last-level cache of this many sets and ways.
 pub(super) fn plain(sets: usize, ways: usize) -> Box<dyn LastLevel> {
     Box::new(Plain(RefCell::new(TagArray::new(sets, ways))))
 }
@@ -90,7 +95,7 @@ impl LastLevel for Plain {
 pub(super) struct Resident {
     role: Role,
     pub content: Line,
-    /// Whether memory lacks it.
+    /// True if memory does not have the content.
     pub dirty: bool,
 }
 
@@ -107,33 +112,33 @@ impl Shared {
         Shared { cache, goes_on, content: FxHashMap::default(), seen: Default::default() }
     }
 
-    /// The lines lie in this cache from now on, before the first comes.
+    /// Stores the lines in this cache from now on. To be called before the first line enters.
     pub fn move_to(&mut self, cache: Box<dyn LastLevel>) {
         *self = Shared::new(cache, self.goes_on);
     }
 
-    /// The same lines once more.
+    /// Returns a copy of these lines.
     ///
     /// # Panics
-    /// If they are in a machine's cache.
+    /// If the lines are in a machine's cache.
     pub fn twin(&self) -> Shared {
         let cache = self.cache.twin().unwrap_or_else(|| panic!("a machine's last-level cache is not copied"));
         Shared { cache, goes_on: self.goes_on, content: self.content.clone(), seen: self.seen }
     }
 
-    /// Whether lines of this kind come here.
+    /// Returns true if lines of this kind enter the cache.
     pub fn is_for(&self, role: Role) -> bool {
         self.goes_on.includes(role)
     }
 
-    /// Enters a line; the dirty one that leaves for memory, if one does.
+    /// Enters a line. Returns the dirty line that leaves for memory, if one does.
     pub fn enter(&mut self, role: Role, slot: Slot, content: Line, dirty: bool) -> Option<(Role, Slot, Line)> {
         self.content.insert(slot, Resident { role, content, dirty });
         let displaced = self.cache.enter(slot)?;
         self.displaced(displaced)
     }
 
-    /// A line has lost its entry; if it is dirty, it leaves for memory.
+    /// Removes a line that has lost its entry. Returns it if it is dirty: it leaves for memory.
     pub fn displaced(&mut self, slot: Slot) -> Option<(Role, Slot, Line)> {
         self.cache.take(slot);
         let Resident { role, content, dirty } = self.content.remove(&slot)?;
@@ -141,29 +146,29 @@ impl Shared {
         dirty.then_some((role, slot, content))
     }
 
-    /// Memory has this content: a line that holds it needs not be written back.
+    /// Records that memory has this content: a line with the same content is clean from now on.
     pub fn written_through(&mut self, slot: Slot, content: &Line, planted: Planted) {
         if let Some(line) = self.content.get_mut(&slot) {
             line.dirty &= line.content != *content && !planted.has(Bug::NewerLineMarkedClean);
         }
     }
 
-    /// The content of a line, which stays there.
+    /// Returns the content of a line, which stays in the cache.
     pub fn peek(&self, slot: Slot) -> Option<Line> {
         self.content.get(&slot).map(|resident| resident.content)
     }
 
-    /// Whether a line is there; looking is no use of it.
+    /// Returns true if the cache has a line. Does not update replacement state.
     pub fn holds(&self, slot: Slot) -> bool {
         self.content.contains_key(&slot)
     }
 
-    /// The content of a line, which stays there; looking is a use of it.
+    /// Returns the content of a line, which stays in the cache. Counts as a use of the line.
     pub fn look_up(&self, slot: Slot) -> Option<Line> {
         self.cache.look_up(slot).then(|| self.peek(slot)).flatten()
     }
 
-    /// Takes a line out.
+    /// Removes a line, and returns it.
     pub fn take(&mut self, slot: Slot) -> Option<Resident> {
         let line = self.content.remove(&slot)?;
         let was_there = self.cache.take(slot);
@@ -171,7 +176,7 @@ impl Shared {
         Some(line)
     }
 
-    /// All dirty lines for which `which` holds, in order.
+    /// Returns all dirty lines for which `which` holds, in order.
     pub fn dirty(&self, which: impl Fn(Slot) -> bool) -> Vec<Slot> {
         let dirty = self.content.iter().filter(|(slot, resident)| resident.dirty && which(**slot));
         let mut slots: Vec<Slot> = dirty.map(|(slot, _)| *slot).collect();

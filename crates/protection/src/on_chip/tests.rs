@@ -1,10 +1,10 @@
-//! What is counted, what makes room for what, and what memory has already.
+//! Tests of the counts of look-ups, of the lines that make room for other lines, and of lines that memory already has.
 
 use super::*;
 
 const LINES: [(Slot, Line); 3] = [(Slot(1), [1; 64]), (Slot(2), [2; 64]), (Slot(3), [3; 64])];
 
-/// Caches of one line each, into which three dirty lines of counters came: two of them are leaving.
+/// Returns a chip with caches of one line each after three dirty lines of counters entered: two of them are leaving.
 fn crowded() -> OnChip {
     let one = Geometry { sets: 1, ways: 1 };
     let mut chip = OnChip::new(Geometries::separate([one; 4]), None, 1, Forest::default(), Planted::NONE);

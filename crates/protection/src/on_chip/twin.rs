@@ -1,12 +1,12 @@
-//! Copies of what is on the chip, taken between two accesses: many trials can then begin where one long past ended.
+//! Copies of the state of a chip, taken between two accesses, so that many trials can begin where one long run ended.
 
 use super::OnChip;
 
 impl OnChip {
-    /// The same state once more; what becomes of one from now on does not show in the other.
+    /// Returns a copy of this state. Later changes to one do not affect the other.
     ///
     /// # Panics
-    /// If lines go on to a machine's last-level cache, which belongs to the machine.
+    /// If lines also use a machine's last-level cache, which belongs to the machine.
     pub fn twin(&self) -> OnChip {
         OnChip {
             caches: self.caches.twin(),

@@ -8,9 +8,9 @@
 //! * *Static*: all nodes of one level are roots. If the chip has no room for all of them, siblings are folded into their
 //!   parents, the last ones first, and the parents become roots. After a whole level is folded, the next level follows.
 //!   So every path up from a leaf meets exactly one root.
-//! * *Dynamic*: the tree's own root is the first. Every so many updates all counts are halved; if the root that hears most
-//!   still counts more than half the threshold, its child that notifies it most becomes a root as well. Where there is
-//!   no room, the root that hears least is folded first.
+//! * *Dynamic*: the tree's root is the first root. At the end of each period of updates, all counts are halved. If the
+//!   root with the most updates still counts more than half the threshold, its child that notifies it most becomes a root
+//!   as well. If the chip has no room, the root with the fewest updates is folded first.
 //!
 //! If writes outlive a loss of power, a register keeps each root ([`domain`](crate::domain)). This root is *blank* in its parent:
 //! recovery computes all nodes from counters, and cannot know the parent's last update.
@@ -30,17 +30,17 @@ const CHILDREN_MAX: usize = 8;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum ForestDesign {
-    /// Those of one level.
+    /// Nodes of one level are roots.
     Static {
         /// Level of the roots; level 0 is directly above the counters.
         level: usize,
-        /// Nodes for which the chip has room besides the tree's own root.
+        /// Nodes for which the chip has room, in addition to the tree's own root.
         #[serde(default = "four_kilobytes")]
         entries: u64,
     },
-    /// Those that hear most.
+    /// Nodes with the most updates are roots.
     Dynamic {
-        /// Nodes for which the chip has room besides the tree's own root.
+        /// Nodes for which the chip has room, in addition to the tree's own root.
         #[serde(default = "thirty_two_kilobytes")]
         entries: u64,
         /// Updates between two checks of the counts.
@@ -70,7 +70,7 @@ fn sixteen() -> u32 {
 }
 
 impl ForestDesign {
-    /// The rule that the numbers break, if they break one.
+    /// Returns the rule that the numbers break, if they break one.
     pub fn broken_rule(&self) -> Option<&'static str> {
         let (entries, period) = match self {
             ForestDesign::Static { entries, .. } => (entries, 1),
@@ -105,13 +105,13 @@ impl Heat {
         self.by_child.iter_mut().for_each(|count| *count /= 2);
     }
 
-    /// The child with the most updates, and the first of several.
+    /// Returns the child with the most updates, or the first of several with as many.
     fn hottest_child(&self) -> usize {
         (0..CHILDREN_MAX).max_by_key(|child| (self.by_child[*child], Reverse(*child))).unwrap_or(0)
     }
 }
 
-/// A node that is kept.
+/// A root other than the tree's, with its content and its update counts.
 #[derive(Clone)]
 struct Root {
     content: Line,
@@ -135,18 +135,18 @@ pub struct Change {
     pub grow: Parent,
 }
 
-/// The roots that the chip keeps besides the tree's own, with their content; none if the tree is no forest.
+/// The roots that the chip keeps in addition to the tree's, with their content; empty if the tree is not a forest.
 #[derive(Clone, Default)]
 pub struct Forest {
     kept: FxHashMap<Slot, Root>,
-    /// Of the lines of the tree's own root.
+    /// Update counts of the tree's root, one for each of its lines.
     own: Vec<Heat>,
     policy: Option<Policy>,
     updates: u32,
 }
 
 impl Forest {
-    /// The forest of a blank tree of nodes of `arity` below a root of `root_lines`.
+    /// Returns the forest of a blank tree of nodes of `arity` below a root of `root_lines`.
     pub fn new(design: ForestDesign, layout: &Layout, arity: u64, root_lines: u64) -> Forest {
         let blank = |(level, slot)| (slot, Root { content: ZERO_LINE, heat: Heat::at(level) });
         let own = vec![Heat::at(layout.levels().len()); root_lines as usize];
@@ -162,7 +162,7 @@ impl Forest {
         }
     }
 
-    /// The roots besides the tree's own, in the order of their slots.
+    /// Returns all roots except the tree's, in the order of their slots.
     pub fn roots(&self) -> Vec<Slot> {
         let mut roots: Vec<Slot> = self.kept.keys().copied().collect();
         roots.sort_unstable();
@@ -220,7 +220,7 @@ impl Forest {
         }
     }
 
-    /// Whether a period is over, so that the forest may want to become another.
+    /// Returns true if a period is over, so that the forest may change.
     pub fn is_due(&self) -> bool {
         self.policy.is_some_and(|policy| self.updates >= policy.period)
     }
@@ -244,7 +244,7 @@ impl Forest {
     }
 }
 
-/// The roots of a static forest, with their levels; none if the tree's own root has to do.
+/// Returns the roots of a static forest, with their levels; empty if the only root is that of the tree.
 fn cut(layout: &Layout, arity: u64, level: usize, entries: u64) -> Vec<(usize, Slot)> {
     let levels = layout.levels();
     for (level, nodes) in levels.iter().enumerate().skip(level) {
@@ -289,7 +289,7 @@ mod tests {
                     index /= arity;
                     roots.contains(&(*height, nodes.slot(index)))
                 });
-                // Where the highest level does not fit, the tree's own root stands above some of it.
+                // If the highest level does not fit, some leaves have only the tree's root above them.
                 let own = roots.iter().all(|(height, _)| height + 1 == layout.levels().len());
                 let met = met.count();
                 prop_assert!(met == 1 || own && met == 0);
@@ -330,7 +330,7 @@ mod tests {
         assert!(!forest.has_room());
         let [in_low, in_top] =
             [(low, 0), (top, 2)].map(|(slot, level)| Parent { node: Node::Stored(slot), level, position: 7 });
-        // The low one hears most, but its children are counters.
+        // The low root has the most updates, but its children are counters.
         let change = grown(&mut forest, [in_low, in_low, in_low, in_top]);
         assert_eq!(change, None, "one update, halved, is too little for another root");
         let change = grown(&mut forest, [in_top, in_top, in_top, in_top]);

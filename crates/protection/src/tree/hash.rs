@@ -24,14 +24,14 @@ enum Code {
     Sha256(Box<Sha256Prefix>),
 }
 
-/// How the nodes of a hash tree are made.
+/// Construction of the nodes of a hash tree.
 pub(super) struct NodeHashes {
     code: Code,
     arity: usize,
 }
 
 impl NodeHashes {
-    /// Nodes of `arity` children, 2, 4 or 8.
+    /// Returns the construction of nodes of `arity` children: 2, 4 or 8.
     pub fn new(key: &Key, arity: usize) -> NodeHashes {
         let code = match arity {
             2 => Code::Sha256(Box::new(Sha256Prefix::new(key))),
@@ -44,7 +44,7 @@ impl NodeHashes {
         self.arity as u64
     }
 
-    /// The tag of a leaf or of a node, in its place.
+    /// Returns the tag of a leaf or of a node, in its slot.
     pub fn tag(&self, slot: Slot, content: &Line) -> Tag {
         let mut tag = [0; LINE_BYTES / 2];
         if *content == ZERO_LINE {
@@ -61,7 +61,7 @@ impl NodeHashes {
         tag
     }
 
-    /// The tag that a node holds for one of its children.
+    /// Returns the tag that a node holds for one of its children.
     pub fn entry(&self, node: &Line, position: usize) -> Tag {
         let width = self.width();
         let mut tag = [0; LINE_BYTES / 2];
@@ -81,7 +81,7 @@ impl NodeHashes {
         if rest.iter().all(|byte| *byte == 0) { tags } else { content }
     }
 
-    /// Bytes of a tag.
+    /// Length of a tag in bytes.
     fn width(&self) -> usize {
         match &self.code {
             Code::Cmac(_) => LINE_BYTES / self.arity,

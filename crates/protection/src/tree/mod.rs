@@ -3,9 +3,9 @@
 //! A tree covers one kind of metadata, its *leaves*. Each node vouches for its children, the leaves or the nodes below,
 //! and a few lines on the chip, the *root*, vouch for the topmost nodes. A node holds one of two vouchers for each child:
 //!
-//! * [`hash`]: a tag of the child. Over counters this is a Bonsai Merkle tree (Rogers et al., MICRO 2007), since a data
-//!   line's own tag ties the line to its counter. Over the tags of data it is a Merkle tree over memory (Gassend et al.,
-//!   HPCA 2003).
+//! * [`hash`]: a tag of the child. A tree over counters is then a Bonsai Merkle tree (Rogers et al., MICRO 2007), since
+//!   the tag of a data line ties the line to its counter. A tree over the tags of data is a Merkle tree over memory
+//!   (Gassend et al., HPCA 2003).
 //! * [`version`]: the number of the child's writes to memory. The child then carries a MAC of itself under that version (SGX's
 //!   memory encryption engine, Gueron 2016; VAULT; Morphable Counters). Nodes are lines of counters, so they
 //!   overflow like them: children with renewed versions get new MACs.

@@ -31,12 +31,12 @@ impl Versions {
         self.memo.computed()
     }
 
-    /// The counters of the nodes at a level.
+    /// Returns the counters of the nodes at a level.
     pub fn at(&self, level: usize) -> &Counters {
         &self.levels[level.min(self.levels.len() - 1)]
     }
 
-    /// The counters that lines of this role are made of.
+    /// Returns the counters that lines of this role consist of.
     fn of(&self, role: Role) -> &Counters {
         match role {
             Role::Node(level) => self.at(level as usize),
@@ -44,7 +44,7 @@ impl Versions {
         }
     }
 
-    /// A line with its MAC under this version.
+    /// Returns a line with its MAC under this version.
     pub fn seal(&self, slot: Slot, role: Role, content: &Line, version: Counter) -> Line {
         let counters = self.of(role);
         let version = if self.planted.has(Bug::MacWithoutVersion) { Counter(1) } else { version };

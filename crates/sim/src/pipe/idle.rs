@@ -1,10 +1,10 @@
 //! Idle work: work that a pipe performs in gaps, and that can be given up.
 //!
-//! Work on demand has priority. An idle item enters a unit only if the unit would otherwise be empty: the unit is free, and not
-//! reserved for a demand item or a link of a chain. An idle item delays a demand item by at most one interval, if it has just
-//! entered the unit. A demand item of the same instant enters first. (If work on demand is announced for later, idle items may
-//! enter until then.) Idle items enter in the order in which they were offered. Items that are given up before they enter cost
-//! no time, in the units or in the simulator. The simulator handles an item when it enters and not while it waits.
+//! Work on demand has priority. An idle item enters a unit only if the unit is free, and not reserved for a demand item
+//! or a link of a chain. An idle item delays a demand item by at most one interval, if it has just entered the unit. A
+//! demand item of the same instant enters first. (If work on demand is announced for later, idle items may enter until
+//! then.) Idle items enter in the order in which they were offered. Items that are given up before they enter cost no
+//! time, in the units or in the simulator. The simulator handles an item when it enters and not while it waits.
 
 use super::Pipe;
 use std::cell::{Cell, RefCell};

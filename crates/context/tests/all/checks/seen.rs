@@ -8,7 +8,8 @@ use units::random::Random;
 
 const FILES: usize = 200;
 
-/// Sets of visible registers: each register alone, all but each, none, all, and random ones.
+/// Returns sets of visible registers: sets of one register, sets of all but one, the empty set, the full set, and
+/// random sets.
 fn visible_sets(random: &mut Random) -> Vec<RegisterSet> {
     let alone = Register::all().map(|register| RegisterSet::NONE.with(register));
     let all_but = Register::all().map(|hidden| Register::all().filter(|register| *register != hidden).collect());
@@ -16,7 +17,7 @@ fn visible_sets(random: &mut Random) -> Vec<RegisterSet> {
     alone.chain(all_but).chain([RegisterSet::NONE, RegisterSet::ALL]).chain(random).collect()
 }
 
-/// Returns true if any 8 bytes of a hidden register are somewhere in these bytes.
+/// Returns a hidden register with 8 bytes that these bytes contain, if there is one.
 fn taints(bytes: &[u8], registers: &RegisterFile, visible: RegisterSet) -> Option<Register> {
     let windows: std::collections::HashSet<&[u8]> = bytes.windows(8).collect();
     let mut hidden = Register::all().filter(|register| !visible.contains(*register));

@@ -7,7 +7,7 @@ use context::{ContextError, Register, RegisterFile, RegisterSet};
 use units::VirtAddr;
 use units::random::Random;
 
-/// A signal changes the instruction pointer alone, and the process gets it back.
+/// A signal changes only the instruction pointer, and the process gets it back.
 pub fn a_process_returns_from_a_signal(planted: Planted) -> Result<(), Broken> {
     let mut random = Random::new(5);
     let mut unit = unit(1, 1, planted);

@@ -1,4 +1,4 @@
-//! Contexts that leave the chip and come back.
+//! Contexts that leave the chip and return.
 
 use super::{Broken, ends, must};
 use crate::common::{admit, initial, processor, start, unit};
@@ -7,7 +7,7 @@ use context::{ContextConfig, ContextError, ContextUnit, Location, RegisterFile, 
 use std::collections::BTreeSet;
 use units::random::Random;
 
-/// A context of a process with locked lines does not leave, and leaves when it has none.
+/// A context of a process with locked lines cannot leave, and leaves when all lines are unlocked.
 pub fn locked_lines_keep_a_context(planted: Planted) -> Result<(), Broken> {
     let mut unit = unit(1, 1, planted);
     let buffer = admit(&mut unit, &initial(&mut Random::new(12)))?;
@@ -28,7 +28,7 @@ pub fn an_exported_context_leaves_its_buffer(planted: Planted) -> Result<(), Bro
     ends(found, Err(ContextError::BufferEmpty { buffer }))
 }
 
-/// A context whose number the processor was told to forget never comes back.
+/// The processor never accepts a context again after it was ordered to forget the number.
 pub fn a_forgotten_context_stays_outside(planted: Planted) -> Result<(), Broken> {
     let mut unit = unit(1, 1, planted);
     let buffer = admit(&mut unit, &initial(&mut Random::new(14)))?;
@@ -56,7 +56,7 @@ pub fn a_context_comes_back_once(planted: Planted) -> Result<(), Broken> {
     ends(unit.import(&old), replayed)
 }
 
-/// An import frees its own entry: the others stay outside and come back.
+/// An import frees the entry of its context: the other contexts stay outside and can return.
 pub fn an_import_takes_its_own_number(planted: Planted) -> Result<(), Broken> {
     let mut random = Random::new(16);
     let mut unit = unit(3, 3, planted);
@@ -73,7 +73,7 @@ pub fn an_import_takes_its_own_number(planted: Planted) -> Result<(), Broken> {
     Ok(())
 }
 
-/// With a full table no further context leaves, and all of those outside come back.
+/// With a full table no further context leaves, and all contexts outside can return.
 pub fn a_full_table_keeps_its_numbers(planted: Planted) -> Result<(), Broken> {
     let mut random = Random::new(17);
     let mut unit = unit(1, 2, planted);
@@ -93,7 +93,7 @@ pub fn a_full_table_keeps_its_numbers(planted: Planted) -> Result<(), Broken> {
     Ok(())
 }
 
-/// No number is given twice, also after it came back: it is the nonce of the encryption.
+/// A number is never given twice, also after its context returned: it is the nonce of the encryption.
 pub fn a_number_is_never_used_again(planted: Planted) -> Result<(), Broken> {
     let mut random = Random::new(18);
     let mut unit = unit(2, 2, planted);
@@ -144,7 +144,7 @@ pub fn an_interrupt_always_finds_a_buffer(planted: Planted) -> Result<(), Broken
     Ok(())
 }
 
-/// Each admission is another process, also of the same sealed context and after others ended.
+/// Each admission is another process, also of the same sealed context, and after other processes ended.
 pub fn process_numbers_differ(planted: Planted) -> Result<(), Broken> {
     let mut unit = unit(1, 1, planted);
     let process = initial(&mut Random::new(21));
