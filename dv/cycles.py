@@ -70,7 +70,7 @@ def _flow(point: LanePoint, lines: int) -> tuple[list[int], list[int]]:
             exits.append(leaves)
             there = leaves + _between(point)
         # The last block is the mask or a pad. The verdict is valid two cycles after it, or three after the last product
-        # if that is later: in these the lane adds the hash to the tag, and then the rails compare the tag.
+        # if that is later. In these cycles, the lane adds the hash to the tag, and the rails compare the tag.
         answers.append(max(exits[-1] + 2, exits[-2] + _product(point) + 3))
     return exits, answers
 

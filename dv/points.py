@@ -144,7 +144,7 @@ endpackage
 
 
 def write_package(folder: Path) -> Path:
-    """Writes `package` to a file in the folder if its content changed, so that make does not recompile the same text."""
+    """Writes `package` to a file in the folder if its content changed, so that make never recompiles the same text."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "points_pkg.sv"
     if not path.exists() or path.read_text() != package():

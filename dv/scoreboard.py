@@ -52,7 +52,7 @@ class Scoreboard:
         self.key, self.golden = key, GcmLines(key)
 
     def accepted(self, number: int, request: Request, cycle: int) -> None:
-        """Records that a line entered in `cycle`; fails without a key, for an id in use, or if it seals a nonce again."""
+        """Records that a line entered in `cycle`; fails without a key, for an id in use, or if a nonce seals twice."""
         assert number not in self.pending, f"id {number} is given to two lines"
         assert self.golden is not None, "a line entered without a key"
         if request.op is Op.SEAL:

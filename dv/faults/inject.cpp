@@ -40,7 +40,7 @@ struct Moment {
 
 unsigned all_bits(const Register& r) { return r.bits * r.elements; }
 
-// Flips random bits, because the state at power-up is arbitrary; seed 0 flips none.
+// Flips random bits, because the state at power-up is arbitrary; seed 0 flips no bit.
 void power_up(Lane& lane, unsigned seed) {
   std::mt19937 random(seed);
   for (size_t r = 0; r < lane.registers().size(); r++) {
