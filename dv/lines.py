@@ -112,7 +112,7 @@ class Source:
         return self.rng.randbytes(before) + block + self.rng.randbytes(LINE_BYTES - TAG_BYTES - before)
 
     def _factors(self, golden: GcmLines, nonce: bytes, block: bytes) -> bytes:
-        """Returns a text for which GHASH multiplies a random word and then the block three times."""
+        """Returns a text for which the factors of GHASH are a random word and then three times the block."""
         hash_key = golden.encrypt_block(bytes(TAG_BYTES))
         factor = ciphertext = self.rng.randbytes(TAG_BYTES)
         while len(ciphertext) < LINE_BYTES:
@@ -127,8 +127,7 @@ def _text(_golden: GcmLines, _nonce: bytes, block: bytes) -> bytes:
 
 
 def _ciphertext(golden: GcmLines, nonce: bytes, block: bytes) -> bytes:
-    """Returns a text with four times the block as ciphertext. For a zero block, the text equals the pads, and all
-    products are zero."""
+    """Returns a text with four times the block as ciphertext. A zero block gives the pads, and all products are zero."""
     return _sum(_pads(golden, nonce), 4 * block)
 
 

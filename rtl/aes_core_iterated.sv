@@ -4,7 +4,8 @@
 // the cycle of the block's last rounds and accepts the next block in that same cycle, so a block takes exactly
 // Rounds / RoundsPerCycle cycles. A result that the consumer does not take stalls the core.
 //
-// The steps of a block are a ring with one bit for each step and one for idle, so that the core detects a flipped bit.
+// A ring tracks the steps of a block, with one bit for each step and one for idle, so that the core detects a flipped
+// bit.
 // After a block or a wipe, an idle core holds zeros. Intermediate states never reach the outputs.
 //
 // A block enters with its parity, which the core compares in the first step. Before the first round, a flipped bit
@@ -19,7 +20,7 @@ module aes_core_iterated #(
   input  logic               clk_i,
   input  logic               rst_ni,
   input  logic               wipe_i,       // discards the block
-  input  logic [KeyBits-1:0] key_i,        // constant while a block is inside
+  input  logic [KeyBits-1:0] key_i,        // must not change while a block is inside
   input  logic               valid_i,
   output logic               ready_o,
   input  aes_pkg::block_t    block_i,

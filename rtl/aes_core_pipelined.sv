@@ -18,7 +18,7 @@ module aes_core_pipelined #(
   input  logic               clk_i,
   input  logic               rst_ni,
   input  logic               wipe_i,       // discards all blocks
-  input  logic [KeyBits-1:0] key_i,        // constant until the next new key
+  input  logic [KeyBits-1:0] key_i,        // must not change until the next new key
   input  logic               key_new_i,    // high for one cycle: the core computes the round keys of `key_i`
   output logic               key_ready_o,
   input  logic               valid_i,
@@ -27,7 +27,7 @@ module aes_core_pipelined #(
   output logic               valid_o,
   input  logic               ready_i,
   output aes_pkg::block_t    block_o,      // zero unless `valid_o`
-  output logic               fault_o       // rails of a stage agree, `making_q` is not one-hot, or parity differs
+  output logic               fault_o       // rails of a stage agree, `making_q` not one-hot, or wrong parity in stage 0
 );
   import aes_pkg::*;
 

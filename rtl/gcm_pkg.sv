@@ -31,8 +31,8 @@ package gcm_pkg;
     Accepted = 4'b1111
   } verdict_e;
 
-  // Steps of a new key: the lane encrypts zero for the hash key H, then computes H^2 and the product of the length and
-  // H.
+  // Steps of a new key: the lane encrypts zero for the hash key H, and then computes H^2 and the product of the length
+  // and H.
   typedef enum logic [5:0] {
     KeyNone    = 6'b000001,
     KeyExpand  = 6'b000010,

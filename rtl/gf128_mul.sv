@@ -3,7 +3,7 @@
 // A product in the field of GHASH (NIST SP 800-38D, section 6.3), W bits of one factor a cycle: 128 / W cycles, the
 // highest powers first (Horner's rule). Blocks are in GCM's bit order: bit 127 is the coefficient of x^0.
 //
-// The cycles of a product are a ring with one bit for each cycle and one for idle, so that the multiplier detects a
+// A ring tracks the cycles of a product, with one bit for each cycle and one for idle, so that the multiplier detects a
 // flipped bit. If a product restarted, ended early or ended without a start, the lane would verify a line without some
 // of its digits, or with the hash of another line.
 
@@ -14,9 +14,9 @@ module gf128_mul #(
   input  logic         rst_ni,
   input  logic         wipe_i,
   input  logic         start_i,      // loads `digits_i`; allowed only while `ready_o`
-  output logic         ready_o,      // idle, or in the only cycle of a product that takes one
+  output logic         ready_o,      // idle, or, with W = 128, in the one cycle of a product
   input  logic [127:0] digits_i,     // factor that the multiplier takes W bits a cycle
-  input  logic [127:0] factor_i,     // other factor, constant from the cycle after `start_i` through `last_o`
+  input  logic [127:0] factor_i,     // other factor; must not change from the cycle after `start_i` through `last_o`
   output logic         last_o,       // last cycle of a product
   output logic [127:0] product_o,    // valid from the cycle after `last_o` through the first cycle of the next product
   output logic [127:0] early_o,      // the same product, one cycle earlier

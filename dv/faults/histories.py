@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Histories of a lane: the requests before, with and after the line that a flipped bit may spoil.
+"""Histories of a lane: the requests before, with and after a line to be opened, which a flipped bit may spoil.
 
 A fault that misaligns a slot, a pointer or a hash does no harm to the line that it strikes, but to a later line. An
 attacker who chooses lines chooses that one too. Therefore the lines of most histories belong together. For example, a
