@@ -127,7 +127,7 @@ def _text(_golden: GcmLines, _nonce: bytes, block: bytes) -> bytes:
 
 
 def _ciphertext(golden: GcmLines, nonce: bytes, block: bytes) -> bytes:
-    """Returns a text with four times the block as ciphertext. A zero block gives the pads, and all products are zero."""
+    """Returns a text with four times the block as ciphertext. A zero block gives the pads; all products are then 0."""
     return _sum(_pads(golden, nonce), 4 * block)
 
 
