@@ -1,6 +1,6 @@
-"""The AES core and the multiplier of GHASH on all their points, against published values and the golden model.
+"""Tests the AES core and the multiplier of GHASH on all their points, against published values and the golden model.
 
-dv/run.py runs it, under cocotb, over dv/sv/block_bench.sv.
+dv/run.py runs these tests under cocotb, with dv/sv/block_bench.sv as top.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from points import MULTIPLIERS, CorePoint, chosen_cores, rounds
 from reset import clock_and_reset
 from vectors import BLOCKS, HASHES
 
-# Random blocks for each core, and random products for each multiplier.
+# Number of random blocks for each core, and of random products for each multiplier.
 RANDOM = 100
 
 POINTS = cocotb.parametrize(point=[cocotb.Param(core, name=core.name) for core in chosen_cores()])
@@ -27,14 +27,14 @@ def number(block: bytes) -> int:
 
 
 class Blocks:
-    """The bench of cores and multipliers."""
+    """Driver of the bench with the cores and the multipliers."""
 
     def __init__(self, dut: Any) -> None:
         self.dut = dut
         self.cycle = 0
 
     async def start(self, core: int = 0, multiplier: int = 0) -> None:
-        """Resets all, and lets the clocks of one core and one multiplier run."""
+        """Resets the bench, and starts the clocks of one core and one multiplier, given by their indices."""
         dut = self.dut
         for name in ("wipe_i", "key_i", "key_new_i", "valid_i", "block_i", "ready_i"):
             getattr(dut, name).value = 0
@@ -45,7 +45,7 @@ class Blocks:
         await self.step()
 
     async def step(self) -> None:
-        """To the middle of the next cycle, where inputs change."""
+        """Waits for the middle of the next cycle, where inputs change."""
         await FallingEdge(self.dut.clk_i)
         self.cycle += 1
 
@@ -59,7 +59,10 @@ class Blocks:
             await self.step()
 
     async def encrypt(self, blocks: list[bytes], rng: random.Random | None = None) -> tuple[list[bytes], list[int]]:
-        """What comes out, and how many cycles after the first block entered; with `rng`, both handshakes stall."""
+        """Encrypts blocks; returns the results, and the cycle of each counted from the entry of the first block.
+
+        With `rng`, both handshakes stall at random.
+        """
         dut = self.dut
         results: list[bytes] = []
         cycles: list[int] = []
@@ -87,7 +90,7 @@ class Blocks:
         return results, cycles
 
     async def multiply(self, digits: bytes, factor: bytes) -> tuple[bytes, int]:
-        """A product, and how many cycles it took."""
+        """Multiplies two blocks; returns the product and its number of cycles."""
         dut = self.dut
         assert int(dut.mul_ready_o.value)
         dut.mul_digits_i.value, dut.mul_factor_i.value = number(digits), number(factor)
@@ -167,7 +170,7 @@ async def a_block_that_is_wiped_in_any_cycle_does_not_come_out(dut: Any, point: 
 
 
 def products(rng: random.Random) -> Iterator[tuple[bytes, bytes]]:
-    """Random factors, and what carries through all of reduction or through none of it."""
+    """Yields pairs of factors: extreme ones, which use the full reduction or bypass it, and random ones."""
     edges = [bytes(16), (1 << 127).to_bytes(16, "big"), (1).to_bytes(16, "big"), b"\xff" * 16]
     for left in edges:
         for right in edges:

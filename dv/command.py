@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""How the scripts that check the hardware behave as commands: what they refuse, how they end, and what ends with them.
+"""Common behaviour of the scripts that check the hardware: errors of input, exit codes, and the end of child processes.
 
-Exit codes are those of `casemate`: 0 if all holds, 1 if something does not, 2 for bad input and missing tools, and 128
-and the signal's number if one ended the work: 130 is Ctrl-C. 141 is that of SIGPIPE: the reader of the output left, so
-not everything was checked. Bad input is one line, since seven lines of usage hide what is wrong.
+Exit codes are those of `casemate`: 0 if all holds, 1 if something does not, 2 for bad input and missing tools. A signal
+ends the work with 128 plus its number: 130 is Ctrl-C. Code 141 is SIGPIPE: the reader of the output left, so the script
+did not check everything. A message about bad input is one line, because seven lines of usage would hide the error.
 
-What is started gets a session of its own. SymbiYosys gives each solver a group of processes, so neither Ctrl-C at the
-terminal nor the end of SymbiYosys's own group reaches them; the session does.
+Each program runs in a separate session. SymbiYosys gives each solver a separate group of processes, so neither Ctrl-C
+at the terminal nor the end of SymbiYosys's group reaches the solvers; the session does.
 
-Of the package only `step` needs anything: scripts name a package that is missing before they load it.
+Only `step` imports the package `casemate`, so that a script can name a missing package before it loads it.
 """
 
 from __future__ import annotations
@@ -33,37 +33,37 @@ if TYPE_CHECKING:
 BAD_INPUT = 2
 SIGNALS = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM", signal.SIGHUP: "SIGHUP"}
 SETUP = "run `make build` and `scripts/setup.sh .venv hw`"
-# For make and compilers to remove what is half written.
+# Time for make and compilers to remove files that are half written.
 GRACE_SECONDS = 2.0
 BETWEEN_LOOKS_SECONDS = 0.01
 
 
 class UnusableError(Exception):
-    """What the user can mend, in one line: a tool that is not there, a request that makes no sense."""
+    """An error that the user can correct, in one line: a missing tool, or a request that makes no sense."""
 
 
 class Parser(argparse.ArgumentParser):
-    """A command line that is refused in one line."""
+    """A parser that reports a bad command line in one line."""
 
     def error(self, message: str) -> NoReturn:
-        """Ends with it."""
+        """Prints the message and ends the process with code 2."""
         self.exit(BAD_INPUT, f"{self.prog}: {message}\n")
 
 
 def hint(name: str, known: Iterable[str]) -> str:
-    """`casemate.nearest.hint`, without the package around it, which may not be built."""
+    """Calls `casemate.nearest.hint` without the package, which may not be built."""
     nearest = runpy.run_path(str(Path(__file__).resolve().parents[1] / "python" / "casemate" / "nearest.py"))
     return str(nearest["hint"](name, known))
 
 
 def unknown(name: str, known: Iterable[str]) -> str:
-    """That there is no such name, with the nearest one, or with all if none is near."""
+    """Returns the message for an unknown name, with the nearest known name, or with all names if no name is near."""
     listed = list(known)
     return f"there is no '{name}'{hint(name, listed) or ': expected one of ' + ', '.join(listed)}"
 
 
 def one_of(known: Iterable[str]) -> Callable[[str], str]:
-    """What an argument must be, as a `type` of argparse."""
+    """Returns a `type` for argparse that accepts only the known names."""
     listed = list(known)
 
     def checked(name: str) -> str:
@@ -76,7 +76,7 @@ def one_of(known: Iterable[str]) -> Callable[[str], str]:
 
 @contextmanager
 def ending(name: str) -> Iterator[None]:
-    """Ends the process with a line and the code where the work inside is refused, interrupted, or no longer read."""
+    """Ends the process with a line and an exit code if the work inside is refused, interrupted, or no longer read."""
     try:
         try:
             yield
@@ -100,7 +100,7 @@ def ending(name: str) -> Iterator[None]:
 
 
 def _discard_output(*streams: int) -> None:
-    """What is still to be written goes nowhere, so that the end of the process does not fail once more."""
+    """Redirects the streams to the null device, so that the end of the process does not fail a second time."""
     for stream in streams:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
 
@@ -111,13 +111,13 @@ def _refused(name: str, why: str) -> int:
 
 
 def carry_out(name: str, work: Callable[[], int]) -> NoReturn:
-    """Does a script's work, whose exit code is what it returns, and ends the process."""
+    """Runs the work of a script and ends the process with the exit code that it returns."""
     with ending(name):
         if isinstance(sys.stdout, io.TextIOWrapper):
-            # A reader gets a line when there is one, and work without a reader ends then.
+            # A reader gets each line at once, and work without a reader ends at the next line.
             sys.stdout.reconfigure(line_buffering=True)
         for number in SIGNALS:
-            # One that is ignored stays so: nohup, and the background of shells.
+            # Ignored signals stay ignored: nohup and background jobs of shells ignore some.
             if signal.getsignal(number) != signal.SIG_IGN:
                 signal.signal(number, _interrupt)
         code = work()
@@ -125,7 +125,7 @@ def carry_out(name: str, work: Callable[[], int]) -> NoReturn:
 
 
 def _interrupt(number: int, _frame: FrameType | None) -> None:
-    # A second one would interrupt the ending of what was started.
+    # A second signal would interrupt the end of the child processes.
     for each in SIGNALS:
         signal.signal(each, signal.SIG_IGN)
     raise KeyboardInterrupt(number)
@@ -133,8 +133,9 @@ def _interrupt(number: int, _frame: FrameType | None) -> None:
 
 @contextmanager
 def started(command: Sequence[str | Path], **how: Any) -> Iterator[subprocess.Popen[str]]:
-    """A program in a session of its own, which ends with all that it started if the work inside is broken off; `how` is
-    that of `subprocess.Popen`. Raises `UnusableError` if there is no such program.
+    """Starts a program in a separate session. If the work inside is interrupted, all processes of the session end.
+
+    `how` contains arguments of `subprocess.Popen`. Raises `UnusableError` if the program is missing.
     """
     words = [str(word) for word in command]
     try:
@@ -150,8 +151,8 @@ def started(command: Sequence[str | Path], **how: Any) -> Iterator[subprocess.Po
 
 
 def run(command: Sequence[str | Path], **how: Any) -> subprocess.CompletedProcess[str]:
-    """Runs a program to its end as `started` does; what it prints is in `stdout`, with its errors unless `how` has
-    another `stderr`.
+    """Runs a program to its end as `started` does. `stdout` contains its output, and its errors unless `how` redirects
+    `stderr`.
     """
     with started(command, **{"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, **how}) as process:
         said, errors = process.communicate()
@@ -159,7 +160,7 @@ def run(command: Sequence[str | Path], **how: Any) -> subprocess.CompletedProces
 
 
 def _end_session(session: int) -> None:
-    """Ends all processes of a session: they are asked first, and made to after a while."""
+    """Ends all processes of a session: sends SIGTERM first, and SIGKILL after `GRACE_SECONDS`."""
     since = time.monotonic()
     asked = set[int]()
     while members := _members(session):
@@ -172,7 +173,7 @@ def _end_session(session: int) -> None:
 
 
 def _members(session: int) -> set[int]:
-    """The processes of a session that have not ended (proc(5), `stat`: state, parent, group, session)."""
+    """Returns the processes of a session that have not ended (proc(5), `stat`: state, parent, group, session)."""
     found = set()
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
@@ -184,8 +185,8 @@ def _members(session: int) -> set[int]:
 
 @contextmanager
 def step(title: str, about: str) -> Iterator[Steps]:
-    """Shows on standard error that something is done, and how far it is once that is known. Nothing may be printed
-    meanwhile: on a terminal it would stand in the bar.
+    """Shows a step on standard error, and its progress when it is known. The caller must not print meanwhile: on a
+    terminal, the text would appear inside the progress bar.
     """
     from casemate.plain import PlainConsole
     from casemate.progress import Steps
@@ -194,6 +195,6 @@ def step(title: str, about: str) -> Iterator[Steps]:
     console = Console(stderr=True) if sys.stderr.isatty() else PlainConsole(stderr=True)
     with Steps(console, title, 1) as steps:
         steps.begin(0, about)
-        # Off a terminal a step is not mentioned before it has told something.
+        # Without a terminal, the first progress report makes the step visible.
         steps.tell({"done": 0, "of": 1, "about": about})
         yield steps

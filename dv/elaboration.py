@@ -1,11 +1,11 @@
-"""Parameters that make no design are refused when it is elaborated, with words that name the parameter."""
+"""Checks that elaboration rejects invalid parameters with a message that names the parameter."""
 
 from __future__ import annotations
 
 from tools import lint
 
-# A module, its parameters, and the parameter that the refusal must name. Of no bits at all Verilator says that they
-# are no range before it comes to the rule.
+# A module, its parameters, and the parameter that the message must name. For MulBits = 0 there is no name, because
+# Verilator reports an invalid range before it reaches the rule.
 REFUSED: tuple[tuple[str, dict[str, int], str | None], ...] = (
     ("gcm_lane", {"KeyBits": 192}, "KeyBits"),
     ("gcm_lane", {"KeyBits": 0}, "KeyBits"),
@@ -22,7 +22,7 @@ REFUSED: tuple[tuple[str, dict[str, int], str | None], ...] = (
 
 
 def not_refused() -> list[str]:
-    """The bad parameters that are not refused, or not by name."""
+    """Returns a message for each invalid set of parameters that is accepted, or rejected without the expected name."""
     wrong = []
     for top, parameters, name in REFUSED:
         done = lint(top, parameters)

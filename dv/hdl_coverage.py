@@ -1,8 +1,8 @@
-"""Coverage of rtl/: what Verilator's counters say, added over all instances, points and runs.
+"""Coverage of rtl/: Verilator's counters, added over all instances, points and runs.
 
-Verilator writes a line `C '<key><value>...' <count>` for each point that it counts, where 0x01 stands before a key and
-0x02 before its value: `f` is the file, `l` the line, `n` the column, `page` begins with the kind (`v_line`,
-`v_branch`, `v_toggle`), `o` is what is counted, and `h` the instance.
+Verilator writes a line `C '<key><value>...' <count>` for each point that it counts. Byte 0x01 precedes a key, and 0x02
+its value. Key `f` is the file, `l` the line, `n` the column, `o` the counted object and `h` the instance. Key `page`
+begins with the kind: `v_line`, `v_branch` or `v_toggle`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ KINDS = {"v_line": "line", "v_branch": "line", "v_toggle": "toggle"}
 
 @dataclass(frozen=True, order=True)
 class Spot:
-    """A point of a source, whatever instance it is of."""
+    """A counted point of a source file, the same for all instances."""
 
     file: str
     kind: str
@@ -28,7 +28,7 @@ class Spot:
 
 
 def parsed(text: str) -> Counter[Spot]:
-    """How often each spot was counted."""
+    """Reads a coverage file of Verilator; returns the count of each spot."""
     counts: Counter[Spot] = Counter()
     for key, count in re.findall(r"^C '(.*)' (\d+)$", text, flags=re.MULTILINE):
         fields = dict(field.split("\x02", 1) for field in key.split("\x01")[1:])
@@ -40,7 +40,7 @@ def parsed(text: str) -> Counter[Spot]:
 
 
 def table(counts: Counter[Spot], files: Iterable[Path]) -> tuple[list[str], dict[str, float]]:
-    """A row for each file, and the percentage of each kind over all of them."""
+    """Returns the rows of the table (one for each file), and the percentage of each kind over all files."""
     names = [path.name for path in files]
     seen: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
     for spot, count in counts.items():
@@ -57,7 +57,7 @@ def table(counts: Counter[Spot], files: Iterable[Path]) -> tuple[list[str], dict
 
 
 def missed(counts: Counter[Spot], files: Iterable[Path]) -> list[str]:
-    """What was never counted: lines, and signals with how many of their bits did not change one way or the other."""
+    """Lists the lines that no test reached, and the signals with the number of bit changes that never occurred."""
     names = {path.name for path in files}
     zero = sorted(spot for spot, count in counts.items() if count == 0 and spot.file in names)
     lines = sorted({(spot.file, spot.line) for spot in zero if spot.kind == "line"})

@@ -1,7 +1,7 @@
 """The bench of one lane or router: driver and monitor over dv/sv/lane_bench.sv, and the scoreboard.
 
-The bench wakes for events alone: `send` returns when the line was accepted, the monitor wakes for each response. A rule
-of the interface that broke in any cycle is an error.
+The bench wakes only for events: `send` returns when the line was accepted, and the monitor wakes for each response. A
+violation of an interface rule in any cycle is an error.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from reset import PERIOD_NS, clock_and_reset
 from scoreboard import Answered, Scoreboard
 
 IDS = 16
-# So many of the latest are kept for tests to look at.
+# Number of latest responses that the bench keeps for tests.
 ANSWERS_KEPT = 1 << 14
 HALTS = "nothing halts"
-# Bits of `broken_o`.
+# Rules of the interface, in the order of the bits of `broken_o`.
 RULES = (
     "a response that is not taken stays as it is",
     "line and tag are zero unless a line is released",
@@ -30,7 +30,7 @@ RULES = (
     "what has a response is not idle",
     HALTS,
 )
-# Bits of a face, as `face_t` of dv/sv/lane_bench.sv packs them: the lowest of each field.
+# Lowest bit of each field of the outputs, as `face_t` of dv/sv/lane_bench.sv packs them.
 FACE = {
     "alert": 0,
     "idle": 1,
@@ -45,7 +45,7 @@ FACE = {
 
 
 class Bench:
-    """One point of points.LANES, under test."""
+    """Bench of one point of points.LANES."""
 
     def __init__(self, dut: Any, point: LanePoint) -> None:
         self.dut = dut
@@ -58,12 +58,12 @@ class Bench:
 
     @property
     def design(self) -> Any:
-        """The lane or the router."""
+        """Handle of the lane or the router under test."""
         here = self.dut.gen_point[chosen().index(self.point)]
         return here.gen_lane.u_dut if self.point.lanes is None else here.gen_router.u_dut
 
     async def start(self) -> None:
-        """Resets all, and lets the point's clock run."""
+        """Resets the bench, and starts the clock of the point and the monitor."""
         dut = self.dut
         for name in ("abort_i", "spoil_i", "key_post_i", "key_i", "req_post_i", "req_wait_i", "req_id_i", "rsp_wait_i"):
             getattr(dut, name).value = 0
@@ -76,19 +76,19 @@ class Bench:
         cocotb.start_soon(self._monitor())
 
     def stall_responses(self, wait: Callable[[], int]) -> None:
-        """From now on each response is not taken for `wait()` cycles."""
+        """Delays the acceptance of each response by `wait()` cycles from now on."""
         self._response_wait = wait
         self.dut.rsp_wait_i.value = wait()
 
     async def load_key(self, key: bytes) -> int:
-        """Returns, when the key was taken, the cycle in which it was."""
+        """Loads a key; returns when the lane has taken it, with the cycle in which it did."""
         self.dut.key_i.value = int.from_bytes(key, "big")
         await self._post("key")
         self.board.keyed(key)
         return int(self.dut.key_cycle_o.value)
 
     async def send(self, request: Request, wait: int = 0) -> int:
-        """Offers a line after `wait` cycles; returns, when it was accepted, the cycle in which it was."""
+        """Offers a line after `wait` cycles; returns when the lane has accepted it, with the cycle in which it did."""
         while len(self.board.pending) == IDS:
             await self.changed()
         number = next(number for number in range(IDS) if number not in self.board.pending)
@@ -101,35 +101,35 @@ class Bench:
         return cycle
 
     def offer(self, request: Request, op: int, number: int) -> None:
-        """Offers a line with any operation and id, and expects nothing of it; it is withdrawn by `reset` alone."""
+        """Offers a line with any operation and id, and expects no response. Only `reset` withdraws the offer."""
         self._show(request, op, number)
         self._posted["req"] ^= 1
         self.dut.req_post_i.value = self._posted["req"]
 
     @property
     def is_taken(self) -> bool:
-        """Whether the line that was offered last entered."""
+        """True if the line that was offered last has entered."""
         return int(self.dut.req_done_o.value) == self._posted["req"]
 
     def offer_key(self, key: bytes) -> None:
-        """Offers a key, and expects nothing of it; it is withdrawn by `reset` alone."""
+        """Offers a key without waiting for its acceptance. Only `reset` withdraws the offer."""
         self.dut.key_i.value = int.from_bytes(key, "big")
         self._posted["key"] ^= 1
         self.dut.key_post_i.value = self._posted["key"]
 
     @property
     def key_is_taken(self) -> bool:
-        """Whether the key that was offered last entered."""
+        """True if the key that was offered last has entered."""
         return int(self.dut.key_done_o.value) == self._posted["key"]
 
     async def spoil(self, *fields: str) -> None:
-        """For one cycle the bench sees these fields of the face with their lowest bit flipped."""
+        """Flips the lowest bit of these output fields for one cycle, as the bench sees them."""
         self.dut.spoil_i.value = sum(1 << FACE[field] for field in fields)
         await FallingEdge(self.dut.clk_i)
         self.dut.spoil_i.value = 0
 
     def broken(self) -> list[str]:
-        """The rules that broke since reset."""
+        """Returns the rules that were violated since reset."""
         bits = int(self.dut.broken_o.value)
         return [rule for bit, rule in enumerate(RULES) if bits >> bit & 1]
 
@@ -142,14 +142,14 @@ class Bench:
         dut.req_tag_i.value = int.from_bytes(request.tag, "big")
 
     async def ask(self, request: Request) -> Answered:
-        """Sends a line alone, and waits for its response."""
+        """Sends a line when the lane is empty, and returns its response."""
         await self.drained()
         await self.send(request)
         await self.drained()
         return self.answers[-1]
 
     async def abort(self) -> None:
-        """Aborts for one cycle."""
+        """Aborts for one cycle; the scoreboard drops all lines inside."""
         await FallingEdge(self.dut.clk_i)
         self.dut.abort_i.value = 1
         await FallingEdge(self.dut.clk_i)
@@ -158,7 +158,7 @@ class Bench:
         self._changed.set()
 
     async def reset(self) -> None:
-        """Resets for half a cycle, in which no edge of the clock comes: all inside is gone, and so is the key."""
+        """Resets between two clock edges; the lane loses the lines inside and the key."""
         dut = self.dut
         await FallingEdge(dut.clk_i)
         dut.key_post_i.value = dut.req_post_i.value = 0
@@ -171,19 +171,19 @@ class Bench:
         self._changed.set()
 
     async def changed(self) -> None:
-        """Returns when a line left, answered or aborted."""
+        """Returns when a line has left, by a response, an abort or a reset."""
         self._changed.clear()
         await self._changed.wait()
 
     async def drained(self) -> None:
-        """Returns when no line is inside."""
+        """Returns when no line is pending."""
         while self.board.pending:
             await self.changed()
 
     async def finish(self) -> None:
-        """What must hold at the end: nothing came that was not awaited, and no rule broke."""
+        """Checks at the end of a test that no unexpected response arrived and that no rule was violated."""
         await self.drained()
-        # Longer than any line takes: what was aborted would come now.
+        # Longer than any line takes, so that a response to an aborted line would arrive now.
         await Timer(1000 * PERIOD_NS, "ns")
         assert not self.broken(), f"broken: {'; '.join(self.broken())}"
         assert int(self.dut.idle_o.value) == 1, "nothing is inside, and the lane is not idle"

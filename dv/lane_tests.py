@@ -1,6 +1,6 @@
-"""What a lane and a router must do, on all points that are chosen. dv/run.py runs it, under cocotb.
+"""Tests of a lane and a router on all chosen points. dv/run.py runs them under cocotb.
 
-LINES is how many random lines the points in THOROUGH take, SEED what they are drawn from.
+LINES is the number of random lines for the points in THOROUGH, and SEED the seed of all random values.
 """
 
 from __future__ import annotations
@@ -26,18 +26,19 @@ from walk import found, registers, unseen, words
 
 LINES = int(os.environ.get("LINES", "10000"))
 SEED = int(os.environ.get("SEED", "1"))
-# All random lines go through these: the smallest lane, and all that a router and pipelines add. Others take a tenth.
+# Points with all random lines: the smallest lane, and a router over pipelined lanes. The other points take a tenth.
 THOROUGH = {"aes128-w16", "router-2-aes128-pipelined-w128"}
 
-# In so many cycles of a line a reset comes; and the registers that may keep what was no secret when it came in.
+# Number of cycles of a line in which a test resets the lane; and registers that may keep their content, which was
+# public when it entered.
 RESETS = 6
 PUBLIC = ("in_nonce_q", "in_tag_q")
 
-# A pace is a mean over so many: whole rounds of two lanes, and of three.
+# Number of intervals between lines in a mean: a multiple of two and of three lanes.
 INTERVALS = 186
 
-# What breaks each rule: what is wrong, cycle by cycle, in the face of an idle lane that has a key. One that shows a
-# response must not look idle, nor as if it took a key, for these are other rules.
+# Output fields that violate each rule, cycle by cycle, when they are flipped in an idle lane with a key. A lane that
+# shows a response must not appear idle or ready for a key, because these violate other rules.
 BUSY = ("idle", "key_ready")
 ANSWERS = (*BUSY, "rsp_valid")
 SPOILED: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
@@ -50,7 +51,7 @@ SPOILED: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
     (RULES[5], (("alert",),)),
 )
 
-# The files of a lane's registers, with an iterated core and with a pipelined one.
+# Source files with registers of a lane: with an iterated core, and with a pipelined one.
 CONSISTS_OF = [
     ["gcm_lane.sv", "gcm_verdict_rail.sv", "gf128_mul.sv", f"aes_core_{how}.sv"] for how in ("iterated", "pipelined")
 ]
@@ -64,12 +65,12 @@ def lines_for(point: LanePoint) -> int:
 
 
 def say(bench: Bench, text: str) -> None:
-    """A figure for the summary, which dv/run.py collects."""
+    """Prints a figure, which dv/run.py collects for its summary."""
     print(f"FIGURE {bench.point.name}: {text}", flush=True)
 
 
 async def begin(dut: Any, point: LanePoint) -> tuple[Bench, random.Random]:
-    """A bench with a random key."""
+    """Starts a bench with a random key; returns it with its random generator."""
     rng = random.Random(f"{SEED} {point.name}")
     bench = Bench(dut, point)
     await bench.start()
@@ -78,7 +79,7 @@ async def begin(dut: Any, point: LanePoint) -> tuple[Bench, random.Random]:
 
 
 def sealed_request(bench: Bench, rng: random.Random, source: Source) -> tuple[Request, bytes]:
-    """A line to be opened, and its plaintext."""
+    """Returns a request to open a line, and the plaintext."""
     assert bench.board.golden is not None
     nonce, text = source.nonce(), rng.randbytes(LINE_BYTES)
     return Request(Op.OPEN, nonce, *bench.board.golden.seal(nonce, text)), text
@@ -90,7 +91,7 @@ async def cycles_pass(dut: Any, count: int) -> None:
 
 
 def sealing_request(rng: random.Random, source: Source) -> tuple[Request, bytes]:
-    """A line to be sealed, and its plaintext."""
+    """Returns a request to seal a line, and the plaintext."""
     text = rng.randbytes(LINE_BYTES)
     return Request(Op.SEAL, source.nonce(), text), text
 
@@ -159,7 +160,7 @@ async def random_lines_with_stalls_aborts_and_new_keys_are_as_the_golden_model_s
         assert bench.board.golden is not None
         await bench.send(source.draw(bench.board.golden), rng.choice(stalls))
     others[0].cancel()
-    # A key under way is taken: it cannot be withdrawn.
+    # The bench waits until the lane takes an offered key, because it cannot withdraw the offer.
     while int(dut.key_post_i.value) != int(dut.key_done_o.value):
         await FallingEdge(dut.clk_i)
     others[1].cancel()
@@ -226,7 +227,7 @@ async def lines_follow_each_other_at_the_pace_of_the_slots(dut: Any, point: Lane
         if op is Op.SEAL:
             requests = [replace(request, op=op, nonce=source.nonce()) for request in requests]
         accepted = [await bench.send(request) for request in requests]
-        # The first ones fill the lanes.
+        # The first requests fill the lanes.
         steady = accepted[IDS:]
         assert len(steady) == INTERVALS + 1
         intervals.update(late - early for early, late in pairwise(steady))
@@ -240,7 +241,7 @@ async def lines_follow_each_other_at_the_pace_of_the_slots(dut: Any, point: Lane
 
 
 def secrets(bench: Bench, nonce: bytes, text: bytes) -> list[bytes]:
-    """What a line that is not released must not leave: words of text, their pads, the mask of its tag."""
+    """Returns the words that no register may keep of a line: its text, its pads and the mask of its tag."""
     golden = bench.board.golden
     assert golden is not None
     pads = [golden.encrypt_block(nonce + block.to_bytes(4, "big")) for block in range(1, 6)]
@@ -258,18 +259,18 @@ async def a_refused_line_leaves_no_text_and_no_pad_in_any_register(dut: Any, poi
         await bench.drained()
         await bench.send(request)
         await RisingEdge(dut.rsp_waits_o)
-        # The verdict is in the first of these cycles; what it refuses goes with the next edge.
+        # The verdict is valid in the first of these cycles; the next edge clears a refused line.
         for _ in range(2):
             await FallingEdge(dut.clk_i)
 
     request, text = sealed_request(bench, rng, source)
     await waiting(request)
-    # That the walk sees what is there: a line that is about to be released.
+    # Checks the walk itself: it must find the text of a line that is about to be released.
     assert any("out_line_q" in path for path in found(bench.design, [text[:16]])), "the walk does not see released text"
     assert not unseen(bench.design, CONSISTS_OF[point.rounds_per_cycle == 0]), "the walk does not see every register"
     for bit in (0, 77, 8 * TAG_BYTES - 1):
         request, text = sealed_request(bench, rng, source)
-        # Its right tag neither.
+        # The correct tag must not remain either.
         hidden = [*secrets(bench, request.nonce, text), request.tag]
         await waiting(replace(request, tag=flipped(request.tag, bit)))
         assert not found(bench.design, hidden), "while the refusal waits"
@@ -293,7 +294,7 @@ async def a_line_that_is_aborted_in_any_cycle_leaves_no_text_and_no_pad(dut: Any
     bench, rng = await begin(dut, point)
     source = Source(rng)
     alone = (await bench.ask(sealed_request(bench, rng, source)[0])).latency
-    # With the edge of its last cycle its response is taken.
+    # The edge of the last cycle takes the response, so that cycle is left out.
     for after in range(alone - 1):
         for request, text in (sealed_request(bench, rng, source), sealing_request(rng, source)):
             await bench.send(request)
@@ -322,12 +323,12 @@ async def a_reset_in_mid_line_leaves_no_text_no_pad_and_no_key(dut: Any, point: 
         assert {"key_q", "h_q", "h_squared_q", "h_length_q"} <= {path.split(".")[-1] for path, _ in before}
         await bench.reset()
         assert not found(bench.design, hidden), f"a line to {request.op.name}, reset after {after} cycles"
-        # When the next key is taken, all that was made of the last one is gone.
+        # When the lane takes the next key, no register may keep a word from before the reset.
         await bench.load_key(rng.randbytes(point.key_bits // 8))
         kept = before.items() & words(bench.design, but=PUBLIC).items()
         assert not kept, f"registers that keep a word: {sorted(path for (path, _), _ in kept)}"
     assert bench.board.dropped == RESETS
-    # The lane works as before.
+    # The lane still works after the resets.
     await bench.ask(sealed_request(bench, rng, source)[0])
     await bench.finish()
 
@@ -337,7 +338,7 @@ async def a_reset_in_mid_line_leaves_no_text_no_pad_and_no_key(dut: Any, point: 
 async def each_rule_of_the_interface_is_seen_to_break(dut: Any, point: LanePoint) -> None:
     bench, rng = await begin(dut, point)
     assert {rule for rule, _ in SPOILED} == set(RULES)
-    # None of the responses that are shown is taken.
+    # The bench must not take the responses that the test fakes.
     bench.stall_responses(lambda: 1000)
     for rule, faces in SPOILED:
         await cycles_pass(dut, cycles.key_setup(point))
@@ -364,7 +365,7 @@ async def an_operation_that_is_none_halts_the_lane_until_reset(dut: Any, point: 
         bench.offer(request, op, number=IDS - 1)
         await cycles_pass(dut, 3 * cycles.latency(point))
         assert bench.is_taken
-        # A lane forgets its lines; a router's other lane answers what it has.
+        # A lane discards its lines; the other lane of a router still answers.
         assert bench.board.answers == before + (point.lanes is not None)
         assert bench.broken() == [HALTS], "it halts, and is zero where it must be"
         assert not found(bench.design, secrets(bench, request.nonce, text))

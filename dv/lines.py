@@ -1,4 +1,4 @@
-"""What the lane is asked, and what it must answer: the golden model is the simulator's cryptography."""
+"""Requests to the lane, and the expected responses from the golden model, the simulator's cryptography."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LINE_BYTES, TAG_BYTES, NONCE_BYTES = 64, 16, 12
 
 
 class Op(IntEnum):
-    """gcm_pkg::op_e."""
+    """Operation of a request, encoded as gcm_pkg::op_e."""
 
     SEAL = 1
     OPEN = 2
@@ -20,7 +20,7 @@ class Op(IntEnum):
 
 @dataclass(frozen=True)
 class Request:
-    """A line for the lane; the tag is of a line that is opened."""
+    """A line for the lane; the tag counts only for a line to be opened."""
 
     op: Op
     nonce: bytes
@@ -30,7 +30,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Response:
-    """What came back; zeros where the interface says zeros."""
+    """A response of the lane; line and tag are zero where the interface requires it."""
 
     ok: bool
     line: bytes
@@ -41,7 +41,7 @@ REFUSED = Response(ok=False, line=bytes(LINE_BYTES), tag=bytes(TAG_BYTES))
 
 
 def expected(golden: GcmLines, request: Request) -> Response:
-    """What the lane must answer under the key of `golden`."""
+    """Returns the response that the lane must give under the key of `golden`."""
     if request.op is Op.SEAL:
         return Response(True, *golden.seal(request.nonce, request.line))
     plaintext = golden.open(request.nonce, request.line, request.tag)
@@ -49,14 +49,14 @@ def expected(golden: GcmLines, request: Request) -> Response:
 
 
 def flipped(data: bytes, bit: int) -> bytes:
-    """The same but for one bit; bit 0 is the highest of byte 0."""
+    """Returns the data with one bit flipped; bit 0 is the highest bit of byte 0."""
     changed = bytearray(data)
     changed[bit // 8] ^= 0x80 >> bit % 8
     return bytes(changed)
 
 
 def single_flips(request: Request) -> list[Request]:
-    """The request with each bit of line, tag and nonce flipped, one at a time."""
+    """Returns the request with each bit of line, tag and nonce flipped, one at a time."""
     return [
         *(replace(request, line=flipped(request.line, bit)) for bit in range(8 * LINE_BYTES)),
         *(replace(request, tag=flipped(request.tag, bit)) for bit in range(8 * TAG_BYTES)),
@@ -65,23 +65,23 @@ def single_flips(request: Request) -> list[Request]:
 
 
 class Source:
-    """Draws requests. No nonce comes twice: the lower half of its counter counts lines, and all else is random."""
+    """Draws requests. Nonces never repeat: the lower half of the counter counts lines, and all else is random."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
         self.count = 0
 
     def nonce(self) -> bytes:
-        """Line number and counter as memory has them (crates/crypto/src/cipher/gcm.rs)."""
+        """Returns line number and counter in the order of memory (crates/crypto/src/cipher/gcm.rs)."""
         self.count += 1
         return self.rng.randbytes(5) + self.count.to_bytes(4, "little") + self.rng.randbytes(3)
 
     def draw(self, golden: GcmLines) -> Request:
-        """A line to be sealed, one that `golden` sealed, or such a one with a bit flipped: a third each."""
+        """Draws a line to be sealed, a line that `golden` sealed, or a sealed line with a flipped bit: a third each."""
         nonce, text = self.nonce(), self.rng.randbytes(LINE_BYTES)
         kind = self.rng.randrange(3)
         if kind == 0:
-            # What a line that is sealed brings as its tag means nothing.
+            # The lane ignores the tag of a line to be sealed.
             return Request(Op.SEAL, nonce, text, self.rng.randbytes(TAG_BYTES))
         sealed = Request(Op.OPEN, nonce, *golden.seal(nonce, text))
         if kind == 1:
@@ -92,8 +92,8 @@ class Source:
         return replace(sealed, tag=flipped(sealed.tag, bit - 8 * LINE_BYTES))
 
     def extremes(self, golden: GcmLines) -> list[Request]:
-        """Lines with what random ones do not have: words of zeros and of ones in text, in ciphertext, and in what GHASH
-        multiplies. Each is sealed, opened, and refused with a bit of its tag flipped and with a tag of zeros.
+        """Returns lines with words that random lines lack: all zeros and all ones, in the text, the ciphertext and the
+        factors of GHASH. Each kind is sealed, opened, and refused with a flipped bit in its tag and with a zero tag.
         """
         requests = []
         for block in (bytes(TAG_BYTES), b"\xff" * TAG_BYTES):
@@ -107,12 +107,12 @@ class Source:
         return requests
 
     def _word(self, _golden: GcmLines, _nonce: bytes, block: bytes) -> bytes:
-        """A random text but for one word."""
+        """Returns a random text with `block` in place of one word."""
         before = TAG_BYTES * self.rng.randrange(4)
         return self.rng.randbytes(before) + block + self.rng.randbytes(LINE_BYTES - TAG_BYTES - before)
 
     def _factors(self, golden: GcmLines, nonce: bytes, block: bytes) -> bytes:
-        """A text for which GHASH multiplies a random word and then, whatever the products, the block three times."""
+        """Returns a text for which the factors of GHASH are a random word and then three times the block."""
         hash_key = golden.encrypt_block(bytes(TAG_BYTES))
         factor = ciphertext = self.rng.randbytes(TAG_BYTES)
         while len(ciphertext) < LINE_BYTES:
@@ -122,17 +122,17 @@ class Source:
 
 
 def _text(_golden: GcmLines, _nonce: bytes, block: bytes) -> bytes:
-    """The block four times."""
+    """Returns a text of four times the block."""
     return 4 * block
 
 
 def _ciphertext(golden: GcmLines, nonce: bytes, block: bytes) -> bytes:
-    """A text whose ciphertext is the block four times: of zeros, it is the pads, and all products are with zero."""
+    """Returns a text with four times the block as ciphertext. A zero block gives the pads; all products are then 0."""
     return _sum(_pads(golden, nonce), 4 * block)
 
 
 def _pads(golden: GcmLines, nonce: bytes) -> bytes:
-    """What a line is added to."""
+    """Returns the pads of a line, 64 bytes."""
     return golden.seal(nonce, bytes(LINE_BYTES))[0]
 
 

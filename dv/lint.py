@@ -1,9 +1,9 @@
 """Lints rtl/ and dv/sv: Verilator with all warnings on every parameter point, Verible with its rules.
 
-  python dv/lint.py          what `make hw-lint` runs: some seconds
+    python dv/lint.py          all checks, as `make hw-lint`: some seconds
 
-What they are told not to mention stands with reasons in rtl/waivers.vlt and rtl/verible.waiver. Lint also holds that
-bad parameters are refused (elaboration.py). Exit codes: 0 if nothing was found, 1 if something was, 2 if tools are
+The files rtl/waivers.vlt and rtl/verible.waiver list the suppressed warnings with reasons. The script also checks that
+elaboration rejects invalid parameters (elaboration.py). Exit codes: 0 without findings, 1 with findings, 2 if tools are
 missing or the request makes no sense.
 """
 
@@ -24,13 +24,13 @@ WAIVER = RTL / "verible.waiver"
 
 
 def checks() -> Iterator[tuple[str, str]]:
-    """Each check by its name, with what it found: nothing if all is well."""
+    """Yields the name and the findings of each check; the findings are empty if it passes."""
     for point in points.LANES:
         done = lint(point.top, point.parameters)
         yield f"verilator, {point.name}", done.stdout if done.returncode else ""
     package = points.write_package(BUILD)
     for top in sorted((ROOT / "dv" / "sv").glob("*.sv")):
-        # A bench uses some of the points alone.
+        # A bench uses only some parameters of the package.
         done = lint(top.stem, {}, "-Wno-UNUSEDPARAM", package, top)
         yield f"verilator, {top.stem}", done.stdout if done.returncode else ""
     written = [*sources(), *sorted((ROOT / "dv" / "sv").glob("*.sv"))]
@@ -41,12 +41,12 @@ def checks() -> Iterator[tuple[str, str]]:
 
 
 def main() -> int:
-    """0 if nothing was found, 1 if something was, 2 if tools are missing or the request makes no sense."""
+    """Returns 0 without findings and 1 with findings."""
     command.Parser(
         prog="lint.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     ).parse_args()
     need()
-    # Of the package, which `need` asks for first.
+    # Imported here, because `need` first checks that the package is installed.
     from casemate.progress import Steps
     from rich.console import Console
 

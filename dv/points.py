@@ -1,7 +1,7 @@
-"""The parameter points of rtl/ that are linted and simulated, all at one place.
+"""Lists all parameter points of rtl/ for lint and simulation.
 
-A simulation of Verilator with cocotb takes long to build, so one build holds all points: the tops in dv/sv instantiate
-each point of `points_pkg`, which `package` writes, and let the clock of one of them run.
+A simulation of Verilator with cocotb takes long to build, so one build contains all points. The tops in dv/sv
+instantiate each point of `points_pkg`, which `package` writes, and run the clock of one of them.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from pathlib import Path
 
 
 def rounds(key_bits: int) -> int:
-    """Rounds of AES with a key of so many bits (FIPS-197, Figure 4)."""
+    """Returns the number of rounds of AES with a key of `key_bits` bits (FIPS-197, Figure 4)."""
     return key_bits // 32 + 6
 
 
 @dataclass(frozen=True)
 class LanePoint:
-    """A lane, or a router over some."""
+    """Parameters of a lane, or of a router over several lanes."""
 
     name: str
     key_bits: int = 128
     rounds_per_cycle: int = 1
     mul_bits: int = 16
     tower: bool = False
-    # None: the lane alone, without a router.
+    # Number of lanes behind a router; `None` means a lane without a router.
     lanes: int | None = None
 
     @property
@@ -34,7 +34,7 @@ class LanePoint:
 
     @property
     def parameters(self) -> dict[str, int]:
-        """The parameters of `top`, by their names in SystemVerilog."""
+        """Parameters of `top`, by their names in SystemVerilog."""
         values = {
             "KeyBits": self.key_bits,
             "RoundsPerCycle": self.rounds_per_cycle,
@@ -46,7 +46,7 @@ class LanePoint:
 
 @dataclass(frozen=True)
 class CorePoint:
-    """An AES core."""
+    """Parameters of an AES core."""
 
     key_bits: int
     rounds_per_cycle: int
@@ -58,8 +58,8 @@ class CorePoint:
         return f"aes{self.key_bits}-{how}-{'tower' if self.tower else 'table'}"
 
 
-# MulBits of the third and the seventh is so that GHASH sets the pace: the multiplier is what AES waits for. With that
-# of the fifth the first block of a line also waits for the response of the line before.
+# MulBits of the third and the seventh point makes GHASH the bottleneck: AES waits for the multiplier. With MulBits of
+# the fifth, the first block of a line also waits for the response of the line before.
 LANES = (
     LanePoint("aes128-w16"),
     LanePoint("aes128-two-rounds-w32", rounds_per_cycle=2, mul_bits=32),
@@ -73,7 +73,7 @@ LANES = (
     LanePoint("router-2-aes128-pipelined-w128", rounds_per_cycle=0, mul_bits=128, lanes=2),
 )
 
-# Either S-box is proved to be the other (formal/), so the tower field takes part in one core of each kind.
+# A proof shows that both S-boxes are equal (formal/), so only one core of each kind uses the tower field.
 CORES = (
     *(CorePoint(key_bits, rounds_per_cycle, tower=False) for key_bits in (128, 256) for rounds_per_cycle in (1, 2, 0)),
     CorePoint(128, 1, tower=True),
@@ -85,20 +85,20 @@ MULTIPLIERS = (1, 8, 16, 32, 64, 128)
 
 
 def chosen() -> tuple[LanePoint, ...]:
-    """The lanes and routers to simulate: those that the variable POINTS names, or all. A build with few is quick."""
+    """Returns the lanes and routers to simulate: those in the variable POINTS, or all. Fewer points build faster."""
     names = os.environ.get("POINTS")
     return LANES if names is None else tuple(point for point in LANES if point.name in names.split(","))
 
 
 def chosen_cores() -> tuple[CorePoint, ...]:
-    """The AES cores to simulate by themselves: those of the chosen lanes, or all."""
+    """Returns the AES cores to simulate without a lane: the cores of the chosen lanes, or all."""
     if "POINTS" not in os.environ:
         return CORES
     return tuple(dict.fromkeys(CorePoint(lane.key_bits, lane.rounds_per_cycle, lane.tower) for lane in chosen()))
 
 
 def package() -> str:
-    """The points for the tops of dv/sv, as a package of SystemVerilog."""
+    """Returns the points for the tops of dv/sv, as a package of SystemVerilog."""
     lanes = [(p.key_bits, p.rounds_per_cycle, p.mul_bits, int(p.tower), p.lanes or 0) for p in chosen()]
     cores = [(p.key_bits, p.rounds_per_cycle, int(p.tower)) for p in chosen_cores()]
     lane_rows = ",\n".join(
@@ -144,7 +144,7 @@ endpackage
 
 
 def write_package(folder: Path) -> Path:
-    """Writes `package` into a file of the folder, unless it is there: what has not changed is not compiled again."""
+    """Writes `package` to a file in the folder if its content changed, so that make never recompiles the same text."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "points_pkg.sv"
     if not path.exists() or path.read_text() != package():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""How both benches begin: a clock, and a reset that has an edge."""
+"""Start of both benches: a clock, and a reset with a falling edge."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ PERIOD_NS = 10
 
 
 async def clock_and_reset(dut: Any) -> None:
-    """Starts the clock and resets; ends in the middle of a cycle, where inputs change."""
+    """Starts the clock and resets the design; returns in the middle of a cycle, where inputs change."""
     dut.rst_ni.value = 1
     Clock(dut.clk_i, PERIOD_NS, "ns").start()
     await FallingEdge(dut.clk_i)
-    # The edge of reset matters, not its level: registers without a clock are reset too.
+    # The edge of reset matters and not its level, because the bench must also reset registers with a stopped clock.
     dut.rst_ni.value = 0
     await Timer(2 * PERIOD_NS, "ns")
     dut.rst_ni.value = 1

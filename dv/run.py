@@ -1,13 +1,14 @@
 """Simulates rtl/ with cocotb and Verilator, on all parameter points (points.py).
 
-A test's name says what must hold; what is measured stands in the summary. Exit codes: 0 if all holds, 1 if something
-does not, 2 if tools are missing or the request makes no sense, 130 after Ctrl-C, 141 if what reads the output leaves.
+The name of a test states its claim, and the summary contains the measurements. Exit codes: 0 if all tests pass, 1 if a
+test fails, 2 if tools are missing or the request makes no sense. Ctrl-C ends with 130. Code 141 means that the reader
+of the output left.
 
-  python dv/run.py                              all points, as `make hw-long`; `make hw-simulation` names three
-  python dv/run.py --bench lane_bench --test pace   one bench, and the tests whose names match
-  python dv/run.py --lines 1000000 --seed 7     many more random lines
-  python dv/run.py --points aes128-w16          one lane, which is quick to build
-  python dv/run.py --coverage                   also count which lines and bits of rtl/ the tests reach
+    python dv/run.py                              all points, as `make hw-long`; `make hw-simulation` names three
+    python dv/run.py --bench lane_bench --test pace   one bench, and the tests with matching names
+    python dv/run.py --lines 1000000 --seed 7     many more random lines
+    python dv/run.py --points aes128-w16          one lane, which is quick to build
+    python dv/run.py --coverage                   also count the lines and bits of rtl/ that the tests reach
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ COVERED_PERCENT = 90.0
 
 
 def arguments(words: list[str]) -> argparse.Namespace:
-    """The command line; the points that it names go to `points.chosen`."""
+    """Parses the command line, and passes its points to `points.chosen` by the variable POINTS."""
     parser = command.Parser(prog="run.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "--bench", type=command.one_of(BENCHES), metavar="NAME", help=f"only this bench of {', '.join(BENCHES)}"
@@ -43,7 +44,7 @@ def arguments(words: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--test", default="", metavar="REGEX", help="only tests whose names match")
     parser.add_argument("--lines", type=int, default=10_000, help="random lines for the points in THOROUGH (10000)")
-    parser.add_argument("--seed", type=int, default=1, help="what random lines are drawn from (1)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random lines (1)")
     parser.add_argument("--coverage", action="store_true", help="count reached lines and bits of rtl/")
     given = parser.parse_args(words)
     if given.lines < 1000:
@@ -62,13 +63,13 @@ def arguments(words: list[str]) -> argparse.Namespace:
 
 
 def processor_seconds() -> float:
-    """Of what has ended so far: builds and simulations."""
+    """Returns the processor time of all child processes that have ended, in seconds: builds and simulations."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def simulate(bench: Bench, given: argparse.Namespace) -> Outcome:
-    """Builds and runs one bench."""
+    """Builds and runs one bench, and prints its results."""
     begun = processor_seconds()
     with command.step(bench.top, "build"):
         bench.build()
@@ -92,10 +93,10 @@ def simulate(bench: Bench, given: argparse.Namespace) -> Outcome:
 
 
 def covered(benches: list[Bench]) -> bool:
-    """Prints the coverage of rtl/; false if lines or toggles are below what is asked for."""
+    """Prints the coverage of rtl/. Returns False if lines or toggles are below `COVERED_PERCENT`."""
     counts: Counter[hdl_coverage.Spot] = Counter()
     for bench in benches:
-        # Not `+=`, which forgets what was counted zero times.
+        # Not `+=`, which drops counts of zero.
         counts.update(hdl_coverage.parsed(bench.counted.read_text()))
     rows, shares = hdl_coverage.table(counts, sources())
     print("\n".join(rows))
@@ -104,7 +105,10 @@ def covered(benches: list[Bench]) -> bool:
 
 
 def matching(benches: list[Bench], test: str) -> list[Bench]:
-    """Benches that have a test whose name matches. Raises `UnusableError` if none has, before any is built."""
+    """Returns the benches that have a test with a matching name.
+
+    Raises `UnusableError` if no test matches, before any bench is built.
+    """
     names = {bench.top: bench.tests() for bench in benches}
     found = [bench for bench in benches if any(re.search(test, name) for name in names[bench.top])]
     if not found:
@@ -115,7 +119,7 @@ def matching(benches: list[Bench], test: str) -> list[Bench]:
 
 
 def main() -> int:
-    """0 if all tests pass, else 1."""
+    """Returns 0 if all tests pass, else 1."""
     given = arguments(sys.argv[1:])
     need("make", "c++", "perl")
     benches = [Bench(top, given.coverage) for top in BENCHES if given.bench in (None, top)]

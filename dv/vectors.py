@@ -1,9 +1,9 @@
 """Published values for the hardware's blocks and lanes.
 
-Of AES-GCM's published cases those that have the line's form are used: 64 bytes of text, a nonce of 96 bits, no
-additional data, a tag of 128 bits, a key of 128 or 256 bits. There are four. NIST's own CAVP files have none (their
-texts have 0, 13, 16, 32 or 51 bytes), and no case of Wycheproof of this form has a wrong tag; wrong ones are made by
-flipping each bit of these.
+The benches use the four published cases of AES-GCM that have the form of a line. The form is 64 bytes of text, a nonce
+of 96 bits, no additional data, a tag of 128 bits, and a key of 128 or 256 bits. NIST's CAVP files contain no case of
+this form (their texts have 0, 13, 16, 32 or 51 bytes). In Wycheproof, no case of this form has a wrong tag. Therefore
+the tests make wrong cases: they flip each bit of the published ones.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def _bytes(text: str) -> bytes:
 
 @dataclass(frozen=True)
 class Sealed:
-    """A line, sealed."""
+    """A line sealed by AES-GCM, with the source of the values."""
 
     source: str
     key: bytes
@@ -29,18 +29,18 @@ class Sealed:
 
 @dataclass(frozen=True)
 class Hashed:
-    """The values that GHASH takes over a line: X1 to X4, and the hash."""
+    """Intermediate values of GHASH over a line: X1 to X4, and the hash."""
 
     source: str
     hash_key: bytes
-    # Blocks of ciphertext, and the block of lengths.
+    # Blocks of ciphertext, then the block of lengths.
     blocks: tuple[bytes, ...]
     values: tuple[bytes, ...]
 
 
 @dataclass(frozen=True)
 class Encrypted:
-    """A block under AES alone."""
+    """A block encrypted by AES, without GCM."""
 
     source: str
     key: bytes

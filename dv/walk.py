@@ -1,7 +1,7 @@
-"""Looks for secrets in every register of a design.
+"""Searches every register of a design for secrets.
 
-Registers are named *_q, and dv/sv/visible.vlt makes all of them visible. A word of 128 bits is found at any bit of a
-register, also where it spans elements of an array.
+Names of registers end in _q, and dv/sv/visible.vlt makes all of them visible. The search finds a word of 128 bits at
+any bit of a register, also if it spans elements of an array.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ WORD = 128
 
 
 def registers(design: Any) -> Iterator[tuple[str, str]]:
-    """The path of each register in and below `design`, with its bits."""
+    """Yields the path of each register in and below `design`, with its bits as text."""
     for child in design:
         if isinstance(child, (HierarchyObject, HierarchyArrayObject)):
             yield from registers(child)
@@ -38,20 +38,20 @@ def _bits(handle: object) -> str:
     if isinstance(handle, ArrayObject):
         return "".join(_bits(element) for element in handle)
     if isinstance(handle, (EnumObject, IntegerObject)):
-        # Codes, of few bits.
+        # Enumerations and integers are codes of few bits.
         return format(int(handle.value), "b")
     assert isinstance(handle, (LogicArrayObject, LogicObject, PackedObject)), f"{type(handle)} is no register"
     return str(handle.value)
 
 
 def found(design: Any, words: Iterable[bytes]) -> list[str]:
-    """The paths of the registers that hold one of the words."""
+    """Returns the paths of the registers that contain one of the words."""
     patterns = [format(int.from_bytes(word, "big"), f"0{8 * len(word)}b") for word in words]
     return [path for path, bits in registers(design) if any(pattern in bits for pattern in patterns)]
 
 
 def words(design: Any, but: Iterable[str]) -> dict[tuple[str, int], str]:
-    """The words of 128 bits of each register that are not zero, by path and place, without registers of some names."""
+    """Returns the non-zero 128-bit words of each register, by path and bit offset, except registers named in `but`."""
     left_out = set(but)
     return {
         (path, at): bits[at : at + WORD]
@@ -63,6 +63,6 @@ def words(design: Any, but: Iterable[str]) -> dict[tuple[str, int], str]:
 
 
 def unseen(design: Any, files: Iterable[str]) -> set[str]:
-    """The registers that these files of rtl/ name and that `registers` does not find."""
+    """Returns the registers that these files of rtl/ name but `registers` does not find."""
     named = {name for file in files for name in re.findall(r"\b[a-z]\w*_q\b", (RTL / file).read_text())}
     return named - {re.split(r"[.\[]", path)[-1] for path, _ in registers(design)}

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //
-// What holds of an AES core, whatever its S-boxes make (`models/`):
+// Properties of an AES core, for any function of its S-boxes (`models/`):
 //
-// * without a flip no core sees a fault, whatever comes when;
-// * once a block has left it, or was wiped, a core that is idle holds zeros, and so does each stage without a block;
-// * the keys of a pipelined core are there after as many cycles as it has round keys to make, and not before or after.
+// * without a flip, no core reports a fault, for any order of inputs;
+// * an iterated core is zero after a block has left it or a wipe, until the next block enters;
+// * after a wipe, each stage of a pipelined core without a block holds zeros;
+// * the keys of a pipelined core are ready after one cycle for each round key to be computed, no earlier and no later.
 //
-// The last two are of no effect on what comes out, so no test of values sees them.
+// The last three do not affect the output blocks, so a test of values cannot see them.
 
 module aes_core_properties #(
   parameter int unsigned KeyBits = 128
@@ -30,7 +31,7 @@ module aes_core_properties #(
   logic holds;
   assign holds = rst_ni && started_q;
 
-  // ---------------------------------------------------------------- A round a cycle
+  // ---------------------------------------------------------------- One round a cycle
 
   logic iterated_ready, iterated_valid, iterated_fault;
   aes_pkg::block_t iterated_block;
@@ -51,7 +52,7 @@ module aes_core_properties #(
     .fault_o(iterated_fault)
   );
 
-  // It was left or wiped, and no block came since.
+  // A block left the core or a wipe cleared it, and no block has entered since.
   logic left_q;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) left_q <= 1'b0;
@@ -70,7 +71,7 @@ module aes_core_properties #(
 
   // ---------------------------------------------------------------- A stage for each round
 
-  // A block enters when there was a key: before it the parity of the first round key is any.
+  // A block enters only after a key: before it, the parity of the first round key is arbitrary.
   logic keyed_q, keys_ready, pipelined_ready, pipelined_valid, pipelined_fault;
   aes_pkg::block_t pipelined_block;
 
@@ -97,9 +98,9 @@ module aes_core_properties #(
     assign zero[s] = u_pipelined.there_q[s] == 2'b10 || u_pipelined.state_q[s] == '0;
   end
 
-  // All stages were wiped since reset.
+  // A wipe has cleared all stages since reset.
   logic wiped_q;
-  // How many cycles ago the key was new.
+  // Cycles since the key was new, at most `Made`.
   logic [4:0] since_q;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) wiped_q <= 1'b0;

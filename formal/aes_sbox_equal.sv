@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //
-// The S-box in the tower field is the table, for every byte.
+// The S-box in the tower field equals the table for every byte.
 
 module aes_sbox_equal (
   input aes_pkg::byte_t byte_i

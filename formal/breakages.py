@@ -1,8 +1,9 @@
-"""Changes to the sources with which a proof must fail: how it is known that each claim of `formal/` says something.
+"""Changes to the sources with which a proof must fail. They show that each claim of `formal/` can be false.
 
-A claim that holds of everything holds of a broken design too. So each claim (`a_...`) has a change that breaks it. In
-the copy that is changed all other properties of the module are assumed, up to and in the cycle in which the claim
-fails: induction assumes them before it anyway, and that they hold in it too leaves the solver no other to fail at.
+A claim that holds for any design holds for a broken one too, so each claim (`a_...`) has a change that breaks it. The
+changed copy assumes all other properties of the module, up to and including the cycle in which the claim fails.
+Induction assumes them before that cycle anyway. With the assumptions in that cycle, the solver can only fail at the
+claim.
 """
 
 import re
@@ -13,29 +14,29 @@ PROPERTY = re.compile(r"\b([ai]_\w+):(\s*)assert\b")
 
 @dataclass(frozen=True)
 class Change:
-    """A change to a source, after which a proof must fail at a property, or hold if none is named."""
+    """A change to a source, after which a proof must fail at the property `fails`, or hold if `fails` is empty."""
 
     proof: str
     file: str
     old: str
     new: str
     fails: str = ""
-    # What is written in place of what in the module of properties: a parameter with which the change shows.
+    # Replacement (old, new) in the module of properties: sets a parameter with which the change has an effect.
     parameter: tuple[str, str] = ("", "")
 
     @property
     def properties(self) -> str:
-        """Where the properties of the proof are."""
+        """Path of the module of properties, from the root."""
         return f"formal/{self.proof}{'' if self.proof == 'aes_sbox_equal' else '_properties'}.sv"
 
     def properties_of(self, text: str) -> str:
-        """A module of properties with the parameter, and with all assumed but the one that must fail, if one must."""
+        """Returns a module of properties with the parameter set, and with all but `fails` assumed if `fails` is set."""
         text = text.replace(*self.parameter) if self.parameter[0] else text
         return alone(text, self.fails) if self.fails else text
 
 
 def alone(text: str, name: str) -> str:
-    """A module of properties, all of which are assumed but the named one."""
+    """Returns a module of properties that asserts only the named property and assumes all other properties."""
     return PROPERTY.sub(lambda found: found[0] if found[1] == name else f"{found[1]}:{found[2]}assume", text)
 
 
@@ -56,7 +57,7 @@ BREAKAGES = (
         "block_i ^ round_key_q[0]",
         "a_stage_without_a_block_holds_zeros",
     ),
-    # Keys are ready in the cycle in which the last one is made.
+    # Keys are ready one cycle early, while the core computes the last one.
     Change(
         "aes_core",
         "aes_core_pipelined.sv",
@@ -71,7 +72,7 @@ BREAKAGES = (
         "^block_i;",
         "a_pipelined_core_does_not_contradict_itself",
     ),
-    # A response comes under another's id.
+    # A response has the id of another request.
     Change(
         "gcm_lane",
         "gcm_lane.sv",
@@ -79,7 +80,7 @@ BREAKAGES = (
         "rsp_id_o |= out_id_q[o] ^ IdBits'(1);",
         "a_answer_is_of_a_request",
     ),
-    # A response that is not taken is lost.
+    # The lane drops a response that the consumer does not take.
     Change(
         "gcm_lane",
         "gcm_lane.sv",
@@ -87,10 +88,10 @@ BREAKAGES = (
         "&& rsp_valid_o;",
         "a_request_is_inside_until_answered",
     ),
-    # What was refused comes out.
+    # The lane releases refused lines.
     Change("gcm_lane", "gcm_lane.sv", "if (verdict[o] == Accepted && ^out", "if (^out", "a_released_is_verified"),
     Change("gcm_lane", "gcm_lane.sv", "rsp_line_o |= out_line_q[o];", "rsp_line_o |= line;", "a_released_is_its_own"),
-    # The line is shown with every response.
+    # Every response contains the line.
     Change(
         "gcm_lane",
         "gcm_lane.sv",
@@ -98,7 +99,7 @@ BREAKAGES = (
         "rsp_id_o |= out_id_q[o]; rsp_line_o |= out_line_q[o];",
         "a_refused_shows_nothing",
     ),
-    # A key is taken that was not accepted.
+    # The lane stores a key that it has not accepted.
     Change(
         "gcm_lane",
         "gcm_lane.sv",
@@ -113,7 +114,7 @@ BREAKAGES = (
         "alert_o = halted_q || abort_i;",
         "a_lane_does_not_halt_by_itself",
     ),
-    # The face says that a line enters; the lane knows better.
+    # The ports accept a line before a key, and the lane ignores it.
     Change(
         "gcm_lane",
         "gcm_lane.sv",
@@ -175,7 +176,7 @@ BREAKAGES = (
     ),
     Change("gcm_router", "gcm_router.sv", "= &key_ready;", "= |key_ready;", "a_key_comes_when_all_are_idle"),
     Change("gcm_router", "gcm_router.sv", "key_valid_i && key_ready_o)", "key_valid_i)", "a_all_lanes_have_one_key"),
-    # The lowest lane always. Of two lanes the other one waits for no more than one answer all the same.
+    # The lowest lane always responds first. With two lanes, each lane still waits for at most one other response.
     Change(
         "gcm_router",
         "gcm_router.sv",
@@ -194,7 +195,7 @@ BREAKAGES = (
 )
 
 
-# What takes minutes, and the changes that the solver finds last.
+# Proofs that take minutes, and the changes that take the solver longest.
 WIDER = (
     Change("gcm_router", "../formal/gcm_router_properties.sv", "Lanes = 2", "Lanes = 3"),
     Change("aes_core", "../formal/aes_core_properties.sv", "KeyBits = 128", "KeyBits = 256"),

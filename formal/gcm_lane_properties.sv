@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //
-// What holds of a lane with an iterated core, whatever its cipher and multiplier make and however long they take (`models/`):
+// Properties of a lane with an iterated core, for any function and any latency of its cipher and multiplier
+// (`models/`):
 //
-// * a request that was accepted is inside until it is answered, and is answered once and under its own id: none is lost, doubled
-//   or answered under another's;
-// * a line that was opened is released only if the tag that came with this very request, its mask and the hash over this very
-//   request's ciphertext cancel out, and what it shows is its own line and its own pads;
-// * a line that is not released shows nothing, and what is left of its tag goes with it;
-// * the key stays as it is while a line is inside, and no line enters before there is one;
-// * what was inside when reset came is gone a cycle after it, and so is the key.
+// * an accepted request is inside until its response, and has one response, under its id. The lane does not lose a
+//   request, respond twice, or respond under the id of another request;
+// * the lane releases an opened line only if three values of the same request cancel out: its tag, its mask and the
+//   hash over its ciphertext. The released text is the line of the request plus its pads;
+// * a line that is not released outputs zeros, and the lane clears the remainder of its tag with it;
+// * the key is constant while a line is inside, and no line enters before the first key;
+// * one cycle after reset, the lane contains no line from before it, and no key.
 //
-// One request is followed through the lane: that with the id `watched`, which may be any. Its history is written down from the
-// lane's ports and from what goes into and comes out of cipher and multiplier, apart from the registers in which the lane keeps
-// it. Ids of requests that are inside differ.
+// The proof follows one request through the lane: the request with the id `watched`, which may be any id. It records
+// the history of this request from the ports of the lane, the cipher and the multiplier, and not from the registers in
+// which the lane stores the request. Ids of requests that are inside differ.
 
 module gcm_lane_properties #(
   parameter int unsigned KeyBits = 128,
@@ -54,19 +55,20 @@ module gcm_lane_properties #(
     .alert_o(alert)
   );
 
-  // Any id, always the same: a register that never gets another value, and begins with any.
+  // Any constant id: a register with an arbitrary initial value that never changes.
   logic [IdBits-1:0] watched;
   always_ff @(posedge clk_i) watched <= watched;
 
   logic started_q = 1'b0;
   always_ff @(posedge clk_i) started_q <= 1'b1;
 
-  // The environment: one reset, legal operations, no id twice.
+  // The environment: one reset, legal operations, no id twice at a time.
   logic accept, answer;
   assign accept = req_valid_i && req_ready;
   assign answer = rsp_valid && rsp_ready_i;
 
-  // The watched request: inside or not, how many of its blocks came, whether its hash is complete.
+  // The watched request: inside or not, its operation, the blocks that the cipher has output, and a complete hash or
+  // not.
   logic inside_q, opens_q;
   logic [2:0] blocks_q;
   nonce_t nonce_q;
@@ -74,12 +76,12 @@ module gcm_lane_properties #(
   block_t remainder_q;
   logic hashed_q;
 
-  // Where the lane has it.
+  // The watched request is in the lane's input entry, or in its output entry.
   logic in_it, out_it;
   assign in_it = u_lane.in_valid_q[0] == Yes && u_lane.in_id_q[0] == watched;
   assign out_it = u_lane.out_busy_q[0] == Yes && u_lane.out_id_q[0] == watched;
 
-  // Whose block comes out of the cipher: that of the older of the two lines inside.
+  // The cipher outputs blocks of the older of the two lines inside; here, that is the watched request.
   logic turn;
   assign turn = inside_q && blocks_q != 3'd5 && u_lane.in_id_q[0] == watched;
 
@@ -136,7 +138,7 @@ module gcm_lane_properties #(
     end
   end
 
-  // The words that came out so far are in the register of the line.
+  // The register of the line contains all words that the lane has computed.
   always_comb begin
     words_kept = 1'b1;
     for (int unsigned w = 0; w < 4; w++) begin
@@ -144,7 +146,7 @@ module gcm_lane_properties #(
     end
   end
 
-  // ---------------------------------------------------------------- What is claimed
+  // ---------------------------------------------------------------- Claims
 
   logic [KeyBits-1:0] key_before_q;
   logic idle_before_q;
@@ -153,7 +155,7 @@ module gcm_lane_properties #(
     idle_before_q <= idle || !rst_ni;
   end
 
-  // The line that is inside left in the cycle before.
+  // The lane sent a response in the cycle before.
   logic answered_q;
   always_ff @(posedge clk_i) answered_q <= answer;
 
@@ -199,7 +201,7 @@ module gcm_lane_properties #(
     end
   end
 
-  // ---------------------------------------------------------------- Why: what is always so inside (for induction)
+  // ---------------------------------------------------------------- Invariants of the lane's state, for induction
 
   always_ff @(posedge clk_i) begin
     if (claims) begin

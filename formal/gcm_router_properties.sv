@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //
-// What holds of a router over any lanes (`models/gcm_lane.sv`):
+// Properties of a router over any lanes (`models/gcm_lane.sv`):
 //
-// * a request that was accepted is in exactly one lane until it is answered, and is answered once, under its own id and with what
-//   that lane made of it;
-// * an answer that is not taken stays the same;
-// * all lanes get the same keys, when all are idle, and no request enters while one waits;
+// * an accepted request is in exactly one lane until its response. It has one response, under its id and with the
+//   result of that lane;
+// * a response that the consumer does not take stays the same;
+// * all lanes receive the same keys, when all are idle, and no request enters while a key waits;
 // * a request enters the lowest lane that could take it;
-// * no lane is answered twice while another one's answer waits all the time;
-// * a lane's alert is the router's, and lets nothing more in.
+// * no lane responds twice while the response of another lane waits all the time;
+// * an alert of a lane raises the router's alert, and no request enters after it.
 //
-// One request is followed: that with the id `watched`, which may be any. Ids of requests that are inside differ.
+// The proof follows one request: the request with the id `watched`, which may be any id. Ids of requests that are
+// inside differ.
 
 module gcm_router_properties #(
   parameter int unsigned Lanes = 2,
@@ -54,7 +55,7 @@ module gcm_router_properties #(
     .alert_o(alert)
   );
 
-  // Any id, always the same: a register that never gets another value, and begins with any.
+  // Any constant id: a register with an arbitrary initial value that never changes.
   logic [IdBits-1:0] watched;
   always_ff @(posedge clk_i) watched <= watched;
 
@@ -76,7 +77,7 @@ module gcm_router_properties #(
     if (accept && inside_q) assume (req_id_i != watched);
   end
 
-  // The lanes that have the watched request, and what they say of it.
+  // Lanes that contain the watched request, lanes that have the key of lane 0, and the response to the watched request.
   logic [Lanes-1:0] has, knows, busy;
   logic same_ok, said_ok;
   line_t said_line;
@@ -102,7 +103,7 @@ module gcm_router_properties #(
     same_ok = rsp_ok == said_ok && rsp_line == said_line && rsp_tag == said_tag;
   end
 
-  // The answer of the cycle before, if it was not taken; whether all lanes have had a key since reset.
+  // The response of the cycle before, if it was not taken; all lanes have received a key since reset.
   logic waits_q, ok_q, keyed_q;
   logic [IdBits-1:0] id_q;
   line_t line_q;
@@ -117,7 +118,7 @@ module gcm_router_properties #(
     else if (key_valid_i && key_ready) keyed_q <= 1'b1;
   end
 
-  // Lane l waited while lane k was answered, and waits since.
+  // Lane k responded while lane l waited, and lane l still waits.
   logic [Lanes-1:0][Lanes-1:0] passed_q;
   logic [Lanes-1:0] again, out_of_turn;
   logic rises;
@@ -132,7 +133,7 @@ module gcm_router_properties #(
       assign follows[k] = u_router.above_q[k] == u_router.above_q[l] ? k > l : u_router.above_q[l];
     end
     assign again[l] = u_router.rsp_valid[l] && (passed_q[l] & u_router.grant) != '0;
-    // What has passed it comes after it, and is not held; what is held came before it.
+    // Lanes that passed lane l follow it in turn and hold no grant. A lane with a held grant does not follow it.
     assign out_of_turn[l] = u_router.rsp_valid[l] && passed_q[l] != '0 &&
         ((passed_q[l] & (u_router.held_q | ~follows)) != '0 || (u_router.held_q & follows) != '0);
   end
@@ -142,7 +143,7 @@ module gcm_router_properties #(
     for (int unsigned l = 1; l < Lanes; l++) rises &= !u_router.above_q[l-1] || u_router.above_q[l];
   end
 
-  // The lane that a request enters, and those above some lane that could take it.
+  // The lane that a request enters, and the lanes above some lane that could take the request.
   logic [Lanes-1:0] entered, lower_ready;
   always_comb begin
     lower_ready = '0;
@@ -170,7 +171,7 @@ module gcm_router_properties #(
       a_all_lanes_have_one_key: assert (!keyed_q || &knows);
       a_lanes_take_turns: assert (!answer || again == '0);
       i_turns_are_kept: assert (out_of_turn == '0 && rises);
-      // Why, for induction: a grant that is held is that of a lane which still answers.
+      // Invariant for induction: a lane with a held grant still has its response.
       i_held_is_one_lane: assert (waits_q ? $onehot(u_router.held_q) && (u_router.held_q & u_router.rsp_valid) != '0 :
                                   u_router.held_q == '0 || (abort_before_q && $onehot(u_router.held_q) && busy == '0));
     end

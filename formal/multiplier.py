@@ -1,8 +1,9 @@
-"""A step of the GHASH multiplier with W bits is two steps with W / 2, for every sum, factor and digit.
+"""Proves that a step of the GHASH multiplier with W bits equals two steps with W / 2, for every sum, factor and digit.
 
-By this for each W in turn, every width makes the products that a bit a cycle makes. What compares is ABC's equivalence
-check of combinational circuits; solvers of the other proofs do not like wide networks of exclusive-ors. The time grows
-with the square of the width: 128 bits are left to simulation against the library's GHASH.
+With this for each W in turn, every width makes the same products as one bit a cycle. ABC's equivalence check of
+combinational circuits compares the steps, because the solvers of the other proofs are slow on wide networks of
+exclusive-ors. The time grows with the square of the width, so only simulation checks 128 bits, against the library's
+GHASH.
 """
 
 import subprocess
@@ -48,7 +49,7 @@ def circuit(rtl: Path, folder: Path, width: int, steps: int) -> Path:
 
 
 def equal(rtl: Path, folder: Path, width: int) -> bool:
-    """Whether one step of `width` bits and two of half of them are the same function."""
+    """Returns True if one step of `width` bits and two steps of half the width are the same function."""
     folder.mkdir(parents=True, exist_ok=True)
     circuits = " ".join(str(circuit(rtl, folder, width, steps)) for steps in (1, 2))
     abc = next(Path(pyosys.__file__).parent.rglob("yosys-abc*"))

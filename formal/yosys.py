@@ -1,6 +1,6 @@
-"""Yosys as SymbiYosys calls it, over the native library of `pyosys`: WebAssembly would compile for a minute first.
+"""Replaces Yosys for SymbiYosys with the native library of `pyosys`: WebAssembly would first compile for a minute.
 
-SymbiYosys asks for `yosys -ql LOG SCRIPT`, and for `yosys -ql LOG -p COMMANDS`; nothing else is understood.
+SymbiYosys calls `yosys -ql LOG SCRIPT` and `yosys -ql LOG -p COMMANDS`; this program supports no other form.
 """
 
 import sys
@@ -14,7 +14,7 @@ def main(arguments: list[str]) -> None:
     rest = iter(arguments)
     for argument in rest:
         if argument == "-ql":
-            next(rest)  # SymbiYosys keeps what is printed, which the library always does
+            next(rest)  # no log file: the library always prints, and SymbiYosys keeps that output
         elif argument == "-p":
             design.run_pass(next(rest))
         else:

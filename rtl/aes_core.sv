@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //
-// AES encryption: an iterated core with one or two rounds a cycle, or, with RoundsPerCycle = 0, a stage for each round. All
-// have one face; `dv/` holds each to FIPS-197.
+// AES encryption. RoundsPerCycle = 1 or 2 selects an iterated core with one or two rounds a cycle, and 0 a pipeline
+// with one stage for each round. All cores have the same ports; `dv/` checks each of them against FIPS-197.
 
 module aes_core #(
   parameter int unsigned KeyBits = 128,
@@ -31,7 +31,7 @@ module aes_core #(
       .*
     );
   end else begin : gen_iterated
-    // Round keys are made along the way: a new key needs no time.
+    // The iterated core computes round keys while it encrypts, so a new key takes no cycles.
     logic unused_key_new;
     assign unused_key_new = key_new_i;
     assign key_ready_o = 1'b1;

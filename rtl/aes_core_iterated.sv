@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //
-// AES encryption, one or two rounds a cycle, with round keys made along the way. The block comes out in the cycle of its last
-// rounds, and the next block enters in that same cycle: a block takes exactly Rounds / RoundsPerCycle cycles. A result that is
-// not taken holds the core.
+// AES encryption, one or two rounds a cycle. The core computes the round keys while it encrypts. It outputs a block in
+// the cycle of the block's last rounds and accepts the next block in that same cycle, so a block takes exactly
+// Rounds / RoundsPerCycle cycles. A result that the consumer does not take stalls the core.
 //
-// The round is a ring with one bit for each step and one for idleness, so that a flipped bit is seen. An idle core holds
-// zeros, and intermediate states stay inside.
+// A ring tracks the steps of a block, with one bit for each step and one for idle, so that the core detects a flipped
+// bit.
+// After a block or a wipe, an idle core holds zeros. Intermediate states never reach the outputs.
 //
-// A block enters with its parity, which is compared in its first step: before the first round a flipped bit makes the block of
-// another counter, and what comes out is then another's pad. After a round no flip of one bit makes any other block's state.
+// A block enters with its parity, which the core compares in the first step. Before the first round, a flipped bit
+// makes the block of another counter, and the core would output the pad of that counter. After a round, no flip of one
+// bit makes the state of any other block.
 
 module aes_core_iterated #(
   parameter int unsigned KeyBits = 128,
@@ -17,15 +19,15 @@ module aes_core_iterated #(
 ) (
   input  logic               clk_i,
   input  logic               rst_ni,
-  input  logic               wipe_i,       // forgets the block
-  input  logic [KeyBits-1:0] key_i,        // stays as it is while a block is inside
+  input  logic               wipe_i,       // discards the block
+  input  logic [KeyBits-1:0] key_i,        // must not change while a block is inside
   input  logic               valid_i,
   output logic               ready_o,
   input  aes_pkg::block_t    block_i,
   output logic               valid_o,
   input  logic               ready_i,
-  output aes_pkg::block_t    block_o,      // zero unless valid
-  output logic               fault_o       // the step is none, or a bit of a block that entered is flipped
+  output aes_pkg::block_t    block_o,      // zero unless `valid_o`
+  output logic               fault_o       // `step_q` is not one-hot, or the block's parity differs in step 1
 );
   import aes_pkg::*;
 
@@ -55,7 +57,7 @@ module aes_core_iterated #(
     else step_q <= step_d;
   end
 
-  // Round keys: `current` is added in the first round of this cycle.
+  // Round keys: the first round of this cycle adds `current_q`.
   block_t before_q, current_q, first_key;
   byte_t  constant_q;
   logic   odd_step;
@@ -67,13 +69,15 @@ module aes_core_iterated #(
     for (int unsigned s = 1; s <= Steps; s += 2) odd_step |= step_q[s];
   end
 
-  // A long key is its first two round keys. The second of a short key is made when a block enters, which may be in the last
-  // cycle of another: then only a core with one round a cycle has a step of the schedule to spare.
+  // A 256-bit key consists of the first two round keys. With a 128-bit key, the core computes the second round key when
+  // a block enters, which may be in the last cycle of the block before. In that cycle, only a core with one round a
+  // cycle has a spare step of the key schedule.
   localparam bit SparesStep = RoundsPerCycle == 1;
   logic begins;
   block_t second_key;
 
-  // Whether a block enters or only could: the answer comes late in the cycle, and without one nothing reads the step.
+  // High whenever a block could enter, because `enter` settles late in the cycle. If no block enters, no register takes
+  // the result.
   assign begins = !LongKey && SparesStep && (step_q[0] || last);
 
   for (genvar i = 0; i < RoundsPerCycle; i++) begin : gen_key
@@ -90,7 +94,7 @@ module aes_core_iterated #(
       assign earlier = LongKey ? gen_key[i-1].current : current;
       assign constant = gen_key[i-1].next_constant;
     end
-    // With a long key, what follows an odd round key is rotated.
+    // With a 256-bit key, only the step after an odd round key rotates.
     assign rotates = !LongKey || (RoundsPerCycle == 1 ? odd_step : i == 0);
     aes_next_key #(
       .KeyBits(KeyBits),

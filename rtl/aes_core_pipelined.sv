@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //
-// AES encryption with one stage a round: a block enters each cycle, and comes out Rounds cycles after. The round keys are kept;
-// they are made one a cycle when a key is new. A result that is not taken holds the whole pipeline.
+// AES encryption with one stage for each round: a block enters in each cycle and leaves Rounds cycles later. The core
+// stores all round keys, and computes one a cycle when a key is new. A result that the consumer does not take stalls
+// the whole pipeline.
 //
-// Each stage says on two rails whether a block is in it, so that a flipped bit is seen; a stage without one holds zeros. The first
-// stage has the parity of its block, and of the first round key as it came with the key: before the first round a flipped bit of
-// either makes the block of another counter, and what comes out is then another's pad. After a round no flip of one bit makes any
-// other block's state.
+// Two rails of each stage record whether it contains a block, so that the core detects a flipped bit. After a wipe,
+// a stage without a block holds zeros.
+//
+// The first stage has the parity of its block and of the first round key, taken when the key arrived. Before the first
+// round, a flipped bit of either makes the block of another counter, and the core would output the pad of that counter.
+// After a round, no flip of one bit makes the state of any other block.
 
 module aes_core_pipelined #(
   parameter int unsigned KeyBits = 128,
@@ -14,32 +17,32 @@ module aes_core_pipelined #(
 ) (
   input  logic               clk_i,
   input  logic               rst_ni,
-  input  logic               wipe_i,       // forgets all blocks
-  input  logic [KeyBits-1:0] key_i,        // stays as it is until the next new key
-  input  logic               key_new_i,    // for one cycle: makes the round keys of `key_i`
+  input  logic               wipe_i,       // discards all blocks
+  input  logic [KeyBits-1:0] key_i,        // must not change until the next new key
+  input  logic               key_new_i,    // high for one cycle: the core computes the round keys of `key_i`
   output logic               key_ready_o,
   input  logic               valid_i,
   output logic               ready_o,
   input  aes_pkg::block_t    block_i,
   output logic               valid_o,
   input  logic               ready_i,
-  output aes_pkg::block_t    block_o,      // zero unless valid
-  output logic               fault_o       // a stage contradicts itself, the making of keys, or the first stage its parity
+  output aes_pkg::block_t    block_o,      // zero unless `valid_o`
+  output logic               fault_o       // rails of a stage agree, `making_q` not one-hot, or wrong parity in stage 0
 );
   import aes_pkg::*;
 
   localparam int unsigned Rounds = KeyBits / 32 + 6;
   localparam bit LongKey = KeyBits == 256;
-  // Round keys that are the key itself.
+  // Number of round keys that the key itself contains.
   localparam int unsigned Given = KeyBits / 128;
 
-  // Bit 0: all keys are there. Bit k: round key k is made.
+  // Bit 0: all round keys are computed. Bit k: the core computes round key k in this cycle.
   logic [Rounds:0] making_q;
   block_t round_key_q[Rounds+1];
   block_t earlier, made;
   logic [31:0] last;
   byte_t  constant_q;
-  // Of the first round key.
+  // Parity of the first round key.
   logic   key_parity_q;
   logic   rotates;
 

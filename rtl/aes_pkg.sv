@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //
-// AES (FIPS-197): what its rounds are made of. A block is written as FIPS-197 prints it: byte 0 comes first and is the
-// most significant, and column c is the bytes 4c to 4c+3.
+// AES (FIPS-197): types and functions of its rounds. A block is in the order in which FIPS-197 prints it: byte 0 is
+// first and most significant, and column c is bytes 4c to 4c+3.
 
 package aes_pkg;
 
@@ -28,7 +28,7 @@ package aes_pkg;
     8'h8c, 8'ha1, 8'h89, 8'h0d, 8'hbf, 8'he6, 8'h42, 8'h68, 8'h41, 8'h99, 8'h2d, 8'h0f, 8'hb0, 8'h54, 8'hbb, 8'h16
   };
 
-  // FIPS-197, section 4.2.1: times x, modulo x^8 + x^4 + x^3 + x + 1.
+  // Multiplies by x, modulo x^8 + x^4 + x^3 + x + 1 (FIPS-197, section 4.2.1).
   function automatic byte_t xtime(byte_t a);
     return {a[6:0], 1'b0} ^ (a[7] ? 8'h1b : 8'h00);
   endfunction
@@ -37,7 +37,7 @@ package aes_pkg;
     return block[8*(15-index)+:8];
   endfunction
 
-  // Row r goes left by r columns: byte 4c+r comes from column c+r.
+  // Shifts row r left by r columns: byte 4c+r is taken from column c+r.
   function automatic block_t shift_rows(block_t block);
     block_t shifted;
     for (int unsigned c = 0; c < 4; c++) begin
@@ -48,7 +48,7 @@ package aes_pkg;
     return shifted;
   endfunction
 
-  // Each byte of a column is 2a + 3b + c + d, written so that the sum of the column is made once.
+  // Each byte of a column is 2a + 3b + c + d. In the form below, the four bytes share one sum of the column.
   function automatic block_t mix_columns(block_t block);
     block_t mixed;
     for (int unsigned c = 0; c < 4; c++) begin

@@ -3,8 +3,8 @@
 // The S-box of AES: as a table, or as an inversion in the tower field GF((2^4)^2) between two changes of basis. The tower is
 // smaller and slower; `formal/aes_sbox_equal.sv` proves that the two are the same function.
 //
-// The tower: GF(2^4) modulo z^4 + z + 1, over it Y^2 + Y + Lambda with Lambda = z^3 + z. The root of AES's polynomial is
-// 8'h50; it was chosen among all roots and all Lambda for the fewest ones in both changes of basis.
+// The tower is GF(2^4) modulo z^4 + z + 1, extended by Y^2 + Y + Lambda with Lambda = z^3 + z. The root of AES's
+// polynomial is 8'h50. Among all roots and all Lambda, this choice has the fewest ones in both changes of basis.
 
 module aes_sbox #(
   parameter bit Tower = 1'b0
@@ -18,7 +18,7 @@ module aes_sbox #(
 
   // Entry i is the image of x^i in the tower.
   localparam byte_t ToTower[8] = '{8'h01, 8'h50, 8'h27, 8'h28, 8'h48, 8'h93, 8'h42, 8'hd3};
-  // Entry i is the image of the tower's bit i in AES's basis, sent through the affine map without its constant.
+  // Entry i is the image of the tower's bit i in AES's basis, after the affine map without its constant.
   localparam byte_t FromTower[8] = '{8'h1f, 8'hab, 8'had, 8'h9d, 8'h52, 8'h65, 8'h6c, 8'h05};
   localparam nibble_t Inverse[16] = '{
     4'h0, 4'h1, 4'h9, 4'he, 4'hd, 4'hb, 4'h7, 4'h6, 4'hf, 4'h2, 4'hc, 4'h5, 4'ha, 4'h4, 4'h3, 4'h8

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //
-// One S-box for each of some bytes: sixteen for a block, four for a word of the key schedule.
+// Substitutes `Bytes` bytes with an S-box for each: 16 for a block, four for a word of the key schedule.
 
 module aes_sub_bytes #(
   parameter int unsigned Bytes = 16,

@@ -1,43 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //
-// AES-GCM over one line of memory: 64 bytes are sealed (ciphertext and tag come out) or opened (plaintext comes out, if the tag
-// is right).
+// AES-GCM over one line of memory, 64 bytes. The lane seals a line (outputs its ciphertext and tag) or opens it
+// (outputs its plaintext if the tag is correct).
 //
 //   request --> in (line, nonce, tag) --> AES, 5 blocks a line --> text ^ pad --> out (line, tag) --> verdict --> response
 //                                                                     |             ^
 //                                                                     v             |
 //                                                                  GHASH, 4 products a line
 //
-// Five blocks are encrypted in five slots. A line that is sealed has its pads in slots 0 to 3 and the mask of its tag in slot 4;
-// a line that is opened has its mask in slot 0 and its pads after it. In both, slots 0 to 3 bring the ciphertext to GHASH:
+// The lane encrypts five blocks in five slots. Sealing has its pads in slots 0 to 3 and the mask of the tag in slot 4.
+// Opening has the mask in slot 0 and the pads in slots 1 to 4. In both, slots 0 to 3 pass the ciphertext to GHASH:
 //
 //   tag = (((C1 H + C2) H + C3) H + C4) H^2 + lengths H + mask
 //
-// which is GHASH with its last two steps in one; H^2 and lengths H are kept with the key. So both take the same cycles, and the
-// number of cycles depends on the parameters and on nothing else. The register of a line's tag starts as zero (sealed) or as the
-// tag that came with the line (opened), and takes mask and hash as they come: at the end it is the tag, or zero if the line is
-// authentic.
+// This is GHASH with its last two steps in one; the lane stores H^2 and lengths H with the key. Sealing and opening
+// therefore take the same number of cycles, which depends only on the parameters. The tag register of a line starts as
+// zero (sealing) or as the tag of the request (opening). The mask and the hash are added when they are ready. At the
+// end the register contains the tag, or zero if the opened line is authentic.
 //
-// No text leaves before the verdict. Control is coded so that one flipped flip-flop makes no other legal state, the verdict is
-// formed on two rails with a comparator each (`gcm_verdict_rail`), and whatever is no legal state halts the lane: it forgets its
-// lines, answers no more and raises `alert_o` until reset.
+// No text leaves before the verdict. Control is encoded so that one flipped flip-flop makes no other legal state. Two
+// rails with a comparator each form the verdict (`gcm_verdict_rail`). Any illegal state halts the lane: it discards its
+// lines, sends no more responses and raises `alert_o` until reset.
 //
-// A key is taken only when the lane is idle; a key that waits lets no new line in.
+// The lane accepts a key only when it is idle. While a key waits, no new line enters.
 //
-// Reset is of control alone: a register that is reset takes nearly twice the area of one that is not. What was inside goes in the
-// cycle after it, as by an abort, and then the lane makes all that it keeps of a key of zeros, under which no line enters: when it
-// is ready for the first key, no register holds a text, a pad or a key of before.
+// Reset covers only control, because a register with reset takes nearly twice the area of one without. In the cycle
+// after reset, the lane discards its lines as by an abort. Then it loads a key of zeros, under which no line enters,
+// and computes all that it stores with a key. When it is ready for the first key, no register holds a text, a pad or a
+// key from before the reset.
 
 module gcm_lane #(
   parameter int unsigned KeyBits = 128,
-  parameter int unsigned RoundsPerCycle = 1,  // 0: a stage for each round
-  parameter int unsigned MulBits = 16,        // bits of a GHASH product made in a cycle
+  parameter int unsigned RoundsPerCycle = 1,  // 0: one pipeline stage for each round
+  parameter int unsigned MulBits = 16,        // bits of one factor that GHASH multiplies in a cycle
   parameter bit Tower = 1'b0,                 // S-boxes in the tower field
   parameter int unsigned IdBits = 4
 ) (
   input  logic               clk_i,
   input  logic               rst_ni,
-  input  logic               abort_i,      // forgets all lines that are inside; they are not answered
+  input  logic               abort_i,      // discards all lines inside, without responses
 
   input  logic               key_valid_i,
   output logic               key_ready_o,
@@ -49,55 +50,56 @@ module gcm_lane #(
   input  logic [IdBits-1:0]  req_id_i,
   input  gcm_pkg::nonce_t    req_nonce_i,
   input  gcm_pkg::line_t     req_line_i,
-  input  gcm_pkg::block_t    req_tag_i,    // of a line that is opened
+  input  gcm_pkg::block_t    req_tag_i,    // tag of a line to be opened
 
   output logic               rsp_valid_o,
   input  logic               rsp_ready_i,
   output logic [IdBits-1:0]  rsp_id_o,
-  output logic               rsp_ok_o,     // no: the line was not authentic, and the response is zero
+  output logic               rsp_ok_o,     // 0: the line was not authentic, and line and tag are zero
   output gcm_pkg::line_t     rsp_line_o,
-  output gcm_pkg::block_t    rsp_tag_o,    // of a line that was sealed
+  output gcm_pkg::block_t    rsp_tag_o,    // tag of a sealed line, otherwise zero
 
   output logic               idle_o,
-  output logic               alert_o       // the lane found itself in no legal state
+  output logic               alert_o       // the lane detected an illegal state and halted
 );
   import gcm_pkg::*;
 
   localparam int unsigned Rounds = KeyBits / 32 + 6;
   localparam bit Pipelined = RoundsPerCycle == 0;
-  // Lines between their acceptance and their last slot, and between their first slot and their response.
+  // Capacity in lines: between acceptance and the last slot, and between the first slot and the response.
   localparam int unsigned InLines = Pipelined ? (Rounds + 2 * Slots - 1) / Slots : 1;
   localparam int unsigned OutLines = Pipelined ? 2 : 1;
-  // Whether products follow each other without a cycle between them.
+  // Products follow each other without a cycle between them.
   localparam bit BackToBack = Pipelined && MulBits == 128;
 
   logic wipe, halted_q, fault, aes_fault, mul_fault, control_fault;
 
-  // ---------------------------------------------------------------- Lines that came in
+  // ---------------------------------------------------------------- Accepted lines
 
   rails_e [InLines-1:0] in_valid_q;
   op_e [InLines-1:0] in_op_q;
   logic [InLines-1:0][IdBits-1:0] in_id_q;
   nonce_t [InLines-1:0] in_nonce_q;
-  // Of the nonce: with a flipped bit it is another line's, whose pads would come out.
+  // Parity of the nonce: with a flipped bit, it is the nonce of another line, and the lane would output pads of that
+  // line.
   logic [InLines-1:0] in_parity_q;
   line_t [InLines-1:0] in_line_q;
   block_t [InLines-1:0] in_tag_q;
-  // Where the next line goes, where the front reads, where the back reads.
+  // One-hot pointers to the entry for the next line, the entry that the front reads, and the entry that the back reads.
   logic [InLines-1:0] write_q, issue_q, read_q;
 
   // ---------------------------------------------------------------- The key
 
   key_state_e key_state_q, key_state_d;
   logic [KeyBits-1:0] key_q;
-  // The first cycle of a step; the cycle after reset; whether there was a key since.
+  // The first cycle of a step; the cycle after reset; a key arrived since reset.
   rails_e key_new_q, fresh_q, given_q;
   logic key_enter, key_new, key_expanded, fresh;
   block_t h_q, h_squared_q, h_length_q;
 
   // ---------------------------------------------------------------- The front: blocks for AES
 
-  // Slot 0 is that of a request that has not come yet: its block comes from the request itself.
+  // In slot 0 the front waits for a request, and takes the nonce and the operation from the ports.
   slot_t front_q;
   logic accept, aes_in_valid, aes_in_ready, aes_out_valid, aes_out_ready, in_free, last_fire;
   op_e issue_op;
@@ -177,7 +179,7 @@ module gcm_lane #(
         in_tag_q[i] <= req_tag_i;
       end
 
-      // Of a line that is sealed it is the plaintext.
+      // Cleared after the last slot and by a wipe, because it is the plaintext of a line to be sealed.
       if (accept && write_q[i]) in_line_q[i] <= req_line_i;
       else if (wipe || (last_fire && read_q[i])) in_line_q[i] <= '0;
     end
@@ -199,7 +201,7 @@ module gcm_lane #(
   block_t [OutLines-1:0] out_tag_q;
   rail_t [OutLines-1:0] rail_a, rail_b;
   verdict_e [OutLines-1:0] verdict;
-  // Where the back writes, whose hash is being made, who is answered next.
+  // One-hot pointers to the entry that the back fills, the entry of the current hash, and the entry to respond next.
   logic [OutLines-1:0] fill_q, hash_q, answer_q;
   rails_e mul_done_q, final_q, hashed_q;
   logic out_free, mul_start, mul_ready, mul_last, hashed;
@@ -222,7 +224,7 @@ module gcm_lane #(
     for (int unsigned o = 0; o < OutLines; o++) out_free |= fill_q[o] && out_busy_q[o] == No;
   end
 
-  // The words that a slot hashes and deciphers: the same for a line that is sealed, one apart for a line that is opened.
+  // Words that a slot hashes and adds to its pad: both word w when sealing; words w and w - 1 when opening.
   block_t hashed_word, padded_word;
   always_comb begin
     hashed_word = '0;
@@ -287,7 +289,8 @@ module gcm_lane #(
     .fault_o(mul_fault)
   );
 
-  // All that says when a product is whose is on two rails: a hash that came a line late would verify another's ciphertext.
+  // The signals that assign a product to a line have two rails, because a hash that arrives one line late would verify
+  // the ciphertext of another line.
   assign hashed = hashed_q == Yes;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -298,12 +301,12 @@ module gcm_lane #(
     end else begin
       mul_done_q <= mul_last ? Yes : No;
       hashed_q <= mul_last && final_q == Yes && !wipe ? Yes : No;
-      // The product that is being made is the last of its line.
+      // The current product is the last one of its line.
       if (mul_start) final_q <= back_q[Slots-2] && key_state_q == KeyReady ? Yes : No;
     end
   end
 
-  // ---------------------------------------------------------------- Lines that go out
+  // ---------------------------------------------------------------- Lines that await their response
 
   logic [OutLines-1:0] leave, clear;
 
@@ -385,7 +388,8 @@ module gcm_lane #(
     else if (|leave) answer_q <= OutLines'({answer_q, answer_q} >> (OutLines - 1));
   end
 
-  // Each line is gated by its own verdict, so that no pointer can show one without it, and a pointer that shows two shows none.
+  // The verdict of a line gates that line, so that no pointer can output a line without a verdict. A pointer to two
+  // lines outputs neither.
   logic answers;
   assign answers = is_one_hot(16'(answer_q)) && !halted_q;
 
@@ -456,7 +460,7 @@ module gcm_lane #(
     if (key_state_q == KeyLength && mul_done_q == Yes) h_length_q <= mul_product;
   end
 
-  // ---------------------------------------------------------------- What is no legal state
+  // ---------------------------------------------------------------- Illegal states
 
   always_comb begin
     control_fault = !is_one_hot(16'(front_q)) || !is_one_hot(16'(back_q)) || !is_one_hot(16'(key_state_q)) ||

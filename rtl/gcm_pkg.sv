@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //
-// AES-GCM over lines of memory (NIST SP 800-38D): no additional data, 64 bytes, a nonce of 96 bits, a tag of 128. Byte 0 of
-// everything comes first and is the most significant.
+// AES-GCM over lines of memory (NIST SP 800-38D): no additional data, 64 bytes of text, a nonce of 96 bits, a tag of
+// 128 bits. Byte 0 of every value is first and most significant.
 //
-// What decides whether a text may leave is coded so that one flipped bit makes no other word of the code.
+// The signals that decide whether a text may leave use codes in which one flipped bit makes no other code word.
 
 package gcm_pkg;
 
@@ -21,17 +21,18 @@ package gcm_pkg;
     Yes = 2'b10
   } rails_e;
 
-  // Whether a line is accepted, and whether it is decided.
+  // Bit 1: the line is accepted. Bit 0: the line is decided.
   typedef logic [1:0] rail_t;
 
-  // Two rails. From pending to accepted all four bits change, from refused to accepted one of each rail.
+  // Two rails. From pending to accepted, all four bits change; from refused to accepted, one bit of each rail.
   typedef enum logic [3:0] {
     Pending  = 4'b0000,
     Refused  = 4'b0101,
     Accepted = 4'b1111
   } verdict_e;
 
-  // What the lane does with a new key: encrypts zero for the hash key H, then makes H^2 and the product of the length and H.
+  // Steps of a new key: the lane encrypts zero for the hash key H, and then computes H^2 and the product of the length
+  // and H.
   typedef enum logic [5:0] {
     KeyNone    = 6'b000001,
     KeyExpand  = 6'b000010,
@@ -41,15 +42,15 @@ package gcm_pkg;
     KeyReady   = 6'b100000
   } key_state_e;
 
-  // The last block that GHASH takes: no additional data, and 512 bits of text.
+  // Last input block of GHASH: no additional data, and 512 bits of text.
   localparam block_t Lengths = 128'd512;
 
-  // Five blocks are encrypted for a line: four pads, and the mask of the tag. A ring with one bit for each is its place.
+  // The lane encrypts five blocks for a line: four pads, and the mask of the tag. A one-hot ring selects the slot.
   localparam int unsigned Slots = 5;
   typedef logic [Slots-1:0] slot_t;
 
-  // The counter of the block that is encrypted in a slot. A line that is opened needs its mask first, since all that is hashed
-  // is there; a line that is sealed needs it last.
+  // Counter of the block that the lane encrypts in a slot. Opening needs the mask first, because the whole ciphertext
+  // for the hash has arrived; sealing needs the mask last.
   function automatic logic [31:0] counter_of(op_e op, slot_t slot);
     automatic logic [2:0] counter = '0;
     for (int unsigned s = 0; s < Slots; s++) begin

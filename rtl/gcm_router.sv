@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //
-// Some lanes behind one face. A request goes to the lowest lane that is ready; responses come in the order in which lanes have
-// them, told apart by the requests' ids, and lanes take turns. A response that is not taken stays the same.
+// Several lanes behind the ports of one. A request enters the lowest lane that is ready. Responses leave in the order
+// in which the lanes finish, with the ids of their requests, and lanes take turns. A response that the consumer does
+// not take stays the same.
 //
-// A key goes to all lanes at once, when all are idle; while one waits, no request enters.
+// A key enters all lanes at once, when all are idle. While a key waits, no request enters.
 
 module gcm_router #(
   parameter int unsigned Lanes = 2,
@@ -37,7 +38,7 @@ module gcm_router #(
   output gcm_pkg::block_t    rsp_tag_o,
 
   output logic               idle_o,
-  output logic               alert_o       // some lane halted: nothing enters until reset
+  output logic               alert_o       // a lane has halted: no request and no key enters until reset
 );
   import gcm_pkg::*;
 
@@ -50,9 +51,9 @@ module gcm_router #(
   assign idle_o = &idle;
   assign alert_o = |alert;
 
-  // The lowest one that is set.
+  // Lowest lane that is ready.
   assign chosen = req_ready & (~req_ready + Lanes'(1));
-  // A lane that halted forgot its lines: nothing more enters, until reset, whatever the others could take.
+  // A halted lane has discarded its lines: no request enters until reset, even if other lanes are ready.
   assign req_ready_o = |req_ready && !key_valid_i && !alert_o;
 
   for (genvar l = 0; l < Lanes; l++) begin : gen_lane
@@ -87,7 +88,8 @@ module gcm_router #(
     );
   end
 
-  // Whose response it is: of those that have one the first above the last, or else the lowest; the same until it is taken.
+  // Lane that responds: among the lanes with a response, the first one above the last responder, or else the lowest.
+  // The grant stays the same until the response is taken.
   logic [Lanes-1:0] above_q, held_q, waiting, first;
 
   assign waiting = |(rsp_valid & above_q) ? rsp_valid & above_q : rsp_valid;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //
-// One rail of the verdict over the lines of a lane: whether each is decided, and whether it is accepted. A lane has two, and
-// accepts a line that both accept.
+// One rail of the verdict over the lines of a lane: two bits record whether each line is decided and whether it is
+// accepted. A lane has two rails, and accepts a line that both accept.
 //
-// The two do the same, so synthesis would merge them into one: all that decides, the comparator and the register, is in here, and
-// the attribute keeps the module, and with it the second rail, through flattening and mapping.
+// The two rails compute the same, so synthesis would merge them. Therefore this module contains the whole decision,
+// with comparator and register, and the attribute keeps the module, and so the second rail, through flattening and
+// mapping.
 
 (* keep_hierarchy *)
 module gcm_verdict_rail #(
@@ -16,7 +17,7 @@ module gcm_verdict_rail #(
   input  gcm_pkg::rails_e [Lines-1:0] filled_i,
   input  gcm_pkg::rails_e [Lines-1:0] hashed_i,
   input  gcm_pkg::op_e [Lines-1:0]    op_i,
-  input  gcm_pkg::block_t [Lines-1:0] tag_i,      // zero if a line that was opened is authentic
+  input  gcm_pkg::block_t [Lines-1:0] tag_i,      // zero if an opened line is authentic
   output gcm_pkg::rail_t [Lines-1:0]  rail_o
 );
   import gcm_pkg::*;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //
-// A product in the field of GHASH (NIST SP 800-38D, section 6.3), W bits of one factor a cycle: 128 / W cycles, the highest
-// powers first (Horner's rule). Blocks are as GCM writes them: bit 127 is the coefficient of x^0.
+// A product in the field of GHASH (NIST SP 800-38D, section 6.3), W bits of one factor a cycle: 128 / W cycles, the
+// highest powers first (Horner's rule). Blocks are in GCM's bit order: bit 127 is the coefficient of x^0.
 //
-// The cycle is a ring with one bit for each and one for idleness, so that a flipped bit is seen: a product that is begun anew,
-// cut short or signalled when there is none would have a line verified without some of its digits, or with another's hash.
+// A ring tracks the cycles of a product, with one bit for each cycle and one for idle, so that the multiplier detects a
+// flipped bit. If a product restarted, ended early or ended without a start, the lane would verify a line without some
+// of its digits, or with the hash of another line.
 
 module gf128_mul #(
   parameter int unsigned W = 16
@@ -12,18 +13,18 @@ module gf128_mul #(
   input  logic         clk_i,
   input  logic         rst_ni,
   input  logic         wipe_i,
-  input  logic         start_i,      // takes `digits_i`; only while `ready_o`
-  output logic         ready_o,      // idle, or about to be where a product takes one cycle
-  input  logic [127:0] digits_i,     // the factor that is taken W bits a cycle
-  input  logic [127:0] factor_i,     // the other factor, the same until the product is there
-  output logic         last_o,       // the last cycle of a product
-  output logic [127:0] product_o,    // from the cycle after it to the first of the next product
-  output logic [127:0] early_o,      // the same, a cycle earlier
-  output logic         fault_o       // the cycle is none
+  input  logic         start_i,      // loads `digits_i`; allowed only while `ready_o`
+  output logic         ready_o,      // idle, or, with W = 128, in the one cycle of a product
+  input  logic [127:0] digits_i,     // factor that the multiplier takes W bits a cycle
+  input  logic [127:0] factor_i,     // other factor; must not change from the cycle after `start_i` through `last_o`
+  output logic         last_o,       // last cycle of a product
+  output logic [127:0] product_o,    // valid from the cycle after `last_o` through the first cycle of the next product
+  output logic [127:0] early_o,      // the same product, one cycle earlier
+  output logic         fault_o       // `step_q` is not one-hot
 );
   localparam int unsigned Cycles = 128 / W;
 
-  // Coefficient i of a polynomial is bit i of it.
+  // Polynomial: bit i is the coefficient of x^i.
   typedef logic [127:0] field_t;
 
   function automatic field_t reversed(logic [127:0] a);
@@ -40,7 +41,8 @@ module gf128_mul #(
 
   assign last = step_q[Cycles];
   assign fault_o = (step_q & (step_q - 1)) != '0 || step_q == '0;
-  // The sum starts from zero in the first cycle of a product, and not before: until then the product of before is read.
+  // The sum restarts from zero in the first cycle of a product and not earlier, because until then the previous product
+  // is read.
   gf128_step #(
     .W(W)
   ) u_step (

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //
-// One step of a product in the field of GHASH (NIST SP 800-38D, section 6.3) by Horner's rule: the sum so far times x^W, plus a
-// factor times W bits of the other. Coefficient i of a polynomial is bit i here; the lowest bit of a digit is its highest power.
+// One step of a product in the field of GHASH (NIST SP 800-38D, section 6.3). By Horner's rule, it multiplies the sum
+// by x^W and adds one factor times W bits of the other. Bit i of a polynomial is the coefficient of x^i here; the
+// lowest bit of a digit is its highest power.
 //
-// The partial products are added as a tree of whole vectors: a sum for each bit would make simulation slow, and a chain would
-// make the circuit slow. All is reduced once, by x^128 + x^7 + x^2 + x + 1.
+// A tree of whole vectors adds the partial products: a sum for each bit would make simulation slow, and a chain would
+// make the circuit slow. The step reduces the total once, by x^128 + x^7 + x^2 + x + 1.
 
 module gf128_step #(
   parameter int unsigned W = 16
@@ -26,7 +27,7 @@ module gf128_step #(
     return sums[0];
   endfunction
 
-  // Folds the coefficients from x^128 on into those below, twice: the first time may leave up to seven of them.
+  // Folds the coefficients of x^128 and above into the lower ones, twice, because the first fold may leave up to seven.
   function automatic logic [127:0] reduced(logic [127+W:0] a);
     automatic logic [W-1:0] high = a[127+W:128];
     automatic logic [134+W:0] once = (135 + W)'(high) ^ ((135 + W)'(high) << 1) ^ ((135 + W)'(high) << 2) ^

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""AES-GCM over a line, in its parts: what must not come out of a lane is the block of every counter and all keys.
+"""Computes AES-GCM over a line in parts: the block of each counter and all keys, which a lane must not release.
 
-The cryptography is the simulator's own (`casemate._core`), as everywhere in `dv/`; the lane without a fault must answer
-as it does.
+The cryptography is that of the simulator (`casemate._core`), as everywhere in `dv/`. A lane without a fault must give
+the same results.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from casemate._core import GcmLines, ghash_product
 WORDS = 4
 BLOCK = 16
 LINE = WORDS * BLOCK
-# What GHASH takes last: no additional data, and the bits of a line.
+# Last input block of GHASH: no additional data, and the bits of a line.
 LENGTHS = (8 * LINE).to_bytes(BLOCK, "big")
 
 
 def xor(*parts: bytes) -> bytes:
-    """The sum of strings of the same length."""
+    """Returns the exclusive-or of strings of the same length."""
     total = 0
     for part in parts:
         total ^= int.from_bytes(part, "big")
@@ -25,7 +25,7 @@ def xor(*parts: bytes) -> bytes:
 
 
 class Gcm:
-    """A key, and what AES-GCM makes of lines under it."""
+    """AES-GCM over lines under one key."""
 
     def __init__(self, key: bytes) -> None:
         self.key = key
@@ -34,24 +34,24 @@ class Gcm:
         self._pads: dict[bytes, list[bytes]] = {}
 
     def keys(self) -> list[bytes]:
-        """What must stay inside for good: the halves of the key, H, H^2 and the product of the length and H."""
+        """Returns the values that must never leave: the key in blocks, H, H^2 and the product of the length and H."""
         h = self._hash_key
         parts = [self.key[i : i + BLOCK] for i in range(0, len(self.key), BLOCK)]
         return [*parts, h, ghash_product(h, h), ghash_product(LENGTHS, h)]
 
     def pads(self, nonce: bytes) -> list[bytes]:
-        """The blocks of counters 1 to 5: the mask of the tag, then a pad for each word."""
+        """Returns the blocks of counters 1 to 5: the mask of the tag, then a pad for each word."""
         if nonce not in self._pads:
             blocks = [nonce + counter.to_bytes(4, "big") for counter in range(1, WORDS + 2)]
             self._pads[nonce] = [self._lines.encrypt_block(block) for block in blocks]
         return self._pads[nonce]
 
     def crypt(self, nonce: bytes, line: bytes) -> bytes:
-        """The line with its pads added."""
+        """Returns the line with its pads added."""
         return xor(line, b"".join(self.pads(nonce)[1:]))
 
     def tag(self, nonce: bytes, ciphertext: bytes) -> bytes:
-        """The tag of a ciphertext, without additional data."""
+        """Returns the tag of a ciphertext, without additional data."""
         total = bytes(BLOCK)
         for block in (*(ciphertext[i : i + BLOCK] for i in range(0, LINE, BLOCK)), LENGTHS):
             total = ghash_product(xor(total, block), self._hash_key)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""How flips ended: what an injector prints, summed and written as tables."""
+"""Results of flips: reads the output of an injector, sums it and formats it as tables."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-# As the injector names them, with what stands above a column.
+# Results of a flip, by their names in the injector's output, with the titles of their columns.
 ENDS = {
     "same": "as without",
     "alert": "halted",
@@ -29,21 +29,21 @@ RELEASED: a line that is not authentic is accepted, or a word of it, of a pad or
 
 @dataclass
 class Outcome:
-    """What came of a history on a lane, over all flips that were made."""
+    """Results of all flips of a history on a lane."""
 
     point: str
     history: str
     share: int
-    # Wide registers, or the first elements of such, all of whose bits are flipped.
+    # Wide registers, or first elements of wide registers, with all bits flipped.
     whole: tuple[str, ...] = ()
     cycles: int = 0
     registers: dict[str, dict[str, int]] = field(default_factory=dict)
     releases: list[tuple[str, int, int]] = field(default_factory=list)
-    # The run without a flip already went wrong, and how.
+    # Error message if the injector failed, else empty.
     broken: str = ""
 
     def take(self, line: str) -> None:
-        """A line of the injector's output."""
+        """Adds a line of the injector's output."""
         words = line.split()
         if words[0] == "of":
             self.registers[words[1]] = dict(zip(words[2::2], map(int, words[3::2]), strict=True))
@@ -53,22 +53,22 @@ class Outcome:
             self.cycles = int(words[6]) - int(words[4]) + 1
 
     def ended(self, end: str) -> int:
-        """How many flips ended so."""
+        """Returns the number of flips with this result."""
         return sum(counts[end] for counts in self.registers.values())
 
     @property
     def flips(self) -> int:
-        """How many were made."""
+        """Number of flips over all registers."""
         return sum(self.ended(end) for end in ENDS)
 
 
 def header() -> str:
-    """What stands above `row`s."""
+    """Returns the titles of the columns of `row`."""
     return f"{'history':18} {'cycles':>6} {'flips':>9} " + " ".join(f"{title:>10}" for title in ENDS.values())
 
 
 def row(name: str, outcomes: Iterable[Outcome]) -> str:
-    """Outcomes, summed."""
+    """Returns one row with the sums of the outcomes."""
     listed = list(outcomes)
     counts = [sum(outcome.ended(end) for outcome in listed) for end in ENDS]
     cycles = sum(outcome.cycles for outcome in listed)
@@ -76,7 +76,7 @@ def row(name: str, outcomes: Iterable[Outcome]) -> str:
 
 
 def by_register(outcome: Outcome) -> list[str]:
-    """Which registers had flips that GCM does not see: something wrong came out, or was released."""
+    """Lists the registers with flips that GCM does not detect: a wrong line or id was output, or a secret released."""
     rows = []
     for name, counts in sorted(outcome.registers.items()):
         total = sum(counts.values())
@@ -87,5 +87,5 @@ def by_register(outcome: Outcome) -> list[str]:
 
 
 def write(outcomes: list[Outcome], path: Path) -> None:
-    """All counts, by register."""
+    """Writes all counts by register to a JSON file."""
     path.write_text(json.dumps([asdict(outcome) for outcome in outcomes], indent=1) + "\n")

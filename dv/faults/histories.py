@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Histories of a lane: what is asked before, with and after the line whose opening a flipped bit may spoil.
+"""Histories of a lane: the requests before, with and after a line to be opened, which a flipped bit may spoil.
 
-A fault that misaligns a slot, a pointer or a hash does no harm to the line it strikes; it does to a later one, and an
-attacker who chooses lines chooses that one too. So the lines of most histories belong together: the ciphertext of one
-is the authentic ciphertext of another under a wrong nonce, the tag of one is the tag of the line before.
-`docs/systems/gcm-engine-faults.md` says what each is for.
+A fault that misaligns a slot, a pointer or a hash does no harm to the line that it strikes, but to a later line. An
+attacker who chooses lines chooses that one too. Therefore the lines of most histories belong together. For example, a
+line contains the authentic ciphertext of another line under a wrong nonce, or the tag of the line before.
+`docs/systems/gcm-engine-faults.md` explains the purpose of each history.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from dataclasses import dataclass, field
 
 from counter_blocks import BLOCK, LINE, Gcm, xor
 
-# A flipped bit makes none of these another.
+# Ids of requests: any two differ in at least two bits, so a flipped bit does not turn one into another.
 IDS = (0, 3, 5, 6, 9, 10, 12, 15)
-# Cycles in which the longest line is answered, in all lanes that are tried.
+# Idle cycles after which every tested lane has responded to the line before.
 IDLE = 120
 REFUSED = "- -"
 
 
 @dataclass(frozen=True)
 class Sealed:
-    """A line as the owner wrote it, and as memory has it."""
+    """A line as its owner wrote it, and as memory stores it."""
 
     nonce: bytes
     text: bytes
@@ -34,7 +34,7 @@ class Sealed:
 
 @dataclass
 class History:
-    """A history as it is written: each statement is a line (`history.h`)."""
+    """A history under construction; `written` returns its text, one statement a line (`history.h`)."""
 
     name: str
     gcm: Gcm
@@ -51,7 +51,7 @@ class History:
         self.secrets += self.gcm.keys()
 
     def sealed(self, ciphertext: bytes | None = None, nonce: bytes | None = None) -> Sealed:
-        """A line that the owner wrote: any, or one that has this ciphertext or this nonce."""
+        """Returns a line that the owner wrote: a random one, or one with this ciphertext or this nonce."""
         nonce = nonce or self.draw.randbytes(12)
         made = self.gcm.crypt(nonce, self.draw.randbytes(LINE)) if ciphertext is None else ciphertext
         return Sealed(nonce, self.gcm.crypt(nonce, made), made, self.gcm.tag(nonce, made))
@@ -66,14 +66,16 @@ class History:
         return self.asked - 1
 
     def _hides_mask(self, nonce: bytes) -> None:
-        """The mask of a tag stays inside for good: with it and the ciphertext each tag gives an equation for H."""
+        """Adds the mask of a tag to the secrets: with the mask and the ciphertext, each tag gives an equation for H."""
         self.secrets.append(self.gcm.pads(nonce)[0])
 
     def _knows(self, data: bytes) -> None:
         self.known += [data[i : i + BLOCK] for i in range(0, len(data), BLOCK)]
 
     def seal(self, text: bytes | None = None, gap: int = 0, nonce: bytes | None = None) -> int:
-        """A line of zeros comes out as bare pads, if they are its own."""
+        """Adds a line to be sealed, and returns the index of the request. The default line is zero, so that its
+        ciphertext shows the pads, also if a fault selects those of another line.
+        """
         nonce, line = nonce or self.draw.randbytes(12), bytes(LINE) if text is None else text
         ciphertext = self.gcm.crypt(nonce, line)
         tag = self.gcm.tag(nonce, ciphertext)
@@ -82,15 +84,15 @@ class History:
         return self._ask("seal", nonce, line, bytes(BLOCK), f"{ciphertext.hex()} {tag.hex()}", gap)
 
     def open(self, line: Sealed | None = None, gap: int = 0) -> int:
-        """An authentic line."""
+        """Adds an authentic line to be opened, and returns the index of the request."""
         line = line or self.sealed()
         self._knows(line.text)
         self._hides_mask(line.nonce)
         return self._ask("open", line.nonce, line.ciphertext, line.tag, f"{line.text.hex()} {bytes(BLOCK).hex()}", gap)
 
     def refuse(self, line: Sealed, ciphertext: bytes, tag: bytes | None = None, gap: int = 0) -> int:
-        """A line that is not authentic. What it deciphers to is secret, and so are its pads, the true text, and the tag
-        with which it would be authentic.
+        """Adds a line that is not authentic, and returns the index of the request. The secrets are its decrypted text,
+        its pads, the true text, and the tag with which the line would be authentic.
         """
         self.secrets += [*self.gcm.pads(line.nonce), self.gcm.tag(line.nonce, ciphertext)]
         for text in (line.text, self.gcm.crypt(line.nonce, ciphertext)):
@@ -98,37 +100,37 @@ class History:
         return self._ask("refuse", line.nonce, ciphertext, line.tag if tag is None else tag, REFUSED, gap)
 
     def refuse_known(self, line: Sealed, ciphertext: bytes, tag: bytes | None = None, gap: int = 0) -> int:
-        """The same where the authentic line is opened too: its pads are no secret, nor is the tag that was written."""
+        """Like `refuse`, for a history that also opens the authentic line: its pads and its original tag are public."""
         self._hides_mask(line.nonce)
         if ciphertext != line.ciphertext:
             self.secrets.append(self.gcm.tag(line.nonce, ciphertext))
         return self._ask("refuse", line.nonce, ciphertext, line.tag if tag is None else tag, REFUSED, gap)
 
     def again(self, of: int, delta: bytes, text: bytes, nonce: bytes, gap: int = 0) -> int:
-        """Opens what came of an earlier seal, with `delta` added. `text` is what was sealed."""
+        """Opens the response to the seal request `of` with `delta` added; `text` is the plaintext of that request."""
         changed = xor(text, delta)
         self.secrets.append(self.gcm.tag(nonce, self.gcm.crypt(nonce, changed)))
         self.secrets += [changed[i : i + BLOCK] for i in range(0, LINE, BLOCK) if any(delta[i : i + BLOCK])]
         return self._ask(f"again {of}", nonce, delta, bytes(BLOCK), REFUSED, gap)
 
     def abort(self, gap: int) -> None:
-        """Forgets the lines inside. Some abort of a history must find two or more."""
+        """Discards the lines inside. At least one abort of a history must find two or more lines."""
         self.requests.append(f"request abort 0 {gap}")
         self.asked += 1
 
     def rekey(self) -> None:
-        """Takes another key, when all lines are answered."""
+        """Loads another key after the responses to all lines."""
         self.gcm = Gcm(self.draw.randbytes(len(self.gcm.key)))
         self.secrets += self.gcm.keys()
         self.requests.append(f"request key 0 0 {self.gcm.key.hex()}")
         self.asked += 1
 
     def garbled(self, line: Sealed) -> bytes:
-        """The ciphertext with about half of the bits of each word wrong."""
+        """Returns the ciphertext with about half of the bits of each word flipped."""
         return xor(line.ciphertext, self.draw.randbytes(LINE))
 
     def written(self, slack: int) -> str:
-        """The statements, for the injector."""
+        """Returns the statements for the injector; `slack` is in cycles."""
         head = [f"key {self.first_key.hex()}", f"stall {self.stall}", f"slack {slack}"]
         head.append("window {} {} {}".format(*self.window))
         blocks = [f"known {block.hex()}" for block in dict.fromkeys(self.known)]
@@ -202,7 +204,7 @@ def _between_authentic(h: History) -> None:
 
 
 def _neighbours(h: History) -> None:
-    # Nonces one flip apart, as those of counters: a line that is opened or sealed could show the forged one's pads.
+    # Nonces one flip apart, like those of neighbouring counters: another line could show the pads of the forged one.
     line = h.sealed()
     first = h.refuse(line, h.garbled(line))
     h.open(h.sealed(nonce=xor(line.nonce, bytes(11) + b"\x01")))
@@ -220,7 +222,8 @@ def _zero_ciphertext(h: History) -> None:
 
 
 def _one_digit(h: History) -> None:
-    # The first word is zero, and comes with others of its first 16 bits, or last: what a product takes last or first.
+    # The first word is zero. One forged line has ones in its first 16 bits, which a product takes last, and the other
+    # in its last 16 bits, which a product takes first.
     line = h.sealed(bytes(BLOCK) + h.draw.randbytes(LINE - BLOCK))
     first = h.refuse(line, b"\xff\xff" + line.ciphertext[2:])
     target = h.refuse(line, xor(line.ciphertext, bytes(14) + b"\xff\xff" + bytes(LINE - BLOCK)))
@@ -246,7 +249,7 @@ def _own(h: History) -> None:
 
 
 def _aborted(h: History) -> None:
-    # As many as any lane has inside, one right after the other; then one that is half done.
+    # The first abort follows four lines without gaps, which fill any lane. The second strikes a line that is half done.
     lines = [h.sealed() for _ in range(5)]
     full = [h.refuse(line, h.garbled(line)) for line in lines[:4]]
     h.abort(gap=0)
@@ -279,7 +282,7 @@ def _rekeyed(h: History) -> None:
     old = h.sealed()
     h.rekey()
     follow = h.seal()
-    # What the key of before made authentic.
+    # A line that is authentic only under the previous key.
     h.refuse(old, old.ciphertext)
     line = h.sealed()
     h.refuse(line, h.garbled(line))
@@ -294,7 +297,7 @@ def _one_bit(h: History) -> None:
     h.window = (target, target, 2)
 
 
-# In these the lane gets a line that must be refused, and no flip may release anything of it.
+# Histories with a line that the lane must refuse. No flip may release any part of it.
 HISTORIES: dict[str, Callable[[History], None]] = {
     "alone": _alone,
     "busy": _busy,
@@ -312,7 +315,7 @@ HISTORIES: dict[str, Callable[[History], None]] = {
     "rekeyed": _rekeyed,
 }
 
-# In these a flip may do harm that GCM cannot see; they are counted, and claim nothing.
+# Histories in which a flip may do harm that GCM cannot detect. The tables count them without a claim.
 UNSEEN: dict[str, Callable[[History], None]] = {
     "one-bit": _one_bit,
     "authentic": _authentic,
@@ -321,7 +324,7 @@ UNSEEN: dict[str, Callable[[History], None]] = {
 
 
 def history(name: str, key_bits: int, seed: int) -> History:
-    """A history by its name, with keys, nonces and texts that follow from the seed."""
+    """Returns a history by its name; its keys, nonces and texts depend on the name, the key size and the seed."""
     draw = random.Random(f"{name} {key_bits} {seed}")
     made = History(name, Gcm(draw.randbytes(key_bits // 8)), draw)
     (HISTORIES | UNSEEN)[name](made)

@@ -1,20 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //
-// What a lane is asked, one request after another, and what must never come out of it. `histories.py` writes it as text, a
-// statement a line; numbers are hexadecimal and as long as what they stand for.
+// A history of a lane: its requests in order, and the secrets that it must never output. `histories.py` writes it as
+// text, with one statement in each line. Keys, nonces, lines, tags and blocks are hexadecimal, with leading zeros. All
+// other numbers are decimal.
 //
-//   key KEY                                       taken after reset
-//   stall N                                       a response is taken in one cycle of N + 1
-//   window FIRST LAST AFTER                       bits flip from the acceptance of request FIRST (-1: of the key) until AFTER cycles
-//                                                 after the response to request LAST
-//   slack N                                       cycles after which a response that has not come is lost
-//   known BLOCK                                   data that an attacker may add to what comes out
-//   secret BLOCK                                  a pad or a plaintext that must not come out, alone or with a known block
-//   request KIND ID GAP NONCE LINE TAG LINE TAG   a request and its response; `-` says that the response is a refusal
+//     key KEY                                       key that the lane takes after reset
+//     stall N                                       a response is taken in one cycle of N + 1
+//     window FIRST LAST AFTER                       bits flip from the acceptance of request FIRST (-1: from cycle 0)
+//                                                   until AFTER cycles after the response to request LAST
+//     slack N                                       cycles beyond the run without a fault, after which a missing
+//                                                   response is lost
+//     known BLOCK                                   data that an attacker may add to an output
+//     secret BLOCK                                  block that must not be output, with or without a known block added
+//     request KIND ID GAP NONCE LINE TAG LINE TAG   a request and its response; `-` means that it is a refusal
 //
-// KIND is `seal`, `open` (of an authentic line), `refuse` (of one that is not), `again I` (opens the response to request I, with
-// LINE and TAG added: it must be refused), `abort` (forgets the lines inside) or `key` (takes another key, which follows). GAP is
-// the idle cycles before it.
+// KIND is one of six:
+// - `seal`;
+// - `open`: opens an authentic line;
+// - `refuse`: opens a line that is not authentic;
+// - `again I`: opens the response to request I with LINE and TAG added, which the lane must refuse;
+// - `abort`: discards the lines inside;
+// - `key`: loads another key, given after GAP.
+//
+// GAP is the number of idle cycles before the request.
 #pragma once
 
 #include <array>
@@ -26,7 +34,7 @@
 #include <unordered_set>
 #include <vector>
 
-// A word of 32 bits has the least significant bits first, as Verilator keeps them.
+// Words of 32 bits, least significant word first, as Verilator stores them.
 template <size_t Words>
 using Wide = std::array<uint32_t, Words>;
 using Line = Wide<16>;
@@ -36,7 +44,7 @@ enum class Kind { Seal, Open, Refuse, Again, Abort, Key };
 
 struct Request {
   Kind kind;
-  unsigned id, gap, of;  // `of`: the request whose response is opened again
+  unsigned id, gap, of;  // `of`: request with the response that is opened again
   std::string key;
   Wide<3> nonce;
   Line line;
@@ -106,7 +114,8 @@ inline History read_history(const char* path) {
   return history;
 }
 
-// All halves of a secret, alone and with each known block: a half is enough, so that one changed bit hides nothing.
+// Both halves of each secret, with and without each known block added. One half is enough for a match, so that one
+// changed bit does not hide a secret.
 class Forbidden {
  public:
   Forbidden(const std::vector<Block>& secrets, const std::vector<Block>& known) {

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //
-// One flipped flip-flop in a lane, everywhere and at every time: a history is carried out once without a fault, and from each
-// cycle of its window again with each bit of each register flipped.
+// Flips one flip-flop of a lane, for every flip-flop and every cycle. The injector runs a history once without a fault.
+// Then it runs it again from each cycle of the window, with each bit of each register flipped.
 //
-// A run ends when the lane and its history are as they were in that cycle without the fault: all that follows is then the same.
-// It also ends when nothing came of the flip in its first cycle, and the same bit is all that still differs: then it ends as the
-// flip of that bit one cycle later, which was made before. Otherwise it ends with the history, when it is clear that a response is
-// lost, or some cycles after an alert.
+// A run ends when the lane and its history are in the same state as without the fault, because all later cycles are
+// then the same. It also ends after the first cycle if that cycle shows no effect and the same bit is the only
+// difference. Its result is then that of the same flip one cycle later, which ran before. Otherwise it ends at a
+// released secret, some cycles after an alert, or at the limit, where a missing response is lost.
 //
-//   inject HISTORY SHARE SEED [WHOLE...]  SHARE: of registers wider than 32 bits, one bit of SHARE is flipped, in every cycle;
-//                                         of each WHOLE, a register or its first element, NAME[0], every bit
-//   inject --registers                    the registers, with their bits
+//     inject HISTORY SHARE SEED [WHOLE...]  flips, in registers wider than 32 bits, one bit of SHARE, in every cycle;
+//                                           flips every bit of each WHOLE, a register or its first element, NAME[0]
+//     inject --registers                    prints the registers, with their bits
 //
-// Prints `run` with what the run without a fault took, `of REGISTER` with how many flips ended how, and `release` for each flip
-// after which a secret came out; progress goes to standard error.
+// Prints `run` with the cycles and the window of the run without a fault, and `of REGISTER` with the number of flips
+// for each result. `release` names the first few flips of each register that released a secret, and `simulated` the
+// cycles of all flips. Progress goes to standard error.
 
 #include <cstdio>
 #include <map>
@@ -25,8 +26,8 @@ namespace {
 
 constexpr unsigned AfterAlert = 16;
 constexpr unsigned WideRegister = 32;
-constexpr unsigned LinesStruck = 2;      // an abort of fewer lines is that of a lane that is all but empty
-constexpr unsigned ReleasesPrinted = 5;  // of one register
+constexpr unsigned LinesStruck = 2;      // with fewer lines at an abort, the lane is almost empty
+constexpr unsigned ReleasesPrinted = 5;  // per register
 
 enum End { Released, Wrong, WrongAlert, Misaddressed, Alert, Lost, Refused, Same, Ends };
 const char* const EndNames[Ends] = {"released", "wrong",   "wrong_alert", "misaddressed",
@@ -39,7 +40,7 @@ struct Moment {
 
 unsigned all_bits(const Register& r) { return r.bits * r.elements; }
 
-// Power comes with any state.
+// Flips random bits, because the state at power-up is arbitrary; seed 0 flips no bit.
 void power_up(Lane& lane, unsigned seed) {
   std::mt19937 random(seed);
   for (size_t r = 0; r < lane.registers().size(); r++) {
@@ -60,7 +61,7 @@ void reset(Lane& lane) {
   top.rst_ni = 1;
 }
 
-// The run without a fault: each moment is the one before a cycle.
+// Runs the history without a fault; returns the state before each cycle.
 std::vector<Moment> straight(Lane& lane, Session& session, const History& history, unsigned limit) {
   std::vector<Moment> moments;
   while (!session.complete() && moments.size() < limit) {
@@ -77,7 +78,7 @@ std::vector<Moment> straight(Lane& lane, Session& session, const History& histor
     std::cerr << "inject: an abort found " << session.struck << " lines inside at most, and must find " << LinesStruck << "\n";
     std::exit(1);
   }
-  // So that what a fault left behind may end in the same state a little later.
+  // Further cycles, because a run with a fault may reach the same state a little later.
   for (unsigned i = 0; i < 8; i++) {
     moments.push_back({lane.state(), session.progress});
     session.cycle();
@@ -92,7 +93,7 @@ class Injector {
 
   uint64_t cycles = 0;
 
-  // `later`: how the flip of the same bit ended a cycle later, or `Ends`.
+  // Returns the result of a flip; `later` is the result of the same flip one cycle later, or `Ends` if unknown.
   End inject(unsigned at, size_t which, unsigned bit, End later) {
     lane_.restore(moments_[at].state);
     session_.progress = moments_[at].progress;
@@ -126,7 +127,7 @@ class Injector {
     if (seen.wrong) return seen.alert ? WrongAlert : Wrong;
     if (seen.misaddressed) return Misaddressed;
     if (seen.alert) return Alert;
-    // What is as without a fault is answered as without one.
+    // A run that ended before the limit is in the state without a fault, so its later responses are the same.
     if (session_.progress.cycle >= limit_ && !session_.complete()) return Lost;
     return seen.refused ? Refused : Same;
   }
@@ -154,14 +155,14 @@ struct Bit {
 };
 
 struct Share {
-  unsigned one_of;                 // bits of wide registers
-  std::vector<std::string> whole;  // but of these registers, or of their first elements, all
+  unsigned one_of;                 // one of this many bits of wide registers
+  std::vector<std::string> whole;  // registers, or their first elements, with all bits flipped
   unsigned seed;
 };
 
 bool names(const std::string& whole, const Register& r) { return whole == r.name || whole == r.name + "[0]"; }
 
-// So many of a register's bits are flipped whatever its share.
+// Number of low bits of a register that are flipped regardless of its share.
 unsigned whole_bits(const Register& r, const Share& share) {
   if (all_bits(r) <= WideRegister) return all_bits(r);
   unsigned bits = 0;
@@ -190,7 +191,7 @@ void require(const std::vector<Register>& registers, const std::string& whole) {
   std::exit(2);
 }
 
-// From the last cycle to the first.
+// Flips from the last cycle to the first, so that the result one cycle later is known.
 void sweep(Lane& lane, Injector& injector, Window window, const Share& share) {
   const std::vector<Register>& registers = lane.registers();
   std::vector<std::array<uint64_t, Ends>> counts(registers.size());

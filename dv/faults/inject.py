@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Flips one bit of a GCM lane, everywhere and at every time, while it opens lines that are not authentic.
+"""Flips one bit of a GCM lane, in every register and every cycle, while it opens lines that are not authentic.
 
-None may come out, and no response may stay away without an alert. For each parameter point the registers that are
-flipped are held against the flip-flops that synthesis finds. Then lanes with planted weaknesses are tried: each must be
-found.
+The lane must not release a secret, and must not lose a response without an alert. For each parameter point, the script
+compares the flipped registers with the flip-flops that synthesis finds. Then it flips bits of lanes with planted
+weaknesses, and must find each weakness.
 
-  inject.py                            every history, all of control and a share of data, one complete; a sixth of
-                                       the planted weaknesses, another one for each seed: a minute
-  inject.py --complete                 every bit in every cycle, on more parameter points; all planted weaknesses
-  inject.py --history hash-after --point pipelined --share 1
-  inject.py --history authentic --registers   what GCM does not see, by register
+    inject.py                            every history, all of control and a share of data, one complete; a sixth of
+                                         the planted weaknesses, which the seed selects: a minute
+    inject.py --complete                 every bit in every cycle, on more parameter points; all planted weaknesses
+    inject.py --history hash-after --point pipelined --share 1
+    inject.py --history authentic --registers   harm that GCM does not detect, by register
 
-Exit codes: 0 if all holds, 1 if something was released or lost or a plant was not found, 2 if tools are missing or the
-request makes no sense, 130 after Ctrl-C, 141 if what reads the output leaves.
+Exit codes: 0 if all checks pass, 2 if tools are missing or the request makes no sense. Code 1 means a release, a lost
+response or a plant that was not found. Ctrl-C ends with 130. Code 141 means that the reader of the output left.
 """
 
 from __future__ import annotations
@@ -40,31 +40,31 @@ POINTS = {
     "iterated": Point(),
     "pipelined": Point(128, 0, 128),
     "iterated-256": Point(256),
-    # Its hash comes after its last slot.
+    # Its hash is ready after its last slot.
     "slow-hash-256": Point(256, 1, 8),
     "two-rounds": Point(128, 2, 32),
     "pipelined-256": Point(256, 0, 128),
 }
 QUICK_POINTS = ("iterated", "pipelined")
-# One flip of so many, of registers wider than 32 bits, by point; and what is complete all the same.
+# Share by point: one of N bits of registers wider than 32 bits is flipped. Below, the exception with every bit flipped.
 QUICK_SHARES = {"iterated": 128, "pipelined": 1024}
 QUICK_COMPLETE = ("iterated", "busy")
-# Registers that are complete in a history: flips of what enters AES make blocks of other counters, or other lines.
+# Registers with all bits flipped in a history: flips of AES inputs make blocks of other counters, or of other lines.
 QUICK_WHOLE = {
     ("iterated", "between-authentic"): ENTERED,
     ("iterated", "neighbours"): (*NONCE, *ENTERED),
     ("pipelined", "between-authentic"): ENTERED_STAGE,
     ("pipelined", "neighbours"): (*NONCE, *ENTERED_STAGE),
 }
-# Control alone, in practice.
+# A share that in practice flips only control.
 CONTROL = 1_000_000
-# Each planted weakness is a lane that is compiled.
+# One of this many planted weaknesses is tried by default, because each one needs a compiled lane.
 QUICK_PLANTS = 6
 
 
 @dataclass(frozen=True)
 class Options:
-    """What is run, and where what is built for it is kept."""
+    """Options of a run, and the folder of the compiled models."""
 
     points: list[str]
     histories: list[str]
@@ -75,7 +75,7 @@ class Options:
 
 
 def inject(injector: Path, outcome: endings.Outcome, key_bits: int, seed: int) -> None:
-    """Carries a history out with flips, and shows how far it is."""
+    """Runs a history with flips, shows its progress, and adds the results to `outcome`."""
     with tempfile.NamedTemporaryFile("w", suffix=".history") as file, command.step(outcome.point, "flips") as steps:
         file.write(history(outcome.history, key_bits, seed).written(slack=200))
         file.flush()
@@ -97,7 +97,7 @@ def inject(injector: Path, outcome: endings.Outcome, key_bits: int, seed: int) -
 
 
 def same_registers(point: Point, injector: Path) -> None:
-    """Refuses to go on if some flip-flop is not flipped."""
+    """Compares the registers with the flip-flops of synthesis. Raises `FaultsError` if they differ."""
     with command.step(point.name, "synthesis finds flip-flops"):
         flipped, found = registers(injector), flip_flops(point, ROOT / "rtl")
     print(f"\n{point.name}: {sum(flipped.values()):,} flip-flops in {len(flipped)} registers are flipped; ", end="")
@@ -108,14 +108,14 @@ def same_registers(point: Point, injector: Path) -> None:
 
 
 def share_of(point: str, name: str, options: Options) -> int:
-    """One flip of how many is made, of wide registers."""
+    """Returns the share of a history: one of N bits of wide registers is flipped."""
     if options.share is not None:
         return options.share
     return 1 if (point, name) == QUICK_COMPLETE else QUICK_SHARES[point]
 
 
 def sweep(name: str, options: Options) -> Iterator[endings.Outcome]:
-    """Every history on a lane, a row each."""
+    """Runs every history on a lane and prints a row for each. Raises `FaultsError` if a history fails."""
     point = POINTS[name]
     with command.step(point.name, "build"):
         injector = build(point, ROOT / "rtl", options.build)
@@ -147,11 +147,11 @@ def _share(outcome: endings.Outcome) -> str:
 
 
 def find(plant: Plant, options: Options) -> bool:
-    """Whether flips find a planted weakness, with a sentence about it."""
+    """Returns True if flips find a planted weakness, and prints a sentence about it."""
     with tempfile.TemporaryDirectory() as folder:
         plant.write(Path(folder))
         with command.step(plant.name, "build"):
-            # It runs for a second: what it takes is to compile it.
+            # The run takes a second and compilation takes longer, so a lower level of optimisation is faster.
             injector = build(plant.point, Path(folder), options.build, "-O1")
     outcome = endings.Outcome("planted", plant.history, CONTROL, plant.whole)
     inject(injector, outcome, plant.point.key_bits, options.seed)
@@ -168,7 +168,7 @@ def find(plant: Plant, options: Options) -> bool:
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
-    """The command line."""
+    """Parses and checks the command line."""
     summary, _, examples = (__doc__ or "").partition("\n\n")
     all_histories = [*HISTORIES, *UNSEEN]
     parser = command.Parser(
@@ -179,10 +179,10 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         listed = f"a {what}, again for more: {', '.join(names)}"
         parser.add_argument(option, action="append", type=command.one_of(names), metavar="NAME", help=listed)
     parser.add_argument("--share", type=int, metavar="N", help="flip one of N bits of wide registers (1: all)")
-    parser.add_argument("--seed", type=int, default=1, help="of keys, lines, the state at power-up and the share")
-    parser.add_argument("--registers", action="store_true", help="show the registers whose flips come out")
-    parser.add_argument("--no-plants", action="store_true", help="leave planted weaknesses out")
-    parser.add_argument("--build", type=Path, default=ROOT / "build" / "hw" / "faults", help="where models are kept")
+    parser.add_argument("--seed", type=int, default=1, help="seed of keys, lines, the state at power-up and the share")
+    parser.add_argument("--registers", action="store_true", help="show registers with flips that GCM does not detect")
+    parser.add_argument("--no-plants", action="store_true", help="skip the planted weaknesses")
+    parser.add_argument("--build", type=Path, default=ROOT / "build" / "hw" / "faults", help="folder of the models")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all counts, by register")
     options = parser.parse_args(arguments)
     if options.share is not None and options.share < 1:
@@ -194,20 +194,20 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     except OSError as error:
         parser.error(f"--build: cannot make the folder '{options.build}': {error.strerror}")
     if options.json and (options.json.is_dir() or not options.json.absolute().parent.is_dir()):
-        # It is written at the end, which is minutes away.
+        # Checked now, because the file is written at the end, minutes later.
         parser.error(f"--json: cannot write '{options.json}': expected a file in a folder that is there")
     return options
 
 
 def plants(asked: argparse.Namespace) -> tuple[Plant, ...]:
-    """The planted weaknesses that are tried."""
+    """Returns the planted weaknesses to try."""
     if asked.no_plants:
         return ()
     return PLANTS if asked.complete else PLANTS[asked.seed % QUICK_PLANTS :: QUICK_PLANTS]
 
 
 def main() -> int:
-    """Runs what the command line asks for; gives the exit code."""
+    """Runs the histories and plants that the command line selects; returns the exit code."""
     asked = parse(sys.argv[1:])
     points = asked.point or list(POINTS if asked.complete else QUICK_POINTS)
     shares = 1 if asked.complete else asked.share

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //
-// A lane under Verilator, as an injector needs it: every register by name, its whole state as bytes that can be kept, restored
-// and compared, and one flipped bit.
+// A lane under Verilator, for the injector. It lists every register by name, saves, restores and compares the whole
+// state as bytes, and flips one bit.
 //
-// All state of a synchronous design is in its registers. What follows from them is computed anew (`eval_settle`) when they were
-// written from here, as Verilator does at the start of a simulation.
+// All state of a synchronous design is in its registers. After a flip, `eval_settle` recomputes all signals that depend
+// on registers, as Verilator does at the start of a simulation.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ class Lane {
     top_->eval();
   }
 
-  // Lets what depends on inputs follow them.
+  // Updates the signals that depend on inputs.
   void settle_inputs() {
     top_->clk_i = 0;
     top_->eval();
@@ -55,7 +55,7 @@ class Lane {
     return kept;
   }
 
-  // What follows from the registers is as it was before, until `flip`.
+  // Restores the registers only; `flip` must follow to update the signals that depend on them.
   void restore(const std::vector<uint8_t>& kept) {
     const uint8_t* from = kept.data();
     for (const Register& r : registers_) {
@@ -64,7 +64,8 @@ class Lane {
     }
   }
 
-  // The register that differed last most often still does, so it is looked at first.
+  // Returns true if the state equals a saved one. Compares first the register that differed last, because it usually
+  // still differs.
   bool is(const std::vector<uint8_t>& kept) {
     const Register& suspect = registers_[suspect_];
     if (std::memcmp(suspect.data, kept.data() + offsets_[suspect_], suspect.bytes) != 0) return false;
@@ -77,7 +78,7 @@ class Lane {
     return true;
   }
 
-  // Whether the state is that which was kept but for one bit.
+  // Returns true if the state equals a saved one except for one bit.
   bool is_but_for(const std::vector<uint8_t>& kept, size_t which, unsigned bit) {
     toggle(which, bit);
     const bool same = is(kept);
@@ -85,7 +86,7 @@ class Lane {
     return same;
   }
 
-  // Bits count through the elements of a register.
+  // Flips a bit; bits are numbered through all elements of a register.
   void flip(size_t which, unsigned bit) {
     toggle(which, bit);
     Vlane___024root___eval_settle(top_->rootp);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The injector, compiled around a lane with given parameters; and the flip-flops that synthesis finds in its sources.
+"""Compiles the injector with a lane of given parameters, and lists the flip-flops that synthesis finds in its sources.
 
-The two enumerations share nothing: Verilator lists registers by name, Yosys makes cells of what an edge of the clock
+The two lists are independent: Verilator lists registers by name, and Yosys makes cells for the values that a clock edge
 stores.
 """
 
@@ -25,12 +25,12 @@ TOP = "gcm_lane"
 
 
 class FaultsError(command.UnusableError):
-    """What the user can mend: a tool that is not there, a source that does not compile."""
+    """An error that the user can correct: a missing tool, or a source that does not compile."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """Parameters of a lane."""
+    """Parameters of a lane, without its router."""
 
     key_bits: int = 128
     rounds_per_cycle: int = 1
@@ -49,7 +49,7 @@ class Point:
 
 
 def sources(folder: Path) -> list[Path]:
-    """What a lane is made of, with the sources that stand in `folder` in place of those of `rtl/`."""
+    """Returns the sources of a lane and their waivers; sources in `folder` replace those in `rtl/`."""
     named = [ROOT / line for line in (ROOT / "rtl" / "sources.f").read_text().split()]
     chosen = [folder / path.name if (folder / path.name).exists() else path for path in named]
     return [ROOT / "rtl" / "waivers.vlt", *chosen]
@@ -57,7 +57,7 @@ def sources(folder: Path) -> list[Path]:
 
 @cache
 def _verilator() -> tuple[str, dict[str, str], Path]:
-    """The program, the environment in which it runs, and the folder that has its `include`."""
+    """Returns the program, the environment in which it runs, and the folder with its `include`."""
     program, settings = tools.verilator()
     environment = {**os.environ, **settings}
     asked = [program, "--getenv", "VERILATOR_ROOT"]
@@ -66,7 +66,7 @@ def _verilator() -> tuple[str, dict[str, str], Path]:
 
 
 def _carry_out(words: list[str], environment: dict[str, str] | None = None) -> str:
-    """Runs a tool to its end, and gives what it printed."""
+    """Runs a tool to its end and returns its output. Raises `FaultsError` if the tool fails."""
     done = command.run(words, env=environment, stderr=subprocess.PIPE)
     if done.returncode != 0:
         raise FaultsError(f"{Path(words[0]).name} failed:\n{done.stderr.strip() or done.stdout.strip()}")
@@ -74,7 +74,7 @@ def _carry_out(words: list[str], environment: dict[str, str] | None = None) -> s
 
 
 def build(point: Point, folder: Path, build_root: Path, level: str = "-O2") -> Path:
-    """Compiles the injector for a lane, optimised as asked, if one of the same text is not there; gives its path."""
+    """Compiles the injector for a lane at `level`, unless a build of the same text exists; returns its path."""
     program, environment, home = _verilator()
     inputs = [HERE / "registers.vlt", *sources(folder)]
     own = [HERE / name for name in ("inject.cpp", "session.h", "history.h", "lane.h")]
@@ -92,7 +92,7 @@ def build(point: Point, folder: Path, build_root: Path, level: str = "-O2") -> P
     flags = ["-std=c++20", "-O2", "-w", "-DVM_COVERAGE=0", "-DVM_TRACE=0", "-pthread"]
     includes = [f"-I{place}", f"-I{HERE}", f"-I{home / 'include'}", f"-I{home / 'include' / 'vltstd'}"]
     runtime = _runtime(compiler, flags, home, build_root)
-    # Its headers take longer than its code: all of it is compiled as one file.
+    # The headers take longer to compile than the code, so the compiler gets all of it as one file.
     made = sorted(path.name for path in place.glob("Vlane*.cpp"))
     (place / "all.cc").write_text("".join(f'#include "{name}"\n' for name in [*made, "inject.cpp"]))
     unfinished = str(place / "inject.new")
@@ -102,14 +102,14 @@ def build(point: Point, folder: Path, build_root: Path, level: str = "-O2") -> P
 
 
 def _runtime(compiler: str, flags: list[str], home: Path, build_root: Path) -> list[Path]:
-    """Verilator's own code, compiled once for all models."""
+    """Compiles the runtime code of Verilator once for all models; returns the object files."""
     objects = []
     for name in ("verilated", "verilated_vpi", "verilated_threads"):
         target = build_root / f"{name}.o"
         if not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
             includes = [f"-I{home / 'include'}", f"-I{home / 'include' / 'vltstd'}"]
-            # What is broken off leaves nothing that looks whole.
+            # An interrupted compilation must not leave a file that looks complete.
             unfinished = target.with_suffix(".new")
             source = str(home / "include" / f"{name}.cpp")
             _carry_out([compiler, *flags, *includes, "-c", source, "-o", str(unfinished)])
@@ -119,13 +119,13 @@ def _runtime(compiler: str, flags: list[str], home: Path, build_root: Path) -> l
 
 
 def registers(injector: Path) -> dict[str, int]:
-    """Bits of each register, by name, as the injector enumerates them."""
+    """Returns the number of bits of each register by name, as the injector lists them."""
     listed = _carry_out([str(injector), "--registers"])
     return {name: int(bits) for name, bits in (line.split() for line in listed.splitlines())}
 
 
 def flip_flops(point: Point, folder: Path) -> dict[str, int]:
-    """Bits of each register, by name, of what synthesis makes of the sources, before it optimises any away."""
+    """Returns the number of flip-flops of each register by name, from synthesis before optimisation removes any."""
     parameters = " ".join(f"-G {name}={value}" for name, value in point.parameters.items())
     files = " ".join(str(path) for path in sources(folder) if path.suffix == ".sv")
     with tempfile.TemporaryDirectory() as scratch:
@@ -136,7 +136,7 @@ def flip_flops(point: Point, folder: Path) -> dict[str, int]:
 
 
 def _by_name(module: dict[str, dict[str, dict[str, object]]]) -> dict[str, int]:
-    """What each flip-flop's output is called where that has the name of a register, else by its cell."""
+    """Counts flip-flops by the name of their output: the name of a register, or else the first name of the net."""
     names: dict[object, str] = {}
     for name, net in module["netnames"].items():
         bits = net["bits"]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Weaknesses that are planted into copies of the sources, each of which some flipped bit must reveal.
+"""Weaknesses planted into copies of the sources. For each weakness, some flipped bit must release a secret.
 
-Each is a sentence of the lane's text that a design could do without, as far as any test without faults can see.
+Each plant removes a protection of the lane that tests without faults do not need.
 """
 
 from __future__ import annotations
@@ -13,27 +13,27 @@ from lane_model import ROOT, FaultsError, Point
 
 ITERATED = Point()
 PIPELINED = Point(128, 0, 128)
-# Is the nonce of a line inside, of which a neighbour's is one flip apart.
+# Register with the nonce of a line inside; the nonce of a neighbouring line is one flip away.
 NONCE = ("in_nonce_q",)
-# Hold, in a block's first step, the counter block and the first round key, and that key, where it is kept.
+# Registers with the counter block plus the first round key in a block's first step, and with the stored round key.
 ENTERED = ("u_aes.gen_iterated.u_core.state_q",)
 ENTERED_STAGE = ("u_aes.gen_pipelined.u_core.state_q[0]", "u_aes.gen_pipelined.u_core.round_key_q[0]")
 
 
 @dataclass(frozen=True)
 class Plant:
-    """What is written in place of what, in a source, and where it must show."""
+    """Replacements (old, new) in a source, and the history and point in which flips must reveal the weakness."""
 
     name: str
     source: str
     changes: tuple[tuple[str, str], ...]
     history: str
     point: Point = ITERATED
-    # Wide registers, or the first elements of such, all of whose bits are flipped.
+    # Wide registers, or first elements of wide registers, with all bits flipped.
     whole: tuple[str, ...] = ()
 
     def write(self, folder: Path) -> None:
-        """Puts the changed source into `folder`."""
+        """Writes the changed source to `folder`. Raises `FaultsError` if a text to be replaced does not occur once."""
         text = (ROOT / "rtl" / self.source).read_text()
         for before, after in self.changes:
             if text.count(before) != 1:
@@ -46,7 +46,7 @@ class Plant:
         (folder / self.source).write_text(text)
 
 
-# From the operation of a rail to the end of its ports.
+# Port connections of a rail that follow its operation.
 _TO = "\n    .tag_i(out_tag_q),\n    .rail_o(rail_"
 
 PLANTS = (

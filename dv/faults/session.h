@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //
-// A history carried out on a lane, cycle by cycle, and what comes out held against what may.
+// Runs a history on a lane, cycle by cycle, and checks the outputs against the allowed ones.
 #pragma once
 
 #include <algorithm>
@@ -8,24 +8,24 @@
 #include "history.h"
 #include "lane.h"
 
-// What was seen from a flip on.
+// Observations since a flip.
 struct Seen {
-  bool released = false;   // a secret came out, or a line that is not authentic was accepted
-  bool wrong = false;      // a line that was asked for came out as another, or something without being accepted
+  bool released = false;   // the lane output a secret, or accepted a line that is not authentic
+  bool wrong = false;      // a response has a wrong line or tag, or these are not zero without an accepted response
   bool misaddressed = false;  // a response has the id of no request that waits
-  bool refused = false;    // an authentic line was refused
+  bool refused = false;    // the lane refused an authentic line
   bool alert = false;
 
   bool nothing() const { return !released && !wrong && !misaddressed && !refused && !alert; }
 };
 
-// Where a history is. Together with the lane's registers it decides all that follows.
+// Progress of a history. With the lane's registers, it determines all later cycles.
 struct Progress {
   unsigned cycle = 0;
-  int next = -1;  // the key, then each request
+  int next = -1;  // -1 for the key, then the index of each request
   unsigned waited = 0;
   std::vector<uint8_t> answered;
-  std::vector<Line> lines;  // responses, where some later request opens one
+  std::vector<Line> lines;  // responses that a later request opens
   std::vector<Block> tags;
 
   bool operator==(const Progress& other) const {
@@ -47,10 +47,10 @@ class Session {
   Progress progress;
   Seen seen;
 
-  // The acceptance and the response of each request, in cycles, of a run without a fault.
+  // Cycles of the acceptance and of the response of each request, in a run without a fault.
   std::vector<unsigned> accepted, responded;
 
-  // The most lines that an abort found inside.
+  // Largest number of lines inside at an abort.
   unsigned struck = 0;
 
   bool complete() const {
@@ -58,7 +58,7 @@ class Session {
            std::all_of(progress.answered.begin(), progress.answered.end(), [](uint8_t a) { return a != 0; });
   }
 
-  // Inputs follow from the progress, outputs from these and the registers; then the clock ticks.
+  // Sets the inputs from the progress, checks the outputs, and then ticks the clock.
   void cycle() {
     Vlane& top = lane_.top();
     drive(top);
@@ -78,7 +78,7 @@ class Session {
                        [&](const Request& r) { return r.kind == Kind::Again && r.of == index; });
   }
 
-  // A response that is opened again must be there.
+  // `again` waits for the response that it opens.
   bool due(const Request& request) const {
     return progress.waited >= request.gap && (request.kind != Kind::Again || progress.answered[request.of] != 0);
   }
@@ -123,7 +123,7 @@ class Session {
     if (top.rsp_valid_o && top.rsp_ready_i) respond(top);
   }
 
-  // Of the tags an attacker knows those that came before: who gets a wrong one never sees the right one.
+  // An attacker knows only the tags of earlier responses: whoever receives a wrong tag never sees the correct one.
   bool leaks(const uint32_t* word) const {
     if (forbidden_.has(word)) return true;
     for (size_t i = 0; i < history_.requests.size(); i++) {
@@ -167,7 +167,7 @@ class Session {
     }
   }
 
-  // The request that was accepted makes way for the next.
+  // Moves to the next request if the lane accepted the current one.
   void advance(Vlane& top) {
     const bool taken = top.abort_i || (top.key_valid_i && top.key_ready_o) || (top.req_valid_i && top.req_ready_o);
     if (taken) {
@@ -181,7 +181,7 @@ class Session {
       progress.waited = 0;
     } else if (progress.next >= 0) {
       progress.waited++;
-      // Beyond the largest gap it says nothing more.
+      // A larger count than the largest gap has no effect.
       progress.waited = std::min(progress.waited, 1000u);
     }
   }
@@ -194,7 +194,7 @@ class Session {
 
   Lane& lane_;
   const History& history_;
-  // Secrets with and without what is known from the beginning.
+  // Secrets with and without the known blocks of the history.
   Forbidden forbidden_, secrets_;
   std::vector<bool> opened_again_;
 };

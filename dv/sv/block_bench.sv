@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //
-// All points of the AES core and of the multiplier behind one face for cocotb; the clock of one of each runs.
+// All parameter points of the AES core and of the multiplier behind shared ports for cocotb. The clocks of one core and
+// of one multiplier run.
 
 module block_bench
   import points_pkg::*;
@@ -10,7 +11,7 @@ module block_bench
 
   input  logic [7:0]   core_i,
   input  logic         wipe_i,
-  input  logic [255:0] key_i,         // a short key is its lower half
+  input  logic [255:0] key_i,         // a 128-bit key is in the lower half
   input  logic         key_new_i,
   output logic         key_ready_o,
   input  logic         valid_i,
@@ -49,7 +50,7 @@ module block_bench
     logic         fault;
   } mul_face_t;
 
-  // A bench with one core has an index too.
+  // At least one bit, also for a bench with one core.
   localparam int unsigned CoreBits = CorePoints > 1 ? $clog2(CorePoints) : 1;
 
   core_face_t [CorePoints-1:0] cores;

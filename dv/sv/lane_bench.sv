@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //
-// All points of the lane and the router behind one face for cocotb; the clock of one of them runs.
+// All parameter points of the lane and the router behind shared ports for cocotb. The clock of one point runs.
 //
-// Python wakes for events, not for cycles: a request or a key is posted by a change of its `post` and enters after so many
-// cycles of waiting; `done` follows when it was taken, with the cycle. A response is kept for reading, after so many cycles in
-// which it was not taken. What must hold in every cycle is looked at here, and `broken_o` keeps what did not. `spoil_i` flips bits
-// of the face that is looked at: so a test shows the rules what no lane does.
+// Python wakes for events and not for cycles. It posts a key or a request by a change of `key_post_i` or `req_post_i`.
+// The bench offers a key at once, and a request after `req_wait_i` cycles. When the lane has taken it, `done` follows
+// `post`, with the cycle. The bench takes a response after it has waited `rsp_wait_i` cycles, and keeps it for reading.
+//
+// The bench checks in every cycle the rules that must always hold, and `broken_o` keeps the violations. `spoil_i` flips
+// bits of the outputs as the bench sees them, so that a test can show the rules a behaviour that no lane has.
 
 module lane_bench
   import points_pkg::*;
@@ -19,7 +21,7 @@ module lane_bench
   input  logic [IdBits+645:0] spoil_i,     // as `face_t`
 
   input  logic              key_post_i,
-  input  logic [255:0]      key_i,         // a short key is its lower half
+  input  logic [255:0]      key_i,         // a 128-bit key is in the lower half
   output logic              key_done_o,
   output logic [31:0]       key_cycle_o,
 
@@ -41,7 +43,7 @@ module lane_bench
   output logic [511:0]      rsp_line_o,
   output logic [127:0]      rsp_tag_o,
 
-  output logic              rsp_waits_o,   // there is a response, and it is not taken yet
+  output logic              rsp_waits_o,   // the lane offers a response
   output logic              idle_o,
   output logic [31:0]       cycle_o,
   output logic [5:0]        broken_o       // bit i: rule i, as `RULES` of dv/lane_bench.py lists them
@@ -136,7 +138,7 @@ module lane_bench
     end
   end
 
-  // ---------------------------------------------------------------- What is posted, and what is kept
+  // ---------------------------------------------------------------- Posted requests and keys, kept responses
 
   logic [15:0] req_waited_q, rsp_waited_q;
   logic req_taken, rsp_taken;
@@ -180,7 +182,7 @@ module lane_bench
     end
   end
 
-  // ---------------------------------------------------------------- What holds in every cycle
+  // ---------------------------------------------------------------- Rules of every cycle
 
   logic [IdBits+640:0] response, before_q;
   logic kept_q;

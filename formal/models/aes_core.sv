@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //
-// Any block cipher that takes any time: what proofs about the lane put in the place of AES. It holds one block, answers when it
-// likes, and with what it likes; so what is proved holds for every cipher and latency.
+// Any block cipher with any latency, which replaces AES in proofs about the lane. It contains one block, and outputs
+// any value at any time. Therefore the proofs hold for every cipher and latency.
 
 module aes_core #(
   parameter int unsigned KeyBits = 128,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //
-// Any S-box: what proofs about the control of an AES core put in the place of the real one. It may answer the same byte otherwise
-// each time.
+// Any S-box, which replaces the real one in proofs about the control of an AES core. It may output different values for
+// the same byte.
 
 module aes_sbox #(
   parameter bit Tower = 1'b0

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //
-// Any lane with one line inside: what proofs about the router put in the place of lanes. It answers when it likes and with what it
-// likes, keeps the answer until it is taken, and raises an alert when it likes.
+// Any lane with room for one line, which replaces the lanes in proofs about the router. It sends any response at any
+// time and keeps it until it is taken. It raises an alert at any time.
 
 module gcm_lane #(
   parameter int unsigned KeyBits = 128,

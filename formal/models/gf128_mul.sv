@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //
-// Any multiplier that takes any time: what proofs about the lane put in the place of GHASH's. It makes one product at a time,
-// which may be anything, and keeps it until the first cycle of the next; what it shows while it makes one may be anything.
+// Any multiplier with any latency, which replaces that of GHASH in proofs about the lane. It computes one product at a
+// time, with any value, and keeps it through the first cycle of the next product. During a product, its output is
+// arbitrary.
 
 module gf128_mul #(
   parameter int unsigned W = 16
