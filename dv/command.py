@@ -28,7 +28,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
-    from casemate.progress import Steps
+    from casemate.terminal.progress import Steps
 
 BAD_INPUT = 2
 SIGNALS = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM", signal.SIGHUP: "SIGHUP"}
@@ -188,8 +188,8 @@ def step(title: str, about: str) -> Iterator[Steps]:
     """Shows a step on standard error, and its progress when it is known. The caller must not print meanwhile: on a
     terminal, the text would appear inside the progress bar.
     """
-    from casemate.plain import PlainConsole
-    from casemate.progress import Steps
+    from casemate.terminal.plain import PlainConsole
+    from casemate.terminal.progress import Steps
     from rich.console import Console
 
     console = Console(stderr=True) if sys.stderr.isatty() else PlainConsole(stderr=True)

@@ -47,7 +47,7 @@ def main() -> int:
     ).parse_args()
     need()
     # Imported here, because `need` first checks that the package is installed.
-    from casemate.progress import Steps
+    from casemate.terminal.progress import Steps
     from rich.console import Console
 
     pieces = len(points.LANES) + 4

@@ -18,7 +18,7 @@ from statistics import median
 from casemate._core import CasemateError
 from casemate.hardware import sources, synthesis, tools
 from casemate.hardware.design import Design
-from casemate.progress import Steps
+from casemate.terminal.progress import Steps
 from rich.console import Console
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -23,7 +23,7 @@ import command
 import hw_priced
 import hw_rails
 from casemate._core import CasemateError, ghash_product
-from casemate.commands.cost_hardware import OSU018
+from casemate.cli.commands.cost_hardware import OSU018
 from casemate.hardware import (
     design,
     energy,

@@ -232,7 +232,7 @@ def short_docstrings() -> Iterator[tuple[str, int, str]]:
 def in_help() -> Iterator[Passage]:
     """Help of all commands and their options."""
     import click
-    from casemate.cli import casemate
+    from casemate.cli.main import casemate
 
     def of(command: click.Command, name: str) -> Iterator[Passage]:
         for text in (command.help, command.epilog, command.short_help):

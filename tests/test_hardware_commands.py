@@ -16,7 +16,7 @@ import command
 import pytest
 import run
 import simulation
-from casemate import progress
+from casemate.terminal import progress
 
 ROOT = Path(__file__).resolve().parents[1]
 PATIENCE_SECONDS = 30.0

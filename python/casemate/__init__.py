@@ -38,9 +38,20 @@ from casemate.api import (
     window,
     workloads,
 )
-from casemate.crypto_bench import CryptoOptions
-from casemate.power_loss import LossOptions, lose_power
-from casemate.requests import BuiltIn, Page, Permutation, Program, Read, RunOptions, Store, Trace, TraceWindow, Write
+from casemate.crypto.crypto_bench import CryptoOptions
+from casemate.laboratory.power_loss import LossOptions, lose_power
+from casemate.laboratory.requests import (
+    BuiltIn,
+    Page,
+    Permutation,
+    Program,
+    Read,
+    RunOptions,
+    Store,
+    Trace,
+    TraceWindow,
+    Write,
+)
 from casemate.results import AttackReport, Explanation, Layout, Record, Recording, RunResults, TraceInfo
 
 __all__ = [

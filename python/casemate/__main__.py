@@ -1,5 +1,5 @@
 """`python -m casemate`, for systems without the command in the path."""
 
-from casemate.cli import main
+from casemate.cli.main import main
 
 main()

@@ -11,11 +11,11 @@ from typing import Any, Literal, get_args
 
 from pydantic import TypeAdapter
 
-from casemate import asked, laboratory, stopped
 from casemate._core import CasemateError
-from casemate.asked import Instructions, Several
-from casemate.crypto_bench import CryptoOptions
-from casemate.requests import Access, Program, Read, Runnable, RunOptions, Store, runnables
+from casemate.crypto.crypto_bench import CryptoOptions
+from casemate.laboratory import arguments, native, stopped_attacks
+from casemate.laboratory.arguments import Instructions, Several
+from casemate.laboratory.requests import Access, Program, Read, Runnable, RunOptions, Store, runnables
 from casemate.results.attack import AttackReport, Campaign, ExhaustiveReport, Protection
 from casemate.results.bench import CryptoBench
 from casemate.results.catalogue import (
@@ -65,49 +65,49 @@ def _relay(progress: Told | None) -> Callable[[str], object]:
 
 def designs() -> tuple[DesignInfo, ...]:
     """Returns all built-in designs."""
-    return TypeAdapter(tuple[DesignInfo, ...]).validate_json(laboratory.designs())
+    return TypeAdapter(tuple[DesignInfo, ...]).validate_json(native.designs())
 
 
 def design(name_or_path: str) -> DesignInfo:
     """Returns the design with this name, or in this file (which must end in `.toml`)."""
-    return DesignInfo.model_validate_json(laboratory.design(name_or_path))
+    return DesignInfo.model_validate_json(native.design(name_or_path))
 
 
 def machines() -> tuple[Machine, ...]:
     """Returns all built-in machines."""
-    return TypeAdapter(tuple[Machine, ...]).validate_json(laboratory.machines())
+    return TypeAdapter(tuple[Machine, ...]).validate_json(native.machines())
 
 
 def workloads() -> tuple[Workload, ...]:
     """Returns all built-in workloads."""
-    return TypeAdapter(tuple[Workload, ...]).validate_json(laboratory.workloads())
+    return TypeAdapter(tuple[Workload, ...]).validate_json(native.workloads())
 
 
 def attacks() -> tuple[Attack, ...]:
     """Returns all built-in attacks."""
-    return TypeAdapter(tuple[Attack, ...]).validate_json(laboratory.attacks())
+    return TypeAdapter(tuple[Attack, ...]).validate_json(native.attacks())
 
 
 def losses() -> tuple[Loss, ...]:
     """Returns all kinds of losses of power."""
-    return TypeAdapter(tuple[Loss, ...]).validate_json(laboratory.losses())
+    return TypeAdapter(tuple[Loss, ...]).validate_json(native.losses())
 
 
 def verdicts() -> tuple[Meaning, ...]:
     """Returns all verdicts, from the defender's best to its worst case."""
-    return TypeAdapter(tuple[Meaning, ...]).validate_json(laboratory.verdicts())
+    return TypeAdapter(tuple[Meaning, ...]).validate_json(native.verdicts())
 
 
 def verbs() -> tuple[VerbMeaning, ...]:
     """Returns all verbs of a timeline."""
-    return TypeAdapter(tuple[VerbMeaning, ...]).validate_json(laboratory.verbs())
+    return TypeAdapter(tuple[VerbMeaning, ...]).validate_json(native.verbs())
 
 
 def layout(design: str, *, machine: str | None = None, memory: str | None = None) -> Layout:
     """Returns the placement of a design's data and metadata in the memory of a machine; the default is its
     `usual_machine`. `memory` gives another size, as in `"64 GB"`.
     """
-    return Layout.model_validate_json(laboratory.layout(machine or usual_machine([design]), design, memory))
+    return Layout.model_validate_json(native.layout(machine or usual_machine([design]), design, memory))
 
 
 def run(
@@ -131,23 +131,23 @@ def run(
     Raises `CasemateError` if anything requested does not exist.
     """
     options, programs = RunOptions() if options is None else options, runnables(what)
-    asked.be(options, RunOptions, "options")
-    names, machines = asked.names(designs, "design"), asked.names(machine, "machine")
+    arguments.be(options, RunOptions, "options")
+    names, machines = arguments.names(designs, "design"), arguments.names(machine, "machine")
     spec = options.asked(programs) | {
         "designs": names,
         "machines": machines,
-        "changes": asked.changes(changes, machines, names),
+        "changes": arguments.changes(changes, machines, names),
         "programs": [program.asked(options.check_values) for program in programs],
     }
-    answer = json.loads(laboratory.run(laboratory.to_json(spec), _relay(progress)))
+    answer = json.loads(native.run(native.to_json(spec), _relay(progress)))
     found: list[Protection] = []
     try:
-        told = {design: asked.changes_of_design(changes, design, names) for design in names}
+        told = {design: arguments.changes_of_design(changes, design, names) for design in names}
         if options.protection and answer["records"]:
-            found.extend(stopped.protection_of(design, told[design], progress) for design in names)
+            found.extend(stopped_attacks.protection_of(design, told[design], progress) for design in names)
     except KeyboardInterrupt:
         answer["interrupted"] = True
-    answer |= {"protection": [summary.model_dump() for summary in found], "changes": asked.listed(changes)}
+    answer |= {"protection": [summary.model_dump() for summary in found], "changes": arguments.listed(changes)}
     return RunResults.model_validate_json(json.dumps(answer))
 
 
@@ -165,16 +165,16 @@ def record(
     program = program if isinstance(program, Program) else Program(program)
     spec = {
         "program": program.asked(load_values),
-        "limit": asked.limit(limit, None),
+        "limit": arguments.limit(limit, None),
         "output": str(path),
     }
-    answer = json.loads(laboratory.record(laboratory.to_json(spec), _relay(progress)))
+    answer = json.loads(native.record(native.to_json(spec), _relay(progress)))
     return Recording.model_validate_json(json.dumps({"path": str(path), **answer}))
 
 
 def trace_info(path: str | os.PathLike[str], *, progress: Told | None = None) -> TraceInfo:
     """Returns the content of a trace. All of it is read and checked."""
-    return TraceInfo.model_validate_json(laboratory.trace_info(str(path), _relay(progress)))
+    return TraceInfo.model_validate_json(native.trace_info(str(path), _relay(progress)))
 
 
 def usual_machine(designs: Sequence[str], access: Access | None = None) -> str:
@@ -203,14 +203,14 @@ def explain(
     if not isinstance(access, Access):
         raise CasemateError(f"access is {access!r}: expected a Read, a Write or a Store, as in Read(...)")
     machine = machine or usual_machine([design], access)
-    changed = laboratory.to_json(asked.changes(changes, [machine], [design]))
-    scenario, chosen = laboratory.to_json(access.scenario()), laboratory.to_json(access.chosen())
-    return Explanation.model_validate_json(laboratory.explain(machine, design, changed, scenario, chosen))
+    changed = native.to_json(arguments.changes(changes, [machine], [design]))
+    scenario, chosen = native.to_json(access.scenario()), native.to_json(access.chosen())
+    return Explanation.model_validate_json(native.explain(machine, design, changed, scenario, chosen))
 
 
 def _attack(row: str | None) -> str | None:
     """Returns the attack, if the caller names one. Raises `CasemateError` if there is no attack of this name."""
-    return asked.one_of(row, (attack.name for attack in attacks()), "attack")
+    return arguments.one_of(row, (attack.name for attack in attacks()), "attack")
 
 
 def attack(
@@ -223,11 +223,12 @@ def attack(
     progress: Told | None = None,
 ) -> AttackReport:
     """Carries out attacks against a design: all of them, or only `row`; `changes` as for `run`."""
-    spec = laboratory.to_json({
-        "row": _attack(row), "trials": asked.whole(trials, "trials", least=1), "seed": asked.whole(seed, "seed"),
-        "changes": asked.changes(changes, designs=[design]),
+    spec = native.to_json({
+        "row": _attack(row), "trials": arguments.whole(trials, "trials", least=1),
+        "seed": arguments.whole(seed, "seed"),
+        "changes": arguments.changes(changes, designs=[design]),
     })  # fmt: skip
-    return AttackReport.model_validate_json(laboratory.attack(design, spec, _relay(progress)))
+    return AttackReport.model_validate_json(native.attack(design, spec, _relay(progress)))
 
 
 def crash(
@@ -246,12 +247,12 @@ def crash(
     Workloads of one and two writes are attacked with every strike, longer ones with one of each kind, drawn with the
     seed. If `thorough`, all are attacked with every strike, and with more subsets of the writes on their way.
     """
-    spec = laboratory.to_json({
-        "row": asked.one_of(row, (loss.name for loss in losses()), "row"), "seed": asked.whole(seed, "seed"),
-        "workload": None if workload is None else asked.whole(workload, "workload"), "thorough": bool(thorough),
-        "changes": asked.changes(changes, designs=[design]),
+    spec = native.to_json({
+        "row": arguments.one_of(row, (loss.name for loss in losses()), "row"), "seed": arguments.whole(seed, "seed"),
+        "workload": None if workload is None else arguments.whole(workload, "workload"), "thorough": bool(thorough),
+        "changes": arguments.changes(changes, designs=[design]),
     })  # fmt: skip
-    return CrashReport.model_validate_json(laboratory.crash(design, spec, _relay(progress)))
+    return CrashReport.model_validate_json(native.crash(design, spec, _relay(progress)))
 
 
 def survive(
@@ -270,12 +271,12 @@ def survive(
     Power fails `losses` times, over successive runs of the program, each over a separate memory.
     """
     given = {name: str(value) for name, value in (settings or {}).items()}
-    spec = laboratory.to_json({
-        "program": program, "settings": given, "losses": asked.whole(losses, "losses", least=1),
-        "seed": asked.whole(seed, "seed"),
-        "changes": asked.changes(changes, designs=[design]),
+    spec = native.to_json({
+        "program": program, "settings": given, "losses": arguments.whole(losses, "losses", least=1),
+        "seed": arguments.whole(seed, "seed"),
+        "changes": arguments.changes(changes, designs=[design]),
     })  # fmt: skip
-    return ProgramReport.model_validate_json(laboratory.survive(design, spec, _relay(progress)))
+    return ProgramReport.model_validate_json(native.survive(design, spec, _relay(progress)))
 
 
 def campaign(
@@ -297,26 +298,26 @@ def campaign(
     if not folder.is_dir():
         raise CasemateError(f"the log '{log}' cannot be kept: there is no folder '{folder}'; make it first")
     spec = {
-        "designs": asked.names(designs, "design"), "row": _attack(row), "seed": asked.whole(seed, "seed"),
-        "trials": None if trials is None else asked.whole(trials, "trials", least=1),
+        "designs": arguments.names(designs, "design"), "row": _attack(row), "seed": arguments.whole(seed, "seed"),
+        "trials": None if trials is None else arguments.whole(trials, "trials", least=1),
         "budget_seconds": budget_seconds, "log": str(log),
     }  # fmt: skip
-    return Campaign.model_validate_json(laboratory.campaign_with_log(laboratory.to_json(spec), _relay(progress)))
+    return Campaign.model_validate_json(native.campaign_with_log(native.to_json(spec), _relay(progress)))
 
 
 def settings(kind: Literal["machine", "design"], name: str, changes: Mapping[str, object] | None = None) -> Settings:
     """Returns all values of a machine or a design, built in or in a file, and the source of each; `changes` as for
     `run`.
     """
-    told = laboratory.to_json(asked.changes(changes, [name], [name]))
+    told = native.to_json(arguments.changes(changes, [name], [name]))
     return Settings(
-        name=name, settings=TypeAdapter(tuple[Setting, ...]).validate_json(laboratory.settings(kind, name, told))
+        name=name, settings=TypeAdapter(tuple[Setting, ...]).validate_json(native.settings(kind, name, told))
     )
 
 
 def exhaustive(design: str, *, progress: Told | None = None) -> ExhaustiveReport:
     """Flips every stored bit of a small memory under a design, one at a time."""
-    return ExhaustiveReport.model_validate_json(laboratory.exhaustive(design, _relay(progress)))
+    return ExhaustiveReport.model_validate_json(native.exhaustive(design, _relay(progress)))
 
 
 def window(
@@ -329,13 +330,13 @@ def window(
     progress: Told | None = None,
 ) -> Window:
     """Measures a window of a ChampSim trace on an unprotected machine, in ChampSim's terms."""
-    extent = (asked.instructions(warmup, "warmup"), asked.instructions(instructions, "instructions"))
-    return Window.model_validate_json(laboratory.window(str(machine), str(trace), extent, seed, _relay(progress)))
+    extent = (arguments.instructions(warmup, "warmup"), arguments.instructions(instructions, "instructions"))
+    return Window.model_validate_json(native.window(str(machine), str(trace), extent, seed, _relay(progress)))
 
 
 def validate(*, brief: bool = False, progress: Told | None = None) -> Validation:
     """Measures the machine against public simulators of the same configuration: minutes, or seconds if `brief`."""
-    return Validation.model_validate_json(laboratory.validate(brief, _relay(progress)))
+    return Validation.model_validate_json(native.validate(brief, _relay(progress)))
 
 
 def cost_of_battery(
@@ -369,9 +370,9 @@ def cost_of_battery(
     for what, number in [*(("entries", number) for number in numbers), ("height", 2 if height is None else height)]:
         if type(number) is not int or abs(number) >= 2**63:
             raise CasemateError(f"{what} is {number!r}: expected a whole number")
-    drains = asked.one_of(counted, get_args(Counting), "choice of counted drains")
-    question = laboratory.to_json({"entries": numbers, "levels": height, "systems": named, "counted": drains})
-    return BatteryCost.model_validate_json(laboratory.battery(str(profile), question, _relay(progress)))
+    drains = arguments.one_of(counted, get_args(Counting), "choice of counted drains")
+    question = native.to_json({"entries": numbers, "levels": height, "systems": named, "counted": drains})
+    return BatteryCost.model_validate_json(native.battery(str(profile), question, _relay(progress)))
 
 
 def bench_crypto(options: CryptoOptions | None = None, *, progress: Told | None = None) -> CryptoBench:
@@ -383,6 +384,6 @@ def bench_crypto(options: CryptoOptions | None = None, *, progress: Told | None 
 
     Raises `CasemateError` for sizes that are not possible for a message, and for other numbers out of range.
     """
-    from casemate import crypto_bench
+    from casemate.crypto import crypto_bench
 
     return crypto_bench.measure(CryptoOptions() if options is None else options, progress)

@@ -23,7 +23,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from casemate import laboratory
+from casemate.laboratory import native
 from casemate.results.bus import BusEvent, BusHeader, BusInfo, BusTotals
 
 WRITE = 1
@@ -93,14 +93,14 @@ class BusFile:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self.header = BusHeader.model_validate_json(laboratory.BusFile(str(path)).header())
+        self.header = BusHeader.model_validate_json(native.BusFile(str(path)).header())
         """Header: the run's whole configuration, a flag for bytes, the mapping of slots to lines."""
         self.totals: BusTotals | None = None
         """Totals of the file; known after the first complete iteration."""
 
     def blocks(self) -> Iterator[Block]:
         """The crossings in columns, up to some hundred thousand at a time."""
-        file = laboratory.BusFile(str(self.path))
+        file = native.BusFile(str(self.path))
         while (columns := file.next_block()) is not None:
             times, lines, flags, contents = columns
             yield Block(array("Q", times), array("Q", lines), flags, contents)

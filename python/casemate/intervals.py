@@ -19,8 +19,8 @@ from functools import partial
 from pathlib import Path
 from typing import Union, get_args, get_origin
 
-from casemate import laboratory, screen
 from casemate._core import CasemateError
+from casemate.laboratory import native
 from casemate.results.base import Result
 from casemate.results.counters import Traffic
 from casemate.results.figures import LEVELS, METADATA, bandwidth_gb_per_s, hit_rate, mpki, per_kilo
@@ -28,6 +28,7 @@ from casemate.results.intervals import Interval
 from casemate.results.moving import Moving
 from casemate.results.persist_buffer import PersistBuffer
 from casemate.results.run import RunResults
+from casemate.terminal import screen
 
 Figure = int | float
 Column = Callable[[Interval], Figure]
@@ -56,7 +57,7 @@ def rows(results: RunResults) -> list[Row]:
 
 def check(path: str | os.PathLike[str]) -> None:
     """Raises `CasemateError` if no table can be written to this path, as far as that is known in advance."""
-    laboratory.check_file(str(path))
+    native.check_file(str(path))
     if Path(path).suffix.lower() != SUFFIX:
         raise CasemateError(f"'{path}' would be a table as CSV: expected a name that ends in {SUFFIX}")
 

@@ -11,7 +11,7 @@ from types import FrameType
 
 EXIT_CTRL_C = 128 + signal.SIGINT
 
-MODULES = ("casemate", "casemate.cli")
+MODULES = ("casemate",)
 """Modules of the command, under `python -m`."""
 
 

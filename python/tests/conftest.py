@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from casemate import api
-from casemate.cli import main
+from casemate.cli.main import main
 from casemate.reproduce.study import Study, Trend
 from casemate.results.catalogue import STOPPED
 
@@ -116,7 +116,7 @@ def interrupted(tmp_path: Path) -> Casemate:
     """The command as a separate process, which gets Ctrl-C some time after it has reported its start."""
 
     def run(*arguments: str) -> Said:
-        command = [sys.executable, "-m", "casemate.cli", *arguments]
+        command = [sys.executable, "-m", "casemate", *arguments]
         heard = tmp_path / "standard-error"
         with heard.open("w") as errors:
             running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, cwd=tmp_path)

@@ -7,8 +7,10 @@ from typing import Any
 
 import casemate as cm
 import pytest
-from casemate import amounts, api, stopped
+from casemate import api
+from casemate.laboratory import stopped_attacks
 from casemate.results import AttackReport, Protection
+from casemate.text import amounts
 from conftest import claimed
 from hypothesis import given
 from hypothesis import strategies as st
@@ -211,7 +213,7 @@ def test_a_change_is_in_the_record_and_in_the_figures() -> None:
 
 def test_what_a_changed_design_stops_is_found_out_anew() -> None:
     weaker = {"design.parts.tree.kind": "none", "design.parts.mac.tag_bits": 8}
-    assert stopped.protection_of("sc64-bmt", weaker).stopped < stopped.protection_of("sc64-bmt").stopped
+    assert stopped_attacks.protection_of("sc64-bmt", weaker).stopped < stopped_attacks.protection_of("sc64-bmt").stopped
 
 
 def test_an_error_in_the_callback_ends_the_run() -> None:

@@ -8,12 +8,14 @@ from typing import Any
 import casemate as cm
 import jsonschema
 import pytest
-from casemate import _core, crypto_bench, crypto_table, crypto_today, openssl_speed, processors
-from casemate.crypto_bench import CryptoOptions, Key, Sample
-from casemate.openssl_speed import VARIANTS
-from casemate.processors import EnergyCounter, Processor
+from casemate import _core
+from casemate.crypto import crypto_bench, crypto_today, openssl_speed, processors
+from casemate.crypto.crypto_bench import CryptoOptions, Key, Sample
+from casemate.crypto.openssl_speed import VARIANTS
+from casemate.crypto.processors import EnergyCounter, Processor
 from casemate.reproduce.gcm import parameters
 from casemate.results.bench import CryptoBench, CryptoEngine, CryptoRow
+from casemate.tables import crypto_table
 from conftest import Casemate
 from rich.console import Console
 
@@ -346,7 +348,7 @@ def test_progress_rises_to_the_end() -> None:
 
 def test_a_forecast_goes_by_what_turns_have_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter((3.0, 6.0))
-    monkeypatch.setattr("casemate.crypto_bench.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("casemate.crypto.crypto_bench.time.monotonic", lambda: next(clock))
     told: list[dict[str, Any]] = []
     steps = crypto_bench._Steps(told.append, turns=4, openssl_seconds=8, began=0.0)
     steps.turn("ours")

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import casemate as cm
 import pytest
-from casemate import _core, crypto_today, openssl_speed, processors
-from casemate.crypto_bench import CryptoOptions
-from casemate.openssl_speed import OpenSsl
-from casemate.processors import EnergyCounter
+from casemate import _core
+from casemate.crypto import crypto_today, openssl_speed, processors
+from casemate.crypto.crypto_bench import CryptoOptions
+from casemate.crypto.openssl_speed import OpenSsl
+from casemate.crypto.processors import EnergyCounter
 from casemate.results.bench import CryptoBench, CryptoEngine, CryptoRow, Operation
 
 SEAL_NS, OPEN_NS = 16.0, 48.0

@@ -9,7 +9,7 @@ from pathlib import Path
 import casemate as cm
 import pytest
 from casemate.bus import BusFile
-from casemate.requests import recorder_path
+from casemate.laboratory.requests import recorder_path
 from conftest import Casemate
 
 pytestmark = pytest.mark.skipif(

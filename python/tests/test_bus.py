@@ -14,7 +14,7 @@ from casemate import BuiltIn, CasemateError, RunOptions, api
 from casemate.bus import NO_BURST, WITH_CONTENT, WRITE, BusFile, info
 from conftest import NO_PLACES_FOR_A_FILE, SMALL, Casemate, refused_before_the_run
 
-COMMAND = [sys.executable, "-m", "casemate.cli"]
+COMMAND = [sys.executable, "-m", "casemate"]
 WRITING = ("--workload", "gups", "--set", "footprint=64 MB", "--limit", "200K", "--with", "machine.llc.size=512 KB")
 """A run that writes lines back to memory."""
 

@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
-from casemate import api, campaigns
-from casemate.progress import Steps
+from casemate import api
+from casemate.cli import campaigns
 from casemate.results.crash import CrashReport
+from casemate.terminal.progress import Steps
 from conftest import Casemate
 from rich.console import Console
 

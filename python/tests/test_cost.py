@@ -7,7 +7,7 @@ from typing import Any
 import casemate as cm
 import jsonschema
 import pytest
-from casemate import battery_picture, picture
+from casemate.plots import battery_picture, picture
 from casemate.results import BatteryCost
 from conftest import Casemate
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import casemate as cm
 import pytest
-from casemate.requests import recorder_path
+from casemate.laboratory.requests import recorder_path
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 

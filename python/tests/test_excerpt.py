@@ -14,12 +14,13 @@ from typing import Any
 
 import jsonschema
 import pytest
-from casemate import BuiltIn, CasemateError, RunOptions, TraceWindow, amounts, api
+from casemate import BuiltIn, CasemateError, RunOptions, TraceWindow, api
 from casemate.excerpt import Excerpt
 from casemate.results.explain import VERBS
+from casemate.text import amounts
 from conftest import NO_PLACES_FOR_A_FILE, SMALL, Casemate, refused_before_the_run
 
-COMMAND = [sys.executable, "-m", "casemate.cli"]
+COMMAND = [sys.executable, "-m", "casemate"]
 WRITING = ("--workload", "gups", "--set", "footprint=64 MB", "--limit", "200K", "--with", "machine.llc.size=512 KB")
 """A run that writes lines back to memory."""
 WINDOW = ("--trace-window", "300us:2us")

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from casemate import api, picture
-from casemate.cli import COMMANDS
-from casemate.commands.schema import KINDS
+from casemate import api
+from casemate.cli.commands.schema import KINDS
+from casemate.cli.main import COMMANDS
+from casemate.plots import picture
 from casemate.results import AttackResults, CrashResults
 from conftest import Casemate
 

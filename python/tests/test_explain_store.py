@@ -6,8 +6,8 @@ from typing import Any
 import jsonschema
 import pytest
 from casemate import Store, api
+from casemate.plots.timeline_rows import MOST_ALIKE, rows
 from casemate.results.explain import Explanation, Span
-from casemate.timeline_rows import MOST_ALIKE, rows
 from conftest import Casemate
 
 LINE = 0x12345640

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from casemate._core import CasemateError
-from casemate.commands.cost_hardware import rows_beside
+from casemate.cli.commands.cost_hardware import rows_beside
 from casemate.hardware import design, library, sources, stimulus, store, synthesis, tools
 from casemate.hardware.flow import STEPS, Flow
 from casemate.hardware.stimulus import Core

@@ -9,7 +9,6 @@ from typing import ClassVar
 
 import hardware_parts
 import pytest
-from casemate import hardware_picture
 from casemate._core import CasemateError, GcmLines
 from casemate.hardware import (
     energy,
@@ -26,6 +25,7 @@ from casemate.hardware import (
 from casemate.hardware.gate_simulation import Toggles
 from casemate.hardware.netlist import Instance
 from casemate.hardware.stimulus import Core, Trace
+from casemate.plots import hardware_picture
 from casemate.results import Area, CoreCost, Speed
 from hardware_parts import CELLS, HEAD, LATCH, TEXT, shared_net, small_library, two_gates
 

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from casemate import hardware_picture
 from casemate.hardware.engine import Point
 from casemate.hardware.scaling import scaling
+from casemate.plots import hardware_picture
 from casemate.results.hardware import Area, CoreCost, EnergyOfLine, HardwareCost, Speed
 
 

@@ -21,7 +21,7 @@ from conftest import NO_PLACES_FOR_A_FILE, SMALL, Casemate, refused_before_the_r
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-COMMAND = [sys.executable, "-m", "casemate.cli"]
+COMMAND = [sys.executable, "-m", "casemate"]
 INTERVALS = ("--interval", "10K", "--intervals", "phases.csv")
 NO_SUMS = {"ipc", "read_latency_ns", "reads", "start", "start_fs"}
 """Figures of an interval that are no sums of counts."""

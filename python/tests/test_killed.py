@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from casemate.requests import recorder_path
+from casemate.laboratory.requests import recorder_path
 
 pytestmark = pytest.mark.skipif(
     shutil.which("qemu-x86_64") is None or not recorder_path().is_file(), reason="recording needs QEMU and the recorder"
@@ -121,7 +121,7 @@ class Started:
         name, _, value = self._mark.partition("=")
         self._shared = set(Path("/dev/shm").iterdir())
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "casemate.cli", *arguments],
+            [sys.executable, "-m", "casemate", *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -7,7 +7,7 @@ from pathlib import Path
 import casemate as cm
 import jsonschema
 import pytest
-from casemate.requests import recorder_path
+from casemate.laboratory.requests import recorder_path
 from conftest import Casemate
 
 pytestmark = pytest.mark.skipif(

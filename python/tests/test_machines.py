@@ -5,7 +5,7 @@ from pathlib import Path
 
 import casemate as cm
 import pytest
-from casemate import options
+from casemate.cli import options
 from casemate.results import RunResults
 from conftest import SMALL, Casemate
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import casemate as cm
 import pytest
-from casemate.requests import recorder_path
+from casemate.laboratory.requests import recorder_path
 from conftest import Casemate
 
 SOURCE = Path(__file__).parent / "programs" / "mappings.c"

@@ -9,7 +9,7 @@ from typing import Any
 
 import casemate as cm
 import pytest
-from casemate import laboratory
+from casemate.laboratory import native
 
 LATIN = os.fsdecode(b"caf\xe9")
 """A name in Latin-1, in the form that `os.listdir` returns."""
@@ -25,8 +25,8 @@ def test_a_program_gets_a_word_that_is_not_utf_8_byte_by_byte(tmp_path: Path, na
 
 def test_words_of_a_command_are_text_where_they_are_utf_8() -> None:
     given = ["café", "café".encode(), Path("café"), 7]
-    assert [laboratory.word(each) for each in given] == ["café", "café", "café", "7"]
-    assert laboratory.word(LATIN) == list(b"caf\xe9")
+    assert [native.word(each) for each in given] == ["café", "café", "café", "7"]
+    assert native.word(LATIN) == list(b"caf\xe9")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import casemate as cm
 import pytest
-from casemate.requests import Persistent, recorder_path
+from casemate.laboratory.requests import Persistent, recorder_path
 from conftest import Casemate
 
 pytestmark = pytest.mark.skipif(

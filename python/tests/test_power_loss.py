@@ -4,8 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from casemate import BuiltIn, CasemateError, LossOptions, Program, RunOptions, Trace, amounts, lose_power
-from casemate.power_loss import moment
+from casemate import BuiltIn, CasemateError, LossOptions, Program, RunOptions, Trace, lose_power
+from casemate.laboratory.power_loss import moment
+from casemate.text import amounts
 from conftest import Casemate
 
 GZIP = Path(__file__).parents[2] / "traces" / "gzip.trace"

@@ -6,8 +6,8 @@ from typing import Any, cast
 
 import casemate as cm
 import pytest
-from casemate import progress
-from casemate.commands.cost_hardware import STEP_SECONDS, Pricing
+from casemate.cli.commands.cost_hardware import STEP_SECONDS, Pricing
+from casemate.terminal import progress
 from rich.console import Console
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from casemate import progress
-from casemate.requests import recorder_path
+from casemate.laboratory.requests import recorder_path
 from casemate.results.origin import Killed, Unbacked
+from casemate.terminal import progress
 from conftest import Casemate
 from rich.console import Console
 

@@ -3,8 +3,10 @@
 import itertools
 
 import pytest
-from casemate import CasemateError, feasibility, regression
-from casemate.regression import EnginePoint, Line
+from casemate import CasemateError
+from casemate.crypto import feasibility
+from casemate.hardware import regression
+from casemate.hardware.regression import EnginePoint, Line
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -12,7 +12,7 @@ from typing import cast, get_args
 
 import jsonschema
 import pytest
-from casemate import picture
+from casemate.plots import picture
 from casemate.reproduce import derivation, derived_report, studies
 from casemate.reproduce.derivation import DerivedStudy, agreement
 from casemate.reproduce.gcm import STUDY, engines, parameters

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from casemate import picture
+from casemate.plots import picture
 from casemate.reproduce import pictures
 from casemate.results.reproduce import CaseFigures, FigureFound, Reproduction, SeriesFound
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from casemate import api
+from casemate.laboratory.requests import BuiltIn, RunOptions
 from casemate.reproduce.secpb import STUDY
 from casemate.reproduce.secpb.measures import nwpe, ppti
 from casemate.reproduce.secpb.settings import SCHEMES, design
-from casemate.requests import BuiltIn, RunOptions
 from casemate.results.base import Result
 from casemate.results.run import Record
 

@@ -9,13 +9,14 @@ from pathlib import Path
 import casemate as cm
 import jsonschema
 import pytest
-from casemate import CasemateError, run_table
-from casemate.progress import Instructions
+from casemate import CasemateError
 from casemate.results import Record, RunResults
+from casemate.tables import run_table
+from casemate.terminal.progress import Instructions
 from conftest import SMALL, Casemate, claimed
 from rich.console import Console
 
-COMMAND = (sys.executable, "-m", "casemate.cli")
+COMMAND = (sys.executable, "-m", "casemate")
 
 
 def printed(results: RunResults, check_values: bool) -> str:
@@ -351,7 +352,7 @@ def test_progress_has_a_total_and_an_expected_end_where_there_is_no_terminal() -
     clock = iter(range(0, 1000, 10))
     said = io.StringIO()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("casemate.progress.time.monotonic", lambda: float(next(clock)))
+        patch.setattr("casemate.terminal.progress.time.monotonic", lambda: float(next(clock)))
         with Instructions(Console(file=said, width=200), ["none", "sc64-bmt"], None, "Running it") as progress:
             progress.tell({"instructions": [2_000_000, 1_000_000], "of": 10_000_000})
             progress.tell({"instructions": [4_000_000, 2_500_000], "of": 10_000_000})

@@ -9,7 +9,7 @@ import pytest
 from casemate.results import Record, RunResults
 from conftest import SMALL, Casemate
 
-COMMAND = (sys.executable, "-m", "casemate.cli")
+COMMAND = (sys.executable, "-m", "casemate")
 
 
 def test_a_reader_that_stops_reading_loses_no_file(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import casemate as cm
 import pytest
-from casemate.requests import recorder_path
+from casemate.laboratory.requests import recorder_path
 from casemate.results import RunResults
 from conftest import Casemate
 
@@ -82,6 +82,6 @@ def test_sampling_options_without_sampling_are_refused() -> None:
 )
 def test_a_program_reads_what_casemate_would_read(tmp_path: Path) -> None:
     """A pipe is passed on, so that `casemate run -- PROGRAM < FILE` works as written."""
-    command = [sys.executable, "-m", "casemate.cli", "run", "--design", "none", "--stdout", "inherit", "--", "cat"]
+    command = [sys.executable, "-m", "casemate", "run", "--design", "none", "--stdout", "inherit", "--", "cat"]
     said = subprocess.run(command, input="through\n", capture_output=True, text=True, cwd=tmp_path, check=False)
     assert "through" in said.stdout

@@ -8,7 +8,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from casemate import CasemateError, screen
+from casemate import CasemateError
+from casemate.terminal import screen
 
 
 def test_a_file_keeps_its_rights_and_a_link_leads_to_what_is_written(tmp_path: Path) -> None:
@@ -50,7 +51,7 @@ def test_a_folder_is_not_written_over(tmp_path: Path) -> None:
     "words", [("schema", "run"), ("run", "--help"), ("list", "designs", "--json"), ("list", "designs", "secpb-cm")]
 )
 def test_a_reader_that_has_seen_enough_is_no_failure(words: tuple[str, ...]) -> None:
-    command = [sys.executable, "-m", "casemate.cli", *words]
+    command = [sys.executable, "-m", "casemate", *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
         assert running.stdout
         assert running.stderr

@@ -3,9 +3,9 @@
 import io
 
 import pytest
-from casemate import hardware_table
 from casemate.results.hardware import Area, CoreCost, HardwareCost, Scaling, Speed
-from casemate.tables import plain_table
+from casemate.tables import hardware_table
+from casemate.tables.layouts import plain_table
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console, RenderableType

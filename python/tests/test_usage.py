@@ -9,10 +9,11 @@ from pathlib import Path
 
 import click
 import pytest
-from casemate import cli, timeline
-from casemate.commands import schema
-from casemate.nearest import hint, hint_of_file
+from casemate.cli import main
+from casemate.cli.commands import schema
+from casemate.plots import timeline
 from casemate.results.explain import AesBandwidth
+from casemate.text.nearest import hint, hint_of_file
 from conftest import Casemate
 
 WRONG = [
@@ -123,7 +124,7 @@ def commands(group: click.Group, words: str = "") -> Iterator[tuple[str, click.C
 
 
 def test_what_prints_json_has_a_schema_under_its_own_words() -> None:
-    known = dict(commands(cli.casemate))
+    known = dict(commands(main.casemate))
     printing = {words for words, each in known.items() if any("--json" in option.opts for option in each.params)}
     assert {"run", "cost engine", "cost rtl", "reproduce gcm", "bench crypto"} <= printing
     for words in printing:

@@ -3,8 +3,8 @@
 import io
 
 import jsonschema
-from casemate import tables
 from casemate.results import Validation, ValidationRow
+from casemate.tables import layouts
 from conftest import Casemate
 from rich.console import Console
 
@@ -38,7 +38,7 @@ def row(quantity: str, difference: float, in_points: bool = False) -> Validation
 def shown(report: Validation) -> list[str]:
     """The lines of the table."""
     console = Console(width=100, file=io.StringIO(), no_color=True)
-    console.print(tables.validation_table(report))
+    console.print(layouts.validation_table(report))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue().splitlines()
 

@@ -4,7 +4,8 @@ import json
 from typing import Any, get_args
 
 import pytest
-from casemate import _core, api, colours
+from casemate import _core, api
+from casemate.plots import colours
 from casemate.results import catalogue, explain, sampling
 
 WORDS: dict[str, list[str]] = json.loads(_core.words())

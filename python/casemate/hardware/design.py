@@ -9,7 +9,7 @@ from pathlib import Path
 from casemate._core import CasemateError
 from casemate.hardware import sources
 from casemate.hardware.sources import Source
-from casemate.nearest import hint
+from casemate.text.nearest import hint
 
 CLOCKS = ("clk_i", "clk", "clock", "clock_i", "CLK")
 """Usual names of a clock, tried by default."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from casemate._core import CasemateError
-from casemate.nearest import hint_of_file
+from casemate.text.nearest import hint_of_file
 
 GZIP = b"\x1f\x8b"
 """First bytes of a file that gzip compressed."""

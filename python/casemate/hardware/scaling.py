@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from casemate.hardware.engine import Point
-from casemate.regression import EnginePoint, fit_engines
+from casemate.hardware.regression import EnginePoint, fit_engines
 from casemate.results.hardware import CoreCost, Scaling
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from casemate._core import CasemateError
-from casemate.nearest import hint_of_file
+from casemate.text.nearest import hint_of_file
 
 INCLUDE, DEFINE = "+incdir+", "+define+"
 EXPECTED = f"expected files, {INCLUDE}FOLDER or {DEFINE}NAME=VALUE"

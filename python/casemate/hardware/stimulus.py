@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Protocol
 
 from casemate._core import CasemateError, GcmLines
-from casemate.nearest import hint, hint_of_file
+from casemate.text.nearest import hint, hint_of_file
 
 LINE_BYTES = 64
 NONCE_BYTES = 12

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from casemate import screen
+from casemate.terminal import screen
 
 DIGEST_CHARACTERS = 16
 

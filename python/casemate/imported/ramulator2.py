@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from casemate._core import CasemateError
 from casemate.imported.channel import LINE_BYTES, Channel, Keys, address_map
-from casemate.nearest import hint
+from casemate.text.nearest import hint
 
 DRAM, CONTROLLER = "MemorySystem.DRAM", "MemorySystem.Controller"
 

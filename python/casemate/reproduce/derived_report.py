@@ -9,9 +9,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from casemate import screen
 from casemate.results.derivation import Derivation, DerivedRow, DerivedTable, EngineNeed
-from casemate.tables import plain_table
+from casemate.tables.layouts import plain_table
+from casemate.terminal import screen
 
 DIGITS = 4
 COLUMNS = ("of", "", "unit", "computed", "printed", "off", "from")

@@ -7,12 +7,12 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from casemate import interruption
 from casemate._core import CasemateError
-from casemate.progress import Steps
 from casemate.reproduce.runs import Job, NotInstalledError, Store, kept
 from casemate.reproduce.study import Carried, Study
 from casemate.results.reproduce import FigureFound, Reproduction
+from casemate.terminal import interruption
+from casemate.terminal.progress import Steps
 
 
 def carry_out(study: Study, numbers: Sequence[str], seeds: int, store: Store, notices: Console) -> Carried:

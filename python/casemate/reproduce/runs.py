@@ -23,11 +23,12 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from casemate import api, screen
+from casemate import api
 from casemate._core import CasemateError, __version__
-from casemate.requests import BuiltIn, Persistent, Program, RunOptions, Trace
+from casemate.laboratory.requests import BuiltIn, Persistent, Program, RunOptions, Trace
 from casemate.results.base import Result
 from casemate.results.run import Record, RunResults
+from casemate.terminal import screen
 
 Changes = dict[str, object]
 

@@ -3,8 +3,8 @@
 import signal
 from typing import Literal
 
-from casemate import amounts
 from casemate.results.base import Result
+from casemate.text import amounts
 
 
 class Seeded(Result):

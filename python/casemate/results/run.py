@@ -5,7 +5,6 @@ from typing import Literal
 from pydantic import Field
 
 from casemate._core import CasemateError
-from casemate.amounts import size
 from casemate.results.attack import Protection
 from casemate.results.base import Result
 from casemate.results.catalogue import Design, Machine
@@ -31,6 +30,7 @@ from casemate.results.persist_buffer import PersistBuffer
 from casemate.results.predicted import Predicted, Speculation
 from casemate.results.sampling import Detail, Estimate, Sampling, ratio
 from casemate.results.waits import CoreTime, ReadTimes
+from casemate.text.amounts import size
 
 Age = Literal["new", "steady"]
 """Age of the data counters when a machine begins."""

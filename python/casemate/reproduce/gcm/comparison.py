@@ -2,7 +2,7 @@
 25.6 GB/s.
 """
 
-from casemate.feasibility import BITS, LINE_BYTES, engine_mbps, gigabits, instances, software_mbps
+from casemate.crypto.feasibility import BITS, LINE_BYTES, engine_mbps, gigabits, instances, software_mbps
 from casemate.reproduce.derivation import Rows
 from casemate.reproduce.gcm import engines
 from casemate.reproduce.gcm import parameters as given

@@ -9,9 +9,9 @@ in an ASIC.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from casemate import regression
-from casemate.feasibility import BITS, engine_mbps, instances, software_mbps
-from casemate.regression import Line
+from casemate.crypto.feasibility import BITS, engine_mbps, instances, software_mbps
+from casemate.hardware import regression
+from casemate.hardware.regression import Line
 from casemate.reproduce.derivation import Asked
 from casemate.reproduce.gcm import parameters as given
 from casemate.results.derivation import EngineNeed

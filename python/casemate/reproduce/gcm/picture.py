@@ -5,8 +5,8 @@ implementations.
 from pathlib import Path
 from typing import Any
 
-from casemate import picture
-from casemate.regression import Line
+from casemate.hardware.regression import Line
+from casemate.plots import picture
 from casemate.reproduce.gcm import comparison
 from casemate.reproduce.gcm import parameters as given
 from casemate.reproduce.gcm.engines import ASIC_FITTED

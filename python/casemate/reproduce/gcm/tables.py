@@ -2,9 +2,9 @@
 
 from itertools import combinations
 
-from casemate import regression
-from casemate.feasibility import engine_mbps, software_mbps
-from casemate.regression import Line
+from casemate.crypto.feasibility import engine_mbps, software_mbps
+from casemate.hardware import regression
+from casemate.hardware.regression import Line
 from casemate.reproduce.derivation import Rows, agreement
 from casemate.reproduce.gcm import parameters as given
 from casemate.reproduce.gcm.printed import PRINTED

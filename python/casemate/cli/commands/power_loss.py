@@ -1,0 +1,137 @@
+"""`casemate run --power-loss`: power is cut on the whole machine while a program runs."""
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from casemate._core import CasemateError
+from casemate.cli.main import EXIT_INTERRUPTED, EXIT_NO
+from casemate.terminal import screen
+from casemate.text.amounts import parse_energy
+
+if TYPE_CHECKING:
+    from casemate.laboratory.requests import Runnable, RunOptions
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Options of the power loss."""
+
+    at: str
+    losses: int
+    battery: str | None
+
+
+class _Read(click.ParamType[str]):
+    """Text that a function can read."""
+
+    name = "text"
+
+    def __init__(self, read: Callable[[str], object]) -> None:
+        self._read = read
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Returns the text unchanged, if the function can read it."""
+        try:
+            self._read(str(value))
+        except (ValueError, CasemateError) as error:
+            self.fail(str(error), param, ctx)
+        return str(value)
+
+
+def _moment(text: str) -> object:
+    from casemate.laboratory.power_loss import moment
+
+    return moment(text)
+
+
+def options(command: Callable[..., int]) -> Callable[..., int]:
+    """Adds the options, which reach the command as one, `loss`."""
+
+    @click.option(
+        "--power-loss",
+        "power_loss",
+        metavar="AT",
+        type=_Read(_moment),
+        help="Cut the power of the whole machine: after N instructions of all cores (1.5M), at a simulated time "
+        "(20us), or at a random moment. A program that ends sooner loses it at its end. Let the battery work if "
+        "the design has one, recover, and compare all of memory with the program's accepted stores.  [default "
+        "designs: plp-sp, secure-eadr]",
+    )
+    @click.option(
+        "--losses",
+        type=click.IntRange(1),
+        metavar="N",
+        help="With --power-loss: the number of losses, each with the next seed. A program runs anew for each, "
+        "without standard input; with 'random' once more, for the length of its run.  [default: 1]",
+    )
+    @click.option(
+        "--battery",
+        metavar="ENERGY",
+        type=_Read(parse_energy),
+        help="With --power-loss: the energy of the battery, as in 1.7mJ; it dies at the operation that takes more.",
+    )
+    @functools.wraps(command)
+    def with_loss(*given: Any, power_loss: str | None, losses: int | None, battery: str | None, **options: Any) -> int:
+        lonely = "--losses" if losses else "--battery" if battery else None
+        if power_loss is None and lonely:
+            raise click.UsageError(f"{lonely} is about losses of power: add --power-loss AT, as in --power-loss random")
+        loss = Asked(power_loss, losses or 1, battery) if power_loss is not None else None
+        return command(*given, loss=loss, **options)
+
+    return with_loss
+
+
+def usual_designs() -> tuple[str, ...]:
+    """Returns the default designs."""
+    from casemate.laboratory.power_loss import DEFAULT_DESIGNS
+
+    return DEFAULT_DESIGNS
+
+
+def check(context: click.Context, **other: object) -> None:
+    """Refuses options that have no meaning if power is cut."""
+    for name, given in other.items():
+        if given:
+            option = {"folder": "--output"}.get(name, f"--{name.replace('_', '-')}")
+            raise click.UsageError(
+                f"{option} is for runs that end by themselves: leave it out of --power-loss", context
+            )
+
+
+def run(
+    what: "Runnable",
+    on: tuple[tuple[str, ...], tuple[str, ...]],
+    changes: Mapping[str, str],
+    options: "RunOptions",
+    loss: Asked,
+    as_json: bool,
+) -> int:
+    """Cuts the power as often as requested, and shows the recovered memory. `on` are the designs and the machines."""
+    from casemate.laboratory.power_loss import LossOptions, lose_power
+    from casemate.tables.power_loss_table import power_loss_table
+    from casemate.terminal.progress import Steps
+
+    designs, machines = on
+    asked = LossOptions(at=loss.at, losses=loss.losses, run=options, battery=loss.battery)
+    with Steps(screen.notices(), "Cutting the power", 1) as progress:
+        progress.begin(0, f"{', '.join(designs)} on {', '.join(machines)}")
+        results = lose_power(
+            what,
+            designs=designs,
+            machine=machines,
+            changes=changes,
+            loss=asked,
+            progress=progress.tell,
+        )
+    if as_json:
+        screen.print_json(results)
+    elif results.losses:
+        battery = f", a battery of {loss.battery}" if loss.battery else ""
+        screen.results().print(power_loss_table(results, f"Power lost at {loss.at}{battery}"))
+    if results.interrupted:
+        return EXIT_INTERRUPTED
+    return 0 if results.passed and not results.idle else EXIT_NO

@@ -1,0 +1,1 @@
+"""Cryptography on this computer: measurements, and the thesis's verdict on software."""

@@ -1,0 +1,178 @@
+"""Arguments that have several forms, converted to one: `"5M"` is a number of instructions, `"none"` a list of one."""
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from casemate import _core
+from casemate._core import CasemateError
+from casemate.text.amounts import parse_count, parse_window
+from casemate.text.nearest import hint
+
+Instructions = int | str
+"""A number of instructions: `5000000`, or as on the command line `"5M"`."""
+
+Several = str | Iterable[str]
+"""One name, or several."""
+
+WHOLE_MAX = 2**64 - 1
+"""Largest seed, and largest number of anything."""
+
+PathLike = str | os.PathLike[str]
+
+
+def instructions(given: Instructions, what: str, least: int = 0, otherwise: str = "") -> int:
+    """Returns the number of instructions; `otherwise` is an alternative that the error names. Raises `CasemateError` if
+    it is not a number of this kind.
+    """
+    if type(given) not in (int, str):
+        raise CasemateError(f"{what} is {given!r}: expected a whole number of instructions, as in 5000000 or '5M'")
+    try:
+        number = parse_count(given) if isinstance(given, str) else given
+    except ValueError as error:
+        raise CasemateError(f"{what}: {error}") from None
+    if number < least:
+        counted = "1 instruction" if least == 1 else f"{least} instructions"
+        raise CasemateError(f"{what} is {number}: expected {counted} or more{otherwise}")
+    return number
+
+
+def limit(given: Instructions | Literal["all"] | None, usual: int | None) -> int | None:
+    """Returns the maximum number of instructions to run, `None` for all; the default is `usual`."""
+    if given is None or given == "all":
+        return usual if given is None else None
+    return instructions(given, "limit", least=1, otherwise=", or 'all'")
+
+
+def interval(given: Instructions | None) -> int | None:
+    """Returns the number of instructions of an interval; `None` without intervals."""
+    return None if given is None else instructions(given, "interval")
+
+
+def window(given: str, what: str) -> dict[str, int]:
+    """Returns a window of simulated time, as in `"20us:5us"`. Raises `CasemateError` if it is invalid."""
+    try:
+        begin, length = parse_window(given)
+    except ValueError as error:
+        raise CasemateError(f"{what}: {error}") from None
+    return {"from_fs": begin, "length_fs": length}
+
+
+def check(request: object) -> None:
+    """Raises `CasemateError` if a field of a request is not of its type; it names the field and the expected type."""
+    for name, declared in get_type_hints(type(request)).items():
+        value, kind, choices = getattr(request, name), get_origin(declared), get_args(declared)
+        if kind is Literal and value not in choices:
+            expected = ", ".join(repr(choice) for choice in choices) + hint(str(value), choices)
+        elif declared is bool and type(value) is not bool:
+            expected = "True or False"
+        elif declared is int and not (type(value) is int and 0 <= value <= WHOLE_MAX):
+            expected = f"a whole number from 0 to {WHOLE_MAX}"
+        elif kind in (Mapping, Sequence) and (isinstance(value, str) or not isinstance(value, kind)):
+            expected = "a mapping of names to values" if kind is Mapping else "a list"
+        else:
+            continue
+        raise CasemateError(f"{type(request).__name__}: {name} is {value!r}: expected {expected}")
+
+
+def be(given: object, kind: type, what: str) -> None:
+    """Raises `CasemateError` if the value is of another kind."""
+    if not isinstance(given, kind):
+        raise CasemateError(f"{what} is {given!r}: expected a {kind.__name__}, as in {kind.__name__}(...)")
+
+
+def whole(given: int, what: str, least: int = 0) -> int:
+    """Returns the number. Raises `CasemateError` if it is not whole, or out of range."""
+    if type(given) is not int or not least <= given <= WHOLE_MAX:
+        raise CasemateError(f"{what} is {given!r}: expected a whole number from {least} to {WHOLE_MAX}")
+    return given
+
+
+def one_of(given: str | None, known: Iterable[str], what: str) -> str | None:
+    """Returns the name, if the caller gave one. Raises `CasemateError` for an unknown one."""
+    listed = list(known)
+    if given is None or given in listed:
+        return given
+    raise CasemateError(f"unknown {what} {given!r}{hint(str(given), listed)}; there are: {', '.join(listed)}")
+
+
+def names(given: Several, what: str) -> list[str]:
+    """Returns the names, each once. At least one is required."""
+    listed = list(dict.fromkeys([given] if isinstance(given, str) else given))
+    if not listed:
+        raise CasemateError(f"no {what} is asked for: expected at least one")
+    return listed
+
+
+def paths(given: PathLike | Sequence[PathLike] | None) -> list[str]:
+    """Returns the paths as strings."""
+    listed = [given] if isinstance(given, str | os.PathLike) else given or ()
+    return [str(path) for path in listed]
+
+
+def changes(
+    given: Mapping[str, object] | None, machines: Iterable[str] = (), designs: Iterable[str] = ()
+) -> dict[str, list[dict[str, Any]]]:
+    """Returns the changes from the files, separately for machines and designs. A key may begin with the name of one of
+    them, as in `design.sc64-bmt.parts.mac.tag_bits`; then it is only for that one.
+
+    Raises `CasemateError` for a key of neither, and for the name of one that was not requested.
+    """
+    known = {"machine": list(machines), "design": list(designs)}
+    told: dict[str, list[dict[str, Any]]] = {"machine": [], "design": []}
+    for path, value in (given or {}).items():
+        of, _, key = path.partition(".")
+        if of not in told or not key:
+            raise CasemateError(
+                f"'{path}' changes nothing: expected machine.KEY or design.KEY, as in machine.engines.aes.latency_ns"
+            )
+        only = next((name for name in known[of] if key.startswith(f"{short(name)}.")), None)
+        if only is None and known[of]:
+            _refuse_another(path, of, known[of])
+        key = key.removeprefix(f"{short(only)}.") if only is not None else key
+        told[of].append({"only": only, "key": key, "value": written(value)})
+    return told
+
+
+def listed(given: Mapping[str, object] | None) -> dict[str, str]:
+    """Returns the changes from the files, for the result."""
+    return {path: written(value) for path, value in (given or {}).items()}
+
+
+def _refuse_another(path: str, of: str, listed: list[str]) -> None:
+    """Raises `CasemateError` if a key begins with the name of a machine or a design that was not requested."""
+    first = path.split(".")[1]
+    built_in = [found["name"] for found in json.loads(_core.machines() if of == "machine" else _core.designs())]
+    if first in built_in:
+        raise CasemateError(
+            f"'{path}' is for the {of} '{first}', which is not asked for (there is {', '.join(map(short, listed))}): "
+            f"ask for it as well, or for all of them give {of}.KEY"
+        )
+    # The key nearly has the name of a built-in machine or design, and these names are unlike keys. Files may have any
+    # name.
+    if path.count(".") > 1 and (meant := hint(first, built_in, alike=0.8)):
+        raise CasemateError(f"'{path}' is for no {of} that is asked for{meant}")
+
+
+def changes_of_design(given: Mapping[str, object] | None, design: str, designs: Iterable[str]) -> dict[str, object]:
+    """Returns the changes that are for a design: for all designs, or only for this one."""
+    asked_for = changes_under(given, design, designs)
+    return {path: value for path, value in asked_for.items() if path.startswith("design.")}
+
+
+def changes_under(given: Mapping[str, object] | None, design: str, designs: Iterable[str]) -> dict[str, object]:
+    """Returns the changes without those that are only for another of the designs."""
+    others = tuple(f"design.{short(name)}." for name in designs if name != design)
+    return {path: value for path, value in (given or {}).items() if not path.startswith(others)}
+
+
+def short(name: str) -> str:
+    """Name by which a design or a machine is changed; for a file, its name without folder and ending."""
+    return PurePath(name).stem if name.endswith(".toml") else name
+
+
+def written(value: object) -> str:
+    """Returns a value in the notation of a machine or design file."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,95 @@
+"""Losses of power on a whole machine: programs run until power fails, and the recovered memory is compared."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from casemate._core import CasemateError
+from casemate.laboratory import arguments, native
+from casemate.laboratory.requests import Runnable, RunOptions, runnables
+from casemate.results.power_loss import PowerLosses
+from casemate.text import amounts
+
+DEFAULT_DESIGNS = ("plp-sp", "secure-eadr")
+"""Default designs: two that keep their memory on the default machine."""
+
+DEFAULT_MACHINE = "modern"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LossOptions:
+    """Moment and number of the losses, and the energy of the battery."""
+
+    at: str = "random"
+    """Moment of the loss: after a number of instructions of all cores together (`"1.5M"`), at a simulated time
+    (`"20us"`), or `"random"`. A random moment is an event of the run that the seed draws; to draw it, the whole run is
+    simulated once more. Programs that end earlier lose power when their last store was accepted.
+    """
+    losses: int = 1
+    """Number of losses, each of a separate machine with the next seed. A program of this computer runs anew for each,
+    without standard input.
+    """
+    run: RunOptions = field(default_factory=RunOptions)
+    """Options of the programs' run: all in detail, without a warm-up, and without output files."""
+    battery: str | None = None
+    """Energy of the battery, as in `"1.7mJ"`: it dies at the operation that takes more. `None` if it always lasts."""
+
+    def __post_init__(self) -> None:
+        arguments.check(self)
+
+    def asked(self) -> dict[str, Any]:
+        """Returns the request in the form of the laboratory. Raises `CasemateError` if it makes no sense."""
+        if self.losses < 1:
+            raise CasemateError(f"losses is {self.losses}: expected at least 1")
+        try:
+            battery = None if self.battery is None else amounts.parse_energy(self.battery)
+        except ValueError as error:
+            raise CasemateError(str(error)) from None
+        return {"at": moment(self.at), "losses": self.losses, "battery_fj": battery}
+
+
+def moment(text: str) -> dict[str, int] | str:
+    """Returns the moment in the form of the laboratory. Raises `CasemateError` with the expected form."""
+    if text == "random":
+        return "random"
+    for key, parse in (("instructions", amounts.parse_count), ("time_fs", amounts.parse_simulated)):
+        try:
+            return {key: parse(text)}
+        except ValueError:
+            continue
+    raise CasemateError(
+        f"'{text}' is no moment: expected a number of instructions as in 1.5M, a simulated time as in 20us, or random"
+    )
+
+
+def lose_power(
+    what: Runnable,
+    *,
+    designs: str | tuple[str, ...] | list[str] = DEFAULT_DESIGNS,
+    machine: str | tuple[str, ...] | list[str] = DEFAULT_MACHINE,
+    changes: Mapping[str, object] | None = None,
+    loss: LossOptions | None = None,
+    progress: Callable[[dict[str, Any]], object] | None = None,
+) -> PowerLosses:
+    """Runs programs under designs until power fails, and compares the memory that a fresh chip recovers with the
+    stores.
+
+    All arguments but `loss` are as for `casemate.run`. Raises `CasemateError` if anything requested does not exist,
+    also for a design that keeps no data over a loss of power.
+    """
+    loss = loss or LossOptions()
+    programs = runnables(what)
+    names, machines = arguments.names(designs, "design"), arguments.names(machine, "machine")
+    spec = loss.run.asked(programs) | {
+        "designs": names,
+        "machines": machines,
+        "changes": arguments.changes(changes, machines, names),
+        "programs": [program.asked(loss.run.check_values) for program in programs],
+    }
+    told = native.lose_power(
+        native.to_json(spec),
+        native.to_json(loss.asked()),
+        lambda text: progress(json.loads(text)) if progress else None,
+    )
+    return PowerLosses.model_validate_json(told)

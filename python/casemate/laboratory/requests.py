@@ -1,0 +1,340 @@
+"""Requests: programs and options of a run, and the read or write to explain."""
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from casemate._core import CasemateError
+from casemate.laboratory import arguments, native
+from casemate.laboratory.arguments import Instructions
+from casemate.results.explain import Meets, Of, OnChip, Row, Start
+from casemate.results.run import Age
+
+DEFAULT_LIMIT = 20_000_000
+"""Default limit of instructions for a program or a built-in workload: seconds, not hours."""
+
+EXPLAINED_LINES = 999
+"""Default number of lines that are timed: the median's timeline is shown."""
+
+EXPLAINED_CHUNKS = 29
+"""Default number of permutations that are timed; each reads and writes 256 lines."""
+
+RECORDER_VARIABLE = "CASEMATE_RECORDER"
+
+Word = str | bytes | os.PathLike[str]
+"""A word of a command, as `subprocess` takes it and `os.listdir` gives it."""
+
+Stream = Literal["inherit", "discard"]
+Persistent = Literal["all", "mapped", "heap"]
+"""Use of the program's standard stream: ours (`inherit`), or empty."""
+
+
+def recorder_path() -> Path:
+    """Returns the path of the recorder: from the environment, or of this package."""
+    given = os.environ.get(RECORDER_VARIABLE)
+    return Path(given) if given else Path(__file__).with_name("libcasemate_recorder.so")
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program of this computer, which really runs, now."""
+
+    command: Sequence[Word]
+    """The program and its arguments. It gets them byte by byte, also those that are not UTF-8."""
+    skip: Instructions = 0
+    """Instructions that are skipped before counting begins; text as in `"5M"` is accepted."""
+    region: bool = False
+    """True to count only the instructions between its two markers (the instruction `xchg %rbx,%rbx`)."""
+    persistent: Persistent = "all"
+    """Part of its memory that must survive a loss of power, under a design that handles stores one by one, such as with
+    a persist buffer: all, the files that it maps shared, or its heap. Stores to other memory are written back as usual.
+    """
+    stdin: Stream = "discard"
+    """Standard input of the program: that of this process, unless that is a terminal, or empty."""
+    output: Stream = "discard"
+    """Output of the program: shown or discarded."""
+
+    def __post_init__(self) -> None:
+        arguments.check(self)
+
+    def asked(self, load_values: bool) -> dict[str, Any]:
+        """Returns the request in the form of the laboratory."""
+        return {
+            "live": {
+                "command": [native.word(each) for each in self.command],
+                "skip": arguments.instructions(self.skip, "skip"),
+                "marked_region": self.region,
+                "load_values": load_values,
+                "persistent": self.persistent,
+                "inherit_input": self.stdin == "inherit",
+                "inherit_output": self.output == "inherit",
+                "recorder": str(recorder_path()),
+            }
+        }
+
+
+class Repeatable(ABC):
+    """A deterministic input; several can share a machine."""
+
+    @abstractmethod
+    def asked(self, load_values: bool) -> dict[str, Any]:
+        """Returns the request in the form of the laboratory."""
+
+
+@dataclass(frozen=True)
+class BuiltIn(Repeatable):
+    """A built-in workload of the laboratory."""
+
+    name: str
+    """Name of the workload."""
+    settings: Mapping[str, object] = field(default_factory=dict)
+    """Parameters with other values than the defaults, such as `{"footprint": "64 MB"}`."""
+
+    def __post_init__(self) -> None:
+        arguments.check(self)
+
+    def asked(self, load_values: bool) -> dict[str, Any]:
+        """Returns the request in the form of the laboratory."""
+        settings = {name: str(value) for name, value in self.settings.items()}
+        return {"kernel": {"name": self.name, "settings": settings | ({"load_values": "yes"} if load_values else {})}}
+
+
+@dataclass(frozen=True)
+class Trace(Repeatable):
+    """A stored execution of any format, recognised by content: the same every time."""
+
+    path: str | os.PathLike[str]
+    """Path of the file."""
+    persistent: Persistent = "all"
+    """Same choice as for a `Program`. Traces of other programs than `record` accept only `all`: they do not contain
+    mappings.
+    """
+
+    def __post_init__(self) -> None:
+        arguments.check(self)
+
+    def asked(self, load_values: bool) -> dict[str, Any]:
+        """Returns the request in the form of the laboratory; the recording has decided which values it contains."""
+        return {"trace": {"path": str(self.path), "persistent": self.persistent}}
+
+
+Runnable = Program | Repeatable | Sequence[Word] | Sequence[Repeatable]
+"""Inputs of a run: one input, a command, or several built-in workloads and traces at once, each on separate cores."""
+
+
+def runnables(given: Runnable) -> Sequence[Program | Repeatable]:
+    """Returns the inputs of a run, one by one. Raises `CasemateError` if they cannot run."""
+    if isinstance(given, Program | Repeatable):
+        return [given]
+    listed = [given] if isinstance(given, str | bytes) else list(given)
+    if not listed or isinstance(given, str | bytes):
+        raise CasemateError('expected a command, as in ["ls", "-l"], or BuiltIn("gups"), or Trace("file.trace")')
+    repeatable = [each for each in listed if isinstance(each, Repeatable)]
+    if len(repeatable) == len(listed):
+        return repeatable
+    if repeatable or any(isinstance(each, Program) for each in listed):
+        raise CasemateError("a program of this computer runs alone: record it, and run its trace beside others")
+    return [Program([each for each in listed if not isinstance(each, Repeatable)])]
+
+
+@dataclass(frozen=True)
+class TraceWindow:
+    """A window of a run, and a file for the work of every unit in it. Perfetto opens the file, `casemate.excerpt` reads
+    it.
+    """
+
+    window: str
+    """Start after power-on and length of the window, in simulated time: `"20us:5us"`."""
+    file: str | os.PathLike[str]
+    """Path of the file. With several designs or machines each has a file, with its name before the suffix."""
+
+    def asked(self) -> dict[str, Any]:
+        """Returns the request in the form of the laboratory. Raises `CasemateError` if the window is invalid."""
+        return {"file": str(self.file), **arguments.window(self.window, "window")}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """Options of a run."""
+
+    limit: Instructions | Literal["all"] | None = None
+    """Maximum number of instructions of each program. The default is `DEFAULT_LIMIT`; for runs of traces only, and for
+    samples, it is all.
+    """
+    warm_up: Instructions = 0
+    """Instructions, among these, before counting begins. They set the state of caches and metadata, but no figure
+    includes their time and traffic.
+    """
+    detail: Literal["all", "sampled"] = "all"
+    """Detail of the simulation: of every instruction, or of a sample of them. With a sample, the remaining instructions
+    keep caches, predictors and metadata warm, and every figure has a 95 % interval.
+    """
+    sampling: Mapping[str, float | str] = field(default_factory=dict)
+    """Values of `SamplingOptions` other than the defaults, such as `{"aim": "traffic", "error": 0.01}`."""
+    seed: int = 1
+    """Seeds keys, page placement and the counters of an aged machine."""
+    age: Age = "new"
+    """Age of the data counters when the machine begins: `new`, all zero; or `steady`. With `steady`, each group is at a
+    moment drawn evenly from a long life, in which its lines are written equally often, in random order. Designs without
+    counters, or without renewals, are not affected; nodes of trees are always new.
+    """
+    check_values: bool = False
+    """True to compare every loaded value of the program with the simulated memory. The check then passes only if values
+    of every program were compared: traces without values leave it open.
+    """
+    ledger: bool = False
+    """True to compare every pad with every other."""
+    protection: bool = True
+    """True to add a short campaign of attacks on each design."""
+    interval: Instructions | None = None
+    """Number of instructions, of all programs together, in an interval. Each record then contains its run by interval,
+    for the phases of a program (see `casemate.intervals`). Other parts of the result do not change.
+    """
+    values: Sequence[int] = ()
+    """Sizes of the frequent-value tables that observe the run. Each record then contains how many of the words from
+    memory they would have predicted. Powers of two up to 64, four of them at most. They do not change any result.
+    """
+    bus: str | os.PathLike[str] | None = None
+    """File for the lines that cross the pins of memory, to be read with `casemate.bus`. With several designs or
+    machines each has a file, with its name before the suffix. It does not change any result.
+    """
+    bus_bytes: bool = False
+    """True to add the bytes of lines to that file."""
+    trace: TraceWindow | None = None
+    """Window of simulated time, and a file for the work of every unit in it. It does not change any result."""
+
+    def __post_init__(self) -> None:
+        arguments.check(self)
+
+    def asked(self, programs: Iterable[Program | Repeatable]) -> dict[str, Any]:
+        """Returns the request in the form of the laboratory. Raises `CasemateError` if it makes no sense."""
+        sampled = self.detail == "sampled"
+        if self.sampling and not sampled:
+            raise CasemateError("sampling options are for sampled runs: give detail='sampled', too")
+        if self.bus_bytes and self.bus is None:
+            raise CasemateError("bus_bytes is about what crosses the pins of memory: give a file for that as bus, too")
+        stored = all(isinstance(program, Trace) for program in programs)
+        return {
+            "limit": arguments.limit(self.limit, usual_limit(stored=stored, sampled=sampled)),
+            "warm_up": arguments.instructions(self.warm_up, "warm_up"),
+            "seed": self.seed,
+            "age": self.age,
+            "ledger": self.ledger,
+            "check_values": self.check_values,
+            "sampling": dict(self.sampling) if sampled else None,
+            "kept": {
+                "interval": arguments.interval(self.interval),
+                "tables": [arguments.instructions(size, "values") for size in self.values],
+                "bus": None if self.bus is None else {"file": str(self.bus), "bytes": self.bus_bytes},
+                "excerpt": None if self.trace is None else self.trace.asked(),
+            },
+        }
+
+
+def usual_limit(*, stored: bool = False, sampled: bool = False) -> int | None:
+    """Returns the default limit of instructions, `None` for all: a stored execution ends by its recording, and a sample
+    is for long programs.
+    """
+    return None if stored or sampled else DEFAULT_LIMIT
+
+
+@dataclass(frozen=True, kw_only=True)
+class Access(ABC):
+    """An access to be explained, and its choice: the median among a number of lines, or the one at an address."""
+
+    on_chip: OnChip = "nothing"
+    """Metadata of the line that is on the chip."""
+    row: Row = "closed"
+    """State of the DRAM rows of everything that it fetches: a read's line, and metadata that is not on the chip."""
+    decoded: bool = False
+    """True if counters need no decoding."""
+    address: int | None = None
+    """Address in bytes of the line; a read requests the word at this address first. `None` for the median of several
+    lines.
+    """
+    lines: int = EXPLAINED_LINES
+    """Number of lines that are tried, drawn from all of the memory."""
+    seed: int = 1
+    """Seed of the draw."""
+    value: str | bytes | None = None
+    """Content of the line, or for a write the written value: 64 bytes, or hexadecimal digits, repeated if fewer, as in
+    `"5a"`. `"zeros"` is all zeros; `None` is the usual pattern.
+    """
+
+    def __post_init__(self) -> None:
+        arguments.check(self)
+
+    @abstractmethod
+    def scenario(self) -> dict[str, Any]:
+        """Returns the access and its condition, in the form of the laboratory."""
+
+    def condition(self, of: Of) -> dict[str, Any]:
+        """Returns the common part of the condition of reads and writes."""
+        value = self.value.hex() if isinstance(self.value, bytes) else self.value
+        told = {"of": of} | {name: getattr(self, name) for name in ("on_chip", "row", "decoded")}
+        return told if value is None else told | {"value": value}
+
+    def chosen(self) -> dict[str, Any]:
+        """Returns the lines, in the form of the laboratory."""
+        return {"sample": {"lines": self.lines, "seed": self.seed}} if self.address is None else {"at": self.address}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Read(Access):
+    """A read to be explained: from the request at the controller to the released line."""
+
+    start: Start = "controller"
+    """Start and end of the timeline."""
+    predicted: bool = False
+    """True if the L2, at its look-up, notifies the controller that it expects the line in memory."""
+
+    def scenario(self) -> dict[str, Any]:
+        """The read and its condition, in the form of the laboratory."""
+        return self.condition("read") | {"start": self.start, "predicted": self.predicted}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Write(Access):
+    """A write to be explained: from the moment at which the controller takes the line until all its steps are done."""
+
+    def scenario(self) -> dict[str, Any]:
+        """The write and its condition, in the form of the laboratory."""
+        return self.condition("write") | {"start": "controller", "predicted": False}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page(Access):
+    """The walk to the record of a page that no TLB has, where lines move: until it is on the chip and checked."""
+
+    def scenario(self) -> dict[str, Any]:
+        """The walk and its condition, in the form of the laboratory."""
+        return self.condition("page") | {"start": "controller", "predicted": False}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Permutation(Access):
+    """A permutation to be explained: of a page that no fill has read since the last permutation, until the memory
+    controller has accepted all of it.
+    """
+
+    lines: int = EXPLAINED_CHUNKS
+    """Number of lines that are tried; their chunks are permuted."""
+
+    def scenario(self) -> dict[str, Any]:
+        """The permutation and its condition, in the form of the laboratory."""
+        return self.condition("permutation") | {"start": "controller", "predicted": False}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Store(Access):
+    """A store into a persist buffer to be explained: until the store queue continues, followed by the drain."""
+
+    meets: Meets = "new-entry"
+    """State of the persist buffer at the store."""
+
+    def scenario(self) -> dict[str, Any]:
+        """The store and its condition, in the form of the laboratory."""
+        return self.condition("store") | {"start": "controller", "predicted": False, "meets": self.meets}

@@ -1,0 +1,38 @@
+"""Attacks that designs stop: short campaigns that follow a run."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from casemate.laboratory import arguments, native
+from casemate.results.attack import AttackReport, Protection
+
+TRIALS = 20
+"""Trials of each attack with a run: enough for ends that always happen. `casemate.attack` tries more."""
+
+_campaigns: dict[str, Protection] = {}
+"""Attacks that each design stops: only the design decides a campaign's result, so one a process is enough."""
+
+
+def protection_of(
+    design: str,
+    changes: Mapping[str, object] | None = None,
+    progress: Callable[[dict[str, Any]], object] | None = None,
+) -> Protection:
+    """Returns the attacks that a design stops, from a short campaign; it is remembered for built-in designs. `progress`
+    receives the name of the `attacked` design, and the progress as `done` `of`.
+    """
+    changed = arguments.changes(changes, designs=[design])
+    is_changed = bool(changed["design"])
+    if not is_changed and design in _campaigns:
+        return _campaigns[design]
+
+    def heard(text: str) -> None:
+        if progress:
+            progress({"attacked": design, **json.loads(text)})
+
+    spec = native.to_json({"row": None, "trials": TRIALS, "seed": 1, "changes": changed})
+    found = Protection.of(AttackReport.model_validate_json(native.attack(design, spec, heard)))
+    if not is_changed and not design.endswith(".toml"):
+        _campaigns[design] = found
+    return found

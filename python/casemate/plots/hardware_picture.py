@@ -1,0 +1,109 @@
+"""Cores as points, area against throughput and against energy, with the best of them joined: SVG or PNG."""
+
+from pathlib import Path
+from typing import Any
+
+from casemate.plots import picture
+from casemate.results.hardware import CoreCost, HardwareCost
+
+WIDTH_INCHES, LEAST_HEIGHT_INCHES = 12.5, 5.0
+NAME_INCHES = 0.17
+"""Height of a line in the list of names."""
+NAMES_SHARE = 0.5
+"""Width of the list of names, as a share of a panel's."""
+TICKS = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)
+DECADE_SHARE = 3.0
+"""Values that differ by less than this have a linear axis: on a logarithmic one they would have two ticks."""
+LEAST_SPAN = 0.2
+"""Minimum span of an axis, as a share of its values: values that hardly differ must look so."""
+INK, FRONT = "#1f4e9c", "#c8453b"
+
+
+def draw(found: HardwareCost, path: Path, kind: str) -> None:
+    """Draws throughput and energy of a line against area into a file of this kind; cores that seal no lines, or were
+    not driven, are named and not drawn.
+    """
+    picture.prepare(points=9)
+    from matplotlib import pyplot
+
+    rows = [row for row in found.rows if row.energy and row.speed.gbps]
+    names = [f"{number}  {row.name}" for number, row in enumerate(rows, 1)]
+    others = [f"    {row.name}" for row in found.rows if row not in rows]
+    names += ["", "not drawn, since they seal no lines:", *others] if others else []
+    height = max(LEAST_HEIGHT_INCHES, 1.0 + NAME_INCHES * len(names))
+    figure, axes = pyplot.subplots(
+        ncols=3, figsize=(WIDTH_INCHES, height), layout="constrained",
+        gridspec_kw={"width_ratios": (1.0, 1.0, NAMES_SHARE)},
+    )  # fmt: skip
+    gbps = [row.speed.gbps or 0.0 for row in rows]
+    joules = [row.energy.total_nj if row.energy else 0.0 for row in rows]
+    _panel(axes[0], rows, gbps, is_more_better=True)
+    axes[0].set_title("Throughput: up and to the left is better", loc="left", fontsize=9)
+    axes[0].set_ylabel("throughput (Gb/s)")
+    _panel(axes[1], rows, joules, is_more_better=False)
+    axes[1].set_title("Energy: down and to the left is better", loc="left", fontsize=9)
+    axes[1].set_ylabel("energy of a line of 64 bytes (nJ)")
+    # Points are too close together for their names.
+    axes[2].text(0.0, 1.0, "\n".join(names), va="top", fontsize=8, linespacing=1.5)
+    axes[2].set_axis_off()
+    figure.suptitle(
+        f"AES-GCM engines in {found.library} at {found.voltage_v:g} V, synthesised for {found.target_ns:.2f} ns; "
+        "wires are ideal",
+        x=0.01, ha="left",
+    )  # fmt: skip
+    picture.save(figure, path, kind, dpi=160)
+
+
+def _panel(axis: Any, rows: list[CoreCost], values: list[float], is_more_better: bool) -> None:
+    areas = [row.area.um2 / 1e6 for row in rows]
+    front = best(list(zip(areas, values, strict=True)), is_more_better)
+    on_front = [areas[at] for at in front], [values[at] for at in front]
+    # A step of the front holds up to the next better core.
+    axis.plot(*on_front, color=FRONT, linewidth=1.0, zorder=1, drawstyle="steps-post")
+    rest = [at for at in range(len(rows)) if at not in front]
+    told = "no smaller core has as much" if is_more_better else "no smaller core takes as little"
+    axis.scatter(*on_front, color=FRONT, s=22, zorder=2, label=told)
+    if rest:
+        axis.scatter([areas[at] for at in rest], [values[at] for at in rest], color=INK, s=22, zorder=2, label="others")
+    axis.margins(x=0.12, y=0.12)
+    for numbers, limits in ((areas, axis.set_xlim), (values, axis.set_ylim)):
+        if numbers and max(numbers) < (1 + LEAST_SPAN) * min(numbers):
+            limits(*_least_span(numbers))
+    for name, scale, numbers in (("x", axis.xaxis, areas), ("y", axis.yaxis, values)):
+        if numbers and max(numbers) > DECADE_SHARE * min(numbers):
+            axis.set(**{f"{name}scale": "log"})
+            _ticks(scale)
+    for number, place in enumerate(zip(areas, values, strict=True), 1):
+        axis.annotate(str(number), place, xytext=(5, 4), textcoords="offset points", fontsize=8)
+    axis.set_xlabel("area of cells (mm\N{SUPERSCRIPT TWO})")
+    axis.legend(fontsize=8, frameon=False, loc="best")
+    axis.grid(color="#e5e7eb", linewidth=0.8)
+    axis.set_axisbelow(True)
+    for side in ("top", "right"):
+        axis.spines[side].set_visible(False)
+
+
+def _least_span(numbers: list[float]) -> tuple[float, float]:
+    """Limits around numbers that hardly differ."""
+    middle = (max(numbers) + min(numbers)) / 2
+    return (1 - LEAST_SPAN / 2) * middle, (1 + LEAST_SPAN / 2) * middle
+
+
+def _ticks(scale: Any) -> None:
+    """Plain numbers, as many as a scale of about a decade needs too."""
+    from matplotlib import ticker
+
+    scale.set_major_locator(ticker.LogLocator(subs=TICKS))
+    scale.set_major_formatter(ticker.FormatStrFormatter("%g"))
+    scale.set_minor_locator(ticker.NullLocator())
+
+
+def best(points: list[tuple[float, float]], is_more_better: bool) -> list[int]:
+    """Indices of the points (area, value) that no smaller point equals or exceeds, by area."""
+    sign = -1 if is_more_better else 1
+    order = sorted(range(len(points)), key=lambda at: (points[at][0], sign * points[at][1]))
+    front = list[int]()
+    for at in order:
+        if not front or sign * points[at][1] < sign * points[front[-1]][1]:
+            front.append(at)
+    return front

@@ -1,0 +1,244 @@
+"""The timeline of a read or a write, drawn with characters."""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from casemate.plots import colours
+from casemate.plots.timeline_rows import TimelineRow, rows, title
+from casemate.results.explain import AesBandwidth, Explanation, Explanations, Meets, Of, Span, Until
+from casemate.tables import layouts
+from casemate.text import amounts
+
+ON_CHIP = {
+    "nothing": "no metadata on the chip",
+    "tree": "the tree's nodes on the chip",
+    "last-level": "tree on the chip, counter in the last-level cache",
+    "counter": "tree and counter on the chip",
+    "all": "all of its metadata on the chip",
+}
+ROW = {"hit": "row open", "closed": "row closed", "conflict": "another row open"}
+MEETS: dict[Meets, str] = {
+    "new-entry": "room for a new entry",
+    "entry": "its line has an entry",
+    "full-buffer": "the persist buffer is full",
+    "overflow": "its counter overflows",
+}
+
+ACCESS: dict[Of, str] = {"page": "walk to the record of a page", "permutation": "permutation of a page"}
+"""Names of accesses without a separate word."""
+START = {"controller": "", "l2": " from L2's look-up to L2"}
+UNTIL: dict[Until, str] = {
+    "released": "until released",
+    "in-l2": "until in L2",
+    "taken": "until taken",
+    "durable": "until durable",
+    "accepted": "until accepted",
+    "on-chip": "until on the chip",
+    "permuted": "until permuted",
+}
+MEANING: dict[Until, str] = {
+    "released": "",
+    "in-l2": "",
+    "taken": "until taken: memory's controller has taken all that is stored, and the write-back buffer is free",
+    "durable": "until durable: the tuple is complete, and line, tag, counters and root survive a loss of power",
+    "accepted": "until accepted: the persist buffer has the store, and its early steps are done",
+    "on-chip": "until on the chip: the record of the page is decrypted, and checked up to the root",
+    "permuted": "until permuted: memory's controller has taken all lines, the record and the path above it",
+}
+MEETING: dict[Meets, str] = {
+    "new-entry": "",
+    "entry": "an earlier store has allocated the entry: its counter, pad and root, if early, serve this one",
+    "full-buffer": "oldest's: of the entry that leaves first, whose drain makes room for the store",
+    "overflow": "the store, or its drain if the counter is late, has the other lines of its group encrypted anew",
+}
+PATTERN_BYTES = (1, 2, 4, 8, 16, 32)
+
+LABEL_COLUMNS = 24
+"""Columns for the mark and the title of each piece of work; more, if one is longer."""
+MARK = "● "
+"""Mark of work on the critical path."""
+TIME_COLUMNS = 15
+NOTE_COLUMNS = 24
+STEPS_NS = (1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, 2000, 5000)
+
+
+def condition(explanation: Explanation) -> str:
+    """Returns the condition of an access, in words."""
+    scenario = explanation.scenario
+    predicted = ", predicted to be in memory" if scenario.predicted else ""
+    decoded = ", counters decoded" if scenario.decoded else ""
+    meets = f"{MEETS[scenario.meets]}, " if scenario.meets else ""
+    return f"{meets}{ON_CHIP[scenario.on_chip]}, {ROW[scenario.row]}{predicted}{decoded}"
+
+
+def value(explanation: Explanation) -> str:
+    """Returns the content of the line, in words: a pattern once if it is repeated."""
+    scenario = explanation.scenario
+    line = bytes.fromhex(scenario.value)[: explanation.line_bytes]
+    pattern = next((line[:size] for size in PATTERN_BYTES if line == line[:size] * (len(line) // size)), line)
+    told = "zeros" if not any(line) else pattern.hex()
+    repeated = f" {len(line) // len(pattern)} times" if any(line) and pattern != line else ""
+    says = "what is written:" if scenario.of in ("write", "store") else "the line holds"
+    return f"{says} {told}{repeated}"
+
+
+def among(explanation: Explanation) -> str:
+    """Returns the line, and the spread of the other lines' latencies."""
+    spread = explanation.spread
+    if spread is None:
+        return f"the line at {explanation.address:#x}"
+    return (
+        f"the median of {spread.lines} lines, at {explanation.address:#x}; "
+        f"5th to 95th percentile: {spread.p5_ns:.1f} to {spread.p95_ns:.1f} ns"
+    )
+
+
+def aes(found: AesBandwidth) -> str:
+    """Returns the peak number of blocks of the AES units, and their places."""
+    places = ((found.total, "in all"), (found.controller, "at the controller"), (found.each_l2, "in each L2"))
+    said = ", ".join(f"{amounts.short_count(rate)} {place}" for rate, place in places if rate is not None)
+    return f"AES blocks a second at the peak: {said}"
+
+
+def horizon_ns(explanations: Sequence[Explanation]) -> float:
+    """Returns the end of the last piece of work of all timelines, or the time until all but the slowest lines are
+    released. It is at least a nanosecond, for timelines without any duration.
+    """
+    ends = [span.end_ns for explanation in explanations for span in explanation.spans]
+    return max([1.0] + ends + [explanation.spread.p95_ns for explanation in explanations if explanation.spread])
+
+
+def tick_step_ns(horizon: float, most: int) -> int:
+    """A round distance of ticks, so that there are at most `most`."""
+    return next((step for step in STEPS_NS if horizon / step <= most), STEPS_NS[-1])
+
+
+class Scale(NamedTuple):
+    """Widths of all parts, in columns."""
+
+    horizon_ns: float
+    label: int
+    """Columns for the mark and the title of a piece of work."""
+    bar: int
+    """Columns for the time until the horizon."""
+
+    @classmethod
+    def of(cls, explanations: Sequence[Explanation], columns: int) -> "Scale":
+        """Returns a scale that fits all timelines into this number of columns, if they are not too few."""
+        titles = [len(row.title) for explanation in explanations for row in rows(explanation)]
+        label = max([LABEL_COLUMNS] + [len(MARK) + length + 1 for length in titles])
+        return cls(horizon_ns(explanations), label, max(columns - label - TIME_COLUMNS - NOTE_COLUMNS - 3, 16))
+
+
+def timelines(found: Explanations, columns: int) -> RenderableType:
+    """Returns one timeline below the other on the same scale, and the causes of the difference."""
+    scale = Scale.of(found.explanations, columns)
+    parts: list[RenderableType] = []
+    for explanation in found.explanations:
+        parts += [_timeline(explanation, scale), Text("")]
+    if found.difference_ns is not None:
+        parts.append(_difference(*found.explanations))
+    return Group(*parts)
+
+
+def until_whole(explanation: Explanation) -> str:
+    """Returns the release of the whole line, if the requested words were released first."""
+    releases = [span.end_ns for span in explanation.spans if span.verb == "release"]
+    return f" for the words asked for, {max(releases):.1f} ns for the line" if len(releases) > 1 else ""
+
+
+def _timeline(explanation: Explanation, scale: Scale) -> RenderableType:
+    scenario = explanation.scenario
+    heading = Text.assemble(
+        (explanation.design, "bold"),
+        f" on {explanation.machine}: one {ACCESS.get(scenario.of, scenario.of)}{START[scenario.start]}, "
+        f"{condition(explanation)}: ",
+        (f"{explanation.latency_ns:.1f} ns", "bold"),
+        f" {UNTIL[explanation.until]}" if scenario.of != "read" else until_whole(explanation),
+    )
+    lines = [heading, Text(among(explanation)), Text(value(explanation)), _axis(scale)]
+    critical = {id(span) for span in explanation.critical_path()}
+    for row in rows(explanation):
+        lines.append(_line(row, scale, any(id(span) in critical for span in row.spans)))
+    lines.append(Text(f"{MARK}on the critical path: the chain that decides the latency", style="dim"))
+    if MEANING[explanation.until]:
+        drain = "; a drain follows" if explanation.until == "accepted" and explanation.continues() else ""
+        lines.append(Text(MEANING[explanation.until] + drain, style="dim"))
+    if scenario.meets and MEETING[scenario.meets]:
+        lines.append(Text(MEETING[scenario.meets], style="dim"))
+    if explanation.aes.total is not None:
+        lines.append(Text(aes(explanation.aes), style="dim"))
+    return Group(*lines)
+
+
+def _axis(scale: Scale) -> Text:
+    horizon, label, width = scale
+    step = tick_step_ns(horizon, max(width // 7, 2))
+    axis = [" "] * (width + 8)
+    tick = 0
+    while tick <= horizon:
+        place = min(round(tick / horizon * width), width - 1)
+        text = f"{tick}" if tick + step <= horizon else f"{tick} ns"
+        axis[place : place + len(text)] = text
+        tick += step
+    return Text(" " * label + "".join(axis).rstrip(), style="dim")
+
+
+def _line(row: TimelineRow, scale: Scale, critical: bool) -> Text:
+    line = Text(MARK if critical else " " * len(MARK), style="bold")
+    line.append(f"{row.title:<{scale.label - len(MARK)}}", style="bold" if critical else "")
+    line.append(_bar(row, scale.horizon_ns, scale.bar), style=colours.look(row.spans[0]).style)
+    line.append(f" {row.start_ns:6.1f}", style="dim")
+    line.append(f" {row.end_ns:6.1f} " if row.end_ns > row.start_ns else " " * 8)
+    line.append(f" {row.note}", style="yellow" if row.has_waited else "dim")
+    line.no_wrap = True
+    return line
+
+
+def _bar(row: TimelineRow, horizon: float, width: int) -> str:
+    """Returns bars to half a column; work without duration is a diamond."""
+    halves: set[int] = set()
+    diamonds: set[int] = set()
+    for span in row.spans:
+        first, last = (round(time / horizon * width * 2) for time in (span.start_ns, span.end_ns))
+        if span.end == span.start:
+            diamonds.add(min(first // 2, width - 1))
+        else:
+            halves.update(range(first, max(last, first + 1)))
+    bars = {(True, True): "━", (True, False): "╸", (False, True): "╺", (False, False): " "}
+    cells = [bars[2 * cell in halves, 2 * cell + 1 in halves] for cell in range(width)]
+    return "".join("◆" if cell in diamonds and drawn == " " else drawn for cell, drawn in enumerate(cells))
+
+
+def _difference(first: Explanation, second: Explanation) -> RenderableType:
+    spent = [_time_by_work(explanation.critical_path()) for explanation in (first, second)]
+    names = (first.design, second.design)
+    table = layouts.plain_table("on the critical path", *names, "difference", right=(*names, "difference"))
+    for work in dict.fromkeys([*spent[0], *spent[1]]):
+        cells = [f"{times[work]:.1f} ns" if work in times else "-" for times in spent]
+        table.add_row(work, *cells, _signed(spent[0].get(work, 0.0) - spent[1].get(work, 0.0)))
+    latencies = (first.latency_ns, second.latency_ns)
+    table.add_section()
+    cells = [f"{time:.1f} ns" for time in latencies]
+    ends = dict.fromkeys(UNTIL[explanation.until] for explanation in (first, second))
+    table.add_row(f"[bold]{' and '.join(ends)}[/]", *cells, _signed(latencies[0] - latencies[1]))
+    return table
+
+
+def _time_by_work(path: Sequence[Span]) -> dict[str, float]:
+    """Returns nanoseconds for each kind of work, the levels of a tree and the pieces of a line together."""
+    spent: dict[str, float] = {}
+    for span in path:
+        work = re.sub(r" level \d+| \d+-\d+$", "", title(span))
+        spent[work] = spent.get(work, 0.0) + span.end_ns - span.start_ns
+    return spent
+
+
+def _signed(time: float) -> Text:
+    if abs(time) < 0.05:
+        return Text("0 ns", style="dim")
+    return Text(f"{time:+.1f} ns", style="red" if time > 0 else "green")

@@ -1,0 +1,100 @@
+"""Costs of cores, as a table that fits 100 columns."""
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from casemate.results.hardware import CoreCost, HardwareCost, Scaling
+from casemate.tables.layouts import plain_table
+
+DIGITS = 3
+"""Minimum number of digits of each number that is no count."""
+NAME_WIDTH = 26
+"""Width of names: on a narrow screen, columns move into a further table before names take more than two lines."""
+ENERGIES = ("% nets", "% cells", "% clock")
+"""Shares of a line's energy: charging nets, within cells, and clock pins."""
+
+
+def table(found: HardwareCost) -> RenderableType:
+    """All figures of all cores."""
+    rows = [
+        {
+            "mm2": _number(row.area.um2 / 1e6, 3),
+            "MHz": f"{row.speed.fmax_mhz:.1f}",
+            "cycles": _whole(row.speed.cycles_per_line),
+            "Gb/s": _number(row.speed.gbps, 2),
+            "Gb/s/mm2": _number(row.speed.gbps_per_mm2, 2),
+            "nJ/line": _number(row.energy.total_nj if row.energy else None, 1),
+            "LUT": str(row.fpga.lut) if row.fpga else "",
+            "FF": str(row.fpga.flops) if row.fpga else "",
+        }
+        for row in found.rows
+    ]
+    head = Text(
+        f"{found.library} at {found.voltage_v:g} V, synthesis aims at {found.target_ns:.2f} ns; wires are ideal"
+    )
+    return Group(head, _by_core(found, rows), *(Text(line) for line in _notes(found)))
+
+
+def details(found: HardwareCost) -> RenderableType:
+    """Parts of the figures."""
+    rows = list[dict[str, str]]()
+    for row in found.rows:
+        energy = row.energy
+        parts = (energy.switching_nj, energy.internal_nj, energy.clock_nj) if energy else ()
+        total = energy.total_nj if energy else 1.0
+        shares = [f"{100 * part / total:.0f}" for part in parts] or [""] * len(ENERGIES)
+        rows.append(
+            {
+                "cells": f"{row.area.cells:,}",
+                "flops": f"{row.area.flops:,}",
+                "% area": f"{100 * row.area.flops_um2 / row.area.um2:.0f}",
+                "fan-out": str(row.area.fanout_buffers),
+                "latency": _whole(row.speed.latency_cycles),
+                **dict(zip(ENERGIES, shares, strict=True)),
+            }
+        )
+    paths = (Text(f"{row.name}: longest path {_path(row)}") for row in found.rows)
+    return Group(_by_core(found, rows), *paths)
+
+
+def _by_core(found: HardwareCost, rows: list[dict[str, str]]) -> RenderableType:
+    """A row for each core, with the figures that any of them has."""
+    names = [name for name in rows[0] if any(row[name] for row in rows)]
+    shown = plain_table("core", *names, right=names)
+    shown.columns[0].min_width = NAME_WIDTH
+    for core, row in zip(found.rows, rows, strict=True):
+        shown.add_row(Text(core.name), *(row[name] for name in names))
+    return shown
+
+
+def _path(row: CoreCost) -> str:
+    speed = row.speed
+    return f"{1e3 / speed.fmax_mhz:.2f} ns, {speed.path_cells} cells, from {speed.path_begins} to {speed.path_ends}"
+
+
+def _number(value: float | None, decimals: int) -> str:
+    """Returns a number with this many decimals; small numbers have as many as all digits take."""
+    if value is None:
+        return ""
+    has_digits = abs(value) >= 10 ** (DIGITS - 1 - decimals) or value == 0
+    return f"{value:.{decimals}f}" if has_digits else f"{value:#.{DIGITS}g}"
+
+
+def _whole(value: float | None) -> str:
+    return "" if value is None else f"{value:g}"
+
+
+def _line(slope: float, intercept: float, decimals: int) -> str:
+    """A straight line over n."""
+    return f"{_number(slope, decimals)} n {'-' if intercept < 0 else '+'} {_number(abs(intercept), decimals)}"
+
+
+def _notes(found: HardwareCost) -> list[str]:
+    composed = [f"{row.name}: {row.composed}" for row in found.rows if row.composed]
+    return [*composed, *(_scaling(fit) for fit in found.scaling)]
+
+
+def _scaling(fit: Scaling) -> str:
+    area = f"{_line(fit.area_um2_a_lane / 1e6, fit.area_um2_besides / 1e6, 3)} mm2"
+    power = f"{_line(fit.power_mw_a_lane, fit.power_mw_besides, 1)} mW at {fit.clock_mhz:.1f} MHz"
+    return f"n x {fit.name}, fitted at n = {', '.join(map(str, fit.lanes))}: {area}, {power}"

@@ -1,0 +1,83 @@
+"""Built-in components, for people."""
+
+from collections.abc import Callable, Sequence
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from casemate.results.catalogue import Attack, DesignInfo, Listing, Settings, Workload
+from casemate.tables import layouts
+
+
+def listing(found: Listing, kinds: Sequence[str]) -> RenderableType:
+    """A section for each kind."""
+    sections: dict[str, Callable[[], RenderableType]] = {
+        "designs": lambda: _designs(found.designs),
+        "machines": lambda: _named([(machine.name, machine.summary) for machine in found.machines]),
+        "workloads": lambda: _workloads(found.workloads),
+        "attacks": lambda: _named([(attack.name, _said(attack)) for attack in found.attacks]),
+        "traces": lambda: _traces(found.traces),
+    }
+    parts: list[RenderableType] = []
+    for kind in kinds:
+        parts += [Text(kind, style="bold cyan"), sections[kind]()]
+    return Group(*parts)
+
+
+SOURCES = {"file": "file", "class": "class", "default": "default", "change": "--with"}
+
+
+def settings(found: Settings) -> str:
+    """Returns all values of a machine or a design in the notation of a complete file, each with its source."""
+    lines: list[str] = []
+    table = ""
+    for setting in found.settings:
+        path, _, key = setting.key.rpartition(".")
+        if path != table:
+            lines += ["", f"[{path}]"]
+            table = path
+        said = f"{key} = {setting.value}" if setting.value is not None else f"# {key} has no value"
+        lines.append(f"{said:<40} # {SOURCES[setting.source]}")
+    return "\n".join(lines)
+
+
+def _named(rows: Sequence[tuple[str, str]]) -> Table:
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2))
+    for name, summary in rows:
+        table.add_row(Text(f"  {name}", style="bold"), Text(summary))
+    table.add_row("")
+    return table
+
+
+def _said(attack: Attack) -> str:
+    return f"{attack.summary} Hypothetical: no design here has that fault." if attack.hypothetical else attack.summary
+
+
+def _designs(designs: Sequence[DesignInfo]) -> Table:
+    table = layouts.plain_table("  name", "class", "what it is", "weak choices")
+    for design in designs:
+        weak = Text("\n".join(design.weaknesses) or "none", style="yellow" if design.weaknesses else "green")
+        text = Text.assemble(design.summary, "\n", (design.source, "dim"))
+        for sentence in design.leaves_out:
+            text.append(f"\nLeaves out: {sentence}", style="dim")
+        table.add_row(Text(f"  {design.name}", style="bold"), Text(design.design_class), text, weak)
+    return table
+
+
+def _workloads(workloads: Sequence[Workload]) -> Group:
+    parts: list[RenderableType] = []
+    for workload in workloads:
+        parts.append(Text.assemble((f"  {workload.name}", "bold"), f"  {workload.summary}"))
+        table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2))
+        for parameter in workload.parameters:
+            setting = f"    {parameter.name}={parameter.default}"
+            table.add_row(Text(setting, style="cyan"), Text(parameter.summary), Text(parameter.accepts, style="dim"))
+        parts += [table, Text("")]
+    return Group(*parts)
+
+
+def _traces(traces: Sequence[str]) -> Text:
+    if traces:
+        return Text("\n".join(f"  {path}" for path in traces))
+    return Text("  none here; make one: casemate record -o prog.trace -- ./prog args", style="dim")

@@ -1,0 +1,97 @@
+"""Losses of power on a whole machine, for people: a row for each design, and each mismatch."""
+
+from collections.abc import Iterator, Sequence
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from casemate.results.power_loss import Mismatch, PowerLoss, PowerLosses
+from casemate.terminal import interruption
+from casemate.text import amounts
+
+TOLD = 10
+"""Maximum number of losses with mismatches that are listed."""
+
+
+def power_loss_table(results: PowerLosses, title: str) -> RenderableType:
+    """Table of losses of power and their results."""
+    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="bold")
+    table.add_column("design")
+    for column in (
+        "losses",
+        "failed at",
+        "stores accepted",
+        "lines on battery",
+        "battery needed",
+        "lines compared",
+        "losing",
+    ):
+        table.add_column(column, justify="right")
+    for design, machine in dict.fromkeys((loss.design, loss.machine) for loss in results.losses):
+        of = [loss for loss in results.losses if (loss.design, loss.machine) == (design, machine)]
+        table.add_row(f"{design} on {machine}", *_cells(of))
+    return Group(table, *_mismatches(results.losses), *_verdict(results))
+
+
+def _verdict(results: PowerLosses) -> Iterator[Text]:
+    wrong = sum(not loss.passed for loss in results.losses)
+    if results.idle:
+        yield Text(f"Nothing was compared under {', '.join(results.idle)}: no line was in memory yet.", style="yellow")
+    ended = sum(loss.at.ended for loss in results.losses)
+    if ended:
+        yield Text(f"{amounts.counted(ended, 'loss')} came when the programs had ended.", style="yellow")
+    if results.interrupted:
+        yield Text(f"Stopped by {interruption.cause()}: the losses are those before that.", style="yellow")
+    if wrong:
+        yield Text(f"{wrong} of {len(results.losses)} losses of power lost something", style="bold red")
+    elif not results.idle:
+        yield Text("Memory came back with exactly what had been accepted.", style="green")
+
+
+def _cells(losses: Sequence[PowerLoss]) -> list[str | Text]:
+    wrong = sum(not loss.passed for loss in losses)
+    batteries = [loss.battery for loss in losses if loss.battery]
+    return [
+        amounts.count(len(losses)),
+        _moments(losses),
+        amounts.count(sum(loss.stores.accepted for loss in losses)),
+        f"up to {max(battery.lines for battery in batteries):,}" if batteries else "-",
+        f"up to {max(battery.needed_nj for battery in batteries) / 1e6:.4g} mJ" if batteries else "-",
+        amounts.count(sum(loss.lines_compared for loss in losses)),
+        Text(amounts.count(wrong), style="bold red" if wrong else "green"),
+    ]
+
+
+def _moments(losses: Sequence[PowerLoss]) -> str:
+    times = [loss.at.time_fs / 1e9 for loss in losses]
+    first, last = f"{min(times):,.3f}", f"{max(times):,.3f}"
+    return f"{first} us" if first == last else f"{first} to {last} us"
+
+
+def _mismatches(losses: Sequence[PowerLoss]) -> Iterator[Text]:
+    told = [loss for loss in losses if loss.mismatches]
+    for loss in told[:TOLD]:
+        others = "" if loss.wrong == 1 else f"; and {loss.wrong - 1:,} more, of which --json has the first"
+        words = _words(loss.mismatches[0])
+        yield Text(f"{loss.design}, seed {loss.seed}, {_when(loss)}: {words}{others}", style="red")
+    if len(told) > TOLD:
+        yield Text(f"... and {len(told) - TOLD:,} more losses of power (--json has them)", style="red")
+    for loss in losses:
+        if loss.pad_used_twice:
+            yield Text(f"{loss.design}, seed {loss.seed}: a pad hid two texts", style="red")
+
+
+def _when(loss: PowerLoss) -> str:
+    dead = loss.battery.died_after if loss.battery else None
+    died = "" if dead is None else f", battery dead after {amounts.counted(dead, 'operation')}"
+    return f"{loss.at.time_fs / 1e9:.3f} us{died}"
+
+
+def _words(mismatch: Mismatch) -> str:
+    where = "" if mismatch.line is None else f"line {mismatch.line:#x}, "
+    store = ""
+    if mismatch.store is not None and mismatch.pc is not None and mismatch.address is not None:
+        store = f"store {mismatch.store:,} of core {mismatch.core} at {mismatch.pc:#x} to {mismatch.address:#x}, "
+    return f"{where}{store}session {mismatch.session}: {mismatch.words}"

@@ -1,0 +1,1 @@
+"""Output on a terminal or into a pipe: screen, progress, tables that fit, and interruption."""

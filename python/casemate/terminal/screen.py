@@ -1,0 +1,118 @@
+"""Output: results on standard output, everything else on standard error.
+
+With `--json`, standard output contains exactly one object.
+"""
+
+import json
+import os
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from casemate._core import CasemateError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from casemate.results.base import Result
+
+as_json = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object; `casemate schema COMMAND` prints its form."
+)
+
+
+def _console(stderr: bool) -> "Console":
+    from rich.console import Console
+
+    from casemate.terminal.plain import LEAST_COLUMNS, PlainConsole
+
+    if (sys.stderr if stderr else sys.stdout).isatty():
+        return Console(stderr=stderr, highlight=False, emoji=False)
+    return PlainConsole(stderr=stderr, width=LEAST_COLUMNS, highlight=False, emoji=False)
+
+
+def results() -> "Console":
+    """Console for results that people read."""
+    return _console(stderr=False)
+
+
+def notices() -> "Console":
+    """Console for all other output."""
+    return _console(stderr=True)
+
+
+def print_json(result: "Result | dict[str, Any]") -> None:
+    """Prints a result as the one object on standard output."""
+    click.echo(json.dumps(result, indent=2) if isinstance(result, dict) else result.to_json())
+
+
+def check_folder(folder: Path) -> None:
+    """Checks that a folder can be made or written into, without making it. Raises `CasemateError` if not."""
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not there.is_dir():
+        raise CasemateError(f"cannot make the folder '{folder}': '{there}' is no folder")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise CasemateError(f"cannot write into the folder '{there}'")
+
+
+def make_folder(folder: Path) -> None:
+    """Makes sure that files can be written into a folder. Raises `CasemateError` if not."""
+    check_folder(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CasemateError(f"cannot make the folder '{folder}': {error.strerror or error}") from error
+
+
+@contextmanager
+def together(folder: Path) -> Iterator[Path]:
+    """Provides a folder to write files into; it makes the target folder if needed. At the end all files move into their
+    places, or no file if anything fails before. Raises `CasemateError` if they cannot.
+    """
+    make_folder(folder)
+    try:
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".partial-") as partial:
+            yield Path(partial)
+            written = sorted(Path(partial).iterdir())
+            for path in written:
+                if (folder / path.name).is_dir():
+                    raise CasemateError(
+                        f"cannot write '{folder / path.name}': it is a folder; expected none of this name"
+                    )
+            for path in written:
+                path.replace(folder / path.name)
+    except OSError as error:
+        raise CasemateError(f"cannot write into the folder '{folder}': {error.strerror or error}") from error
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Writes a file as a whole or not at all, with the rights that it had. Through a link it writes the target; a
+    device or a pipe gets the bytes unchanged. Raises `CasemateError` if that fails.
+    """
+    try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            path.write_bytes(content)
+        else:
+            _replace(path.resolve(), content)
+    except OSError as error:
+        raise CasemateError(f"cannot write '{path}': {error.strerror or error}") from error
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Puts a file into the place of another, if there is one."""
+    rights = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o644
+    descriptor, partial = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        Path(partial).chmod(rights)
+        Path(partial).replace(path)
+    except BaseException:
+        Path(partial).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,1 @@
+"""Text that people write and read: amounts, and the nearest right name for a wrong one."""
