@@ -79,8 +79,8 @@ pub trait Recovery: Send {
     /// Address of the word that commits each operation: the last word that the operation stores.
     fn commit_word(&self) -> u64;
 
-    /// Returns the number of complete operations, from the first, and the words of those whose data the program still
-    /// has.
+    /// Returns the number of complete operations, from the first, and the words of each operation that memory still
+    /// contains.
     ///
     /// # Errors
     /// If memory refuses a line that the recovery needs, or is inconsistent.
