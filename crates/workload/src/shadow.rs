@@ -103,7 +103,7 @@ pub struct Report {
     pub stores: u64,
     /// Number of loads with a recorded value.
     pub loads: u64,
-    /// Number of recorded loads that the shadow has another value for, or none.
+    /// Number of recorded loads with another or an unknown value in the shadow.
     pub wrong: u64,
     /// Number of sent lines.
     pub lines: u64,

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 pub(super) struct RecordFile {
     path: PathBuf,
     bytes: Unpacked,
-    /// Records left until the limit; none if the file is read once.
+    /// Records left until the limit; `None` if the file is read once.
     left: Option<u64>,
     /// Bytes read since the beginning of the file.
     read: u64,

@@ -1,7 +1,7 @@
 //! Greedy colouring of a graph: each vertex in turn takes the first colour that no neighbour has.
 //!
-//! Source: the sequential greedy algorithm with an array of forbidden colours (Gebremedhin, Manne and Pothen, `What
-//! color is your Jacobian?`, 2005). Colours count from one; a vertex without a colour has zero. The code does not test
+//! Source: the sequential greedy algorithm with an array of forbidden colours, Gebremedhin, Manne and Pothen, "What
+//! color is your Jacobian?", 2005. Colours count from one; a vertex without a colour has zero. The code does not test
 //! for zero, because forbidding it has no effect.
 
 use super::KernelInfo;

@@ -149,8 +149,8 @@ impl Emitter {
 
     /// Makes the current block's next access, a load.
     ///
-    /// The function is inlined, so a kernel that ignores the value does not read it, and other kernels read it at its
-    /// use: a miss of the host's caches would cost more than all other work of this function.
+    /// The function is inlined: a kernel reads the value at its use, or not at all if it ignores the value. A miss of
+    /// the host's caches would cost more than all other work of this function.
     #[inline(always)]
     pub fn load<T: Scalar>(&mut self, place: ValueAddress<T>) -> T {
         let operand = self.next_operand::<T>(AccessKind::Load);

@@ -1,8 +1,8 @@
 //! Hash join: build a chained hash table on the smaller relation, then probe it with the larger one.
 //!
 //! Source: the no-partitioning join of Blanas, Li and Patel, "Design and evaluation of main memory hash join algorithms
-//! for multi-core CPUs", SIGMOD 2011. The workload is the one that the field has used since: tuples of a 4-byte key and
-//! a 4-byte payload, unique keys in the build relation, and exactly one partner for each probe tuple.
+//! for multi-core CPUs", SIGMOD 2011. The field has used this workload since: tuples have a 4-byte key and a 4-byte
+//! payload. Keys of the build relation are unique, and each probe tuple has exactly one partner.
 
 use super::KernelInfo;
 use super::arena::Array;

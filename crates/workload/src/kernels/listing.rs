@@ -72,7 +72,7 @@ impl Listing {
         self.plain(Class::IntAlu, 3, from, &[to, Reg::FLAGS])
     }
 
-    /// Multiplies integers: `to = product of from`.
+    /// Multiplies integers and sets the flags: `to = product of from`.
     pub fn mul(self, to: Reg, from: &[Reg]) -> Listing {
         self.plain(Class::IntMul, 4, from, &[to, Reg::FLAGS])
     }

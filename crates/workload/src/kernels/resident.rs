@@ -72,7 +72,7 @@ impl Resident {
         Resident { order, rounds: settings.number("rounds") }
     }
 
-    /// Computes `c = a * b`.
+    /// Computes the product `c = a * b`.
     fn multiply(&self, emit: &mut Emitter, code: &ResidentCode, Matrices { a, b, c }: Matrices) -> Result<(), Stopped> {
         let n = self.order;
         for row in 0..n {

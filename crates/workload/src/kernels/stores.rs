@@ -1,11 +1,11 @@
 //! Stores at a given rate, with a given number of stores to each line. These two numbers, and the time until a line is
 //! stored to again, determine the cost of a program in a persist buffer.
 //!
-//! The kernel has no algorithm. SecPB (HPCA 2023, section VI-B) states for its programs the stores per thousand
-//! instructions (PPTI) and the stores per entry of the buffer (NWPE): 47.4 and 2.1 for gamess, 38.8 and 17.6 for
-//! povray. The kernel stores to the lines of its footprint in turn, and then from the first line again. A footprint
-//! larger than the buffer streams through it; in a smaller one, stores hit their entries. All other instructions are
-//! integer work with few dependencies.
+//! The kernel has no algorithm. SecPB (HPCA 2023, section VI-B) states two numbers for its programs: stores per
+//! thousand instructions (PPTI) and stores per entry of the buffer (NWPE). They are 47.4 and 2.1 for gamess, 38.8 and
+//! 17.6 for povray. The kernel stores to the lines of its footprint in turn, and then from the first line again. A
+//! footprint larger than the buffer streams through it; in a smaller one, stores hit their entries. All other
+//! instructions are integer work with few dependencies.
 
 use super::KernelInfo;
 use super::emitter::{Emitter, Stopped};

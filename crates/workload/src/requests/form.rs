@@ -39,6 +39,7 @@ pub struct TraceLine {
 
 /// Words of DRAMsim3 for a write.
 const WRITES: [&str; 4] = ["WRITE", "write", "P_MEM_WR", "BOFF"];
+/// Words of DRAMsim3 for a read.
 const READS: [&str; 4] = ["READ", "read", "P_MEM_RD", "P_FETCH"];
 
 /// Limit of the numbers in a line other than addresses: a control word has room for any smaller number.
@@ -73,7 +74,7 @@ impl Form {
         }
     }
 
-    /// Decodes a line.
+    /// Decodes a line of this form.
     ///
     /// # Errors
     /// Description of the expected line.

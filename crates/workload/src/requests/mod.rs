@@ -2,8 +2,8 @@
 //!
 //! A trace of this kind has no instructions of a program. It reads and writes lines, and its requests go to the memory
 //! controller without a cache; [`Pace`] determines their time. Each line of the file is one step of the machine's
-//! stream: its [`Control::Due`](wire::word::Control), an access to the line that it reads, and stores to all words of
-//! the line that it writes.
+//! stream. The step has a [`Control::Due`](wire::word::Control), an access to the line that it reads, and stores to all
+//! words of the line that it writes.
 
 mod form;
 mod source;

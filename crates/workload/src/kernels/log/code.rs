@@ -14,7 +14,7 @@ pub struct LogCode {
     pub word: BlockId,
     pub checksum: BlockId,
     pub commit: BlockId,
-    /// Blocks that make records and the commit word durable; none for the order `unfenced`.
+    /// Blocks that make records and the commit word durable; `None` for the order `unfenced`.
     pub durable: Option<DurableLogCode>,
     pub next: BlockId,
 }
