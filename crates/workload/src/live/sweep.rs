@@ -1,7 +1,7 @@
 //! Ends the orphans of a run that was killed together with its keeper: processes that write to a ring without a reader.
 //!
-//! An orphan that runs ends when it finds its ring full. At the start of the next run, this module finds the sleeping
-//! ones by the path of their ring in the arguments of QEMU.
+//! An orphan that runs detects the missing simulator when its ring is full. At the start of the next run, this module
+//! finds the sleeping ones by the path of their ring in the arguments of QEMU.
 
 use std::fs;
 use std::io::ErrorKind;
