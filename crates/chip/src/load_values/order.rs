@@ -1,9 +1,9 @@
 //! Determines the differences between loaded and recorded values that the order of strands explains.
 //!
 //! The simulation orders accesses of different strands by the simulated clock. The recording orders them by chunks, and
-//! does not order accesses in chunks that overlap ([`Stretch`]). A store of another strand to the line of a load may
-//! therefore change the loaded value in two cases: its chunk overlaps the load's, or the simulation and the recording
-//! order the two differently. The same applies to two stores: if the recording does not order them, or the simulation
+//! does not order accesses in chunks that overlap ([`Stretch`]). A load may therefore see a different store of another
+//! strand in two cases: the chunks of the two overlap, or the simulation and the recording order them differently. The
+//! same applies to two stores: if the recording does not order them, or the simulation
 //! orders them differently, the line may differ from then on. All other differences are errors.
 //!
 //! A store may follow the load that it explains, in the simulation as in the recording. A difference without a reason
