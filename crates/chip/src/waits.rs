@@ -1,4 +1,4 @@
-//! Attributes the time in which cores retired no instruction to the parts of a trip: that of the line that ended the
+//! Attributes the time in which cores retired no instruction to the parts of a trip, that of the line that ended the
 //! wait.
 //!
 //! A trip is the time from the L2's miss to the arrival of the line in the L2. Work and other trips hide much of it.

@@ -198,8 +198,8 @@ fn class(decoded: &iced_x86::Instruction) -> Class {
     }
 }
 
-/// True if a vector or x87 unit executes the instruction. A plain move to or from a vector register is a load or a
-/// store.
+/// True if a vector or x87 unit executes the instruction. Plain moves between memory and vector registers are loads
+/// and stores.
 fn is_vector_or_float(decoded: &iced_x86::Instruction) -> bool {
     use Mnemonic::*;
     let plain_move = matches!(

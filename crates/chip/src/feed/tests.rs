@@ -92,7 +92,7 @@ fn a_line_that_is_written_back_without_a_word_is_counted() {
     assert_eq!(flushes_of(&[None, Line, None, Line], &[]), (2, 2));
     assert_eq!(flushes_of(&[None, Line, None, Line], &[flush(1, 0x8000)]), (2, 1));
     assert_eq!(flushes_of(&[None, Line, None, Line], &[flush(1, 0x8000), flush(3, 0x8000), fence(3)]), (2, 0));
-    // A flush by a system call is not a word of the flushing instruction.
+    // The flush at instruction 2 is that of a system call, and does not count for instruction 1.
     assert_eq!(flushes_of(&[None, Line, None], &[flush(2, 0x8000)]), (1, 1));
 }
 

@@ -1,10 +1,10 @@
 //! Determines the differences between loaded and recorded values that the order of strands explains.
 //!
 //! The simulation orders accesses of different strands by the simulated clock. The recording orders them by chunks, and
-//! does not order accesses in chunks that overlap ([`Stretch`]). A load may therefore see a different store of another
-//! strand in two cases: the chunks of the two overlap, or the simulation and the recording order them differently. The
-//! same applies to two stores: if the recording does not order them, or the simulation
-//! orders them differently, the line may differ from then on. All other differences are errors.
+//! does not order accesses in chunks that overlap ([`Stretch`]). A store of another strand to the same line therefore
+//! explains a different value of a load in two cases: their chunks overlap, or the simulation and the recording order
+//! them differently. The same applies to two stores: if the recording does not order them, or the simulation orders
+//! them differently, the line may differ from then on. All other differences are errors.
 //!
 //! A store may follow the load that it explains, in the simulation as in the recording. A difference without a reason
 //! therefore waits for one until the run ends.
@@ -96,7 +96,7 @@ impl LoadOrder {
         }
     }
 
-    /// Notes that a strand of a program executes, and the program's first strand, which may execute later.
+    /// Notes a strand that executes, and the first strand of its program, which may execute later.
     pub fn meet(&mut self, program: u32, strand: Strand) {
         self.strands.extend([(program, Strand::default()), (program, strand)]);
     }

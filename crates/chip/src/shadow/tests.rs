@@ -135,7 +135,7 @@ fn a_shadow_that_compares_loads_keeps_every_line() {
     assert!(!shadow.is_crowded());
 }
 
-/// Once a false alarm of every protected run of `/bin/true`: a program first sees zeros in a line with a pending
+/// Formerly a false alarm in every protected run of `/bin/true`: the program first sees zeros in a line with a pending
 /// prefetch.
 #[test]
 fn zeros_that_a_prefetcher_asked_for_before_their_first_sight_agree() {

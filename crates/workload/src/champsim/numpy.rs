@@ -82,8 +82,7 @@ impl Pcg64 {
         (product >> 32) as u32
     }
 
-    /// Returns `permutation(count)`. Unlike `integers`, it masks a half word and draws again if the result is too
-    /// large.
+    /// Returns `permutation(count)`. Unlike `integers`, it masks half words and rejects results that are too large.
     pub fn permutation(&mut self, count: u32) -> Vec<u32> {
         let mut order: Vec<u32> = (0..count).collect();
         for last in (1..count).rev() {

@@ -114,8 +114,7 @@ impl Record {
         bytes
     }
 
-    /// Returns the kind of branch. Like ChampSim, it derives the kind from the registers: the format does not contain
-    /// it.
+    /// Returns the kind of branch, derived from the registers as in ChampSim: the format does not contain the kind.
     pub fn flow(&self) -> Flow {
         let writes = |register| self.destinations.contains(&register);
         let reads = |register| self.sources.contains(&register);

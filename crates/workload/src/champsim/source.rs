@@ -3,7 +3,7 @@
 //! A trace contains the registers and addresses of an instruction, but not its operation. Each record becomes a block
 //! of one instruction. The source declares the block at the first record with its address and shape:
 //!
-//! * an instruction with an access needs all its source registers for the address, and computes no result;
+//! * an instruction with an access is only a load or a store, and waits for all its source registers;
 //! * an instruction that writes the instruction pointer is a branch ([`Record::flow`]), any other one an addition;
 //! * an access has eight bytes and is aligned downwards, so that it does not cross a line;
 //! * the length of an instruction is the distance to the next one, or four if this distance is not a valid length.

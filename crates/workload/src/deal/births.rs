@@ -31,8 +31,8 @@ impl Births {
         self.in_hand[core].extend(fork_of(chunk));
     }
 
-    /// Notes that a core requests its next chunk, so it has completed the previous one. Returns true if this releases a
-    /// copy.
+    /// Notes that a core requests its next chunk and so has completed the previous one. Returns true if a forked
+    /// process may begin now.
     pub fn ask(&mut self, core: usize) -> bool {
         let (in_hand, ahead) = (&mut self.in_hand[core], &mut self.ahead);
         in_hand.drain(..).fold(false, |any, fork| any | ahead.remove(&fork))

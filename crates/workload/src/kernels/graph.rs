@@ -3,8 +3,8 @@
 //! The default graph is Graph500's: R-MAT edges (Chakrabarti, Zhan and Faloutsos, 2004) with the benchmark's
 //! probabilities and relabelled vertices. A few vertices have very many neighbours, so caches hold them. The other
 //! graph has uniformly drawn ends, like the second kind of the GAP benchmark suite (Beamer, Asanovic and Patterson,
-//! 2015). A cache holds only as large a share of its vertices as the cache has room for. The program builds compressed
-//! sparse rows by counting. Every phase after the edge list is part of the program.
+//! 2015). A cache holds only the share of these vertices that its size permits. The program builds compressed sparse
+//! rows by counting. Every phase after the edge list is part of the program.
 
 pub mod code;
 
@@ -69,8 +69,8 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// Returns the end of the neighbours of `vertex`, and so the start of the next vertex's. It makes the next access
-    /// of the current block.
+    /// Makes the next access of the current block: loads the end of the neighbours of `vertex`, which is the start of
+    /// those of the next vertex.
     pub fn end(self, emit: &mut Emitter, vertex: u64) -> u64 {
         emit.load(self.offsets.at(vertex + 1))
     }

@@ -232,8 +232,7 @@ mod tests {
     fn load_values_are_there_only_if_asked_for() {
         let loads_with_value = |load_values| {
             let (_, chunks) = record(kernel("resident"), &[("rounds", "1")], 1, load_values);
-            // Sent lines and stored values of this kernel do not look like a load with a value: its numbers are in [0,
-            // 26).
+            // Sent lines and stored values of this kernel never look like a valued load: its numbers are in [0, 26).
             let valued_load = word::access(false, 3, true, 0, 0) >> 58;
             chunks.iter().flat_map(|chunk| &chunk.words).filter(|word| **word >> 58 == valued_load).count()
         };

@@ -1,7 +1,7 @@
 //! Cache-resident work: repeatedly computes a small matrix product and a hash over the result.
 //!
-//! The matrices fit into a first-level cache, so the kernel does not access memory after the first round. An overhead
-//! of memory protection in a simulation of this kernel is an error of the simulator. The product is floating-point work
+//! The matrices fit into a first-level cache, so no access reaches memory after the first round. An overhead of
+//! memory protection in a simulation of this kernel is an error of the simulator. The product is floating-point work
 //! with independent sums; the hash is one long chain of integer work. The hash changes a matrix, so rounds differ.
 
 use super::KernelInfo;

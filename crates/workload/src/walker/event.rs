@@ -234,7 +234,7 @@ pub(super) fn plain(
     })
 }
 
-/// Returns the number of instructions of the current block that ran before the recorder sent this word.
+/// Returns the number of instructions of the current block that have certainly run before this word.
 pub(super) fn must_run_before(which: Control, detail: u8, operand: u64, ran: usize) -> usize {
     match which {
         Control::Marker => ran.min(operand as usize),

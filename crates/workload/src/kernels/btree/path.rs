@@ -42,8 +42,8 @@ impl Path {
         Node(emit.load(place))
     }
 
-    /// Copies a node, and puts the old one at the end of the ring. The copy is a function; its return address is at
-    /// `stack`.
+    /// Copies a node, and puts the old one at the end of the ring. The code of the copy is a function with its return
+    /// address at `stack`.
     pub fn copy(
         &mut self,
         emit: &mut Emitter,

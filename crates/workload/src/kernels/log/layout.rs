@@ -1,4 +1,4 @@
-//! Memory layout of the log: the code that its writer and its recovery share.
+//! Memory layout of the log, shared by its writer and its recovery.
 //!
 //! ```text
 //! commit word │ seven words of nothing ││ half 0: records, one behind the other │ half 1: likewise

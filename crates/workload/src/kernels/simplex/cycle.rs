@@ -100,7 +100,7 @@ fn limit(emit: &mut Emitter, code: &LimitCode, candidate: Leaving, cycle: &mut C
         room = emit.load(arc.capacity()) - room;
     }
     emit.block(code.compare)?;
-    // In the direction of the cycle, the last arc is the first one met on side 0, and the last one met on side 1.
+    // The cycle runs down side 0 and then up side 1: the walk meets its last arc first on side 0, but last on side 1.
     if room < cycle.delta || (room == cycle.delta && side == 1) {
         emit.block(code.take)?;
         (cycle.delta, cycle.leaving) = (room, Some(candidate));

@@ -5,8 +5,7 @@
 //! arc:  cost │ tail │ head │ state │ capacity │ flow │ two unused words
 //! ```
 //!
-//! A record of either kind fills a line; mcf's records nearly do. mcf keeps lists of arcs in words that are unused
-//! here.
+//! A record of either kind fills a line; mcf's records nearly do. mcf keeps lists of arcs in the unused words.
 
 use super::super::arena::{Array, ValueAddress};
 use super::super::emitter::Emitter;

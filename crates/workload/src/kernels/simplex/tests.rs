@@ -185,7 +185,7 @@ fn drawn(nodes: u64, arcs: u64, costs: u64, capacity: u64, flows: bool, random: 
 #[test]
 fn the_flow_is_feasible_and_optimal_and_costs_what_shortest_paths_cost() {
     let mut random = Random::new(5);
-    // The cases include only zero costs, many equal costs and capacities, mcf's unit capacities, and zero supplies.
+    // Cases: all costs are zero, many costs and capacities are equal, all capacities are one as in mcf, no supplies.
     for (costs, capacity, flows) in
         [(1000, 50, true), (1, 50, true), (2, 1, true), (1000, 1, true), (3, 3, true), (1, 1, true), (1000, 9, false)]
     {
