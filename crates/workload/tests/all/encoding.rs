@@ -48,8 +48,7 @@ fn agrees(bytes: &[u8]) -> bool {
         Some(encoding::Persist::Flush(found)) => {
             let mut expected = address(&decoded);
             if found.is_short {
-                // The processor truncates a short address to 32 bits, so the upper bits of the displacement do not
-                // matter.
+                // The processor truncates a short address to 32 bits: only these bits of the displacement matter.
                 let cut = |address: &Address| address.displacement as u32;
                 assert_eq!(cut(&found), cut(&expected), "{bytes:02x?}");
                 expected.displacement = found.displacement;

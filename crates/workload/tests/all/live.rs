@@ -227,7 +227,7 @@ fn only_the_marked_region_is_recorded_from_the_block_after_its_first_marker() {
     assert_eq!((steps, markers), (24, 1));
 }
 
-/// Inherits standard input from a separate process, because a process has only one: the test starts itself again.
+/// A process has only one standard input. The test therefore starts itself again, with a pipe as standard input.
 #[test]
 fn a_program_reads_what_we_would_read_if_it_is_asked_to_inherit() {
     const CALLED_AGAIN: &str = "CASEMATE_TEST_INHERITS";
