@@ -191,7 +191,7 @@ impl<F: FnMut(&mut Vec<Request>)> Sink<'_, F> {
         self.send_with(false);
     }
 
-    /// Sends the lines that have left the L2, and takes up requests of the persist buffer, if the node has any.
+    /// Passes the lines that have left the L2 to `beyond`, which also handles requests of the persist buffer, if any.
     #[inline]
     fn send_with(&mut self, persisted: bool) {
         if persisted || !self.requests.is_empty() {

@@ -27,14 +27,15 @@ pub struct Switch {
 pub struct SwitchOutcome(Cell<Option<Result<(), ContextError>>>);
 
 impl SwitchOutcome {
-    /// The result, if the switch is over.
+    /// Returns the result, if the switch has ended.
     pub fn take(&self) -> Option<Result<(), ContextError>> {
         self.0.take()
     }
 }
 
 impl Uncore {
-    /// Begins a switch, and wakes the task of the core when it is over. Excerpts do not contain switches: they need lines of 64 bytes.
+    /// Begins a switch, and wakes the task of the core when the switch ends. Excerpts do not contain switches: they
+    /// need lines of 64 bytes.
     pub fn begin_switch(self: &Rc<Uncore>, switch: Switch) -> Rc<SwitchOutcome> {
         let outcome = Rc::new(SwitchOutcome::default());
         let (uncore, result) = (Rc::clone(self), Rc::clone(&outcome));

@@ -5,7 +5,7 @@
 //! 1978). A key is the mixed number of its insertion: keys are unique and random, and the kernel recomputes them
 //! without a list.
 //!
-//! A persistent tree outlives a loss of power: its inserts copy the nodes that they change (`btree/path.rs`).
+//! A persistent tree survives a loss of power: its inserts copy the nodes that they change (`btree/path.rs`).
 
 mod code;
 mod layout;

@@ -1,4 +1,4 @@
-//! Recovery of programs that outlive a loss of power: it reads their operations from memory at the next start.
+//! Recovery of programs that survive a loss of power: it reads their operations from memory at the next start.
 //!
 //! A kernel with a recovery enforces the order of its stores by flushes and fences, and commits each operation by one
 //! word. Its recovery reads the remaining memory as plaintext, and returns the operations that it finds, or an

@@ -89,7 +89,7 @@ pub fn open(name: &str, parameters: &BTreeMap<String, String>, seed: u64) -> Res
     Ok(Box::new(KernelSource::new(name, (kernel.prepare)(&settings), &settings, seed)))
 }
 
-/// A kernel that outlives a loss of power.
+/// A kernel that survives a loss of power.
 pub struct DurableKernel {
     /// Source of the kernel's execution, from its beginning.
     pub source: Box<dyn Source>,
@@ -99,7 +99,7 @@ pub struct DurableKernel {
     pub recovery: Box<dyn durable::Recovery>,
 }
 
-/// Opens a kernel that outlives a loss of power, like [`open`], with its recovery.
+/// Opens a kernel that survives a loss of power, like [`open`], with its recovery.
 ///
 /// # Errors
 /// Errors of [`open`]; and an error if the kernel has no recovery.

@@ -9,7 +9,7 @@ use wire::process;
 /// Keeper process of a recorded program.
 pub struct Keeper(Ender);
 
-/// Ends a program and everything that it started.
+/// Handle that ends a program and every process that it started.
 #[derive(Clone)]
 pub struct Ender(Arc<Shared>);
 

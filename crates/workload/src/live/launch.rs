@@ -61,7 +61,7 @@ pub struct LiveOptions {
     /// True if `skip` and `limit` count only instructions between pairs of `xchg %rbx,%rbx`, and only these are
     /// recorded.
     pub marked_region: bool,
-    /// Part of the program's memory that must outlive a loss of power.
+    /// Part of the program's memory that must survive a loss of power.
     pub persistent: Persistent,
     /// Path of the recorder, `libcasemate_recorder.so`.
     pub recorder: PathBuf,
