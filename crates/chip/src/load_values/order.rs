@@ -2,9 +2,9 @@
 //!
 //! The simulation orders accesses of different strands by the simulated clock. The recording orders them by chunks, and
 //! does not order accesses in chunks that overlap ([`Stretch`]). A store of another strand to the same line therefore
-//! explains a different value of a load in two cases: their chunks overlap, or the simulation and the recording order
-//! them differently. The same applies to two stores: if the recording does not order them, or the simulation orders
-//! them differently, the line may differ from then on. All other differences are errors.
+//! explains a different value of a load in two cases. Either their chunks overlap, or the simulation and the recording
+//! order the two differently. The same applies to two stores: if the recording does not order them, or the simulation
+//! orders them differently, the line may differ from then on. All other differences are errors.
 //!
 //! A store may follow the load that it explains, in the simulation as in the recording. A difference without a reason
 //! therefore waits for one until the run ends.
