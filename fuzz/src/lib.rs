@@ -1,6 +1,8 @@
-//! A victim, and an attacker whose strokes are any bytes: what the fuzz targets about memory share.
+//! Common part of the fuzz targets for memory: a victim, and an attacker that derives its strokes from the fuzzer's
+//! bytes.
 //!
-//! Where stores are durable before memory has them, some stay in the persist buffer or in the caches until power fails.
+//! Under designs with stores that are durable before memory has them, some stores stay in the persist buffer or in the
+//! caches until power fails.
 
 use catalogue::Design;
 use protection::design::{Battery, DataLines, Parts, Point};
@@ -14,25 +16,26 @@ use units::{Bytes, LINE_BYTES, Line, LineAddr, LineLength};
 
 const DATA_LINES: u64 = 1 << 13;
 const SEED: u64 = 1;
-/// Neighbours in a line of tags, in a line of counters, and below each level of a tree.
+/// Lines that are neighbours in a line of tags, in a line of counters, and below each level of a tree.
 const LINES: [LineAddr; 6] = [LineAddr(0), LineAddr(1), LineAddr(9), LineAddr(64), LineAddr(513), LineAddr(8_191)];
 
-/// A victim, and what each line may hold: what it last wrote there, and what that may have failed to replace.
+/// A victim, with the texts that each line may hold: the last one written, and older ones that this write may not have
+/// replaced.
 pub struct Victim {
     parts: Parts,
     scheme: Scheme,
     memory: Functional,
     held: [Vec<Line>; LINES.len()],
-    /// What only durable caches have, by the index of the line.
+    /// Texts that only the durable caches have, by the index of the line.
     dirty: BTreeMap<usize, Line>,
-    /// Whether only what a line may hold can come out.
+    /// True if a read must return one of the texts in `held`, or report a fault.
     is_fresh: bool,
     old: Vec<(Slot, Untrusted)>,
     planted: Planted,
 }
 
 impl Victim {
-    /// A memory in use, in which every line was written twice; with a deliberate weakness, or none.
+    /// Creates a memory in use: every line was written twice. `planted` selects a deliberate weakness.
     pub fn new(design: &Design, planted: Planted) -> Victim {
         let parts = Parts { caches: design.parts.caches.resized(Bytes(128), 2), ..design.parts.clone() };
         let (scheme, memory) = built(&parts, planted);
@@ -58,7 +61,7 @@ impl Victim {
         self.note(index, text);
     }
 
-    /// A line was stored to; unless that was reported, it holds nothing else.
+    /// Notes a store to a line. The line holds only this text, unless the store reported a fault.
     fn note(&mut self, index: usize, text: Line) {
         if self.memory.take_fault().is_none() {
             self.held[index].clear();
@@ -66,7 +69,7 @@ impl Victim {
         self.held[index].push(text);
     }
 
-    /// Stores to a line, which stays in the persist buffer or in the caches where these are durable.
+    /// Stores to a line. The store stays in the persist buffer or in the caches if these are durable.
     fn store(&mut self, index: usize, fill: u8) {
         match self.parts.persistence.point {
             Point::Controller => self.write(index, fill),
@@ -81,7 +84,7 @@ impl Victim {
         }
     }
 
-    /// A line leaves the persist buffer or the caches for memory.
+    /// Drains a line from the persist buffer or the caches to memory.
     fn drain(&mut self, index: usize) {
         if self.parts.persistence.has_buffer() {
             run_now(PersistBuffer::of(&self.scheme).drain(&self.memory, LINES[index]));
@@ -106,7 +109,7 @@ impl Victim {
         }
     }
 
-    /// Reads all lines; panics if something comes out that must not.
+    /// Reads all lines; panics if a read returns a text that it must not return.
     pub fn read_all(&self) {
         (0..LINES.len()).for_each(|index| self.read(index));
     }
@@ -117,9 +120,10 @@ impl Victim {
         self.memory.take_fault();
     }
 
-    /// Power fails and comes back: the battery takes to memory what a persist buffer or durable caches have, and a fresh chip
-    /// recovers from memory and from the registers that outlive power. Each two bytes of `flips` choose a line in memory and a
-    /// bit of it, which is flipped while the battery works and flipped back unless the line was written meanwhile.
+    /// Loses power and restores it. The battery drains the persist buffer or the durable caches to memory, and a fresh
+    /// chip recovers from memory and from the registers that survive. Each two bytes of `flips` choose a line in memory
+    /// and one of its bits. The bit is flipped while the battery works, and flipped back unless the line was written
+    /// meanwhile.
     pub fn lose_power(&mut self, flips: &[u8]) {
         let flipped: Vec<_> = flips.chunks_exact(2).map(|flip| self.flip_any(flip[0], flip[1])).collect();
         self.drain_on_battery();
@@ -137,9 +141,9 @@ impl Victim {
         (self.scheme, self.memory) = (scheme, memory);
     }
 
-    /// What is durable has to come back or to be refused, also if it meets tampering on its way to memory.
+    /// Drains on battery. Later reads must return durable stores or refuse them, even after tampering during the drain.
     fn drain_on_battery(&mut self) {
-        // A battery that knows of no metadata leaves lines without their counters.
+        // A battery that does not drain metadata leaves lines without their counters.
         self.is_fresh &= self.parts.persistence.battery == Battery::Tuples;
         match self.parts.persistence.point {
             Point::Controller => {}
@@ -154,7 +158,7 @@ impl Victim {
         self.memory.take_fault();
     }
 
-    /// Flips a bit of a line in memory: where, what was there, and what is now.
+    /// Flips a bit of a line in memory; returns the slot, its old content and its new content.
     fn flip_any(&self, place: u8, bit: u8) -> (Slot, Untrusted, Untrusted) {
         let slots = image(&self.memory.media.borrow());
         let (slot, honest) = slots[usize::from(place) % slots.len()];
@@ -163,8 +167,8 @@ impl Victim {
         (slot, honest, forged)
     }
 
-    /// What an attacker does, stroke by stroke: it writes what it likes, moves lines, brings old ones back, and lets the
-    /// victim read, write, store and drain between.
+    /// Executes the attacker's strokes: it writes any bytes, moves lines, replays old ones, and lets the victim read,
+    /// write, store and drain between them.
     pub fn suffer(&mut self, mut strokes: &[u8]) {
         while let [stroke, place, rest @ ..] = strokes {
             strokes = rest;
@@ -212,14 +216,14 @@ fn built(parts: &Parts, planted: Planted) -> (Scheme, Functional) {
     (scheme, memory)
 }
 
-/// This, with a bit of a byte flipped.
+/// Returns the content with a bit of a byte flipped.
 fn flipped(content: Untrusted, byte: usize, bit: u8) -> Untrusted {
     let mut line = content.examine();
     line[byte % LINE_BYTES] ^= 1 << (bit % 8);
     Untrusted::with(line, content.beside())
 }
 
-/// What stands in the slots that have been written, with what lies beside lines, in their order.
+/// Returns the content of all written slots, with their spare bits, in slot order.
 fn image(media: &Media) -> Vec<(Slot, Untrusted)> {
     media.written_slots().map(|(slot, _)| (slot, media.read(slot))).collect()
 }

@@ -1,4 +1,4 @@
-//! Any text as a design file: it is refused with a reason, or it is a design that returns what was written.
+//! Parses any text as a design file: the parser refuses it with a reason, or the design returns the written lines.
 #![no_main]
 
 use catalogue::Design;

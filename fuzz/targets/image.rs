@@ -1,5 +1,5 @@
-//! Any bytes in memory under any design: no read or write panics, and where there is a tree nothing comes out that is not the
-//! last that was written. A write that reports tampering may have happened or not.
+//! Puts any bytes into memory under any design. No read or write may panic, and under a design with a tree a read must
+//! return the last written text or report tampering. A write that reports tampering may have taken effect or not.
 #![no_main]
 
 use casemate_fuzz::Victim;

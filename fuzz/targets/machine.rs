@@ -1,4 +1,4 @@
-//! Any text as a machine file: it is refused with a reason, or it is a machine whose parts can be derived.
+//! Parses any text as a machine file: the parser refuses it with a reason, or the parts of the machine can be derived.
 #![no_main]
 
 use catalogue::Machine;

@@ -1,6 +1,6 @@
-//! Any bytes in a memory that is switched off, under any design that recovers: recovery never panics, neither the first time
-//! nor when power fails again, and nothing comes out afterwards that is not the last that was written. While a battery works, a
-//! bit of memory is flipped.
+//! Puts any bytes into a memory without power, under any design that recovers. Recovery must not panic, neither the
+//! first time nor after a second loss of power. Later reads must return the last written text or report tampering. A
+//! bit of memory is flipped while a battery works.
 #![no_main]
 
 use casemate_fuzz::Victim;

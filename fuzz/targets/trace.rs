@@ -1,5 +1,6 @@
-//! Any bytes as a trace: it is read to its end, or refused with a reason. Every byte of a trace is under a checksum, which
-//! random bytes never meet; so most bytes are put into a frame with right checksums, as an attacker would.
+//! Reads any bytes as a trace: the reader reaches the end, or refuses the trace with a reason. Checksums cover every
+//! byte of a trace, and random bytes never satisfy them. Most inputs are therefore put into a frame with correct
+//! checksums, as an attacker would do.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -12,14 +13,14 @@ const ORIGIN: &str = r#"{"program":["any"],"skip":0,"limit":null,"values":"exact
 const KIND_CHUNK: u8 = 1;
 const KIND_END: u8 = 2;
 
-/// A file for this process alone, in memory where there is such a place.
+/// Path of a file that only this process uses, in shared memory if the system has it.
 fn path() -> PathBuf {
     let shared_memory = PathBuf::from("/dev/shm");
     let folder = if shared_memory.is_dir() { shared_memory } else { std::env::temp_dir() };
     folder.join(format!("casemate-fuzz-{}.trace", std::process::id()))
 }
 
-/// A frame around an origin and chunks, each with its checksum.
+/// Puts a frame around an origin and chunks, each with its checksum.
 fn framed(origin: &[u8], chunks: &[u8]) -> Vec<u8> {
     let mut file = b"CASEMTRC".to_vec();
     for number in [1, origin.len() as u32, crc32fast::hash(origin)] {

@@ -147,7 +147,7 @@ impl Chip {
     pub fn look_up(&self, line: LineAddr) -> bool {
         let stranded = self.llc.borrow().is_unverified(line);
         let hit = self.llc.borrow_mut().look_up(line) && !stranded;
-        // In a cache that locks lines, a line on its way in waits for room there, and so does its requester.
+        // In a cache that locks lines, a line on its way in waits for room in the cache, and its requester waits too.
         let on_the_way_out = !hit && !self.locks_lines() && self.is_leaving(line);
         self.count(|counters| {
             counters.hits += u64::from(hit);
@@ -289,7 +289,7 @@ impl Chip {
         self.shadow.borrow().observed()
     }
 
-    /// Counts lines whose latest content is neither in memory nor dirty on the chip: lost writes. Call it when every
+    /// Counts lost writes: the latest content of a line is neither in memory nor dirty on the chip. Call it when every
     /// store has been written.
     pub fn lost_lines(&self) -> u64 {
         let mut dirty = FxHashSet::default();

@@ -20,11 +20,11 @@ use std::rc::Rc;
 pub struct CachesOfMetadata {
     /// Cache of counters, which also holds the owners.
     pub counters: CacheCounters,
-    /// Cache of tags.
+    /// Cache of MAC tags.
     pub tags: CacheCounters,
     /// Cache of tree nodes.
     pub nodes: CacheCounters,
-    /// Cache of bitmaps.
+    /// Cache of bitmaps of re-ordered lines.
     pub bitmaps: CacheCounters,
 }
 
@@ -101,7 +101,7 @@ impl Meters {
         self.shadow.borrow().predicted()
     }
 
-    /// Reads all counters.
+    /// Reads all counters of the run.
     pub fn read(&self) -> Counts {
         let caches = self.scheme.on_chip(|chip| chip.caches.seen);
         let last_level = self.scheme.on_chip(|chip| chip.shared_counters()).unwrap_or_default();

@@ -1,25 +1,25 @@
-//! How long the ways on the chip are that are the same for every line, the look-ups in an L2, and an exception.
+//! Durations of the ways on the chip that are equal for every line, of look-ups in an L2, and of an exception.
 
 use catalogue::Machine;
 use protection::verbs::Role;
 use units::Duration;
 
-/// The ways of one machine that do not depend on the line.
+/// Durations of one machine that do not depend on the line.
 pub struct Distances {
-    /// From the last-level cache to the controller, or back.
+    /// Way from the last-level cache to the controller, or back.
     pub path: Duration,
-    /// From the end of an L2's look-up to the arrival at the controller of a prediction that left when the look-up began.
+    /// Time from the end of an L2's look-up until a prediction, sent when the look-up began, arrives at the controller.
     pub prediction: Duration,
-    /// From the controller to the last-level cache, through its look-up and back.
+    /// Look-up in the last-level cache by the controller, with the ways to the cache and back.
     pub last_level_look_up: Duration,
-    /// What the operating system's handler of a missing record takes besides its instructions for the tree.
+    /// Time of the operating system's handler of a missing record, without its instructions for the tree.
     pub exception: Duration,
     data_in_l2: Duration,
     counter_in_l2: Duration,
 }
 
 impl Distances {
-    /// Those of a machine.
+    /// Returns the durations of a machine.
     pub fn of(machine: &Machine) -> Distances {
         Distances {
             path: machine.path(),
@@ -31,7 +31,7 @@ impl Distances {
         }
     }
 
-    /// How long an L2 looks for a line of this role.
+    /// Returns the duration of an L2's look-up of a line in this role.
     pub fn private_look_up(&self, role: Role) -> Duration {
         if role == Role::Data { self.data_in_l2 } else { self.counter_in_l2 }
     }

@@ -383,7 +383,7 @@ impl Piece<'_> {
     }
 }
 
-/// Adds a touch, or joins it to the touch before if it continues there: wide accesses arrive in pieces of eight bytes.
+/// Adds a touch, or joins it to the last one if it continues that one: wide accesses arrive in pieces of eight bytes.
 fn append(touches: &mut Vec<Touch>, touch: Touch) {
     if let Some(last) = touches.last_mut()
         && (last.line, last.store) == (touch.line, touch.store)

@@ -1,30 +1,30 @@
-//! How often memory serves a core, by samples of its L2's requests: an L2 that memory serves too seldom lets the controller do
-//! all cryptography (EMCC, MICRO 2022, section IV-F, "Non-memory-intensive Workloads").
+//! Samples how often memory serves the requests of a core's L2. If memory serves an L2 too seldom, the L2 leaves all
+//! cryptography to the controller (EMCC, MICRO 2022, section IV-F, "Non-memory-intensive Workloads").
 
 use catalogue::OffBelow;
 
-/// What the L2 of one core counts.
+/// Counters of the L2 of one core.
 pub struct Intensity {
     below: OffBelow,
-    /// How many requests the L2 had got when this sample began.
+    /// Number of the L2's requests at the start of this sample.
     began: u64,
-    /// Requests of this sample that memory served.
+    /// Number of requests of this sample that memory served.
     from_memory: u64,
 }
 
 impl Intensity {
-    /// Nothing counted yet.
+    /// Creates counters that are zero.
     pub fn new(below: OffBelow) -> Intensity {
         Intensity { below, began: 0, from_memory: 0 }
     }
 
-    /// Memory has served a request.
+    /// Counts a request that memory served.
     pub fn served_by_memory(&mut self) {
         self.from_memory += 1;
     }
 
-    /// Given how many requests the L2 has got so far: whether it is to begin reads from now on, if a sample is full. The next
-    /// then begins.
+    /// Ends the sample if it is complete at this number of requests of the L2, and begins the next. Returns true if the
+    /// L2 must begin reads from now on, false if not, and `None` if the sample is incomplete.
     pub fn sampled(&mut self, requests: u64) -> Option<bool> {
         let sample = requests.saturating_sub(self.began);
         if sample < self.below.sample {

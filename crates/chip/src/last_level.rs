@@ -1,7 +1,7 @@
-//! Metadata in the chip's last-level cache: it shares entries with data, and what has to leave is seen to.
+//! Keeps metadata in the chip's last-level cache, where it shares the entries with data, and handles displaced lines.
 //!
-//! A line of metadata has the number of its slot, which lies above all data, so the two never meet. What is inclusive about a
-//! last-level cache concerns data only: cores never have metadata.
+//! The number of a metadata line is the number of its slot. It is above the numbers of all data lines, so the two kinds
+//! never conflict. Inclusion in a last-level cache concerns only data: cores never have metadata.
 
 use crate::chip::Chip;
 use crate::{locks, second_level};
@@ -10,7 +10,7 @@ use protection::scheme::Scheme;
 use protection::verbs::Slot;
 use std::rc::{Rc, Weak};
 
-/// The entries of metadata on a chip.
+/// Entries of metadata in a chip's last-level cache.
 struct Places(Weak<Chip>);
 
 impl LastLevel for Places {
@@ -27,12 +27,13 @@ impl LastLevel for Places {
     }
 
     fn enter(&self, slot: Slot) -> Option<Slot> {
-        // The protection itself knows what memory lacks of it.
+        // The protection itself knows which metadata memory lacks, so the line is not dirty here.
         self.0.upgrade()?.take_down(slot.on_chip(), false)
     }
 }
 
-/// Lets a scheme keep metadata in a chip's last-level cache, copies of counters in its L2s, and lines locked, if its design wants to.
+/// Lets a scheme keep metadata in a chip's last-level cache and copies of counters in its L2s, and lock lines, if its
+/// design does so.
 pub fn share(chip: &Rc<Chip>, scheme: &Rc<Scheme>) {
     let (last_level, second_level) = (Box::new(Places(Rc::downgrade(chip))), second_level::places(chip));
     scheme.on_chip(|metadata| {

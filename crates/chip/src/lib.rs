@@ -1,9 +1,10 @@
-//! The chip that is simulated: cores with what feeds them, the last-level cache and its way to memory, and what of the program's
-//! bytes is on it.
+//! The simulated chip: cores with their feeds, the last-level cache and its way to memory, and the program's bytes on
+//! the chip.
 //!
-//! A [`feed`] translates a program's accesses and keeps its content ([`shadow`]); cores, coherence and the last-level cache meet
-//! in [`Chip`]; the [`uncore`] has the readers and writers that run a scheme's text over a [`memory`]. Between the windows of
-//! a sampled run, [`warm`] goes through the same tables without the time. What cores lose meanwhile is counted by cause ([`waits`]).
+//! A [`feed`] translates a program's accesses and keeps its content ([`shadow`]). [`Chip`] joins cores, coherence and
+//! the last-level cache. The [`uncore`] has the readers and writers that run a scheme's text over a [`memory`]. Between
+//! the windows of a sampled run, [`warm`] updates the same tables without time. [`waits`] counts the time that cores
+//! lose, by cause.
 
 mod chip;
 pub mod counts;

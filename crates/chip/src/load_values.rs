@@ -2,7 +2,7 @@
 //!
 //! The cores of a simulated machine progress differently from the computer on which the program was recorded. The
 //! recording does not show which strand (a thread, or a process that shares memory) waited for which. Strands therefore
-//! reach memory in a different order, and a load may see a store of another strand that came sooner or later in the
+//! reach memory in a different order, and a load may see a store of another strand that is earlier or later in the
 //! recording. The other strand's store explains this kind of difference ([`order`]). Every other difference is an error
 //! of the recording or of the simulation, however many strands the program has.
 

@@ -122,7 +122,8 @@ impl Chip {
         self.llc.borrow().locks_lines()
     }
 
-    /// Takes a line from the caches above the last-level cache. Returns true if it has stores there or on its way down.
+    /// Takes a line from the caches above the last-level cache. Returns true if these caches, or the way down, have
+    /// stores to it.
     fn has_stores_above(&self, line: LineAddr) -> bool {
         self.cores.recall(line).is_some() | self.ports.iter().any(|port| port.has_stored(line))
     }

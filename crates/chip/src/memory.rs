@@ -1,4 +1,4 @@
-//! The protected memory of a machine under a design: its units stand where the design has them.
+//! Builds the protected memory of a machine under a design, with its units at the places that the design selects.
 
 use catalogue::Machine;
 use machine::memory::MemorySystem;
@@ -8,12 +8,12 @@ use protection::layout::Layout;
 use sim::Clock;
 use std::rc::Rc;
 
-/// Whether lines of metadata take an AES block each instead of the engine for hashes.
+/// True if each line of metadata takes an AES block instead of the engine for hashes.
 pub fn hashes_by_aes(machine: &Machine, parts: &Parts) -> bool {
     machine.engines.counter_tags == CounterTags::Aes && parts.tree.kind == TreeKind::Counters
 }
 
-/// A blank memory behind these channels. With `ledger`, every pad is written down.
+/// Builds a blank memory behind these channels. With `ledger`, the memory notes every pad in a ledger.
 pub fn build(
     clock: &Clock,
     channels: MemorySystem,

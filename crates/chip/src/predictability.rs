@@ -1,5 +1,5 @@
-//! Measures the predictability of lines from memory: the share of words that a table of frequent values holds before
-//! the line is known (Shi and Lee, Computing Frontiers 2007, figures 5 and 6). This is a measurement only: no design
+//! Measures the predictability of lines from memory (Shi and Lee, Computing Frontiers 2007, figures 5 and 6). It is the
+//! share of words that a table of frequent values holds before the line is known. This is a measurement only: no design
 //! uses it.
 
 use protection::speculation::{Predictable, ValueTable, WORDS_MAX};

@@ -1,7 +1,7 @@
-//! Copies of counters in the L2s of a chip: they share its entries with data, and what has to leave is seen to.
+//! Keeps copies of counters in the L2s of a chip, where they share the entries with data, and handles displaced lines.
 //!
-//! A copy has the number of the slot whose content it is, which lies above all data, so the two never meet. The directory knows
-//! nothing of copies: the controller that changes counters notifies all L2s.
+//! The number of a copy is the number of its slot. It is above the numbers of all data lines, so the two kinds never
+//! conflict. The directory does not track copies: the controller notifies all L2s when it changes counters.
 
 use crate::chip::Chip;
 use machine::node::{Node, Request, RequestKind};
@@ -9,7 +9,7 @@ use protection::on_chip::SecondLevel;
 use protection::verbs::Slot;
 use std::rc::{Rc, Weak};
 
-/// The entries of copies on a chip.
+/// Entries of copies in the L2s of a chip.
 struct Places(Weak<Chip>);
 
 impl Places {
@@ -22,7 +22,7 @@ impl SecondLevel for Places {
     fn enter(&self, core: usize, slot: Slot) -> Option<Slot> {
         let mut left = Vec::new();
         self.on(core, |node| node.enter_metadata(slot.on_chip(), &mut left));
-        // A line of L2 is one of memory: no more than one has to leave.
+        // The L2 has lines of memory's length, so at most one line must leave.
         let Request { line, kind, .. } = left.pop()?;
         self.0.upgrade()?.take_down(line, kind == RequestKind::WriteBack)
     }
@@ -41,7 +41,7 @@ impl SecondLevel for Places {
     }
 }
 
-/// The L2s of a chip.
+/// Returns the entries of copies in the L2s of a chip.
 pub fn places(chip: &Rc<Chip>) -> Box<dyn SecondLevel> {
     Box::new(Places(Rc::downgrade(chip)))
 }

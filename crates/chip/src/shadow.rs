@@ -1,4 +1,4 @@
-//! Content of the program's memory in program order, for lines whose latest content memory does not have.
+//! Keeps the content of the program's memory in program order, for lines on the chip and lines that memory lacks.
 //!
 //! Caches in this simulator keep tags only, so one component must know the plaintext of lines on the chip: the
 //! *shadow*. The feed passes it lines and stores in program order, before the simulated clock reaches them. A dirty
@@ -38,7 +38,7 @@ use units::{LINE_BYTES, Line, LineAddr, ZERO_LINE};
 
 /// All bytes of a line are known.
 const WHOLE: u64 = u64::MAX;
-/// Number of lines up to which the shadow forgets none.
+/// Number of lines up to which the shadow keeps all.
 const FEW_LINES: usize = 1 << 15;
 /// Distance, in lines, at which `forget` prefetches table entries into the host's caches.
 const FORGOTTEN_AHEAD: usize = 8;
@@ -50,7 +50,7 @@ pub struct Shadow {
     predictability: Predictability,
     /// Lines that memory booted with before their content was known.
     guessed: FxHashSet<LineAddr>,
-    /// Guessed lines whose content is known by now, but of which memory still has the guess.
+    /// Guessed lines with known content that memory still has as guessed.
     corrected: FxHashSet<LineAddr>,
     /// Contents before the first store, of lines that memory does not have yet.
     before_stores: FxHashMap<LineAddr, Line>,
@@ -248,7 +248,7 @@ impl Shadow {
         self.entries.held() > self.crowded_from && self.loads.is_none()
     }
 
-    /// Forgets lines whose content memory has, except lines that are on the chip.
+    /// Forgets lines that memory has with their latest content, except lines that are on the chip.
     pub fn forget(&mut self, on_chip: impl Fn(LineAddr) -> bool) {
         // In descending order, so that new lines reuse low indices first.
         for place in (0..self.entries.len()).rev() {
@@ -265,7 +265,7 @@ impl Shadow {
         self.crowded_from = (self.entries.held() + self.entries.held() / 2).max(FEW_LINES);
     }
 
-    /// Lines whose content differs from memory because the program wrote to them after memory had them.
+    /// Lines that differ from memory because the program wrote to them after memory had them.
     pub fn newer_than_memory(&self) -> impl Iterator<Item = LineAddr> + '_ {
         let ahead = self.entries.iter().filter(|entry| entry.known == WHOLE && entry.ahead);
         let written = ahead.filter(|entry| !self.corrected.contains(&entry.line));
@@ -287,7 +287,7 @@ impl Shadow {
         self.predictability.seen()
     }
 
-    /// Bytes of this process that the lines, their places and the fingerprints take.
+    /// Bytes of host memory that the lines, their indices and the fingerprints take.
     pub fn footprint_bytes(&self) -> u64 {
         self.entries.footprint_bytes() + self.known.footprint_bytes()
     }

@@ -2,7 +2,7 @@
 //! caches; it judges the memory after a loss of power.
 //!
 //! The feeds note each store, with its bytes as recorded, in program order. The component that makes stores durable
-//! notes the core whose next store was *accepted*. In a persist buffer or a durable cache, the store is durable from
+//! notes the core that made each *accepted* store. In a persist buffer or a durable cache, the store is durable from
 //! then on. At the memory controller it is *under way* until its line has arrived in memory: until then it may be
 //! durable or not. If the content that a program shows for a line differs from the result of its stores, this is a
 //! change from outside. It takes effect after the stores before it.
@@ -31,7 +31,7 @@ pub enum Certain {
     Accepted,
     /// The line of the store arrived in memory after acceptance.
     Arrived,
-    /// As for `Arrived`; or the line was flushed, and a store behind the next fence was accepted.
+    /// The condition of `Arrived`; or the line was flushed, and a store behind the next fence was accepted.
     Fenced,
 }
 

@@ -1,9 +1,9 @@
-//! What tests of the chip share.
+//! Common code of the chip's tests.
 
 use isa::{Class, Flow, Instruction};
 use units::VirtAddr;
 
-/// An instruction that does nothing but take its slot.
+/// Returns an instruction that only takes a slot.
 pub fn nop(pc: u64) -> Instruction {
     Instruction {
         pc: VirtAddr(pc),

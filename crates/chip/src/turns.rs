@@ -15,7 +15,7 @@ use std::future::poll_fn;
 use std::task::Poll;
 use units::LineAddr;
 
-/// Turns at one line, some of which have not ended.
+/// Turns at one line; at least one of them has not ended.
 #[derive(Default)]
 struct Line {
     taken: u64,

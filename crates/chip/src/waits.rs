@@ -1,4 +1,5 @@
-//! Attributes the time in which cores retired no instruction to the parts of the trip whose line ended the wait.
+//! Attributes the time in which cores retired no instruction to the parts of a trip, that of the line that ended the
+//! wait.
 //!
 //! A trip is the time from the L2's miss to the arrival of the line in the L2. Work and other trips hide much of it.
 //! The account divides the time that is not hidden in the proportion of the whole trip, since a core cannot observe the

@@ -1,11 +1,11 @@
-//! Stores that caches have had: for each core a task that takes them, one after the other, at the time at which each left its store
-//! queue. Only where power can fail.
+//! Handles the stores that caches have accepted: one task per core takes each store at the time at which it left the
+//! store queue. The tasks run only in simulations with a loss of power.
 
 use crate::chip::Chip;
 use sim::Clock;
 use std::rc::Rc;
 
-/// Starts the tasks.
+/// Starts the tasks of all cores.
 pub fn start(clock: &Clock, chip: &Rc<Chip>) {
     (0..chip.cores.nodes().len()).for_each(|core| clock.spawn(take_forever(chip.clone(), core)));
 }

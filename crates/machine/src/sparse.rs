@@ -1,8 +1,8 @@
 //! A sparse array with an element for every line of a memory, which stores only pages in use.
 //!
-//! The array is a map of small directories over pages of some lines. A page costs its content and little more, and a memory
-//! of many gigabytes costs next to nothing until it is used. Copies of the array share the pages that have not changed
-//! since. Copying copies the map and the directories in use.
+//! The array is a map of small directories over pages of some lines. A page costs its content and little more, and a
+//! memory of many gigabytes costs very little until it is used. Copies of the array share the pages that have not
+//! changed since. Copying copies the map and the directories in use.
 //!
 //! The user of the array chooses the number of lines per page. A program that touches scattered lines pays for whole pages,
 //! in time and in memory. A program that touches all pages pays for the directories, which are smaller, and so closer on the

@@ -1,9 +1,9 @@
-//! What can seal and open: our kernel over lines, and RustCrypto's `aes-gcm` over whole buffers.
+//! Engines that seal and open: our kernel over lines, and RustCrypto's `aes-gcm` over complete buffers.
 //!
-//! `aes-gcm` chooses its instructions when it runs, and since version 0.10 its portable code is a choice of the whole build.
-//! Version 0.9 has it as a feature, and is here for that alone: it is the portable Rust of today's figures, measured next to
-//! what the same crates make of the processor. (Its known fault, that a buffer holds plaintext after a wrong tag, plays no
-//! part in a measurement.)
+//! `aes-gcm` selects its instructions at run time. Since version 0.10 its portable code can be selected only for the
+//! whole build. Version 0.9 has it as a feature, which is the only reason to use this version. The measurements show
+//! the portable Rust code next to the same crates with the processor's instructions. (A known defect of version 0.9
+//! does not affect a measurement: a buffer holds plaintext after a wrong tag.)
 
 use aes_gcm::aead::AeadInOut;
 use aes_gcm_soft::aead::{AeadInPlace, NewAead};
@@ -15,7 +15,7 @@ use units::LINE_BYTES;
 
 const KEY: Key = Key(*b"sixteen byte key");
 
-/// Code that a measurement runs.
+/// Implementation that is measured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Display, Deserialize, Serialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
@@ -24,16 +24,16 @@ pub enum Engine {
     LinesVaes,
     /// The line kernel with AES-NI and PCLMULQDQ.
     LinesAesni,
-    /// The line kernel's portable path, which stands on RustCrypto's crates and takes what these find.
+    /// The line kernel's portable path: it uses RustCrypto's crates with the instructions that they detect.
     LinesPortable,
-    /// `aes-gcm` over a buffer, with what it finds.
+    /// `aes-gcm` over a buffer, with the instructions that it detects.
     Buffer,
-    /// `aes-gcm` over a buffer, in portable code alone.
+    /// `aes-gcm` over a buffer, only in portable code.
     BufferSoft,
 }
 
 impl Engine {
-    /// What each message consists of: lines with a nonce and a tag each, or nothing smaller than itself.
+    /// Bytes of a unit with a nonce and a tag, or `None` if the complete message is the unit.
     pub fn unit(self) -> Option<usize> {
         match self {
             Engine::LinesVaes | Engine::LinesAesni | Engine::LinesPortable => Some(LINE_BYTES),
@@ -41,7 +41,7 @@ impl Engine {
         }
     }
 
-    /// What it is, in words.
+    /// Description of the engine, in one line.
     pub fn summary(self) -> &'static str {
         match self {
             Engine::LinesVaes => "our line kernel, VAES and AVX-512: each line with nonce and tag, four at once",
@@ -52,12 +52,12 @@ impl Engine {
         }
     }
 
-    /// Whether this processor can run it.
+    /// True if this processor can run the engine.
     pub fn is_available(self) -> bool {
         self.expanded().is_some()
     }
 
-    /// With its key expanded, if this processor can run it.
+    /// Returns the engine with its key expanded, if this processor can run it.
     pub(crate) fn expanded(self) -> Option<Box<dyn Aead>> {
         let lines = |on| {
             let kernel = GcmLines::with(on, &KEY)?;
@@ -76,11 +76,11 @@ impl Engine {
 /// Seals and opens one message in place, with as many nonces and tags as it has units.
 pub(crate) trait Aead {
     fn seal(&mut self, nonces: &[GcmNonce], text: &mut [u8], tags: &mut [GcmTag]);
-    /// Whether all tags fit.
+    /// Decrypts the message; returns true if all tags fit.
     fn open(&mut self, nonces: &[GcmNonce], text: &mut [u8], tags: &[GcmTag]) -> bool;
 }
 
-/// Seals units of so many bytes as `aes-gcm` does: what all engines are held to.
+/// Seals units of `unit` bytes by `aes-gcm`: the reference for all engines.
 pub(crate) fn reference(nonces: &[GcmNonce], text: &mut [u8], tags: &mut [GcmTag], unit: usize) {
     let mut buffer = Buffer(KEY.cipher());
     for ((nonce, text), tag) in nonces.iter().zip(text.chunks_mut(unit)).zip(tags) {
@@ -88,7 +88,7 @@ pub(crate) fn reference(nonces: &[GcmNonce], text: &mut [u8], tags: &mut [GcmTag
     }
 }
 
-/// Each line under its nonce.
+/// Engine that seals each line under its nonce.
 struct Lines {
     kernel: GcmLines,
     /// Room for the verdicts of the longest message.
@@ -107,7 +107,7 @@ impl Aead for Lines {
     }
 }
 
-/// The whole buffer under its nonce.
+/// Engine that seals the complete buffer under one nonce.
 struct Buffer(aes_gcm::Aes128Gcm);
 
 impl Aead for Buffer {
@@ -121,7 +121,7 @@ impl Aead for Buffer {
     }
 }
 
-/// The same by portable code.
+/// Like [`Buffer`], but in portable code.
 struct Soft(aes_gcm_soft::Aes128Gcm);
 
 impl Aead for Soft {

@@ -1,10 +1,10 @@
-//! What one core of this computer seals and opens with AES-128-GCM: the seconds of a call, measured, and the clock that the
-//! core had meanwhile. Everything else follows from these by formulas and is not computed here.
+//! Measures how fast one core of this computer seals and opens with AES-128-GCM: the seconds of a call, and the clock
+//! of the core meanwhile. Callers compute all other figures from these two.
 //!
-//! A call is one message: a buffer under one nonce with one tag, or for the line kernel as many lines of 64 bytes as fill
-//! that size, each with its own nonce and tag, as memory has them. Messages, nonces and tags together stay in a first-level
-//! cache. Every measurement first makes sure that the engine's bytes are those of `aes-gcm`, and that it refuses a tag that
-//! does not fit; opening verifies all tags.
+//! A call handles one message. This is a buffer under one nonce with one tag. For the line kernel, it is as many lines
+//! of 64 bytes as fill that size, each with a nonce and a tag, as in memory. Messages, nonces and tags together stay in
+//! a first-level cache. Every measurement first checks that the engine's bytes are those of `aes-gcm`, and that the
+//! engine refuses a wrong tag; opening verifies all tags.
 
 mod clock;
 mod engines;
@@ -18,81 +18,82 @@ use std::hint::black_box;
 use std::time::Instant;
 use thiserror::Error;
 
-/// The bytes of all messages of a repetition, or one message if that is longer: with nonces and tags of 64-byte lines they
-/// fill two thirds of a cache of 32 KB.
+/// Bytes of all messages of a repetition, unless one message is longer. With nonces and tags of 64-byte lines they fill
+/// two thirds of a cache of 32 KB.
 const WORK_BYTES: usize = 16 << 10;
-/// A block of AES: sizes are whole ones.
+/// Bytes of an AES block: every size is a multiple of it.
 const SIZE_STEP: usize = 16;
-/// Largest size of a message, in bytes.
+/// Bytes of the longest message.
 const SIZE_MAX: usize = 1 << 20;
-/// The most repetitions of a measurement: seconds, for the slowest engine.
+/// Maximum repetitions of a measurement: they take seconds with the slowest engine.
 const REPETITIONS_MAX: usize = 10_000;
 
-/// With which of Cargo's profiles this was built: without optimisation across crates, and across the units that a crate is
-/// compiled in, all engines are slower, some by many times.
+/// Cargo profile of this build. Without optimisation across crates and across the compilation units of a crate, all
+/// engines are slower, some by many times.
 pub const BUILT_AS: &str = env!("BUILT_AS");
 
-/// Why there is no measurement.
+/// Reason why a measurement was refused.
 #[derive(Error, PartialEq, Eq, Debug)]
 pub enum Refused {
-    /// No message has such a size.
+    /// No message has the requested size.
     #[error("size is {found}: expected a multiple of {SIZE_STEP} bytes from {SIZE_STEP} to {SIZE_MAX}; the nearest is {}", nearest_size(*.found))]
     Size {
-        /// Bytes that were asked for.
+        /// Bytes that the caller requested.
         found: i64,
     },
-    /// The line kernel has no messages of parts of lines.
+    /// The line kernel handles only messages of complete lines.
     #[error("{engine} has no messages of {bytes} bytes: expected a multiple of {of}")]
     PartsOfLines {
-        /// Engine that was to be measured.
+        /// Engine that was requested.
         engine: Engine,
-        /// Bytes that were asked for.
+        /// Bytes that the caller requested.
         bytes: usize,
-        /// What they have to be a multiple of.
+        /// Number that the bytes must be a multiple of.
         of: usize,
     },
-    /// This processor cannot run it.
+    /// This processor cannot run the engine.
     #[error("{0} needs instructions that this processor does not have")]
     Unavailable(Engine),
-    /// Too few or too many.
+    /// The number of repetitions is too low or too high.
     #[error("repetitions is {0}: expected 1 to {REPETITIONS_MAX}")]
     Repetitions(i64),
 }
 
-/// The nearest size that there is.
+/// Returns the nearest valid size.
 fn nearest_size(found: i64) -> i64 {
     let step = SIZE_STEP as i64;
     let clamped = found.clamp(step, SIZE_MAX as i64);
     (clamped + step / 2) / step * step
 }
 
-/// What was measured of one engine at one size.
+/// Result for one engine at one size.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Timing {
-    /// Seconds of a call that encrypts a message and makes its tags: the median of all repetitions.
+    /// Seconds of a call that encrypts a message and computes its tags: the median of all repetitions.
     pub seal_seconds: f64,
-    /// Seconds of a call that verifies a message and decrypts it.
+    /// Seconds of a call that verifies a message and decrypts it: the median of all repetitions.
     pub open_seconds: f64,
-    /// The core's clock in between, in hertz.
+    /// Clock of the core between the calls, in hertz: the median of all repetitions.
     pub clock_hz: f64,
 }
 
-/// The size as a number of bytes.
+/// Checks a size in bytes.
 ///
 /// # Errors
-/// If no message has that size.
+/// If no message has this size.
 pub fn checked_size(bytes: i64) -> Result<usize, Refused> {
     let size = usize::try_from(bytes).ok().filter(|size| (SIZE_STEP..=SIZE_MAX).contains(size));
     size.filter(|size| size.is_multiple_of(SIZE_STEP)).ok_or(Refused::Size { found: bytes })
 }
 
-/// Measures calls on messages of this size, so many repetitions of about 16 KB each.
+/// Measures calls on messages of this size, in `repetitions` repetitions of about 16 KB each.
 ///
 /// # Errors
-/// If there is no such size, or the engine cannot do it.
+/// If no message has this size, if the engine or this processor cannot handle it, or if the number of repetitions is
+/// out of range.
 ///
 /// # Panics
-/// If an engine's bytes are not those of `aes-gcm`, or if it takes a wrong tag for a right one.
+/// If an engine's bytes are not those of `aes-gcm`, or if it accepts a wrong tag.
 pub fn measure(engine: Engine, bytes: i64, repetitions: i64) -> Result<Timing, Refused> {
     let bytes = checked_size(bytes)?;
     let count = usize::try_from(repetitions).ok().filter(|count| (1..=REPETITIONS_MAX).contains(count));
@@ -107,11 +108,11 @@ pub fn measure(engine: Engine, bytes: i64, repetitions: i64) -> Result<Timing, R
     Ok(work.timed(aead.as_mut(), count))
 }
 
-/// Messages, and what sealing makes of them.
+/// Messages, with their expected ciphertexts and tags.
 struct Work {
-    /// Bytes of a message.
+    /// Bytes of each message.
     bytes: usize,
-    /// Nonces of a message.
+    /// Nonces of each message.
     units: usize,
     nonces: Vec<[u8; 12]>,
     plain: Vec<u8>,
@@ -120,7 +121,7 @@ struct Work {
 }
 
 impl Work {
-    /// Messages of so many bytes, with a nonce and a tag for each `unit` bytes of them.
+    /// Creates messages of `bytes` bytes, with a nonce and a tag for each `unit` bytes of them.
     fn new(bytes: usize, unit: usize) -> Work {
         let messages = (WORK_BYTES / bytes).max(1);
         let units = bytes / unit;
@@ -132,7 +133,7 @@ impl Work {
         Work { bytes, units, nonces, plain, sealed, tags }
     }
 
-    /// Holds the engine to the reference, in both directions, and to a refusal of each tag that is wrong by a bit.
+    /// Compares the engine with the reference in both directions, and checks that it refuses a tag with a flipped bit.
     fn check(&self, engine: Engine, aead: &mut dyn Aead) {
         let (mut text, mut made) = (self.plain.clone(), vec![[0; 16]; self.tags.len()]);
         self.seal(aead, &mut text, &mut made);
@@ -163,7 +164,7 @@ impl Work {
         calls.for_each(|((nonces, text), tags)| aead.seal(nonces, text, tags));
     }
 
-    /// Whether all tags fit.
+    /// Opens all messages; returns true if all tags fit.
     fn open(&self, aead: &mut dyn Aead, text: &mut [u8], tags: &[[u8; 16]]) -> bool {
         let calls = self.nonces.chunks(self.units).zip(text.chunks_mut(self.bytes)).zip(tags.chunks(self.units));
         calls.fold(true, |all, ((nonces, text), tags)| aead.open(nonces, text, tags) & all)

@@ -1,4 +1,5 @@
-//! What is refused, and that every engine that this processor has is held to the same bytes. No test is about speed.
+//! Tests refusals, and that every engine that this processor can run is compared with the reference. No test checks
+//! speed.
 
 use super::*;
 use strum::VariantArray;

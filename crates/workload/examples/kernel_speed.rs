@@ -1,8 +1,8 @@
-//! How fast the built-in kernels emit: `cargo run --release -p casemate-workload --example kernel_speed`, or one of them
-//! under other settings: `... --example kernel_speed chase footprint=1MB chains=4`.
+//! Measures the speed of the built-in kernels: `cargo run --release -p casemate-workload --example kernel_speed`. With
+//! a name and settings it measures one kernel: `... --example kernel_speed chase footprint=1MB chains=4`.
 //!
-//! A kernel must be faster than any simulation of it, or it is what gets measured. The consumer here does the least that
-//! a consumer can do: it counts instructions.
+//! A kernel must be faster than any simulation of it; otherwise it limits the speed of the simulator. The consumer in
+//! this example does the least possible work: it counts instructions.
 
 use casemate_workload::kernels;
 use std::collections::BTreeMap;
@@ -39,7 +39,7 @@ fn measure(name: &str, settings: &BTreeMap<String, String>) -> Result<(), Box<dy
     Ok(())
 }
 
-/// The instructions of all blocks entered.
+/// Counts the instructions of all blocks that the chunk enters.
 fn count(words: &[u64]) -> u64 {
     let mut rest = words;
     let mut instructions = 0;

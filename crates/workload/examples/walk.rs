@@ -1,4 +1,4 @@
-//! How fast a stored trace is read and walked: `walk TRACE`.
+//! Measures how fast the library reads and walks a stored trace: `walk TRACE`.
 
 use casemate_workload::Origin;
 use casemate_workload::Source;
@@ -9,7 +9,7 @@ use casemate_workload::walker::{Event, Walker};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Chunks that are in memory already, so that only the walk is measured.
+/// Chunks that were read before the walk, so that the second measurement excludes reading.
 struct Read(std::vec::IntoIter<Arc<Chunk>>, Origin);
 
 impl Source for Read {

@@ -1,4 +1,5 @@
-//! From what the recorder published to chunks: code records are taken out and decoded, each block once per process.
+//! Makes chunks from the words that the recorder published: removes code records and decodes each block once per
+//! process.
 
 use crate::decode::BlockDecoder;
 use crate::error::WorkloadError;
@@ -9,7 +10,7 @@ use units::VirtAddr;
 use wire::ring::RawChunk;
 use wire::word::{self, Control, Word};
 
-/// Makes chunks.
+/// Makes chunks from raw words.
 #[derive(Default)]
 pub struct Assembler {
     decoder: BlockDecoder,
@@ -17,11 +18,11 @@ pub struct Assembler {
 }
 
 impl Assembler {
-    /// The chunk that these words are. Refuses what is not a list of whole records.
+    /// Returns the chunk that the words encode. Refuses words that are not a list of complete records.
     pub fn assemble(&mut self, raw: RawChunk) -> Result<Chunk, WorkloadError> {
         let RawChunk { process, thread, mut words } = raw;
         let mut chunk = Chunk { strand: Strand { process, thread }, ..Chunk::default() };
-        // Words move down over the code records that are taken out.
+        // The loop moves the other words down, over the code records that it removes.
         let (mut read, mut kept) = (0, 0);
         while read < words.len() {
             let count = word::record_words(&words[read..]).ok_or_else(|| WorkloadError::Damaged {

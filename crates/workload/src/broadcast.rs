@@ -1,8 +1,8 @@
-//! One execution for many machines: every consumer gets the same chunks, on a thread of its own.
+//! Feeds one execution to many machines: every consumer receives the same chunks, and may run on a separate thread.
 //!
-//! A pump thread pulls the source and hands each chunk to all consumers through short queues. Chunks are shared, not
-//! copied. The slowest consumer sets the pace; one that is dropped is forgotten, and when all are, the source is
-//! dropped too, which ends a live program.
+//! A pump thread pulls chunks from the source and sends each one to all consumers through short queues. Consumers share
+//! the chunks; the pump does not copy them. The slowest consumer sets the pace. The pump removes a consumer that was
+//! dropped, and drops the source after the last one, which ends a live program.
 
 use crate::error::WorkloadError;
 use crate::source::{Origin, Source};
@@ -11,7 +11,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use std::sync::Arc;
 use units::Bytes;
 
-/// Chunks that wait for a consumer at most: enough to bridge uneven progress, little enough to stay in a cache.
+/// Maximum chunks that wait for a consumer: enough to absorb uneven progress, and few enough to stay in a cache.
 const QUEUE_CHUNKS: usize = 16;
 
 #[derive(Clone)]
@@ -21,7 +21,7 @@ enum Message {
     Failed(Arc<WorkloadError>),
 }
 
-/// One consumer's end.
+/// A consumer's end of the broadcast.
 pub struct Tap {
     origin: Origin,
     footprint: Option<Bytes>,
@@ -29,7 +29,7 @@ pub struct Tap {
     ended: Option<Result<(), Arc<WorkloadError>>>,
 }
 
-/// Splits a source into `consumers` sources that all give the same.
+/// Splits a source into `consumers` sources that all return the same chunks.
 pub fn broadcast(source: impl Source + 'static, consumers: usize) -> Vec<Tap> {
     let (origin, footprint) = (source.origin().clone(), source.footprint());
     let (senders, receivers): (Vec<_>, Vec<_>) = (0..consumers).map(|_| bounded(QUEUE_CHUNKS)).unzip();

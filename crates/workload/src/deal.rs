@@ -162,7 +162,7 @@ mod tests {
         Chunk { strand: Strand { process, thread }, words, ..Chunk::default() }
     }
 
-    /// The words of everything that a hand gets until there is nothing more, now or ever.
+    /// Returns the words of all chunks that a hand receives until its supply pauses or ends.
     fn words(hand: &mut Hand<Listed>) -> Vec<u64> {
         let mut words = Vec::new();
         while let Supply::Chunk(chunk, _) = hand.supply().unwrap() {

@@ -1,4 +1,4 @@
-//! From the bytes of a block to what the machine needs to know of each instruction.
+//! Decodes the bytes of a block into the properties of each instruction that the machine needs.
 
 use crate::stream::{Block, BlockId};
 use arrayvec::ArrayVec;
@@ -10,7 +10,7 @@ use units::VirtAddr;
 
 type Regs = ArrayVec<Reg, 4>;
 
-/// A decoder, kept because making one costs more than using it.
+/// Decoder of x86 code. It is kept because its construction costs more than its use.
 pub struct BlockDecoder {
     factory: InstructionInfoFactory,
 }
@@ -22,7 +22,7 @@ impl Default for BlockDecoder {
 }
 
 impl BlockDecoder {
-    /// The block at `pc` with this code, the lengths of its instructions given one by one.
+    /// Returns the block at `pc` with this code. `lengths` contains the length of each instruction in bytes.
     pub fn block(&mut self, id: BlockId, pc: VirtAddr, lengths: &[u8], code: &[u8]) -> Block {
         let mut at = 0;
         let instructions = lengths.iter().map(|length| {
@@ -34,7 +34,7 @@ impl BlockDecoder {
         Block { id, instructions: instructions.collect(), code: code.into() }
     }
 
-    /// The one instruction that these bytes are. Bytes that are none wait for everything and need nothing.
+    /// Decodes the bytes of one instruction. Invalid bytes become a serialising instruction without operands.
     pub fn instruction(&mut self, pc: VirtAddr, bytes: &[u8]) -> Instruction {
         let decoded = Decoder::with_ip(64, bytes, pc.0, DecoderOptions::NONE).decode();
         let mut instruction = Instruction {
@@ -83,7 +83,7 @@ impl BlockDecoder {
     }
 }
 
-/// Whether a register is read and whether it is written. A write that may not happen keeps the old value, so it reads it.
+/// Returns two flags: the register is read, and it is written. A conditional write also reads the old value.
 fn directions(access: OpAccess) -> (bool, bool) {
     match access {
         OpAccess::Read | OpAccess::CondRead => (true, false),
@@ -93,12 +93,13 @@ fn directions(access: OpAccess) -> (bool, bool) {
     }
 }
 
-/// Whether writing this part leaves the rest of the full register as it was: 8 and 16 bits do, 32 bits clear the rest.
+/// True if a write to this part preserves the other bits of the full register. Writes of 8 and 16 bits do; a write of
+/// 32 bits clears the other bits.
 fn is_partial(register: Register) -> bool {
     register.is_gpr8() || register.is_gpr16()
 }
 
-/// `xor r, r` and its kin make a zero out of nothing.
+/// True for `xor r, r` and similar idioms: their result is zero, so they do not depend on the register.
 fn is_zeroing_idiom(decoded: &iced_x86::Instruction) -> bool {
     use Mnemonic::*;
     let same = |a, b| decoded.op_register(a) == decoded.op_register(b) && decoded.op_register(a) != Register::None;
@@ -110,7 +111,7 @@ fn is_zeroing_idiom(decoded: &iced_x86::Instruction) -> bool {
     }
 }
 
-/// Adds a register that is read, unless an address is made of it: that is waited for before the work anyway.
+/// Adds a source register, unless the address uses it: the instruction waits for address registers anyway.
 fn add_source(out: &mut Instruction, register: Register) {
     if let Some(reg) = name(register)
         && !out.address_sources.contains(&reg)
@@ -125,14 +126,14 @@ fn add(regs: &mut Regs, register: Register) {
     }
 }
 
-/// The first four are kept: an instruction with more (`xsave`, `cpuid`) waits for everything anyway.
+/// Adds a register if the list has room for it, up to four: an instruction with more (`xsave`, `cpuid`) is serialising.
 fn add_reg(regs: &mut Regs, reg: Reg) {
     if !regs.contains(&reg) {
         let _ = regs.try_push(reg);
     }
 }
 
-/// The full register that this is a part of, if instructions can depend on it.
+/// Returns the full register that contains this part, if instructions can depend on it.
 fn name(register: Register) -> Option<Reg> {
     let full = register.full_register();
     if full.is_gpr() {
@@ -197,7 +198,8 @@ fn class(decoded: &iced_x86::Instruction) -> Class {
     }
 }
 
-/// Whether a vector or x87 unit does the work; a plain move between memory and a vector register is a load or store.
+/// True if a vector or x87 unit executes the instruction. Plain moves between memory and vector registers are loads
+/// and stores.
 fn is_vector_or_float(decoded: &iced_x86::Instruction) -> bool {
     use Mnemonic::*;
     let plain_move = matches!(

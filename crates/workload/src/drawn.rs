@@ -1,7 +1,7 @@
-//! Content of memory for traces that have none: lines and stored words drawn from a seed.
+//! Draws the content of memory and the stored words from a seed, for traces without values.
 //!
-//! Memory holds a drawn line when it is first touched, and stores write drawn words:
-//! [`Values::Seeded`](crate::Values) says so of the program.
+//! Each line of memory has drawn content at its first access, and stores write drawn words:
+//! [`Values::Seeded`](crate::Values) marks the program.
 
 use crate::stream::Chunk;
 use rustc_hash::FxHashMap;
@@ -9,15 +9,15 @@ use units::LINE_BYTES;
 use units::random::mix;
 use wire::word::{self, Control, LineCause};
 
-/// Bytes of one access.
+/// Bytes of an access.
 pub(crate) const ACCESS_BYTES: u64 = 8;
-/// Lines marked together: as many as a word has bits.
+/// Lines in a group: one for each bit of a word.
 const LINES_PER_GROUP: u64 = 64;
 
-/// The draws of one trace.
+/// Drawn content of one trace.
 pub(crate) struct Drawn {
     seed: u64,
-    /// Lines that were touched before: a bit for each, by group.
+    /// Lines that were accessed before: one bit per line, by group.
     told: FxHashMap<u64, u64>,
     stores: u64,
 }
@@ -27,7 +27,7 @@ impl Drawn {
         Drawn { seed, told: FxHashMap::default(), stores: 0 }
     }
 
-    /// Sends the content of the line of `address` if it is touched for the first time; returns the address of the access.
+    /// Sends the content of the line at its first access; returns the aligned address of the access.
     pub(crate) fn touch(&mut self, address: u64, chunk: &mut Chunk) -> u64 {
         let address = address % word::ADDRESS_END / ACCESS_BYTES * ACCESS_BYTES;
         let line = address / LINE_BYTES as u64;
@@ -40,7 +40,7 @@ impl Drawn {
         address
     }
 
-    /// A store of a drawn word to an address that was touched.
+    /// Emits a store of a drawn word. `address` is a result of `touch`.
     pub(crate) fn store(&mut self, address: u64, chunk: &mut Chunk) {
         self.stores += 1;
         chunk.words.extend([word::access(true, 3, true, 0, address), mix(self.seed ^ mix(self.stores))]);

@@ -27,7 +27,7 @@ pub enum WorkloadError {
     /// The program is for another machine.
     #[error("'{}' is a program for {machine}: only 64-bit x86 Linux programs can be recorded", .path.display())]
     OtherMachine {
-        /// The program.
+        /// Path of the program.
         path: PathBuf,
         /// Machine that the program was built for.
         machine: &'static str,
@@ -55,7 +55,7 @@ pub enum WorkloadError {
     /// QEMU ended before the recorder had started.
     #[error("'{}' could not be recorded: QEMU ended with {status} before the program started: {said}", .program.display())]
     NotRecorded {
-        /// The program.
+        /// Path of the program.
         program: PathBuf,
         /// Exit status of QEMU.
         status: String,
@@ -81,7 +81,7 @@ pub enum WorkloadError {
         .path.display()
     )]
     Unrecognised {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// Description of the actual content, or the first bytes.
         found: String,
@@ -144,7 +144,7 @@ pub enum WorkloadError {
     ChampsimLength {
         /// Path of the file.
         path: PathBuf,
-        /// Length in bytes.
+        /// Length of the file in bytes.
         bytes: u64,
     },
     /// The bytes are not a ChampSim record.

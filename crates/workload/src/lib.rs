@@ -1,7 +1,7 @@
-//! Programs as the machine sees them: what was executed, where it touched memory, and with which bytes.
+//! Programs in the form that the machine reads: executed instructions, accessed addresses and their bytes.
 //!
-//! Every source of work speaks one language, the [`Chunk`](stream::Chunk): a live recording, a stored trace and a
-//! built-in kernel cannot be distinguished by the machine that runs them.
+//! Every source of work yields [`Chunk`](stream::Chunk)s, so the machine cannot distinguish a live recording, a stored
+//! trace and a built-in kernel.
 
 mod assemble;
 pub mod broadcast;

@@ -30,8 +30,8 @@ const NAP: Duration = Duration::from_micros(100);
 /// Maximum bytes of QEMU's error output in a message.
 const SAID_BYTES: usize = 2000;
 
-/// A running program: one process and all its descendants. It is over when all of them have ended. Dropping it ends
-/// them all, and so does the death of this process, for any reason.
+/// A running program: one process and all its descendants. It ends when all of them have ended. Dropping it ends them
+/// all, and so does the death of this process, for any reason.
 ///
 /// When the limit is reached, the program ends as well, without its remaining output. The status or the signal with
 /// which a program ends is no error.

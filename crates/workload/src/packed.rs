@@ -1,7 +1,7 @@
-//! The bytes of a trace file, unpacked while they are read.
+//! Unpacks a trace file while a reader reads it.
 //!
-//! Traces are distributed as packed files. The programs of the packed formats unpack them, as in ChampSim, so that a run
-//! does not wait for the whole file. The first bytes of a file say how it is packed; its name does not matter.
+//! Traces are distributed as packed files. The program of each packed format unpacks the file, as in ChampSim, so a run
+//! does not wait for the whole file. The first bytes of a file determine the format; its name does not matter.
 
 use crate::error::WorkloadError;
 use std::fs::File;
@@ -16,19 +16,19 @@ const PACKED: [(&[u8], &str); 4] = [
     (b"BZh", "bzip2"),
     (&[0x28, 0xb5, 0x2f, 0xfd], "zstd"),
 ];
-/// Longest of the first bytes.
+/// Maximum length of the first bytes.
 const MAGIC_BYTES: u64 = 6;
-/// Bytes of a line of text: more than any request has.
+/// Maximum bytes of a line of text: more than any request needs.
 const LINE_BYTES_MAX: u64 = 4 << 10;
-/// Bytes read at once.
+/// Size of the read buffer, in bytes.
 const BUFFER_BYTES: usize = 1 << 16;
 
-/// The program that unpacks a file with these first bytes, if it is packed.
+/// Returns the program that unpacks a file with these first bytes, if the file is packed.
 pub(crate) fn unpacker(start: &[u8]) -> Option<&'static str> {
     PACKED.iter().find(|(magic, _)| start.starts_with(magic)).map(|(_, program)| *program)
 }
 
-/// A file that is read from its beginning, and the process that unpacks it.
+/// Reader of a file from its beginning, with the process that unpacks the file.
 pub(crate) struct Unpacked {
     reader: BufReader<Box<dyn Read + Send>>,
     process: Option<(Child, &'static str)>,
@@ -56,12 +56,12 @@ impl Unpacked {
         Ok(Unpacked { reader, process: Some((process, program)) })
     }
 
-    /// The program that unpacks the file, if it is packed.
+    /// Returns the program that unpacks the file, if the file is packed.
     pub(crate) fn packed_by(&self) -> Option<&'static str> {
         self.process.as_ref().map(|(_, program)| *program)
     }
 
-    /// Fails if the bytes ended because the unpacker did.
+    /// Waits for the unpacker at the end of the bytes, and fails if its status is an error.
     pub(crate) fn check_end(&mut self, path: &Path) -> Result<(), WorkloadError> {
         let Some((process, program)) = &mut self.process else { return Ok(()) };
         let status = process.wait().map_err(WorkloadError::io("waiting for the unpacking of", path))?;
@@ -73,8 +73,8 @@ impl Unpacked {
 }
 
 impl Unpacked {
-    /// The next line of a text, without blanks at its ends; nothing at the end of the file. A line that is longer than a
-    /// request can be is cut there.
+    /// Returns the next line of a text without blanks at its ends, or `None` at the end of the file. Splits a line
+    /// after `LINE_BYTES_MAX` bytes.
     pub(crate) fn line(&mut self) -> std::io::Result<Option<Vec<u8>>> {
         let mut line = Vec::new();
         let got = (&mut self.reader).take(LINE_BYTES_MAX).read_until(b'\n', &mut line)?;
@@ -91,7 +91,7 @@ impl Read for Unpacked {
 impl Drop for Unpacked {
     fn drop(&mut self) {
         if let Some((process, _)) = &mut self.process {
-            // It may have ended by itself, and then neither has anything to do.
+            // If the unpacker has already ended, both calls have no effect.
             let _ = process.kill();
             let _ = process.wait();
         }

@@ -1,7 +1,7 @@
-//! A copy of a program's memory, kept from what the recorder sends, and the check that proves the recording exact.
+//! Copy of a program's memory, built from the words of the recorder, and the check that proves the recording exact.
 //!
-//! Lines and stores go in; every load whose value was recorded must then find that value. This is independent of any
-//! machine: it is how the recorder is tested, and how a trace can be checked. Which pages are shared is followed in [`memory`].
+//! The shadow applies lines and stores; every recorded value of a load must then equal the shadow's. The check does not
+//! depend on a machine: it tests the recorder, and users can check a trace by it. [`memory`] tracks shared pages.
 
 pub mod memory;
 
@@ -15,21 +15,21 @@ use units::{LINE_BYTES, Line, PAGE_BYTES, VirtAddr};
 
 struct Page {
     bytes: [u8; PAGE_BYTES],
-    /// One bit per line: whether its content was ever sent.
+    /// One bit per line, set if the line was ever sent.
     known: u64,
 }
 
-/// One process's memory, by virtual address. Only pages that were sent exist.
+/// Memory of one process, by virtual address. It contains only pages with a sent line.
 #[derive(Default)]
 pub struct Shadow {
     by_number: FxHashMap<u64, usize>,
     pages: Vec<Page>,
-    /// The page used last, by its number and its place: most accesses go there again.
+    /// Number and index of the last page: most accesses use it again.
     recent: Option<(u64, usize)>,
 }
 
 impl Shadow {
-    /// A line was sent.
+    /// Applies a sent line.
     pub fn tell(&mut self, addr: VirtAddr, content: &Line) {
         let place = self.place(addr.page()).unwrap_or_else(|| self.add(addr.page()));
         let page = &mut self.pages[place];
@@ -38,7 +38,7 @@ impl Shadow {
         page.known |= line_bit(addr);
     }
 
-    /// The first `bytes` bytes of `value` are stored. What falls on a line that was never sent is not kept.
+    /// Stores the first `bytes` bytes of `value`. A line that was never sent remains unknown.
     pub fn store(&mut self, addr: VirtAddr, bytes: u8, value: u64) {
         for (at, byte) in value.to_le_bytes().into_iter().take(bytes.into()).enumerate() {
             let addr = VirtAddr(addr.0 + at as u64);
@@ -48,7 +48,7 @@ impl Shadow {
         }
     }
 
-    /// The value of `bytes` bytes, at most eight, if all of them are known.
+    /// Returns the value of `bytes` bytes, at most eight, if all of them are known.
     pub fn load(&mut self, addr: VirtAddr, bytes: u8) -> Option<u64> {
         let mut value = [0; 8];
         for (at, byte) in value.iter_mut().take(bytes.into()).enumerate() {
@@ -63,7 +63,7 @@ impl Shadow {
         Some(u64::from_le_bytes(value))
     }
 
-    /// A line's content, if it was ever sent.
+    /// Returns the content of a line, if the line was ever sent.
     pub fn line(&mut self, addr: VirtAddr) -> Option<Line> {
         let place = self.place(addr.page())?;
         let page = &self.pages[place];
@@ -94,22 +94,22 @@ fn line_bit(addr: VirtAddr) -> u64 {
     1 << (addr.0 as usize % PAGE_BYTES / LINE_BYTES)
 }
 
-/// What a check has counted.
+/// Counts of a check.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Report {
-    /// Instructions.
+    /// Number of executed instructions.
     pub instructions: u64,
-    /// Stores.
+    /// Number of store accesses.
     pub stores: u64,
-    /// Loads whose value was recorded.
+    /// Number of loads with a recorded value.
     pub loads: u64,
-    /// Those of them that the shadow had otherwise or not at all.
+    /// Number of recorded loads with another or an unknown value in the shadow.
     pub wrong: u64,
-    /// Lines sent.
+    /// Number of sent lines.
     pub lines: u64,
-    /// Process images.
+    /// Number of process images.
     pub processes: u64,
-    /// The first wrong load, in words.
+    /// Description of the first wrong load.
     pub first_wrong: Option<String>,
 }
 

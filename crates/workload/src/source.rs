@@ -99,7 +99,7 @@ pub struct Origin {
     pub medium: Medium,
     /// All other conditions that affect the program, as name and value.
     pub conditions: Vec<(String, String)>,
-    /// Part of the program's memory that must outlive a loss of power. Omitted if it is all memory, as in older traces.
+    /// Part of the program's memory that must survive a loss of power. Omitted if it is all memory, as in older traces.
     #[serde(default, skip_serializing_if = "Persistent::is_all")]
     pub persistent: Persistent,
     /// Timing of the requests, in a trace of requests recorded behind the caches.
@@ -119,7 +119,7 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// Part of a program's memory that must outlive a loss of power, on a machine with a persist point at its cores.
+/// Part of a program's memory that must survive a loss of power, on a machine with a persist point at its cores.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Persistent {

@@ -88,7 +88,7 @@ pub fn recognise(path: &Path) -> Result<Format, WorkloadError> {
     Ok(Format::Champsim)
 }
 
-/// Opens a trace of any format as a program; `persistent` selects the part of its memory that must outlive a loss of
+/// Opens a trace of any format as a program; `persistent` selects the part of its memory that must survive a loss of
 /// power. Data that a format does not contain is drawn from `seed`.
 ///
 /// # Errors

@@ -1,8 +1,8 @@
 //! The recorder's protocol: a program as chunks of 64-bit words.
 //!
-//! A [`Block`] is a straight run of instructions, sent once. The dynamic part is a list of words, in the layout of
-//! [`wire::word`]: entry of a block, address of an access, value of a store, content of a line at its first touch. A
-//! [`Walker`](crate::walker::Walker) turns them into steps.
+//! A [`Block`] is a straight run of instructions, sent once. The dynamic part is a list of words in the layout of
+//! [`wire::word`]: entries of blocks, addresses of accesses, values of stores. The content of a line precedes its first
+//! access. A [`Walker`](crate::walker::Walker) turns the words into steps.
 //!
 //! An access wider than eight bytes arrives as several accesses of eight bytes of one instruction. Stores always carry
 //! their value. The word of each load shows if the load carries its value, so that sources may mix both.
@@ -13,7 +13,7 @@ use units::VirtAddr;
 
 pub use wire::word::{Birth, LineCause, Loss, PageDetail, PageKind};
 
-/// The number of a block, unique within its process image.
+/// Number of a block, unique within its process image.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct BlockId(pub u32);
 
@@ -70,14 +70,14 @@ pub struct Access {
     pub value: Option<u64>,
 }
 
-/// One executed instruction.
+/// Execution of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Step<'a> {
     /// Strand that executed the instruction.
     pub strand: Strand,
     /// Instruction with its registers.
     pub instruction: &'a Instruction,
-    /// Its accesses to memory, in order.
+    /// Accesses of the instruction to memory, in order.
     pub accesses: &'a [Access],
     /// Address of the next instruction, if the recording contains it.
     pub next: Option<VirtAddr>,

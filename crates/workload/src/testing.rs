@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use units::VirtAddr;
 
-/// A source that gives the chunks of a list.
+/// Source that returns the chunks of a list.
 pub struct Listed {
     chunks: VecDeque<Chunk>,
     fails: bool,
@@ -55,7 +55,7 @@ pub fn origin() -> Origin {
     }
 }
 
-/// A block of these instructions, each given by its bytes.
+/// Returns a block of these instructions, each given by its bytes.
 pub fn block(id: u32, pc: u64, instructions: &[&[u8]]) -> Arc<Block> {
     let lengths: Vec<u8> = instructions.iter().map(|bytes| bytes.len() as u8).collect();
     Arc::new(BlockDecoder::default().block(BlockId(id), VirtAddr(pc), &lengths, &instructions.concat()))

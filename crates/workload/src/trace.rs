@@ -30,13 +30,13 @@ const KIND_CHUNK: u8 = 1;
 const KIND_END: u8 = 2;
 /// A record's own header: kind, stored bytes, plain bytes, checksum of the stored bytes.
 const RECORD_HEADER_BYTES: usize = 1 + 4 + 4 + 4;
-/// Upper bound for a chunk's plain bytes; a record that claims more is damaged.
+/// Upper bound for a chunk's plain bytes; a record with more is damaged.
 const PLAIN_BYTES_MAX: usize = 64 << 20;
 
 /// Totals of a trace, stored in its end record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Totals {
-    /// Number of chunks.
+    /// Number of the trace's chunks.
     pub chunks: u64,
     /// Instructions of all blocks entered; iterations of repeated string instructions count one by one.
     pub instructions: u64,
@@ -46,8 +46,8 @@ pub struct Totals {
     pub stores: u64,
     /// Number of lines sent.
     pub lines: u64,
-    /// The most pages of 4 KB that were in use at once, those of every process for themselves; of traces of version 1 all that
-    /// were touched, and zero in those that were written before they were counted.
+    /// Maximum number of 4 KB pages in use at once, summed over the processes. In a trace of version 1, the number of
+    /// all touched pages; zero in a trace from before pages were counted.
     #[serde(default)]
     pub pages: u64,
 }

@@ -1,13 +1,13 @@
 //! Turns recorded words into executed instructions for the machine.
 //!
-//! The walker hands out an instruction when it knows the word after the instruction's accesses. Only that word shows
+//! The walker returns an instruction when it knows the word after the instruction's accesses. Only that word shows
 //! whether the instruction ran at all (a fault cuts a block short) and where execution continued. Each strand therefore
 //! waits separately, across its chunks, while chunks of other strands pass.
 //!
 //! QEMU runs a repeated string instruction (`rep movsb`) as a one-instruction block that leads back to itself once per
-//! iteration, and once more to find the count at zero. Those entries are one instruction. The walker hands it out in
-//! pieces of at most [`PIECE_ACCESSES`] accesses; each piece but the last leads to its own address. Copying a megabyte
-//! thus becomes neither one instruction of many thousand accesses nor one instruction per byte.
+//! iteration, and once more to find the count at zero. Those entries are one instruction. The walker returns it in
+//! pieces of at most [`PIECE_ACCESSES`] accesses; the successor of each piece except the last is the same address. A
+//! copy of a megabyte thus becomes neither one instruction of many thousand accesses nor one instruction per byte.
 
 mod damage;
 mod event;
@@ -43,12 +43,12 @@ struct Position {
     strand: Strand,
     /// Index of the table of blocks of the strand's process.
     process: usize,
-    /// Block that is being handed out, kept here because each of its instructions needs it. The next fields are its
-    /// length as far as it ran, and the instruction that is due.
+    /// Current block, kept here because each of its instructions needs it. The next fields are the number of its
+    /// executed instructions, and the index of the due instruction.
     block: Option<Arc<Block>>,
     ran: usize,
     due: usize,
-    /// Instructions before this index ran for certain, according to the next word, so the walker need not read that
+    /// Instructions before this index have certainly run, according to the next word, so the walker need not read that
     /// word again for each. Only the first due instruction may have accesses.
     certain: usize,
     accesses: Vec<Access>,
@@ -59,7 +59,7 @@ struct Position {
 }
 
 impl Position {
-    /// Enters a block: at most `instructions` of it run. A loop enters the block that is here already.
+    /// Enters a block: at most `instructions` of it run. A loop enters the current block again.
     #[inline]
     fn enter(&mut self, block: &Arc<Block>, instructions: u16) {
         if !self.block.as_ref().is_some_and(|current| Arc::ptr_eq(current, block)) {
@@ -90,22 +90,22 @@ impl Position {
 /// Successor of an instruction.
 #[derive(Clone, Copy)]
 enum Next {
-    /// The next instruction of its block; unknown if that did not run.
+    /// The next instruction of its block; unknown if the next one did not run.
     InBlock,
     /// The start of another block.
     Block(VirtAddr),
-    /// The same instruction, since this is only a piece of it.
+    /// The same instruction, because the step is only a piece of it.
     Itself(VirtAddr),
 }
 
 /// Result of reading words, before the event is built.
 enum Found {
-    /// The instruction that is due.
+    /// The due instruction and its successor.
     Step(Next),
-    /// A line, by its address and the detail of its word.
+    /// A line: its address and the detail of its word.
     Line(u64, u8),
     Plain(Control, u8, u64),
-    /// The chunk is used up.
+    /// The chunk has no more words.
     Nothing,
 }
 
@@ -313,8 +313,8 @@ impl<S: Supplier> Walker<S> {
         Step { strand: position.strand, instruction, accesses: &position.accesses, next }
     }
 
-    /// Returns the event of a word other than a line, and reads its further words; `None` if the word only shows what
-    /// ran.
+    /// Returns the event of a word other than a line, and reads its further words. Returns `None` if the word only
+    /// shows which instructions ran.
     fn plain(&mut self, which: Control, detail: u8, operand: u64) -> Result<Option<Event<'static>>, WorkloadError> {
         let position = &mut self.positions[self.current];
         let strand = position.strand;
@@ -326,7 +326,7 @@ impl<S: Supplier> Walker<S> {
         }
         match which {
             Control::Cut => position.ran = position.ran.min(operand as usize).max(position.due),
-            // The recording of a killed process does not show whether the instruction that is held back ran.
+            // The recording of a killed process does not show whether the instruction that the walker holds back ran.
             Control::Gone => {
                 let of_it = self.positions.iter_mut().filter(|position| u64::from(position.strand.process) == operand);
                 of_it.for_each(Position::drop_rest);
@@ -366,7 +366,7 @@ impl<S: Supplier> Walker<S> {
         Ok(true)
     }
 
-    /// Returns, at the end, an instruction that was held back because no word follows it.
+    /// Returns, at the end of the source, an instruction that the walker held back because no word follows it.
     fn last_words(&mut self) -> Option<Step<'_>> {
         self.current = self.positions.iter().position(|position| position.due < position.ran)?;
         Some(self.hand_out(Next::InBlock))

@@ -1,5 +1,5 @@
-//! Leakage by speculation on frequent values, and its limits: the table stays on the chip, no forged chunk passes for a candidate,
-//! and the time of a read leaks whether its line holds frequent values.
+//! Tests leakage by speculation on frequent values, and its limits. The table stays on the chip, and no forged chunk
+//! passes for a candidate. The time of a read leaks whether its line holds frequent values.
 
 use crate::common::DATA_LINES;
 use crate::one_text::{Request, perform};

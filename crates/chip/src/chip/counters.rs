@@ -14,7 +14,7 @@ pub struct LlcCounters {
     pub misses: u64,
     /// Requested lines supplied by another core, which had them exclusively.
     pub from_cores: u64,
-    /// Of these, lines that the last-level cache had encrypted and unverified, and could not supply.
+    /// Lines of `from_cores` that the last-level cache had encrypted and unverified, and could not supply.
     pub from_cores_unverified: u64,
     /// Clean lines that L2s sent back when they evicted them, because it had them encrypted and unverified.
     pub clean_writebacks: u64,
@@ -24,7 +24,7 @@ pub struct LlcCounters {
     pub stranded: u64,
     /// Lines that an L2 expected in memory, with a notification to the controller.
     pub predicted: u64,
-    /// Of these, lines that were on the chip: the memory request was wasted.
+    /// Lines of `predicted` that were on the chip: the memory request was wasted.
     pub predicted_wrongly: u64,
     /// Lines that the core already had, and requested to write.
     pub upgrades: u64,
@@ -32,7 +32,7 @@ pub struct LlcCounters {
     pub probes: u64,
     /// Dirty lines written to memory.
     pub writebacks: u64,
-    /// Of these, lines that a program stored past the caches.
+    /// Lines of `writebacks` that a program stored past the caches.
     pub past_caches: u64,
     /// Lines written to memory because the kernel changed them.
     pub foreign_writes: u64,

@@ -1,8 +1,8 @@
 //! Flushes of programs: dirty content of the lines goes to memory, and the caches keep or drop the lines.
 //!
-//! The controller of the last-level cache takes up a flush like a miss. It answers when no write of the line is under
+//! The controller of the last-level cache handles a flush like a miss. It answers when no write of the line is under
 //! way any more, neither of this flush nor of an earlier eviction. The answer thus means that memory has the line, as
-//! the scheme defines it: the write of its text is over.
+//! the scheme defines it: the write of its text has ended.
 
 use super::Chip;
 use protection::execution::ReadPart;
@@ -17,8 +17,8 @@ use units::{Duration, LineAddr, Time};
 pub(super) struct Flushes(RefCell<FxHashMap<LineAddr, Vec<(usize, u64)>>>);
 
 impl Chip {
-    /// Flushes a line for a core; the last-level cache's controller takes the flush up at `at`. If it `evicts`, no
-    /// cache keeps the line.
+    /// Flushes a line for a core; the last-level cache's controller handles the flush at `at`. If it `evicts`, no cache
+    /// keeps the line.
     pub fn flush(self: &Rc<Chip>, at: Time, core: usize, line: LineAddr, evicts: bool) {
         let chip = self.clone();
         self.clock.spawn(async move {

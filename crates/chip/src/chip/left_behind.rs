@@ -1,21 +1,21 @@
-//! Stores that a line has left the caches without.
+//! Tracks stores that a line lacks when it leaves the caches.
 //!
-//! A core is ahead of the clock: its L1D has had a store, and the line leaves for memory, before that store is taken up on the
-//! clock. What is carried to memory then lacks it, and no cache has the line dirty. Such lines are kept here until they go to
-//! memory once more.
+//! A core executes in advance of the clock: its L1D may accept a store, and the line may leave for memory, before the
+//! clock reaches that store. The written content then lacks the store, and no cache has the line dirty. This part keeps
+//! these lines until they go to memory again.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use units::LineAddr;
 
-/// Stores to one line that L1Ds have had, and that were not taken up.
+/// Stores to one line that L1Ds have accepted and that the clock has not reached.
 #[derive(Clone, Copy, Default)]
 struct ToCome {
     count: u32,
-    /// How many of them, the first, the line has left the caches without.
+    /// Number of these stores, from the first, that the line lacked when it left the caches.
     behind: u32,
 }
 
-/// The stores of all lines that may be left behind, and the lines that have been.
+/// Stores of all lines that may be left behind, and lines that lack a store.
 #[derive(Default)]
 pub(super) struct LeftBehind {
     to_come: FxHashMap<LineAddr, ToCome>,
@@ -23,12 +23,12 @@ pub(super) struct LeftBehind {
 }
 
 impl LeftBehind {
-    /// An L1D has had a store to a line.
+    /// Notes that an L1D has accepted a store to a line.
     pub fn had(&mut self, line: LineAddr) {
         self.to_come.entry(line).or_default().count += 1;
     }
 
-    /// The oldest store to a line is taken up.
+    /// Notes that the clock has reached the oldest store to a line.
     pub fn taken_up(&mut self, line: LineAddr) {
         let Some(stores) = self.to_come.get_mut(&line) else { return };
         stores.count -= 1;
@@ -48,12 +48,12 @@ impl LeftBehind {
         }
     }
 
-    /// Notes that memory gets a line, with all stores to it that were taken up.
+    /// Notes that memory gets a line, with all stores to it that the clock has reached.
     pub fn carried(&mut self, line: LineAddr) {
         self.lines.remove(&line);
     }
 
-    /// True if a line has left without a store that was taken up since.
+    /// True if a line has left without a store that the clock has reached since.
     pub fn has(&self, line: LineAddr) -> bool {
         self.lines.contains(&line)
     }

@@ -1,10 +1,11 @@
-//! What the host is asked for when a miss leaves a core's private caches, long before the last-level cache takes it up.
+//! Prefetches tables into the host's caches when a miss leaves a core's private caches, long before the last-level
+//! cache handles it.
 
 use super::Chip;
 use units::LineAddr;
 
 impl Chip {
-    /// Asks the host for what a miss of the line takes on the chip.
+    /// Prefetches the tables that a miss of the line uses on the chip.
     pub fn look_ahead(&self, line: LineAddr) {
         self.cores.look_ahead(line);
         self.llc.borrow().look_ahead(line);

@@ -1,7 +1,7 @@
-//! Lines that programs store past the caches: no cache keeps them, and memory gets them whole.
+//! Handles lines that programs store past the caches: no cache keeps them, and memory gets complete lines.
 //!
-//! The core's buffer of such a line is free again when a writer has taken it, so stores past the caches go on as fast as memory
-//! takes lines. A line that is on its way up to a core arrives first, as when the kernel changes it.
+//! The core's buffer of a line is free again when a writer takes the line, so the rate of these stores is the rate at
+//! which memory accepts lines. A line that is on its way up to a core arrives first, as when the kernel changes it.
 
 use super::Chip;
 use rustc_hash::FxHashMap;
@@ -9,12 +9,12 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use units::{LineAddr, Time};
 
-/// Lines that writers have not taken: whose buffers they are in.
+/// Cores that have a line in a buffer, for each line that no writer has taken.
 #[derive(Default)]
 pub(super) struct PastCaches(RefCell<FxHashMap<LineAddr, Vec<usize>>>);
 
 impl Chip {
-    /// A core sends a line past the caches, which the last-level cache's controller takes up at `at`.
+    /// Sends a line of a core past the caches; the last-level cache's controller handles it at `at`.
     pub fn store_past_caches(self: &Rc<Chip>, at: Time, core: usize, line: LineAddr) {
         let chip = self.clone();
         self.clock.spawn(async move {
@@ -26,12 +26,12 @@ impl Chip {
         });
     }
 
-    /// Whether a line that was stored past the caches waits until it has arrived where it is going.
+    /// True if a line was stored past the caches and no writer has taken it, for example because it is on its way up.
     pub(super) fn comes_past_caches(&self, line: LineAddr) -> bool {
         self.past_caches.0.borrow().contains_key(&line)
     }
 
-    /// The caches give up their copies of a line, which goes to memory.
+    /// Removes a line from the caches and sends it to memory.
     pub(super) fn send_past_caches(&self, line: LineAddr) {
         self.take_back_everything();
         self.give_up(line);
@@ -39,7 +39,7 @@ impl Chip {
         self.write_back(line);
     }
 
-    /// A writer has taken a line: cores that stored it past the caches have their buffers back.
+    /// Frees the buffers of cores that stored a line past the caches, after a writer has taken the line.
     pub(super) fn answer_stores_past_caches(&self, line: LineAddr) {
         let waiting = self.past_caches.0.borrow_mut().remove(&line).unwrap_or_default();
         for core in waiting {

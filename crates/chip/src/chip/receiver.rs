@@ -1,4 +1,4 @@
-//! What the timed memory tells the chip: lines that are released, tampering, and how long ways on the chip are.
+//! Receives released lines and reports of tampering from the timed memory, and returns the lengths of ways on the chip.
 
 use super::Chip;
 use protection::execution::{Parts, Receiver};
@@ -6,7 +6,7 @@ use protection::verbs::{Fault, Leg, Plaintext, Role, Slot};
 use units::{Duration, LineAddr, Words};
 
 impl Receiver for Chip {
-    /// The first of a line that memory was asked for is about to be released.
+    /// Notes that the first words of a requested line are about to be released.
     fn read(&self, line: LineAddr, parts: &Parts) {
         let mut under_way = self.under_way.borrow_mut();
         let Some(journey) = under_way.of(line) else { return };

@@ -1,7 +1,7 @@
 //! Handles lines that fills displace from the last-level cache.
 //!
-//! Dirty data goes to the writers. Metadata belongs to the protection, which the chip notifies; if the protection is
-//! just in a call, the call returns the line instead.
+//! Dirty data goes to the writers. Metadata belongs to the protection, so the chip notifies it. If a call of the
+//! protection itself displaces a line of metadata, the call returns this line instead.
 
 use super::Chip;
 use machine::llc::{Displaced, Inclusion};
@@ -22,8 +22,8 @@ impl Chip {
         }
     }
 
-    /// Hands dirty data displaced from the last-level cache to the writers, and returns displaced metadata for the
-    /// protection.
+    /// Hands dirty data displaced from the last-level cache to the writers, unless it reaches memory by a persist
+    /// buffer. Returns displaced metadata for the protection.
     fn see_out(&self, displaced: Option<Displaced>) -> Option<Slot> {
         let Displaced { line, mut dirty } = displaced?;
         if self.is_metadata(line) {
@@ -44,8 +44,8 @@ impl Chip {
         self.send_out(line);
     }
 
-    /// Takes a line down into the last-level cache and returns displaced metadata, if any: the protection cannot be
-    /// notified during its own call.
+    /// Puts a line from an L2 into the last-level cache and returns displaced metadata, if any. It does not notify the
+    /// protection, because the caller may be the protection.
     pub fn take_down(&self, line: LineAddr, dirty: bool) -> Option<Slot> {
         if !dirty && self.llc.borrow().is_unverified(line) {
             self.count(|counters| counters.clean_writebacks += 1);

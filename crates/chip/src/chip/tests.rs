@@ -1,4 +1,4 @@
-//! The chip by itself: states that no run should bring it to, and flushes, whose writes the test carries to memory by hand.
+//! Tests the chip without a run: states that no run should reach, and flushes. The tests carry the writes to memory.
 
 use super::*;
 use crate::testing::nop;
@@ -10,7 +10,7 @@ use units::{Duration, Time};
 const LINE: LineAddr = LineAddr(3);
 const CODE: LineAddr = LineAddr(64);
 
-/// Four cores on a mesh, which flush what their programs do.
+/// Returns a chip with four cores on a mesh, which execute the flushes of their programs.
 fn chip(executor: &sim::Executor, inclusion: Inclusion) -> Rc<Chip> {
     let mut machine = catalogue::machine("emcc-4core").unwrap();
     (machine.llc.inclusion, machine.node.flushes) = (inclusion, true);
@@ -30,7 +30,7 @@ fn a_line_that_no_l2_has_decrypted_any_more_is_asked_of_memory_and_counted() {
     assert_eq!((hits, misses, stranded), (1, 1, 1));
 }
 
-/// A few instructions of one core, each with what it touches and orders.
+/// Instructions of one core, each with its touches and its persist ordering.
 struct Script {
     instruction: Instruction,
     due: VecDeque<(Vec<Touch>, Option<Orders>)>,
@@ -59,7 +59,7 @@ impl Feed for Script {
     }
 }
 
-/// A core executes these, and is given each line in the moment in which it asks for it. What it flushes goes to the chip.
+/// Executes the instructions on a core. Each requested line arrives immediately, and flushes go to the chip.
 fn execute(executor: &mut sim::Executor, chip: &Rc<Chip>, core: usize, due: Vec<(Vec<Touch>, Option<Orders>)>) {
     let mut script = Script { instruction: nop(0x1000), due: due.into(), now: (Vec::new(), None) };
     loop {
@@ -90,7 +90,7 @@ fn store(executor: &mut sim::Executor, chip: &Rc<Chip>, core: usize) {
     assert_eq!(chip.cores.nodes()[core].borrow().dirty_lines(), [LINE]);
 }
 
-/// A chip whose second core has stored to the line, which the last-level cache has as well.
+/// Returns a chip with the line in its last-level cache; its second core has stored to the line.
 fn with_line_in_caches(executor: &mut sim::Executor) -> Rc<Chip> {
     let chip = chip(executor, Inclusion::Inclusive);
     store(executor, &chip, 1);
@@ -98,19 +98,19 @@ fn with_line_in_caches(executor: &mut sim::Executor) -> Rc<Chip> {
     chip
 }
 
-/// A core flushes the line, and fences that.
+/// Flushes the line on a core, and then fences.
 fn flush(executor: &mut sim::Executor, chip: &Rc<Chip>, core: usize) {
     let flush = Orders { flushes: vec![LINE], ..Orders::default() };
     let fence = Orders { fence: true, ..Orders::default() };
     execute(executor, chip, core, vec![(Vec::new(), Some(flush)), (Vec::new(), Some(fence))]);
 }
 
-/// When a core has done everything; never, while it waits for its flush.
+/// Time of the core's last retirement; never, while it waits for its flush.
 fn ends(chip: &Chip, core: usize) -> Time {
     chip.cores.nodes()[core].borrow().retired_at()
 }
 
-/// A writer carries the line that has waited longest to memory.
+/// Carries the oldest waiting line to memory, as a writer does.
 fn carry(chip: &Chip) {
     let line = chip.next_victim().unwrap();
     chip.put(line);
@@ -215,7 +215,7 @@ fn the_answer_of_a_flush_comes_back_from_where_it_was_found_that_memory_has_the_
         }
         let behind = if from_memory { chip.distances.path } else { Duration::ZERO };
         let comes = chip.clock.now() + behind + chip.network.way(0, LINE);
-        // From the fence's end in the cycle of the answer to its retirement.
+        // Cycles between the fence's end, in the cycle of the answer, and its retirement.
         let cycles = chip.cores.nodes()[0].borrow().start_of(2).since(Time::ZERO);
         assert!((comes..=comes + cycles).contains(&ends(&chip, 0)), "{from_memory}: {comes:?}, {:?}", ends(&chip, 0));
     }

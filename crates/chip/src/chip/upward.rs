@@ -21,14 +21,14 @@ use units::{Duration, LineAddr, Time, Word, Words};
 /// Interface of one core to the chip.
 #[derive(Default)]
 pub struct Port {
-    /// Requests that left the private caches and are not yet taken up.
+    /// Requests that left the private caches and that the chip has not handled yet.
     outbox: RefCell<Vec<Request>>,
     /// The task that runs the core.
     task: Cell<Option<TaskId>>,
 }
 
 impl Port {
-    /// Lines with stores that left the private caches and are not yet taken up.
+    /// Lines with stores that left the private caches and that the chip has not handled yet.
     pub(super) fn stored(&self) -> Vec<LineAddr> {
         self.outbox.borrow().iter().filter(has_stores).map(|request| request.line).collect()
     }
@@ -109,7 +109,7 @@ impl Chip {
         }
     }
 
-    /// Requests that left a core's private caches and are not yet taken up.
+    /// Requests that left a core's private caches and that the chip has not handled yet.
     pub fn outbox(&self, core: usize) -> &RefCell<Vec<Request>> {
         &self.ports[core].outbox
     }

@@ -10,7 +10,7 @@ pub(super) struct Allowance {
 }
 
 impl Allowance {
-    /// Without a pause.
+    /// Creates an allowance without a pause.
     pub fn new(left: Rc<Cell<u64>>) -> Allowance {
         Allowance { left, pause: u64::MAX }
     }
@@ -20,7 +20,7 @@ impl Allowance {
         self.left.get()
     }
 
-    /// Takes instructions off.
+    /// Subtracts instructions from the allowance.
     pub fn use_up(&self, instructions: u64) {
         self.left.set(self.left.get() - instructions);
     }
@@ -30,7 +30,7 @@ impl Allowance {
         self.pause = instructions;
     }
 
-    /// Whether this core pauses after this many instructions.
+    /// True if this core pauses after this many instructions.
     pub fn pauses_at(&self, instructions: u64) -> bool {
         instructions >= self.pause
     }

@@ -26,7 +26,7 @@ pub(super) struct Beside {
     pub is_over: bool,
 }
 
-// Marked cold: most instructions have none of these attributes.
+// Marked cold: most instructions do not have these attributes.
 impl Beside {
     /// Adds a line that the instruction flushes.
     #[cold]

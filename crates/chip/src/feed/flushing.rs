@@ -1,6 +1,6 @@
 //! Selects the flushes of a program that are simulated.
 //!
-//! Instructions that write a line back (`CLWB`) or store past the caches (`MOVNTDQ`) are simulated if words of the
+//! Instructions may write a line back (`CLWB`) or store past the caches (`MOVNTDQ`). They are simulated if words of the
 //! program contain the line and the time of its write to memory. Older recordings lack these words, and so do those of
 //! a QEMU that does not expose registers. The feed counts flushes without a word, since a run that persists no line
 //! must not pass for one that does. A store past the caches flushes its line when the thread continues with another

@@ -76,7 +76,7 @@ impl<S: Supplier> Program<S> {
 /// The shortest line that a cache near the core may have, in bytes.
 const HALF_BYTES: u64 = 32;
 
-/// Half line touched last. If the same access touches it repeatedly, no table changes any more.
+/// Half line of the last touch. After two equal touches in a row, further equal touches change no table.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Repeat {
     half: u64,
@@ -191,7 +191,7 @@ impl<F: FnMut(&mut Vec<Request>)> Sink<'_, F> {
         self.send_with(false);
     }
 
-    /// Sends the lines that have left the L2, and takes up requests of the persist buffer, if the node has any.
+    /// Passes the lines that have left the L2 to `beyond`, which also handles requests of the persist buffer, if any.
     #[inline]
     fn send_with(&mut self, persisted: bool) {
         if persisted || !self.requests.is_empty() {
@@ -278,7 +278,7 @@ impl<F: FnMut(&mut Vec<Request>)> Skimmer for Sink<'_, F> {
                     tell((&mut *shadow, by, self.core), (parts, mapped), self.foreign, self.counters);
                 }
             }
-            // Between two windows, durability has no time.
+            // Durability is not simulated between two windows: the lines of the part only become clean.
             Event::Sync { object, part, .. } => _ = self.translation.take_dirty(object, &part),
             event => {
                 let mut receiver = Receiver {

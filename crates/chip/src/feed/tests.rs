@@ -1,4 +1,4 @@
-//! What instructions order beside their accesses, from the words of a program to its core.
+//! Tests the persist ordering of instructions, from the words of a program to its core.
 
 mod pages;
 
@@ -13,7 +13,7 @@ use wire::word::{self, Control};
 use workload::Supply;
 use workload::stream::{Block, BlockId, Chunk};
 
-/// Chunks, and then the end.
+/// Supplier of some chunks, and then of the end.
 struct Chunks(VecDeque<Chunk>);
 
 impl Supplier for Chunks {
@@ -22,7 +22,7 @@ impl Supplier for Chunks {
     }
 }
 
-/// A program of instructions in a row that do this to lines, with these words.
+/// Returns a program of consecutive instructions with these persist operations, and with these words.
 fn program(instructions: &[Persist], words: &[u64]) -> Program<Chunks> {
     const LINES: u64 = 1 << 20;
     let numbered = instructions.iter().zip(0..);
@@ -41,7 +41,8 @@ fn program(instructions: &[Persist], words: &[u64]) -> Program<Chunks> {
     Program::new(Chunks(VecDeque::from([chunk])), left, pages, spaces, (0, shadow))
 }
 
-/// Of each of so many instructions in a row that order what these words say: how many lines it flushes, and whether it fences.
+/// Executes consecutive instructions with these words. Returns for each the number of lines that it flushes, and true
+/// if it fences.
 fn orders_of(instructions: u16, words: &[u64]) -> Vec<(usize, bool)> {
     let mut program = program(&vec![Persist::None; instructions.into()], words);
     let mut seen = Vec::new();
@@ -59,7 +60,7 @@ fn fence(instruction: u8) -> u64 {
     word::control(Control::Fence, instruction, 0)
 }
 
-/// So does a system call that makes lines durable: what comes behind it waits for what it has flushed.
+/// A system call that makes lines durable has a fence of this kind: later stores wait for the lines that it flushes.
 #[test]
 fn a_fence_behind_flushes_of_its_own_instruction_goes_to_the_next() {
     let alone = [flush(1, 0x8000), flush(1, 0x8040), fence(1)];
@@ -73,7 +74,8 @@ fn a_fence_before_flushes_of_its_own_instruction_stays_there() {
     assert_eq!(orders_of(3, &[fence(1), flush(1, 0x8000)]), [(0, false), (1, true), (0, false)]);
 }
 
-/// Of instructions that do this to lines, with these words: how many flush, and of how many that is not simulated.
+/// Executes instructions with these persist operations and words; returns the number of flushes, and of flushes not
+/// simulated.
 fn flushes_of(instructions: &[Persist], words: &[u64]) -> (u64, u64) {
     let mut program = program(instructions, words);
     while program.next().unwrap().is_some() {}
@@ -90,7 +92,7 @@ fn a_line_that_is_written_back_without_a_word_is_counted() {
     assert_eq!(flushes_of(&[None, Line, None, Line], &[]), (2, 2));
     assert_eq!(flushes_of(&[None, Line, None, Line], &[flush(1, 0x8000)]), (2, 1));
     assert_eq!(flushes_of(&[None, Line, None, Line], &[flush(1, 0x8000), flush(3, 0x8000), fence(3)]), (2, 0));
-    // That of a system call is no word of an instruction.
+    // The flush at instruction 2 is that of a system call, and does not count for instruction 1.
     assert_eq!(flushes_of(&[None, Line, None], &[flush(2, 0x8000)]), (1, 1));
 }
 

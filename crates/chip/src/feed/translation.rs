@@ -16,7 +16,7 @@ const RECENT: usize = 512;
 /// plus the index of the program.
 #[derive(Clone, Copy, Debug)]
 pub struct Spaces {
-    /// Number of programs.
+    /// Number of programs on the machine.
     pub programs: u32,
     /// Index of this program.
     pub program: u32,
@@ -35,7 +35,7 @@ pub(super) struct Translation {
     /// Changes of the page tables, and the number of changes that this core has seen.
     news: Rc<PagingNews>,
     changes: u64,
-    /// Number of pages whose tables this core has received, and a flag for new ones.
+    /// Number of page tables that this core has received, and a flag for new ones.
     told: usize,
     pub has_new_tables: bool,
     /// True if the recording shows pages; then the first lines of pages touched before they were shown.

@@ -1,13 +1,13 @@
-//! Which differences between loaded and recorded values follow from the order of strands.
+//! Determines the differences between loaded and recorded values that the order of strands explains.
 //!
-//! The simulation orders accesses of different strands by its own clock; the recording orders them by chunks, and does not order
-//! accesses in chunks that overlap ([`Stretch`]). A load may therefore see another value than recorded if another strand stored to
-//! its line in a chunk that overlaps the load's, or on the other side of the load than recorded. The same holds for two stores: if
-//! the recording does not order them, or the simulation orders them otherwise, the line may differ from then on. All other
-//! differences are errors.
+//! The simulation orders accesses of different strands by the simulated clock. The recording orders them by chunks, and
+//! does not order accesses in chunks that overlap ([`Stretch`]). A store of another strand to the same line therefore
+//! explains a different value of a load in two cases. Either their chunks overlap, or the simulation and the recording
+//! order the two differently. The same applies to two stores: if the recording does not order them, or the simulation
+//! orders them differently, the line may differ from then on. All other differences are errors.
 //!
-//! A store may follow the load that it explains, in the simulation as in the recording. So a difference without a reason waits for
-//! one until the run ends.
+//! A store may follow the load that it explains, in the simulation as in the recording. A difference without a reason
+//! therefore waits for one until the run ends.
 
 use super::{SHOWN, WrongLoad};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -15,14 +15,14 @@ use units::LineAddr;
 use workload::Stretch;
 use workload::stream::Strand;
 
-/// Who accesses a line, and when by the recording: a strand of one of the programs.
+/// Strand that accesses a line, and the time of the access in the recording.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Accessor {
-    /// Which of the programs.
+    /// Index of the program.
     pub program: u32,
-    /// Which of its strands.
+    /// Strand of the program.
     pub strand: Strand,
-    /// When.
+    /// Time span of the access in the recording.
     pub stretch: Stretch,
 }
 
@@ -31,7 +31,7 @@ impl Accessor {
         (self.program, self.strand) != (other.program, other.strand)
     }
 
-    /// Whether an access of another strand, simulated after this one, may have been executed before it.
+    /// True if `later`, an access of another strand simulated after this one, may have been executed before it.
     fn may_follow(&self, later: &Accessor) -> bool {
         self.is_other_than(later)
             && self.program == later.program
@@ -39,38 +39,39 @@ impl Accessor {
     }
 }
 
-/// A load that differed.
+/// Load with another value than recorded.
 struct Difference {
-    /// How many differed before it.
+    /// Number of earlier loads that differed.
     number: u64,
     load: Accessor,
     wrong: WrongLoad,
 }
 
-/// The accesses to one line.
+/// Accesses to one line.
 #[derive(Default)]
 struct LineHistory {
-    /// The last store of each strand.
+    /// Last store of each strand.
     stores: Vec<Accessor>,
-    /// Whether two strands stored to it in an order that the recording does not say, or says otherwise.
+    /// True if two strands stored to the line in an order that the recording does not show, or that differs from it.
     is_disordered: bool,
-    /// Loads that differed, for which there is no reason yet.
+    /// Loads that differed without a reason so far.
     unexplained: Vec<Difference>,
 }
 
-/// The accesses to all lines that were stored to or differed.
+/// Accesses to all lines that were stored to or differed.
 #[derive(Default)]
 pub struct LoadOrder {
     lines: FxHashMap<LineAddr, LineHistory>,
     strands: FxHashSet<(u32, Strand)>,
     differed: u64,
     explained: u64,
-    /// The first loads that differed, explained or not.
+    /// First loads that differed, explained or not.
     first: Vec<WrongLoad>,
 }
 
 impl LoadOrder {
-    /// The recording shows a line to a strand: what its content was before is over, unless other strands stored to it meanwhile.
+    /// Notes that the recording shows a line to a strand. The order of earlier stores then no longer matters, except of
+    /// stores by other strands that the recording does not order before this one.
     pub fn show(&mut self, line: LineAddr, by: Accessor) {
         if self.strands.len() > 1 {
             self.lines.entry(line).or_default().is_disordered = false;
@@ -78,15 +79,15 @@ impl LoadOrder {
         }
     }
 
-    /// The page of a line gets another frame for a strand.
+    /// Notes that the page of a line gets another frame for a strand.
     pub fn leave(&mut self, line: LineAddr, by: Accessor) {
         if self.strands.len() > 1 {
             self.store(line, by);
         }
     }
 
-    /// A line may hold anything from now on: strands have reached it in another order than recorded. A program of one strand has
-    /// no other order.
+    /// Notes that a line may have any content from now on, because strands have reached it in another order than
+    /// recorded. This does not apply to a program of one strand.
     pub fn disorder(&mut self, line: LineAddr) {
         if self.strands.len() > 1 {
             let history = self.lines.entry(line).or_default();
@@ -95,12 +96,12 @@ impl LoadOrder {
         }
     }
 
-    /// A strand of a program executes. The first strand of a program may be behind it.
+    /// Notes a strand that executes, and the first strand of its program, which may execute later.
     pub fn meet(&mut self, program: u32, strand: Strand) {
         self.strands.extend([(program, Strand::default()), (program, strand)]);
     }
 
-    /// A strand stores to a line.
+    /// Notes that a strand stores to a line.
     pub fn store(&mut self, line: LineAddr, store: Accessor) {
         let history = self.lines.entry(line).or_default();
         history.is_disordered |= history.stores.iter().any(|before| before.may_follow(&store));
@@ -113,7 +114,7 @@ impl LoadOrder {
         self.explained += (waiting - history.unexplained.len()) as u64;
     }
 
-    /// A load of a line had another value than recorded.
+    /// Notes that a load of a line had another value than recorded.
     pub fn differ(&mut self, line: LineAddr, load: Accessor, wrong: WrongLoad) {
         let number = self.differed;
         self.differed += 1;
@@ -128,12 +129,12 @@ impl LoadOrder {
         }
     }
 
-    /// Differences that the order of strands explains.
+    /// Number of differences that the order of strands explains.
     pub fn explained(&self) -> u64 {
         self.explained
     }
 
-    /// The first differences, without reasons if there are such.
+    /// Returns the first unexplained differences, or the first of all if each has a reason.
     pub fn first(&self) -> Vec<WrongLoad> {
         let mut unexplained: Vec<_> = self.lines.values().flat_map(|history| &history.unexplained).collect();
         if unexplained.is_empty() {

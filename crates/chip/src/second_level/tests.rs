@@ -1,4 +1,4 @@
-//! Copies and data in one set of an L2, against a plain list of both.
+//! Compares copies and data in one set of an L2 with a plain list of both.
 
 use super::*;
 use crate::shadow::Shadow;
@@ -10,16 +10,16 @@ use sim::Executor;
 use std::cell::RefCell;
 use units::{Bytes, LINE_BYTES, LineAddr, ZERO_LINE};
 
-/// Entries of the L2.
+/// Number of the L2's entries.
 const WAYS: usize = 8;
-/// Copies that it may have.
+/// Maximum copies in the L2.
 const QUOTA: usize = 3;
 
-/// A chip whose L2s have one set behind an L1D of one line, and copies in them.
+/// Chip with copies in its L2s. Each L2 has one set behind an L1D of one line.
 struct Bench {
     chip: Rc<Chip>,
     copies: Copies,
-    /// The first slot that is no data.
+    /// First slot after the data.
     first: u64,
 }
 
@@ -28,7 +28,7 @@ impl Bench {
         Bench::over(Inclusion::Victim)
     }
 
-    /// In front of such a last-level cache.
+    /// Creates a bench with this inclusion of the last-level cache.
     fn over(inclusion: Inclusion) -> Bench {
         let mut machine = catalogue::machine("emcc-4core").unwrap();
         machine.llc.inclusion = inclusion;
@@ -64,7 +64,7 @@ impl Bench {
         self.copies.look_up(0, Slot(self.first + copy)).is_some()
     }
 
-    /// Which of these lines of data are in the private caches.
+    /// Returns those of the data lines that are in the private caches.
     fn data(&self, lines: std::ops::Range<u64>) -> Vec<u64> {
         lines.filter(|line| self.chip.cores.nodes()[0].borrow().holds(LineAddr(*line))).collect()
     }
@@ -141,7 +141,7 @@ fn an_l2_that_begins_no_reads_gives_all_its_places_back_to_data() {
     assert_eq!((bench.data(0..8).len(), bench.copies.counters().displaced), (8, 0));
 }
 
-/// The obvious thing: L2 a list of what it holds, most recent first.
+/// Plain model: the L2 is a list of its lines, most recent first.
 #[derive(Default)]
 struct Naive {
     l1: Option<(u64, bool)>,

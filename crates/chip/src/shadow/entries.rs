@@ -1,4 +1,4 @@
-//! The lines of which the shadow has the content, each at a place of its own.
+//! Stores the lines that the shadow has, each at a separate index.
 
 use std::ops::{Deref, DerefMut};
 use units::{Line, LineAddr};
@@ -7,13 +7,13 @@ use units::{Line, LineAddr};
 pub(super) struct Entry {
     pub bytes: Line,
     pub line: LineAddr,
-    /// For each byte, whether it is known; no bit if the entry is free.
+    /// Mask of the known bytes, one bit per byte; zero if the entry is free.
     pub known: u64,
-    /// Whether it holds what memory lacks.
+    /// True if the line has content that memory lacks.
     pub ahead: bool,
 }
 
-/// All of them. The places of lines that were forgotten are taken again.
+/// Entries of all lines. New lines reuse the indices of forgotten lines.
 #[derive(Default)]
 pub(super) struct Entries {
     entries: Vec<Entry>,
@@ -21,12 +21,12 @@ pub(super) struct Entries {
 }
 
 impl Entries {
-    /// How many there are.
+    /// Number of entries in use.
     pub fn held(&self) -> usize {
         self.entries.len() - self.free.len()
     }
 
-    /// Adds one; returns its place.
+    /// Adds an entry; returns its index.
     pub fn add(&mut self, entry: Entry) -> usize {
         match self.free.pop() {
             Some(place) => {
@@ -40,12 +40,12 @@ impl Entries {
         }
     }
 
-    /// The entry at this place is forgotten.
+    /// Frees the entry at this index.
     pub fn free(&mut self, place: usize) {
         self.free.push(place as u32);
     }
 
-    /// Bytes of this process that they take.
+    /// Bytes of host memory that the entries take.
     pub fn footprint_bytes(&self) -> u64 {
         (self.entries.capacity() * size_of::<Entry>()) as u64
     }

@@ -263,7 +263,7 @@ impl Shadow {
         Shadow { persisted: Some(Persisted::of(cores, persistent)), ..self }
     }
 
-    /// Adds `cores` cores whose caches accept stores to all of memory, so that a loss of power finds the accepted
+    /// Adds `cores` cores with caches that accept stores to all of memory, so that a loss of power finds the accepted
     /// content.
     #[must_use]
     pub fn accepted_by_caches(self, cores: usize) -> Shadow {

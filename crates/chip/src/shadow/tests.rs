@@ -1,4 +1,4 @@
-//! What the shadow keeps and forgets, and what it says of changes from outside.
+//! Tests which lines the shadow keeps and forgets, and its reports of changes from outside.
 
 use super::persisted::{about_to_tell, becomes_mapped, changes_from_outside, is_persistent, keeps, left_buffer};
 use super::*;
@@ -9,7 +9,7 @@ use workload::Persistent;
 
 const LINE: LineAddr = LineAddr(3);
 
-/// Whether a load of these bytes from the beginning of the line agrees.
+/// True if a load of these bytes from the beginning of the line agrees.
 fn agrees(shadow: &Shadow, bytes: &[u8]) -> bool {
     shadow.content(LINE).is_some_and(|content| content[..bytes.len()] == *bytes)
 }
@@ -135,7 +135,8 @@ fn a_shadow_that_compares_loads_keeps_every_line() {
     assert!(!shadow.is_crowded());
 }
 
-/// The false alarm of every protected run of `/bin/true`: the program first sees zeros where a prefetch is under way.
+/// Formerly a false alarm in every protected run of `/bin/true`: the program first sees zeros in a line with a pending
+/// prefetch.
 #[test]
 fn zeros_that_a_prefetcher_asked_for_before_their_first_sight_agree() {
     let mut shadow = Shadow::new(10).observing(&[], true);
@@ -309,7 +310,7 @@ fn event() -> impl Strategy<Value = Event> {
 }
 
 proptest! {
-    /// A chip that fetches, evicts and forgets as it likes against a flat memory.
+    /// Compares a chip that fetches, evicts and forgets at random with a flat memory.
     #[test]
     fn forgetting_never_loses_a_byte(events in proptest::collection::vec(event(), 1..200)) {
         let (mut shadow, mut flat) = (Shadow::new(10), BTreeMap::<u64, Line>::new());
@@ -340,8 +341,8 @@ proptest! {
         prop_assert_eq!(shadow.observed().lines_wrong, 0);
     }
 
-    /// Stores of three cores, accepted in any order that keeps each core's, against all of them applied anew in the order in
-    /// which they were executed.
+    /// Accepts stores of three cores in any order that keeps each core's order. Compares the content with all accepted
+    /// stores, applied anew in the order of execution.
     #[test]
     fn a_line_holds_the_latest_of_the_accepted_stores_to_each_byte(
         stores in proptest::collection::vec((0..3usize, 0..2u64, 0..61usize, any::<u8>()), 1..60),

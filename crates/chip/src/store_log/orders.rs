@@ -41,7 +41,7 @@ impl Orders {
         }
     }
 
-    /// Accepts the store behind `stores` others, and returns the flushes that this completes.
+    /// Accepts the store after `stores` earlier stores, and returns the flushes that this completes.
     pub fn accepted(&mut self, stores: u64) -> Vec<Flush> {
         let mut over = Vec::new();
         while self.fences.front().is_some_and(|fence| fence.stores <= stores)

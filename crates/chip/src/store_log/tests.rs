@@ -1,4 +1,4 @@
-//! The account by itself: what flushes and fences make certain, and what was not accepted.
+//! Tests the account without a chip: stores that flushes and fences make certain, and stores that were not accepted.
 
 use super::*;
 
@@ -18,8 +18,8 @@ fn fence() -> Ordered {
     Ordered { fence: true, ..Ordered::default() }
 }
 
-/// Two stores to a line, the first of them flushed, what `between` says, and a store to another line: how many of the two are
-/// certain when all three are accepted.
+/// Makes a store to a line, a flush of the line, a second store to it, the orders in `between`, and a store to another
+/// line. Returns the number of certain stores to the first line when all three stores are accepted.
 fn certain_of_two(between: &[Ordered]) -> u64 {
     let mut log = StoreLog::new(1, Certain::Fenced);
     store(&mut log, LINES[0]);

@@ -1,4 +1,4 @@
-//! Records of pages on their way to the chip: what a TLB that misses asks for, where lines move within their page.
+//! Fetches page records for TLB misses, in a memory that moves lines within their page.
 
 use super::Uncore;
 use machine::node::{PageKey, RecordRequest};
@@ -16,7 +16,7 @@ struct Needed {
 }
 
 impl Uncore {
-    /// Takes up what a core's TLBs ask of the records of pages.
+    /// Handles the requests of a core's TLBs for page records.
     pub fn take_up_records(self: &Rc<Uncore>, core: usize) {
         if self.scheme.moving().is_none() {
             return;
@@ -50,7 +50,7 @@ impl Uncore {
         }
     }
 
-    /// Brings a record from memory to the controller, where it is used, and lets the core go on.
+    /// Fetches a record from memory to the controller, which uses it, and then lets the core continue.
     async fn bring_record<V: Attended>(self: Rc<Uncore>, verbs: V, needed: Needed) {
         let Needed { core, page, line, requested } = needed;
         self.clock.sleep_until(requested).await;

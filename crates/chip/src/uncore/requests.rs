@@ -1,4 +1,4 @@
-//! The memory controller's side of requests that come with no cache before them.
+//! Passes requests of a trace from behind the caches to the memory controller.
 
 use super::Uncore;
 use catalogue::Machine;
@@ -7,10 +7,10 @@ use sim::resource::WorkQueue;
 use std::rc::Rc;
 use units::{LineAddr, Word};
 
-/// The core that stands for the requests in a record.
+/// Index of the core that excerpts show as the source of the requests.
 const CORE: usize = 0;
 
-/// Takes requests to memory: as many reads at once as the last-level cache has miss registers, and as many writes as it
+/// Sends requests to memory: as many reads at once as the last-level cache has miss registers, and as many writes as it
 /// has buffers for lines on their way out.
 pub struct Requests {
     uncore: Rc<Uncore>,
@@ -19,7 +19,7 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// Starts the readers.
+    /// Starts the reader tasks.
     pub fn start(uncore: &Rc<Uncore>, machine: &Machine) -> Rc<Requests> {
         let (reads, most_reads) = (WorkQueue::new(&uncore.clock), machine.llc.mshrs);
         let requests = Rc::new(Requests { uncore: uncore.clone(), reads, most_reads });
@@ -36,12 +36,12 @@ impl Requests {
         requests
     }
 
-    /// Whether another read is taken now.
+    /// True if another read can start now.
     pub fn takes_read(&self) -> bool {
         self.uncore.reads.get() < self.most_reads
     }
 
-    /// Reads a line, as the read of this number.
+    /// Reads a line; `number` identifies the read.
     pub fn read(&self, line: LineAddr, number: u64) {
         self.uncore.look_ahead(line);
         if self.uncore.chip.read_directly(line, number) {

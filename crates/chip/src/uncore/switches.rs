@@ -1,4 +1,4 @@
-//! Switches of processes on a core: its TLBs are emptied, and the scheme parks one context and continues another.
+//! Switches processes on a core: empties its TLBs, and lets the scheme park one context and continue another.
 
 use super::Uncore;
 use crate::feed::PageOwners;
@@ -8,33 +8,34 @@ use std::cell::Cell;
 use std::rc::Rc;
 use units::Duration;
 
-/// A switch that is to be carried out. The core is at rest.
+/// A switch to carry out, while the core is at rest.
 pub struct Switch {
-    /// The core.
+    /// Index of the core.
     pub core: usize,
     /// The process that runs next; `None` at a clock interrupt, after which the interrupted process continues.
     pub next: Option<ProcessId>,
     /// Processes that have ended since the last switch.
     pub ended: Vec<ProcessId>,
-    /// The chunks of each process.
+    /// Chunks of each process.
     pub owners: PageOwners,
-    /// Time until the process continues, besides that of the switch.
+    /// Time until the process continues, in addition to the time of the switch.
     pub away: Duration,
 }
 
-/// Result of a switch, once it is over.
+/// Result of a switch, set at its end.
 #[derive(Default)]
 pub struct SwitchOutcome(Cell<Option<Result<(), ContextError>>>);
 
 impl SwitchOutcome {
-    /// The result, if the switch is over.
+    /// Returns the result, if the switch has ended.
     pub fn take(&self) -> Option<Result<(), ContextError>> {
         self.0.take()
     }
 }
 
 impl Uncore {
-    /// Begins a switch, and wakes the task of the core when it is over. Excerpts do not contain switches: they need lines of 64 bytes.
+    /// Begins a switch, and wakes the task of the core when the switch ends. Excerpts do not contain switches: they
+    /// need lines of 64 bytes.
     pub fn begin_switch(self: &Rc<Uncore>, switch: Switch) -> Rc<SwitchOutcome> {
         let outcome = Rc::new(SwitchOutcome::default());
         let (uncore, result) = (Rc::clone(self), Rc::clone(&outcome));

@@ -69,8 +69,9 @@ pub enum Turns {
     /// They are served in either turn, since they have left their queue.
     #[default]
     Finish,
-    /// They wait again, as in ChampSim (`swap_write_mode` of its DRAM controller). A request keeps its entry in the queue,
-    /// and counts there, until its column command. The turn changes when the lines of its kind have moved. Rows that were
+    /// They wait again, as in ChampSim (`swap_write_mode` of its DRAM controller). A request keeps its entry in the
+    /// queue, and counts as queued, until its column command. The turn changes when the lines of its kind have moved.
+    /// Rows that were
     /// opened for cancelled requests are closed at no cost.
     Cancel,
 }

@@ -1,10 +1,10 @@
 //! The DRAM devices: compute the earliest legal clock of every command.
 //!
-//! Each constraint is stored at the level where the standard defines it: in a bank (tRCD, tRAS, tRC, tRP, tRTP, tWR),
-//! or between the banks of one group (the long forms of tCCD, tRRD, tWTR). The other constraints are between the groups
-//! of one rank (the short forms, tFAW) and between ranks (the data bus). An issued command pushes its consequences down
-//! to the groups, instead of a check of four levels before each command. The scheduler checks far more often than it
-//! issues, so it compares only two numbers per request.
+//! Each constraint is stored at the level where the standard defines it. Constraints of a bank are tRCD, tRAS, tRC,
+//! tRP, tRTP and tWR. Constraints between the banks of one group are the long forms of tCCD, tRRD and tWTR. The others
+//! are between the groups of one rank (the short forms, tFAW) and between ranks (the data bus). An issued command
+//! pushes its consequences down to the groups, instead of a check of four levels before each command. The scheduler
+//! checks far more often than it issues, so it compares only two numbers per request.
 //!
 //! This file does not know requests and policies.
 

@@ -245,8 +245,8 @@ pub struct NodeConfig {
     /// Limit on look-ups of L2, by misses of the first-level caches and write-backs of L1D. Left out, they are not limited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub l2_lookups: Option<LookUpLimit>,
-    /// True if an access that finds all miss registers of L1D busy blocks all later ones. Loads of one line that wait
-    /// there share one look-up.
+    /// True if an access that finds all miss registers of L1D busy blocks all later ones. Waiting loads of one line
+    /// then share one look-up.
     pub l1d_in_order: bool,
     /// Maximum number of loads that enter the read queue of L1D per cycle. Loads of one line that meet in the queue
     /// become one access. Left out, loads are not merged before their look-up.

@@ -31,7 +31,7 @@ fn ran(machine: Machine, design: Design, source: Box<dyn Source>, instructions: 
     run(&options, source, |_| Control::GoOn)
 }
 
-/// The counters of permutations, and the cycles in switches, of a run whose checks must pass.
+/// Checks a run; returns its counters of permutations and its cycles in switches.
 fn counted(record: &Record) -> (MovingCounters, f64) {
     assert!(record.checks.passed, "{:?}", record.checks);
     assert_eq!(record.checks.pad_reused, Some(false));

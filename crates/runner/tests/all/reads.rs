@@ -46,7 +46,7 @@ fn a_unit_that_takes_longer_shows_in_its_own_part_and_nowhere_else() {
         machine.engines.aes.units = 1;
         machine.engines.aes.interval_ns = 10.0;
     });
-    // Four blocks of a line pass one unit: the wait of the last counts as work, because no other passage came before.
+    // Four blocks of a line pass one unit: the wait of the last counts as work, because the unit has no earlier work.
     assert!(matches!(slow[..], [(ReadPart::Engine, 25..)]), "{slow:?}");
     // A unit that takes one tag at a time delays lines that arrive close together, but no other lines.
     let busy = |design, interval_ns| {

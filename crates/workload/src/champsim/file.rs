@@ -1,4 +1,4 @@
-//! Trace files: records one after another, plain or packed, each checked when it is read.
+//! Reads trace files: consecutive records, plain or packed. The reader checks each record.
 
 use super::record::{RECORD_BYTES, Record};
 use crate::error::WorkloadError;
@@ -6,26 +6,27 @@ use crate::packed::Unpacked;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// The records of a file: once, or again from its beginning until there are enough.
+/// Records of a file, read once, or repeatedly until the limit is reached.
 pub(super) struct RecordFile {
     path: PathBuf,
     bytes: Unpacked,
-    /// Records still to hand out, if the file starts again at its end.
+    /// Records left until the limit; `None` if the file is read once.
     left: Option<u64>,
-    /// Bytes since the file's beginning.
+    /// Bytes read since the beginning of the file.
     read: u64,
     restarts: u64,
     ended: bool,
 }
 
 impl RecordFile {
-    /// Opens a file. With a `limit` it starts again at its end, as in ChampSim, and ends after so many records.
+    /// Opens a file. With a `limit` the reader restarts at the file's end, as ChampSim does, and stops after `limit`
+    /// records.
     pub(super) fn open(path: &Path, limit: Option<u64>) -> Result<RecordFile, WorkloadError> {
         let bytes = Unpacked::open(path)?;
         Ok(RecordFile { path: path.to_owned(), bytes, left: limit, read: 0, restarts: 0, ended: false })
     }
 
-    /// Whether it has to be unpacked.
+    /// True if the file must be unpacked.
     pub(super) fn is_packed(&self) -> bool {
         self.bytes.packed_by().is_some()
     }

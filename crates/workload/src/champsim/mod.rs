@@ -1,10 +1,10 @@
-//! Traces of ChampSim, the trace-driven simulator with which this one is compared: read from files, or made here.
+//! Traces of ChampSim, the trace-driven simulator that we compare this one with: read from files, or generated here.
 //!
 //! | file | part |
 //! |---|---|
-//! | `record.rs`, `file.rs` | one record of a trace, and files of them |
-//! | `source.rs` | from records to the stream that the machine reads |
-//! | `synthetic.rs`, `numpy.rs` | the traces of the comparison, made bit for bit |
+//! | `record.rs`, `file.rs` | a record of a trace, and files of records |
+//! | `source.rs` | conversion of records into the stream that the machine reads |
+//! | `synthetic.rs`, `numpy.rs` | traces of the comparison, reproduced bit for bit |
 
 mod file;
 mod numpy;
@@ -21,13 +21,13 @@ use crate::source::{Finish, Medium, Origin, Persistent, Source, Values};
 use file::RecordFile;
 use std::path::Path;
 
-/// A trace file as a program, plain or packed. What it stores and what its memory holds is drawn from
-/// `seed`. With a `limit` it starts again at its end, as in ChampSim, and ends after so many records.
+/// Opens a plain or packed trace file as a program. Its stored words and its memory content are drawn from `seed`. With
+/// a `limit` the trace restarts at its end, as in ChampSim, and stops after `limit` records.
 ///
 /// # Errors
-/// [`WorkloadError::Io`] if the file cannot be opened, or what unpacks it cannot be run;
-/// [`WorkloadError::ChampsimLength`] if a plain file is no whole number of records, or empty. What is wrong with a packed
-/// one, or with a record, turns up when it is read.
+/// [`WorkloadError::Io`] if the operating system cannot open the file; [`WorkloadError::NoUnpacker`] if it cannot start
+/// the unpacker; [`WorkloadError::ChampsimLength`] if a plain file is empty or not a whole number of records. Defects
+/// of a packed file or of a record are reported when the source reads them.
 pub fn open(path: &Path, seed: u64, limit: Option<u64>) -> Result<Box<dyn Source>, WorkloadError> {
     let records = RecordFile::open(path, limit)?;
     if !records.is_packed() {
@@ -40,11 +40,11 @@ pub fn open(path: &Path, seed: u64, limit: Option<u64>) -> Result<Box<dyn Source
     Ok(Box::new(ChampsimSource::new(records, origin, seed)))
 }
 
-/// The trace `name` of the comparison, with about `instructions` records under the script's seed, over and over again
-/// (ChampSim starts a trace again at its end). Ends after `limit` records.
+/// Returns the trace `name` of the comparison, with about `instructions` records, under the seed of the script. The
+/// trace repeats, because ChampSim restarts a trace at its end. The source stops after `limit` records.
 ///
 /// # Errors
-/// [`WorkloadError::Champsim`] if there is no such trace.
+/// [`WorkloadError::Champsim`] if the comparison has no trace of this name.
 pub fn synthetic(name: &str, instructions: u64, seed: u32, limit: u64) -> Result<Box<dyn Source>, WorkloadError> {
     let trace = Synthetic::new(name, instructions, seed)?;
     let again = Rounds { round: trace.clone(), trace, left: limit, restarts: 0 };
@@ -53,11 +53,11 @@ pub fn synthetic(name: &str, instructions: u64, seed: u32, limit: u64) -> Result
     Ok(Box::new(ChampsimSource::new(again, origin, seed.into())))
 }
 
-/// A trace of the comparison, over and over again.
+/// A trace of the comparison that repeats.
 struct Rounds {
     trace: Synthetic,
     round: Synthetic,
-    /// Records still to hand out.
+    /// Records left until the limit.
     left: u64,
     restarts: u64,
 }
@@ -113,7 +113,7 @@ mod tests {
         path
     }
 
-    /// An instruction's address, where it went, its accesses and whether it branches.
+    /// Address of an instruction, address of the next one, its accesses, and true for a branch.
     type Executed = (u64, Option<u64>, Vec<(AccessKind, u64)>, bool);
 
     fn steps(source: Box<dyn Source>) -> Vec<Executed> {

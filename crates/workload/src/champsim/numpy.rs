@@ -1,22 +1,22 @@
-//! NumPy's default generator, so that traces made with it elsewhere can be made again here, bit for bit.
+//! NumPy's default generator: reproduces traces that a NumPy script made, bit for bit.
 //!
 //! PCG64 (O'Neill, "PCG: a family of simple fast space-efficient statistically good algorithms for random number
-//! generation", 2014; variant XSL-RR 128/64), seeded as NumPy's `SeedSequence` does. A generator may be advanced by any
-//! number of steps at once, so several parts of one stream can be read side by side.
+//! generation", 2014; variant XSL-RR 128/64), seeded as NumPy's `SeedSequence` does. A caller can advance a generator
+//! by any number of steps at once, and so read several parts of one stream in parallel.
 
 const MULTIPLIER: u128 = 0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645;
 
-/// `numpy.random.default_rng(seed)`.
+/// Generator that `numpy.random.default_rng(seed)` returns.
 #[derive(Clone, Debug)]
 pub struct Pcg64 {
     state: u128,
     increment: u128,
-    /// The upper half of a word of which the lower half was handed out.
+    /// Upper half of a word, if only its lower half was returned.
     half: Option<u32>,
 }
 
 impl Pcg64 {
-    /// Seeded with a small number.
+    /// Returns a generator with a 32-bit seed.
     pub fn new(seed: u32) -> Pcg64 {
         let words = seed_words(seed);
         let wide = |at: usize| u128::from(words[at]) << 64 | u128::from(words[at + 1]);
@@ -31,7 +31,7 @@ impl Pcg64 {
         self.state = self.state.wrapping_mul(MULTIPLIER).wrapping_add(self.increment);
     }
 
-    /// The same generator, `words` words further on.
+    /// Returns the generator after `words` more words.
     pub fn advanced(&self, mut words: u64) -> Pcg64 {
         let (mut factor, mut term) = (1u128, 0u128);
         let (mut multiplier, mut increment) = (MULTIPLIER, self.increment);
@@ -48,14 +48,14 @@ impl Pcg64 {
         Pcg64 { state, increment: self.increment, half: None }
     }
 
-    /// The next word.
+    /// Returns the next 64-bit word.
     pub fn word(&mut self) -> u64 {
         self.step();
         let folded = (self.state >> 64) as u64 ^ self.state as u64;
         folded.rotate_right((self.state >> 122) as u32)
     }
 
-    /// The next half word: the lower half first.
+    /// Returns the next half word; the lower half of a word precedes the upper.
     pub fn half_word(&mut self) -> u32 {
         if let Some(half) = self.half.take() {
             return half;
@@ -65,12 +65,12 @@ impl Pcg64 {
         word as u32
     }
 
-    /// `random()`: in [0, 1).
+    /// Returns the next number of `random()`, in [0, 1).
     pub fn unit(&mut self) -> f64 {
         (self.word() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// `integers(0, limit)` for a limit below 2^32, by Lemire's method.
+    /// Returns the next number of `integers(0, limit)` for a limit below 2^32, by Lemire's method.
     pub fn below(&mut self, limit: u32) -> u32 {
         let mut product = u64::from(self.half_word()) * u64::from(limit);
         if (product as u32) < limit {
@@ -82,7 +82,7 @@ impl Pcg64 {
         (product >> 32) as u32
     }
 
-    /// `permutation(count)`: unlike `integers`, it masks and tries again.
+    /// Returns `permutation(count)`. Unlike `integers`, it masks half words and rejects results that are too large.
     pub fn permutation(&mut self, count: u32) -> Vec<u32> {
         let mut order: Vec<u32> = (0..count).collect();
         for last in (1..count).rev() {
@@ -99,7 +99,7 @@ impl Pcg64 {
     }
 }
 
-/// `SeedSequence(seed).generate_state(4, uint64)`.
+/// Returns the words of `SeedSequence(seed).generate_state(4, uint64)`.
 fn seed_words(seed: u32) -> [u64; 4] {
     let mut constant = 0x43b0_d7e5u32;
     let mut hash = |value: u32| {
@@ -132,7 +132,7 @@ fn seed_words(seed: u32) -> [u64; 4] {
 mod tests {
     use super::*;
 
-    /// `default_rng(1)`, as NumPy 2 gives it.
+    /// Compares with the numbers of `default_rng(1)` in NumPy 2.
     #[test]
     fn it_gives_what_numpy_gives() {
         let mut generator = Pcg64::new(1);

@@ -1,25 +1,26 @@
-//! One record of ChampSim's trace format: 64 bytes, little-endian, one executed instruction.
+//! Record of ChampSim's trace format: 64 bytes, little-endian, for one executed instruction.
 //!
-//! | bytes | what |
+//! | bytes | content |
 //! |---|---|
-//! | 0-7 | the instruction's address |
-//! | 8 | whether it is a branch |
-//! | 9 | whether that was taken |
-//! | 10-11 | registers that it writes |
+//! | 0-7 | address of the instruction |
+//! | 8 | 1 for a branch |
+//! | 9 | 1 for a taken branch |
+//! | 10-11 | registers that the instruction writes |
 //! | 12-15 | registers that it reads |
 //! | 16-31 | two addresses that it writes |
 //! | 32-63 | four addresses that it reads |
 //!
-//! Zero stands for "none" everywhere. Source: `inc/trace_instruction.h` of ChampSim.
+//! A register or address of zero is unused. Source: `inc/trace_instruction.h` of ChampSim.
 //!
-//! The format has no mark and no checksum. Three rules hold for every record of a tracer, and hardly for other bytes: the
-//! two flags are 0 or 1, and the instruction has an address, which is canonical. Addresses of data have no rule: a
-//! prefetch may name any, and traces that were translated from another architecture have tags in their upper bits.
+//! The format has no magic number and no checksum. Every record of a tracer follows three rules, which other bytes
+//! rarely do: the two flags are 0 or 1, the instruction has an address, and the address is canonical. Data addresses
+//! follow no rule: a prefetch may name any address, and traces translated from another architecture have tags in the
+//! upper bits.
 
 use isa::Flow;
 use thiserror::Error;
 
-/// Bytes of one record.
+/// Bytes of a record.
 pub const RECORD_BYTES: usize = 64;
 
 /// ChampSim's number of the stack pointer.
@@ -29,18 +30,18 @@ pub(super) const FLAGS: u8 = 25;
 /// ChampSim's number of the instruction pointer.
 pub(super) const INSTRUCTION_POINTER: u8 = 26;
 
-/// Bits of a canonical address: all above the last repeat it.
+/// Bits of a canonical address: all higher bits repeat the last one.
 const ADDRESS_BITS: u32 = 48;
 
 /// The rule that a record breaks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub enum RecordFault {
-    /// A flag is no flag.
+    /// A flag is neither 0 nor 1.
     #[error("{name} is {found}: expected 0 or 1")]
     Flag {
-        /// The flag, as ChampSim calls it.
+        /// Name of the flag in ChampSim.
         name: &'static str,
-        /// The byte.
+        /// Value of the byte.
         found: u8,
     },
     /// The instruction has no address.
@@ -51,30 +52,30 @@ pub enum RecordFault {
     NotCanonical(u64),
 }
 
-/// One executed instruction.
+/// Record of an executed instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Record {
-    /// Its address.
+    /// Address of the instruction.
     pub pc: u64,
-    /// Whether it is a branch.
+    /// True for a branch.
     pub branch: bool,
-    /// Whether that was taken.
+    /// True for a taken branch.
     pub taken: bool,
-    /// Registers that it writes; zero for none.
+    /// Registers that the instruction writes; zero if unused.
     pub destinations: [u8; 2],
-    /// Registers that it reads; zero for none.
+    /// Registers that the instruction reads; zero if unused.
     pub sources: [u8; 4],
-    /// Addresses that it writes; zero for none.
+    /// Addresses that the instruction writes; zero if unused.
     pub stores: [u64; 2],
-    /// Addresses that it reads; zero for none.
+    /// Addresses that the instruction reads; zero if unused.
     pub loads: [u64; 4],
 }
 
 impl Record {
-    /// Takes the bytes of a trace apart.
+    /// Decodes the bytes of a record.
     ///
     /// # Errors
-    /// The rule that they break: they are no record.
+    /// The rule that the bytes break.
     pub fn from_bytes(bytes: &[u8; RECORD_BYTES]) -> Result<Record, RecordFault> {
         let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|index| bytes[at + index]));
         let flag = |name, found| match found {
@@ -100,7 +101,7 @@ impl Record {
         })
     }
 
-    /// The bytes of a trace.
+    /// Encodes the record as in a trace.
     pub fn to_bytes(&self) -> [u8; RECORD_BYTES] {
         let mut bytes = [0; RECORD_BYTES];
         bytes[..8].copy_from_slice(&self.pc.to_le_bytes());
@@ -113,7 +114,7 @@ impl Record {
         bytes
     }
 
-    /// What kind of branch this is, by its registers as in ChampSim: the format has no other sign.
+    /// Returns the kind of branch, derived from the registers as in ChampSim: the format does not contain the kind.
     pub fn flow(&self) -> Flow {
         let writes = |register| self.destinations.contains(&register);
         let reads = |register| self.sources.contains(&register);
@@ -129,7 +130,7 @@ impl Record {
             (false, true, _, _) if reads(FLAGS) || other => Flow::Conditional,
             (false, _, false, false) => Flow::Jump,
             (false, false, false, true) => Flow::IndirectJump,
-            // ChampSim's "other": the flag `taken` decides, as for a conditional branch.
+            // ChampSim's kind "other": `taken` determines the direction, as for a conditional branch.
             _ => Flow::Conditional,
         }
     }

@@ -1,15 +1,15 @@
 //! Turns trace records into the stream that the machine reads.
 //!
-//! A trace says which registers an instruction names and which addresses it touches, not what it is. Each record becomes
-//! a block of one instruction, declared when its address and shape are seen for the first time:
+//! A trace contains the registers and addresses of an instruction, but not its operation. Each record becomes a block
+//! of one instruction. The source declares the block at the first record with its address and shape:
 //!
-//! * an instruction with an access is a load or a store and nothing else, and all its sources must be ready first;
-//! * any other one is an addition; what writes the instruction pointer is a branch ([`Record::flow`]);
-//! * accesses are of eight bytes, aligned downwards so that none crosses a line;
-//! * an instruction's length is the way to the one that follows, if that is a length, else four.
+//! * an instruction with an access is only a load or a store, and waits for all its source registers;
+//! * an instruction that writes the instruction pointer is a branch ([`Record::flow`]), any other one an addition;
+//! * an access has eight bytes and is aligned downwards, so that it does not cross a line;
+//! * the length of an instruction is the distance to the next one, or four if this distance is not a valid length.
 //!
-//! Nor does a trace have values. Stores write words drawn from the seed, and memory holds lines drawn from the seed when
-//! it is first touched: [`Values::Seeded`](crate::Values) says so.
+//! A trace contains no values either. Stores write words drawn from the seed, and each line of memory has drawn content
+//! at its first access: [`Values::Seeded`](crate::Values) marks the program.
 
 use super::record::{INSTRUCTION_POINTER, Record, STACK_POINTER};
 use crate::drawn::Drawn;
@@ -23,11 +23,11 @@ use std::sync::Arc;
 use units::VirtAddr;
 use wire::word::{self, Birth, Control};
 
-/// Words after which a chunk is handed over.
+/// Words after which the source returns a chunk.
 const CHUNK_WORDS: usize = 8 << 10;
-/// The longest instruction of the architecture.
+/// Length of the longest instruction of the architecture, in bytes.
 const LENGTH_MAX: u64 = 15;
-/// The length of instructions for which the trace does not give it.
+/// Length of an instruction if the trace does not determine it, in bytes.
 const LENGTH: u64 = 4;
 
 /// Properties that distinguish two blocks at one address.
@@ -53,7 +53,7 @@ pub struct ChampsimSource<R> {
     /// Next record; it determines the length of the one before.
     ahead: Option<Record>,
     started: bool,
-    /// The first block at each address: nearly all have one, which a look-up by address alone finds at once.
+    /// First block at each address. Nearly all addresses have only one, so one look-up by address finds it.
     first: FxHashMap<u64, (BlockShape, BlockId)>,
     /// Further blocks at each address.
     further: FxHashMap<u64, Vec<(BlockShape, BlockId)>>,
@@ -63,7 +63,7 @@ pub struct ChampsimSource<R> {
 }
 
 impl<R: Trace> ChampsimSource<R> {
-    /// The records as a program whose memory and stores are drawn from `seed`.
+    /// Returns a source for the records. It draws the content of memory and the stored words from `seed`.
     pub fn new(records: R, origin: Origin, seed: u64) -> ChampsimSource<R> {
         ChampsimSource {
             records,
@@ -113,7 +113,7 @@ impl<R: Trace> ChampsimSource<R> {
         id.0
     }
 
-    /// The block of another shape at an address: the one that is known, or this new one.
+    /// Returns the block of another shape at an address: a known block, or else this new one.
     fn further_block(&mut self, pc: u64, new: (BlockShape, BlockId)) -> BlockId {
         let here = self.further.entry(pc).or_default();
         let known = here.iter().find(|(shape, _)| *shape == new.0).map(|(_, id)| *id);
@@ -152,8 +152,8 @@ impl<R: Trace> Source for ChampsimSource<R> {
     }
 }
 
-/// How long the instruction is. An instruction that follows itself has no length, which keeps each execution apart; a
-/// branch that was taken does not end where it leads.
+/// Returns the length of the instruction in bytes. An instruction that follows itself gets length zero, which separates
+/// its executions. A taken branch gets a length that does not end at its target.
 fn length(record: &Record, flow: Flow, next: Option<u64>) -> u8 {
     let way = next.map_or(LENGTH, |next| next.wrapping_sub(record.pc));
     let taken = flow != Flow::Next && (flow != Flow::Conditional || record.taken);
@@ -164,7 +164,7 @@ fn length(record: &Record, flow: Flow, next: Option<u64>) -> u8 {
     }
 }
 
-/// Our names of ChampSim's registers, given out as they come.
+/// Our names of ChampSim's registers, assigned at the first use of each.
 struct RegisterNames {
     names: [Option<Reg>; 256],
     given: u8,
@@ -181,11 +181,11 @@ impl Default for RegisterNames {
 
 impl RegisterNames {
     const STACK_POINTER: Reg = Reg(Reg::GENERAL.0 + 4);
-    /// ChampSim has branches depend on each other through the instruction pointer.
+    /// In ChampSim, branches depend on each other through the instruction pointer.
     const INSTRUCTION_POINTER: Reg = Reg(Reg::COUNT as u8 - 1);
 
-    /// The name of a register. The flags are one like any other, because what reads and writes them is not known to be a
-    /// comparison. Should the names run out, registers share the last one.
+    /// Returns the name of a register. The flags get a name like any register, because the trace does not show that
+    /// their writer is a comparison. When all names are assigned, further registers share the last one.
     fn name(&mut self, register: u8) -> Reg {
         if let Some(name) = self.names[usize::from(register)] {
             return name;

@@ -1,17 +1,17 @@
-//! The traces on which the machine is compared with ChampSim, made here instead of kept as files.
+//! Generates the traces for the comparison of the machine with ChampSim, so that no files are needed.
 //!
-//! | name | what it does |
+//! | name | accesses |
 //! |---|---|
 //! | `chase1` | follows one chain of pointers over 256 MB, 20 instructions a hop |
 //! | `chase4` | follows four chains in turn: four misses may overlap |
 //! | `chase8` | follows eight chains in turn, over 64 MB |
 //! | `stream` | copies 32 bytes at a time from 32 MB to another 32 MB |
-//! | `stream_512k`, `stream_128k` | the same between two arrays of 512 KB and of 128 KB, again and again |
+//! | `stream_512k`, `stream_128k` | the same between two arrays of 512 KB and of 128 KB, repeatedly |
 //! | `mix` | blocks of seven instructions: a quarter loads, a tenth stores; 95 % of the accesses in 16 KB |
 //! | `hot` | the same with predictable branches and nearly all accesses in 16 KB |
 //!
-//! The reference was measured on files that a NumPy script had written. Everything here is drawn from the same generator
-//! in the same order, so the records are the same bit for bit; the tests compare checksums.
+//! The reference results are from files that a NumPy script wrote. This module draws all numbers from the same
+//! generator in the same order, so the records are equal bit for bit; the tests compare checksums.
 
 use super::numpy::Pcg64;
 use super::record::{FLAGS, INSTRUCTION_POINTER as IP, Record};
@@ -22,30 +22,30 @@ const HEAP: u64 = 0x10_0000_0000;
 const SECOND_HEAP: u64 = 0x20_0000_0000;
 const CODE: u64 = 0x40_0000;
 
-/// Lines of a megabyte.
+/// Lines in a megabyte.
 const MEGABYTE_LINES: u32 = 1 << 14;
-/// Blocks of code of the mixed traces.
+/// Blocks of code in the mixed traces.
 const BLOCKS: usize = 585;
-/// Instructions in each.
+/// Instructions in each block.
 const BLOCK: usize = 7;
 
-/// All names.
+/// Names of all traces.
 pub const NAMES: [&str; 8] = ["chase1", "chase4", "chase8", "stream", "stream_512k", "stream_128k", "mix", "hot"];
 
-/// There is no such trace.
+/// No trace has the requested name.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("there is no trace '{name}'{}; there are {}", nearest.map(|name| format!(", did you mean '{name}'?")).unwrap_or_default(), NAMES.join(", "))]
 pub struct UnknownTrace {
-    /// What was asked for.
+    /// Name that was requested.
     pub name: String,
-    /// What may have been meant.
+    /// Most similar name of a trace.
     pub nearest: Option<&'static str>,
 }
 
-/// The records of one trace, made as they are asked for.
+/// Records of one trace, generated on request.
 #[derive(Clone, Debug)]
 pub struct Synthetic {
-    /// Records in all.
+    /// Total number of records.
     length: u64,
     at: u64,
     kind: SyntheticKind,
@@ -57,17 +57,17 @@ enum SyntheticKind {
         order: Vec<u32>,
         chains: u64,
     },
-    /// With the bytes of one side of the copy.
+    /// A copy, with the bytes of its source.
     Stream(u64),
     Mixed(Box<Mixed>),
 }
 
 impl Synthetic {
-    /// The trace `name` with about `instructions` records, as the script makes it under this seed: whole rounds of the
-    /// loop only.
+    /// Returns the trace `name` with about `instructions` records, as the script generates it under this seed. It
+    /// consists of complete rounds of the loop.
     ///
     /// # Errors
-    /// [`UnknownTrace`] with the names that there are.
+    /// [`UnknownTrace`] with the known names.
     pub fn new(name: &str, instructions: u64, seed: u32) -> Result<Synthetic, UnknownTrace> {
         let generator = Pcg64::new(seed);
         let chase = |chains, megabytes| {
@@ -119,12 +119,12 @@ fn plain(index: u64, destination: u8, sources: [u8; 2]) -> Record {
     }
 }
 
-/// The branch at the end of a loop; not taken the last time.
+/// Branch at the end of a loop; not taken the last time.
 fn back_edge(index: u64, last: bool) -> Record {
     Record { branch: true, taken: !last, ..plain(index, IP, [IP, FLAGS]) }
 }
 
-/// A load of the next pointer, 18 additions of which nine depend on it, a branch.
+/// A load of the next pointer, 18 additions (nine depend on the load), and a branch.
 fn chase(round: u64, index: u64, order: &[u32], chains: u64, last: bool) -> Record {
     let pointer = if chains == 1 { 1 } else { (round % chains) as u8 + 1 };
     match index {
@@ -153,7 +153,7 @@ fn stream(offset: u64, index: u64, last: bool) -> Record {
     }
 }
 
-/// What an instruction of a mixed trace is.
+/// Operation of an instruction in a mixed trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Work {
     Add,
@@ -162,7 +162,7 @@ enum Work {
     Branch,
 }
 
-/// The static code of the mixed traces; it has a seed of its own.
+/// Static code of the mixed traces, drawn from a fixed seed.
 #[derive(Clone, Debug)]
 struct SyntheticCode {
     work: Vec<Work>,
@@ -188,7 +188,7 @@ impl SyntheticCode {
     }
 }
 
-/// Where a mixed trace stands. The script draws whole arrays, one after the other; each is a cursor here.
+/// Position in a mixed trace. The script draws whole arrays one after the other; a cursor replaces each array here.
 #[derive(Clone, Debug)]
 struct Mixed {
     code: SyntheticCode,
@@ -197,7 +197,8 @@ struct Mixed {
     offsets: [Pcg64; 3],
     often_taken: Vec<bool>,
     flip_share: f64,
-    /// Below the first, an access is to the 16 KB; below the second, to the 256 KB; else to the 8 MB.
+    /// Limits of the drawn number: below the first, an access is to the 16 KB; below the second, to the 256 KB; else to
+    /// the 8 MB.
     range_ends: [f64; 2],
     block: usize,
     index: usize,
@@ -261,7 +262,7 @@ impl Mixed {
         record
     }
 
-    /// Drawn for every instruction, whether it accesses memory or not.
+    /// Draws an address for each instruction, even if it does not access memory.
     fn address(&mut self) -> u64 {
         let [small, middle, large] = &mut self.offsets;
         let (small, middle, large) = (small.below(1 << 14), middle.below(1 << 18), large.below(1 << 23));
@@ -274,7 +275,7 @@ impl Mixed {
         HEAP + (offset & !7)
     }
 
-    /// Goes to the next block; whether the branch there is taken.
+    /// Moves to the next block; returns true if the branch to it is taken.
     fn go_on(&mut self) -> bool {
         let taken = self.often_taken[self.block] ^ (self.flips.unit() < self.flip_share);
         let next = self.block + if taken { 2 } else { 1 };
@@ -293,7 +294,7 @@ mod tests {
         records.into_iter().flat_map(Record::to_bytes).fold(0xcbf2_9ce4_8422_2325, step)
     }
 
-    /// FNV-1a of the first and of the last 2000 records of the script's files under seed 1 with 150000 instructions.
+    /// FNV-1a of the first and the last 2000 records of the script's files, with seed 1 and 150000 instructions.
     const CHECKSUMS: [(&str, usize, u64, u64); 8] = [
         ("chase1", 150_000, 0xd86a_423f_4f5f_59e2, 0x8e64_f7be_1fc4_36d1),
         ("chase4", 150_000, 0x4e46_a5b0_758e_17be, 0xd6b7_2437_6eb9_fa5d),

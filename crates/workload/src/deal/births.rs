@@ -1,50 +1,52 @@
-//! A process that is a copy of another has the pages that its parent had at a fork: it begins when the parent has come to that.
+//! Delays each forked process until its parent reaches the fork, because the copy starts with the pages of that moment.
 
 use crate::stream::Chunk;
 use rustc_hash::FxHashSet;
 use wire::word::{self, Birth, Control, Word};
 
-/// A fork: the process, and how many times it was copied before, plus one.
+/// Number of the parent process, and number of the fork in that process, from one.
 type Fork = (u32, u32);
 
-/// The forks that are to come.
+/// Forks that their processes have not reached.
 pub(super) struct Births {
-    /// Forks in chunks that no core is done with.
+    /// Forks in chunks that no core has completed.
     ahead: FxHashSet<Fork>,
-    /// The forks of the chunk that each core has.
+    /// Forks in the current chunk of each core.
     in_hand: Vec<Vec<Fork>>,
 }
 
 impl Births {
-    /// For so many cores.
+    /// Returns an empty state for `cores` cores.
     pub fn new(cores: usize) -> Births {
         Births { ahead: FxHashSet::default(), in_hand: vec![Vec::new(); cores] }
     }
 
-    /// A chunk is kept for its core.
+    /// Notes the fork of a chunk that the dealer keeps for its core.
     pub fn keep(&mut self, chunk: &Chunk) {
         self.ahead.extend(fork_of(chunk));
     }
 
-    /// A core has this chunk now.
+    /// Notes that the dealer hands this chunk to the core.
     pub fn hand_out(&mut self, core: usize, chunk: &Chunk) {
         self.in_hand[core].extend(fork_of(chunk));
     }
 
-    /// A core asks for its next chunk: it is done with the one that it had. Returns whether a copy may begin that could not before.
+    /// Notes that a core requests its next chunk and so has completed the previous one. Returns true if a forked
+    /// process may begin now.
     pub fn ask(&mut self, core: usize) -> bool {
         let (in_hand, ahead) = (&mut self.in_hand[core], &mut self.ahead);
         in_hand.drain(..).fold(false, |any, fork| any | ahead.remove(&fork))
     }
 
-    /// Whether a chunk may be handed out: it is no beginning of a copy, or its parent has come to the fork.
+    /// True if a core may start the chunk: the chunk does not begin a copy, or the parent has reached the fork.
     pub fn may_begin(&self, chunk: &Chunk) -> bool {
         let birth = birth_of(chunk);
         birth.is_none_or(|(birth, parent, fork)| birth != Birth::Fork || !self.ahead.contains(&(parent, fork)))
     }
 }
 
-/// How the process of a chunk began if the chunk is its first: from which other, and at which fork of that.
+/// Returns the origin of the process if the chunk is its first: kind, parent process, and number of the fork in the
+/// parent.
 pub(super) fn birth_of(chunk: &Chunk) -> Option<(Birth, u32, u32)> {
     match word::parse(*chunk.words.first()?) {
         Word::Control { which: Some(Control::Process), detail, operand } => {
@@ -54,7 +56,7 @@ pub(super) fn birth_of(chunk: &Chunk) -> Option<(Birth, u32, u32)> {
     }
 }
 
-/// The fork at the end of a chunk, where the recorder publishes it: it is the word before that of the system call.
+/// Returns the fork at the end of a chunk. The recorder writes it directly before the word of the system call.
 pub(super) fn fork_of(chunk: &Chunk) -> Option<Fork> {
     let words = chunk.words.len().checked_sub(2)?;
     match word::parse(chunk.words[words]) {

@@ -1,9 +1,10 @@
-//! The order of a recording's chunks: the number of each, and the chunk after which its execution began.
+//! Order of a recording's chunks: the number of each chunk, and the chunk after which its execution began.
 //!
-//! A strand publishes a chunk before it begins the next one. A thread is started by a system call, which its process publishes
-//! before it makes it; so the first chunk of the n-th thread began after the n-th such call at the earliest. A process that is a copy
-//! began after the chunk that ends with the fork, and one that replaces another after that one's last chunk. Of recordings that show
-//! no forks it is not known after which chunk a process began.
+//! A strand publishes a chunk before it begins the next one. A system call starts each thread, and the process
+//! publishes the call before it executes it. The first chunk of the n-th thread therefore began after the n-th call of
+//! this kind, or later. A process that is a copy began after the chunk that ends with the fork. A process that replaces
+//! another began after the last chunk of the replaced one. Recordings without forks do not show after which chunk a
+//! process began.
 
 use super::births::{birth_of, fork_of};
 use crate::source::Stretch;
@@ -14,15 +15,15 @@ use wire::word::{self, Birth, Control, Word};
 /// Calls that start threads, as Linux numbers them on x86-64: `clone` and `clone3`.
 const STARTS: [u64; 2] = [56, 435];
 
-/// What is known of the chunks so far.
+/// State that numbers the chunks of a recording.
 #[derive(Default)]
 pub(super) struct ChunkOrder {
     chunks: u64,
-    /// The last chunk of each strand.
+    /// Last chunk of each strand.
     last: FxHashMap<Strand, u64>,
-    /// For each process, the chunks that end with a call that starts a thread.
+    /// Chunks of each process that end with a call that starts a thread.
     starts: FxHashMap<u32, Vec<u64>>,
-    /// The chunks that end with a fork: by process, and how many times it was copied before, plus one.
+    /// Chunks that end with a fork, by process and number of the fork in that process, from one.
     forks: FxHashMap<(u32, u32), u64>,
 }
 

@@ -1,8 +1,8 @@
-//! A kernel's memory: one stretch of virtual addresses, filled with real bytes.
+//! Memory of a kernel: a range of virtual addresses with its content.
 //!
-//! The kernels compute on these bytes and on nothing else, so every value in the stream is right by construction. The
-//! bytes are kept as 64-bit words, which is how the stream carries them; the host gives pages to an arena only as they
-//! are written, so a sparse one costs little.
+//! The kernels compute only on these bytes, so every value in the stream is correct by construction. The arena stores
+//! 64-bit words, because the stream contains words. The host allocates a page at the first write to it, so a sparse
+//! arena costs little memory.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -11,17 +11,17 @@ use units::random::mix;
 
 const WORD_BYTES: u64 = 8;
 const WORDS_PER_LINE: usize = LINE_BYTES / WORD_BYTES as usize;
-/// Where anonymous mappings lie on 64-bit Linux, with room above for the largest arena.
+/// Lowest address of an arena: 64-bit Linux places anonymous mappings here, with room above for the largest arena.
 const MAPPINGS: u64 = 0x7e00_0000_0000;
 const LARGE_PAGE_BYTES: u64 = 2 << 20;
 
-/// A value that one access can carry.
+/// A value that one access transfers.
 pub trait Scalar: Copy {
-    /// Log2 of its size in bytes.
+    /// Log2 of the size in bytes.
     const LOG2_BYTES: u8;
-    /// Its bytes, little-endian.
+    /// Bytes of the value, little-endian.
     fn to_bits(self) -> u64;
-    /// The value of these bytes.
+    /// Returns the value of these bytes.
     fn from_bits(bits: u64) -> Self;
 }
 
@@ -65,22 +65,22 @@ impl Scalar for f64 {
     }
 }
 
-/// The address of one value of a known type, aligned to its size.
+/// Address of a value of a known type, aligned to its size.
 #[derive(Clone, Copy, Debug)]
 pub struct ValueAddress<T> {
-    /// The virtual address.
+    /// Virtual address in bytes.
     pub addr: u64,
     of: PhantomData<T>,
 }
 
 impl<T: Scalar> ValueAddress<T> {
-    /// The value at this address.
+    /// Returns the typed form of an address.
     pub fn at(addr: u64) -> ValueAddress<T> {
         ValueAddress { addr, of: PhantomData }
     }
 }
 
-/// Equal values side by side.
+/// Consecutive values of the same type.
 #[derive(Clone, Copy, Debug)]
 pub struct Array<T> {
     start: u64,
@@ -88,13 +88,13 @@ pub struct Array<T> {
 }
 
 impl<T: Scalar> Array<T> {
-    /// Where element `index` is.
+    /// Returns the address of element `index`.
     pub fn at(self, index: u64) -> ValueAddress<T> {
         ValueAddress::at(self.start + (index << T::LOG2_BYTES))
     }
 }
 
-/// The memory.
+/// Memory of one kernel.
 pub struct Arena {
     base: u64,
     words: Vec<u64>,
@@ -102,32 +102,32 @@ pub struct Arena {
 }
 
 impl Arena {
-    /// Room for `bytes`, zeroed, at an address that the seed decides.
+    /// Creates an arena of `bytes` zero bytes, at an address that the seed determines.
     pub fn new(bytes: u64, seed: u64) -> Arena {
         let Range { start: base, end } = Arena::addresses(bytes, seed);
         Arena { base, words: vec![0; ((end - base) / WORD_BYTES) as usize], allocated: 0 }
     }
 
-    /// The addresses of an arena of so many bytes, of which the last line is a whole one.
+    /// Returns the addresses of an arena of `bytes` bytes, rounded up to complete lines.
     pub fn addresses(bytes: u64, seed: u64) -> Range<u64> {
         let base = MAPPINGS + (mix(!seed) >> 48) * LARGE_PAGE_BYTES;
         base..base + bytes.next_multiple_of(LINE_BYTES as u64)
     }
 
-    /// All its addresses.
+    /// Returns all addresses of the arena.
     pub fn range(&self) -> Range<u64> {
         self.base..self.base + self.words.len() as u64 * WORD_BYTES
     }
 
-    /// The number of its lines.
+    /// Returns the number of lines.
     pub fn lines(&self) -> usize {
         self.words.len() / WORDS_PER_LINE
     }
 
-    /// Takes `count` values, starting on a line of their own.
+    /// Allocates `count` values, starting at a new line.
     ///
     /// # Panics
-    /// If the arena is used up: the kernel asked for too small a one.
+    /// If the arena is full: the kernel requested too few bytes.
     pub fn array<T: Scalar>(&mut self, count: u64) -> Array<T> {
         let start = self.base + self.allocated;
         self.allocated += (count << T::LOG2_BYTES).next_multiple_of(LINE_BYTES as u64);
@@ -135,25 +135,25 @@ impl Arena {
         Array { start, of: PhantomData }
     }
 
-    /// The value at `place`.
+    /// Returns the value at `place`.
     pub fn read<T: Scalar>(&self, place: ValueAddress<T>) -> T {
         let (word, shift) = self.position(place);
         T::from_bits((self.words[word] >> shift) & mask::<T>())
     }
 
-    /// Changes the value at `place`.
+    /// Writes the value at `place`.
     pub fn write<T: Scalar>(&mut self, place: ValueAddress<T>, value: T) {
         let (word, shift) = self.position(place);
         let kept = self.words[word] & !(mask::<T>() << shift);
         self.words[word] = kept | value.to_bits() << shift;
     }
 
-    /// Which of the arena's lines holds `addr`.
+    /// Returns the index of the line that contains `addr`.
     pub fn line_of(&self, addr: u64) -> usize {
         (addr - self.base) as usize / LINE_BYTES
     }
 
-    /// What line number `line` holds.
+    /// Returns the words of line number `line`.
     pub fn line(&self, line: usize) -> &[u64] {
         &self.words[line * WORDS_PER_LINE..][..WORDS_PER_LINE]
     }
@@ -161,7 +161,7 @@ impl Arena {
     fn position<T: Scalar>(&self, place: ValueAddress<T>) -> (usize, u64) {
         let offset = place.addr.wrapping_sub(self.base);
         debug_assert_eq!(offset % (1 << T::LOG2_BYTES), 0, "{:#x} is not aligned", place.addr);
-        // For a whole word this is the constant zero, and no shift is left.
+        // The shift is the constant zero for a whole word, so the compiler removes it.
         let shift = (offset & (WORD_BYTES - (1 << T::LOG2_BYTES))) * 8;
         ((offset / WORD_BYTES) as usize, shift)
     }

@@ -35,7 +35,7 @@ struct Bfs {
     searches: u64,
 }
 
-/// What a search leaves.
+/// Result of a search.
 #[derive(Clone, Copy)]
 struct Found {
     parents: Array<u32>,
@@ -47,7 +47,7 @@ impl Bfs {
         Bfs { shape: GraphShape::new(settings), searches: settings.number("searches") }
     }
 
-    /// Gives the number of vertices reached; they are the head of the queue.
+    /// Returns the number of reached vertices; the queue begins with them.
     fn search(
         &self,
         emit: &mut Emitter,
@@ -89,7 +89,7 @@ impl Bfs {
         Ok(tail)
     }
 
-    /// The sum of the distances from the root of all vertices reached, as the parents give them.
+    /// Returns the sum of the distances of all reached vertices from the root, computed from their parents.
     fn distances(&self, emit: &Emitter, found: Found, reached: u64) -> u64 {
         let mut distance = vec![0u64; self.shape.vertices as usize];
         for vertex in (1..reached).map(|place| emit.peek(found.queue.at(place))) {
@@ -112,7 +112,7 @@ impl Program for Bfs {
         let found = Found { parents: emit.array(self.shape.vertices), queue: emit.array(self.shape.vertices) };
         let mut sum = 0;
         for _ in 0..self.searches {
-            // An end of a random edge: a vertex that has neighbours.
+            // The root is an end of a random edge, so it has neighbours.
             let root = emit.peek(graph.edges.at(random.below(2 * self.shape.edges)));
             let reached = self.search(emit, &code, graph, found, root)?;
             sum += self.distances(emit, found, reached);
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
     use std::collections::VecDeque;
 
-    /// The sum of all distances from `root`, by the textbook.
+    /// Returns the sum of all distances from `root`, by the textbook algorithm.
     fn plain(edges: &[[u32; 2]], vertices: usize, root: u32) -> u64 {
         let mut adjacent = vec![Vec::new(); vertices];
         for &[from, to] in edges {

@@ -1,10 +1,11 @@
 //! Lookups and inserts in a B+-tree, the index of a database in memory.
 //!
-//! Nodes have four lines: a header, up to 15 keys and 16 slots (children, or the values of a leaf). A full node is split
-//! on the way down, before it is entered, so an insert never has to come back up (Guibas and Sedgewick, 1978). Keys are
-//! the mixed numbers of their insertion: unique, random, and known again without being kept anywhere.
+//! A node has four lines: a header, up to 15 keys and 16 slots (children, or the values of a leaf). An insert splits
+//! each full node on the way down, before it enters the node, so it never returns to a parent (Guibas and Sedgewick,
+//! 1978). A key is the mixed number of its insertion: keys are unique and random, and the kernel recomputes them
+//! without a list.
 //!
-//! A persistent tree outlives a loss of power: its inserts copy the nodes that they change (`btree/path.rs`).
+//! A persistent tree survives a loss of power: its inserts copy the nodes that they change (`btree/path.rs`).
 
 mod code;
 mod layout;
@@ -81,7 +82,7 @@ impl BTree {
         }
     }
 
-    /// What to do next, when `keys` keys are in the tree.
+    /// Returns the next operation on a tree with `keys` keys.
     fn choose(&self, keys: u64, random: &mut Random) -> Operation {
         let word = random.word();
         if scale_below(word, 100) < self.insert_percent {
@@ -96,7 +97,7 @@ impl Program for BTree {
     fn arena_bytes(&self) -> u64 {
         let inserts = if self.insert_percent == 0 { 0 } else { self.operations };
         let leaves = (self.preload + inserts) / (MAX_KEYS - UPPER_HALF) + 1;
-        // Every inner node but the root has at least eight children; globals and the stack come on top.
+        // Every inner node except the root has at least eight children. Globals and the stack need two more lines.
         let nodes = leaves + leaves / (UPPER_HALF - 1) + 2;
         if self.persistent { NODES_OFFSET + NODE_BYTES * (nodes + SPARE_NODES) } else { NODE_BYTES * nodes + 2 * 64 }
     }

@@ -1,15 +1,15 @@
-//! Pointer chase: every load's address is the value of the one before.
+//! Pointer chase: the value of each load is the address of the next one.
 //!
-//! Each chain is one random cycle through all lines of its own part of memory, so no prefetcher helps, no line is met
-//! twice before all others, and the chains overlap without sharing anything. One chain measures latency; more chains
-//! measure how much latency overlaps.
+//! Each chain is a random cycle through all lines of a separate part of memory. Prefetchers therefore do not help, a
+//! chain visits every line once per round, and the chains share no line. One chain measures latency; several chains
+//! measure how much of the latency overlaps.
 //!
-//! Between two loads of a chain stands some `work`: the loaded values are folded into a checksum, one instruction after
-//! another. By default it fills a step of one chain up to twenty instructions, a usual amount in published chases; with
-//! `work=0` nothing but the chase is left.
+//! Between two loads of a chain the kernel executes `work` dependent instructions, which fold the loaded value into a
+//! checksum. By default a step of one chain has twenty instructions, a usual amount in published chases; with `work=0`
+//! the kernel only chases.
 //!
-//! The host would suffer from the same latency. So the kernel keeps the order in which it laid each cycle and knows by it
-//! where the next load goes, without waiting for the pointer; that the two agree is checked in debug builds.
+//! The host would suffer from the same latency. The kernel therefore keeps the order of each cycle and takes the
+//! address of the next load from it, without waiting for the pointer. Debug builds check that the pointer is equal.
 
 use super::KernelInfo;
 use super::arena::{Array, ValueAddress};
@@ -21,7 +21,7 @@ use isa::Reg;
 use units::random::Random;
 use units::{Bytes, LINE_BYTES};
 
-/// Holds the checksum.
+/// Register of the checksum.
 const CHECKSUM: Reg = R14;
 /// One register per chain.
 const POINTERS: [Reg; 12] = [RAX, RDX, RBX, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13];
@@ -75,7 +75,7 @@ impl Chase {
         Chase { lines_per_chain, chains, steps: settings.number("steps"), work: settings.number("work") }
     }
 
-    /// Lays one cycle through all lines of `nodes`.
+    /// Writes one cycle of pointers through all lines of `nodes`.
     fn lay(&self, emit: &mut Emitter, nodes: Array<u64>, random: &mut Random) -> ChaseChain {
         let cycle = ChaseChain { nodes, order: random_cycle(self.lines_per_chain, random) };
         for step in 0..cycle.order.len() {
@@ -85,21 +85,21 @@ impl Chase {
     }
 }
 
-/// A chain: its memory, and the order in which it visits the lines.
+/// Memory of a chain, and the order in which the chain visits the lines.
 struct ChaseChain {
     nodes: Array<u64>,
     order: Vec<u32>,
 }
 
 impl ChaseChain {
-    /// Where the pointer is that is loaded in step number `step`, counted within one round.
+    /// Returns the address of the pointer that step number `step` of a round loads.
     fn node(&self, step: usize) -> ValueAddress<u64> {
         let line = self.order[if step == self.order.len() { 0 } else { step }];
         self.nodes.at(u64::from(line) * WORDS_PER_LINE)
     }
 }
 
-/// All of `count` lines in random order, but for line zero, which comes first.
+/// Returns the indices of `count` lines: line zero first, the other lines in random order.
 fn random_cycle(count: u64, random: &mut Random) -> Vec<u32> {
     let mut order: Vec<u32> = (0..count as u32).collect();
     random.shuffle(&mut order[1..]);
@@ -139,7 +139,7 @@ impl Program for Chase {
     }
 }
 
-/// Folds a value into the checksum by `work` instructions, exclusive or and addition in turn.
+/// Folds a value into the checksum by `work` instructions, alternately exclusive or and addition.
 fn fold(checksum: u64, value: u64, work: u64) -> u64 {
     (0..work).fold(checksum, |sum, step| if step % 2 == 0 { sum ^ value } else { sum.wrapping_add(value) })
 }

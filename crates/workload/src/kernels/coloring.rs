@@ -1,8 +1,8 @@
-//! Greedy colouring of a graph: vertex after vertex takes the first colour that no neighbour has.
+//! Greedy colouring of a graph: each vertex in turn takes the first colour that no neighbour has.
 //!
-//! Source: the sequential greedy algorithm with an array of forbidden colours, as Gebremedhin, Manne and Pothen give it
-//! in "What color is your Jacobian?", 2005. Colours count from one. Zero is a vertex that has none yet; nothing has to
-//! ask for it, because to forbid it changes nothing.
+//! Source: the sequential greedy algorithm with an array of forbidden colours, Gebremedhin, Manne and Pothen, "What
+//! color is your Jacobian?", 2005. Colours count from one; a vertex without a colour has zero. The code does not test
+//! for zero, because forbidding it has no effect.
 
 use super::KernelInfo;
 use super::arena::{Array, ValueAddress};
@@ -38,7 +38,8 @@ struct Coloring {
 #[derive(Clone, Copy)]
 struct Colours {
     of_vertices: Array<u32>,
-    /// The last step at which a neighbour had the colour. Steps go on over all passes, so nothing has to be cleared.
+    /// Last step at which a neighbour had the colour. Passes do not restart the steps, so the kernel never clears the
+    /// array.
     forbidden: Array<u64>,
 }
 
@@ -56,7 +57,7 @@ struct ColoringCode {
 }
 
 impl Coloring {
-    /// Takes the colour from all vertices, four with each store.
+    /// Removes the colour of all vertices: four vertices with each store instruction.
     fn clear(&self, emit: &mut Emitter, code: &ColoringCode, colours: Colours) -> Result<(), Stopped> {
         emit.block(code.clear_enter)?;
         for vertex in (0..self.shape.vertices).step_by(4) {
@@ -68,7 +69,7 @@ impl Coloring {
         Ok(())
     }
 
-    /// Colours all vertices; `step` is the number of those that earlier passes have coloured.
+    /// Colours all vertices; `step` is the number of vertices that earlier passes have coloured.
     fn colour(
         &self,
         emit: &mut Emitter,
@@ -106,8 +107,8 @@ impl Coloring {
     }
 }
 
-/// RDI: colours; RBP: forbidden colours; R13 and R14: the vertex and how many there are; R15: the step; R10: the colour;
-/// the rest as in `graph/code.rs`.
+/// Declares the code. RDI: colours; RBP: forbidden colours; R13 and R14: the vertex and the number of vertices; R15:
+/// the step; R10: the colour. Other registers are as in `graph/code.rs`.
 fn declare(emit: &mut Emitter) -> ColoringCode {
     let neighbour = Listing::new().load(4, RDX, &[RSI, RCX]).load(4, RDX, &[RDI, RDX]).store(8, &[R15], &[RBP, RDX]);
     let choose = Listing::new().alu(R10, &[R10]).compare_load(8, &[R15], &[RBP, R10]);
@@ -135,7 +136,7 @@ impl Program for Coloring {
         let vertices = self.shape.vertices;
         let code = declare(emit);
         let graph = self.shape.build(emit, &code.build, random)?;
-        // A vertex has fewer neighbours than there are vertices, so one of as many colours is always free.
+        // A vertex has fewer neighbours than the graph has vertices, so with one colour per vertex one is always free.
         let colours = Colours { of_vertices: emit.array(vertices), forbidden: emit.array(vertices + 1) };
         for pass in 0..self.passes {
             self.clear(emit, &code, colours)?;
@@ -153,7 +154,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// The first free colour for each vertex in turn, from the set of its neighbours' colours.
+    /// Returns the first free colour of each vertex in turn, from the set of its neighbours' colours.
     fn plain(edges: &[[u32; 2]], vertices: u32) -> Vec<u32> {
         let mut colours = vec![0; vertices as usize];
         for vertex in 0..vertices {

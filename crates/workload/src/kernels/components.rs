@@ -1,8 +1,8 @@
-//! Connected components by hooking trees of labels onto each other.
+//! Computes connected components by hooking trees of labels onto each other.
 //!
-//! Source: Shiloach and Vishkin, "An O(log n) parallel connectivity algorithm", 1982, one thread of it, in the form that
-//! the GAP benchmark suite gives it (Beamer, Asanovic and Patterson, 2015): the lower label always wins, and after each
-//! round every label is replaced by its root.
+//! Source: Shiloach and Vishkin, "An O(log n) parallel connectivity algorithm", 1982; one thread of it. The form is
+//! that of the GAP benchmark suite (Beamer, Asanovic and Patterson, 2015): the lower label always wins, and each round
+//! ends by replacing every label by its root.
 
 use super::KernelInfo;
 use super::arena::{Array, ValueAddress};
@@ -56,7 +56,7 @@ struct ComponentsCode {
 }
 
 impl Components {
-    /// Every vertex gets its own label, four with each store.
+    /// Labels every vertex with its number: four vertices with each store instruction.
     fn begin(&self, emit: &mut Emitter, code: &ComponentsCode, labels: Array<u32>) -> Result<(), Stopped> {
         emit.block(code.begin_enter)?;
         for vertex in (0..self.shape.vertices).step_by(4) {
@@ -68,7 +68,7 @@ impl Components {
         Ok(())
     }
 
-    /// Hooks the roots of labels that an edge finds different; returns whether there were any.
+    /// Hooks the roots of labels that differ at the ends of an edge; returns true if it changed a label.
     fn hook(
         &self,
         emit: &mut Emitter,
@@ -103,7 +103,7 @@ impl Components {
         Ok(changed)
     }
 
-    /// Replaces every label by the root that it leads to.
+    /// Replaces every label by the root of its tree.
     fn compress(&self, emit: &mut Emitter, code: &ComponentsCode, labels: Array<u32>) -> Result<(), Stopped> {
         emit.block(code.compress_enter)?;
         for vertex in 0..self.shape.vertices {
@@ -122,8 +122,8 @@ impl Components {
     }
 }
 
-/// RDI: labels; R13 and R14: the vertex and how many there are; RAX: whether anything changed; the rest as in
-/// `graph/code.rs`.
+/// Declares the code. RDI: labels; R13 and R14: the vertex and the number of vertices; RAX: set if a label changed.
+/// Other registers are as in `graph/code.rs`.
 fn declare(emit: &mut Emitter) -> ComponentsCode {
     let neighbour = Listing::new().load(4, RDX, &[RSI, RCX]).load(4, R8, &[RDI, R13]).load(4, R10, &[RDI, RDX]);
     // Two conditional moves sort the labels into R15 and R11.
@@ -184,7 +184,7 @@ mod tests {
     use super::super::testing::run;
     use super::*;
 
-    /// The lowest vertex of each vertex's component, by the textbook's disjoint sets.
+    /// Returns the lowest vertex of each vertex's component, by textbook disjoint sets.
     fn plain(edges: &[[u32; 2]], vertices: u32) -> Vec<u32> {
         fn root(parents: &[u32], vertex: u32) -> u32 {
             let parent = parents[vertex as usize];

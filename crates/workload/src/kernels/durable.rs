@@ -1,4 +1,4 @@
-//! Recovery of programs that outlive a loss of power: it reads their operations from memory at the next start.
+//! Recovery of programs that survive a loss of power: it reads their operations from memory at the next start.
 //!
 //! A kernel with a recovery enforces the order of its stores by flushes and fences, and commits each operation by one
 //! word. Its recovery reads the remaining memory as plaintext, and returns the operations that it finds, or an
@@ -79,8 +79,8 @@ pub trait Recovery: Send {
     /// Address of the word that commits each operation: the last word that the operation stores.
     fn commit_word(&self) -> u64;
 
-    /// Returns the number of complete operations, from the first, and the words of those whose data the program still
-    /// has.
+    /// Returns the number of complete operations, from the first, and the words of each operation that memory still
+    /// contains.
     ///
     /// # Errors
     /// If memory refuses a line that the recovery needs, or is inconsistent.

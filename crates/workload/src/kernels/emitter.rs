@@ -113,7 +113,7 @@ impl Emitter {
         !self.silent
     }
 
-    /// Address after `block`: a call at its end returns there.
+    /// Address after `block`: the return address of a call at its end.
     pub fn end_of(&self, block: BlockId) -> u64 {
         self.entries[block.0 as usize].end.0
     }
@@ -149,8 +149,8 @@ impl Emitter {
 
     /// Makes the current block's next access, a load.
     ///
-    /// The value is read at its use, and not at all by a kernel that ignores it: a miss of the host's caches would cost
-    /// more than all other work here.
+    /// The function is inlined: a kernel reads the value at its use, or not at all if it ignores the value. A miss of
+    /// the host's caches would cost more than all other work of this function.
     #[inline(always)]
     pub fn load<T: Scalar>(&mut self, place: ValueAddress<T>) -> T {
         let operand = self.next_operand::<T>(AccessKind::Load);

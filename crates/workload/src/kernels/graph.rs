@@ -1,10 +1,10 @@
 //! Common part of the graph kernels: a graph in compressed sparse rows.
 //!
-//! The graph is Graph500's: R-MAT edges (Chakrabarti, Zhan and Faloutsos, 2004) with the benchmark's probabilities and
-//! relabelled vertices, few of them with very many neighbours, which caches therefore hold. Or it is one with ends drawn
-//! uniformly, the other kind of the GAP benchmark suite (Beamer, Asanovic and Patterson, 2015), of which a cache holds no
-//! larger a part than its size is of the vertices. It is built into compressed sparse rows by counting. Every phase after
-//! the edge list is part of the program.
+//! The default graph is Graph500's: R-MAT edges (Chakrabarti, Zhan and Faloutsos, 2004) with the benchmark's
+//! probabilities and relabelled vertices. A few vertices have very many neighbours, so caches hold them. The other
+//! graph has uniformly drawn ends, like the second kind of the GAP benchmark suite (Beamer, Asanovic and Patterson,
+//! 2015). A cache holds only the share of these vertices that its size permits. The program builds compressed sparse
+//! rows by counting. Every phase after the edge list is part of the program.
 
 pub mod code;
 
@@ -14,12 +14,12 @@ use super::parameters::{Parameter, ParameterKind, Settings};
 use code::BuildCode;
 use units::random::{Random, mix};
 
-/// The number of vertices, as log2.
+/// Parameter for the number of vertices, as log2.
 pub const fn scale(default: &'static str, summary: &'static str) -> Parameter {
     Parameter { name: "scale", kind: ParameterKind::Count { unit: "address bits", min: 3, max: 26 }, default, summary }
 }
 
-/// The number of edges, as edges per vertex.
+/// Parameter for the number of edges, as edges per vertex.
 pub const fn degree(default: &'static str) -> Parameter {
     Parameter {
         name: "degree",
@@ -47,9 +47,9 @@ pub const fn record(phases: &'static [&'static str; 2], summary: &'static str) -
 /// Size of the graph, and the choice to record its construction.
 pub struct GraphShape {
     scale: u32,
-    /// Number of vertices.
+    /// Number of the graph's vertices.
     pub vertices: u64,
-    /// Number of edges.
+    /// Number of the graph's edges.
     pub edges: u64,
     uniform: bool,
     record_build: bool,
@@ -58,7 +58,7 @@ pub struct GraphShape {
 /// A graph in compressed sparse rows, with its edge list.
 #[derive(Clone, Copy)]
 pub struct Graph {
-    /// Pairs of vertices.
+    /// Ends of each edge: pairs of vertices.
     pub edges: Array<u32>,
     /// Index of each vertex's first neighbour, and the end of the last vertex's neighbours.
     pub offsets: Array<u64>,
@@ -69,7 +69,8 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// Where the neighbours of `vertex` end, and those of the next begin: the current block's next access.
+    /// Makes the next access of the current block: loads the end of the neighbours of `vertex`, which is the start of
+    /// those of the next vertex.
     pub fn end(self, emit: &mut Emitter, vertex: u64) -> u64 {
         emit.load(self.offsets.at(vertex + 1))
     }
@@ -124,7 +125,7 @@ impl GraphShape {
         graph
     }
 
-    /// Counts degrees, sums them up, and puts every edge in its place, once in either direction.
+    /// Counts degrees, sums them up, and stores every edge in the rows of both ends.
     fn fill(&self, emit: &mut Emitter, code: &BuildCode, graph: Graph) -> Result<(), Stopped> {
         for edge in 0..self.edges {
             emit.block(code.count)?;
@@ -156,8 +157,8 @@ impl GraphShape {
     }
 }
 
-/// Graph500's edges: in each bit, a quadrant of the adjacency matrix is chosen with probability 0.57, 0.19, 0.19, 0.05;
-/// then the vertices get new names.
+/// Returns Graph500's edges: for each bit, draws a quadrant of the adjacency matrix with probability 0.57, 0.19, 0.19
+/// and 0.05, and then renames the vertices.
 pub fn kronecker_edges(scale: u32, edges: u64, random: &mut Random) -> impl Iterator<Item = [u32; 2]> + use<> {
     const QUADRANTS: [u64; 3] = [57 * ONE_PERCENT, 76 * ONE_PERCENT, 95 * ONE_PERCENT];
     const ONE_PERCENT: u64 = (1 << 32) / 100;
@@ -175,7 +176,7 @@ pub fn kronecker_edges(scale: u32, edges: u64, random: &mut Random) -> impl Iter
     })
 }
 
-/// Edges between any two vertices (Erdos and Renyi, 1959).
+/// Returns edges between uniformly drawn vertices (Erdos and Renyi, 1959).
 pub fn uniform_edges(vertices: u64, edges: u64, random: &mut Random) -> impl Iterator<Item = [u32; 2]> + use<> {
     let mut random = Random::new(random.word());
     (0..edges).map(move |_| [0; 2].map(|_: u32| random.below(vertices) as u32))
@@ -190,7 +191,7 @@ pub fn digest(values: impl IntoIterator<Item = u64>) -> u64 {
 mod tests {
     use super::*;
 
-    /// The share of all ends of edges that a sixteenth of 2^12 vertices has.
+    /// Share of all ends of edges at the sixteenth of 2^12 vertices with the highest degrees.
     fn at_the_top(edges: impl Iterator<Item = [u32; 2]>) -> f64 {
         let mut degrees = vec![0u32; 1 << 12];
         edges.flatten().for_each(|end| degrees[end as usize] += 1);

@@ -1,8 +1,8 @@
 //! Hash join: build a chained hash table on the smaller relation, then probe it with the larger one.
 //!
 //! Source: the no-partitioning join of Blanas, Li and Patel, "Design and evaluation of main memory hash join algorithms
-//! for multi-core CPUs", SIGMOD 2011, on the workload that the field uses since: tuples of a 4-byte key and a 4-byte
-//! payload, unique keys in the build relation, and each probe tuple with exactly one partner.
+//! for multi-core CPUs", SIGMOD 2011. The field has used this workload since: tuples have a 4-byte key and a 4-byte
+//! payload. Keys of the build relation are unique, and each probe tuple has exactly one partner.
 
 use super::KernelInfo;
 use super::arena::Array;
@@ -116,7 +116,7 @@ impl HashJoin {
         Ok(())
     }
 
-    /// Gives the sum of both payloads over all pairs with equal keys.
+    /// Returns the sum of both payloads over all pairs with equal keys.
     fn probe(&self, emit: &mut Emitter, code: &HashjoinCode, tables: &Tables) -> Result<u64, Stopped> {
         let mut sum = 0u64;
         emit.block(code.probe_enter)?;
@@ -141,7 +141,7 @@ impl HashJoin {
     }
 }
 
-/// Tuples with the keys from zero on, each once, in random order.
+/// Returns tuples with the keys from zero on, each once, in random order.
 fn build_relation(rows: u64, random: &mut Random) -> impl Iterator<Item = [u32; 2]> + use<> {
     let mut keys: Vec<u32> = (0..rows as u32).collect();
     random.shuffle(&mut keys);
@@ -149,12 +149,12 @@ fn build_relation(rows: u64, random: &mut Random) -> impl Iterator<Item = [u32; 
     keys.into_iter().map(move |key| [key, payloads.word() as u32])
 }
 
-/// A tuple with a key that occurs in a build relation of `build_rows` rows.
+/// Draws a tuple with a key that occurs in a build relation of `build_rows` rows.
 fn probe_tuple(build_rows: u64, random: &mut Random) -> [u32; 2] {
     [random.below(build_rows) as u32, random.word() as u32]
 }
 
-/// RSI: the relation being read; RBX: buckets; RBP: chains; RDI: the build relation; RAX: the sum.
+/// Declares the code. RSI: the relation being read; RBX: buckets; RBP: chains; RDI: the build relation; RAX: the sum.
 fn declare(emit: &mut Emitter) -> HashjoinCode {
     let hash = |code: Listing| code.load(4, RDX, &[RSI, RCX]).mul(R8, &[RDX]).alu(R8, &[R8]);
     let build = hash(Listing::new()).load(4, R10, &[RBX, R8]).store(4, &[R10], &[RBP, RCX]).lea(R11, &[RCX]);

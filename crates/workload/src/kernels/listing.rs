@@ -18,7 +18,7 @@ pub mod reg {
     }
     general_purpose!(RAX 0 RCX 1 RDX 2 RBX 3 RSP 4 RBP 5 RSI 6 RDI 7 R8 8 R9 9 R10 10 R11 11 R12 12 R13 13 R14 14 R15 15);
 
-    /// Vector register `number`.
+    /// Vector register with this number.
     pub const fn xmm(number: u8) -> Reg {
         Reg(Reg::VECTOR.0 + number)
     }
@@ -29,7 +29,7 @@ pub mod reg {
 pub enum Effect {
     /// An access of at most eight bytes.
     Access {
-        /// Load or store.
+        /// Kind of the access: load or store.
         kind: AccessKind,
         /// Log2 of the size in bytes.
         log2_bytes: u8,
@@ -57,12 +57,12 @@ pub struct Listing {
 }
 
 impl Listing {
-    /// An empty block.
+    /// Creates an empty block.
     pub fn new() -> Listing {
         Listing::default()
     }
 
-    /// Moves, shifts and address arithmetic that leave the flags alone: `to = f(from)`.
+    /// Moves, shifts and address arithmetic that do not change the flags: `to = f(from)`.
     pub fn lea(self, to: Reg, from: &[Reg]) -> Listing {
         self.plain(Class::IntAlu, 4, from, &[to])
     }
@@ -72,7 +72,7 @@ impl Listing {
         self.plain(Class::IntAlu, 3, from, &[to, Reg::FLAGS])
     }
 
-    /// An integer product: `to = product of from`.
+    /// Multiplies integers and sets the flags: `to = product of from`.
     pub fn mul(self, to: Reg, from: &[Reg]) -> Listing {
         self.plain(Class::IntMul, 4, from, &[to, Reg::FLAGS])
     }
@@ -88,17 +88,17 @@ impl Listing {
         self.plain(Class::IntAlu, 3, from, &[Reg::FLAGS])
     }
 
-    /// A floating-point sum or a shuffle.
+    /// Adds floating-point numbers, or shuffles.
     pub fn fp_add(self, to: Reg, from: &[Reg]) -> Listing {
         self.plain(Class::FpAdd, 4, from, &[to])
     }
 
-    /// A floating-point product.
+    /// Multiplies floating-point numbers: `to = product of from`.
     pub fn fp_mul(self, to: Reg, from: &[Reg]) -> Listing {
         self.plain(Class::FpMul, 4, from, &[to])
     }
 
-    /// A floating-point quotient.
+    /// Divides floating-point numbers: `to = quotient of from`.
     pub fn fp_div(self, to: Reg, from: &[Reg]) -> Listing {
         self.plain(Class::FpDiv, 4, from, &[to])
     }

@@ -3,10 +3,10 @@
 //! ```text
 //! store the record ─ flush its lines ─ fence ─ store the commit word ─ flush ─ fence
 //! ```
-//! The region has two halves. When a record does not fit into what is left of one, the log goes on in the other, and the
-//! commit word that names the other half makes all records of the first obsolete in the same instant.
+//! The region has two halves. If a record does not fit into the current half, the log continues in the other one. The
+//! first commit word that names the other half makes all records of the old half obsolete at once.
 //!
-//! The order can be got wrong on purpose: what comes of that is for a campaign to find, or for the machine to forgive.
+//! A parameter selects a wrong order on purpose: a campaign must find the error, unless the machine hides it.
 
 mod code;
 mod layout;
@@ -25,7 +25,7 @@ use std::ops::Range;
 use units::random::{Random, mix, scale_below};
 use units::{Bytes, LINE_BYTES};
 
-/// FNV-1a, by words: the checksum of no word, and what each is multiplied with.
+/// FNV-1a over words: the checksum of an empty record, and the multiplier for each word.
 const CHECKSUM_START: u64 = 0xcbf2_9ce4_8422_2325;
 const CHECKSUM_PRIME: u64 = 0x0100_0000_01b3;
 
@@ -58,7 +58,7 @@ pub(super) const INFO: KernelInfo = KernelInfo {
     prepare: |settings| Box::new(Log::new(settings)),
 };
 
-/// In which order a record and the word that commits it are stored.
+/// Order of the stores of a record and of its commit word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum CommitOrder {
     RecordFirst,
@@ -73,7 +73,7 @@ struct Log {
     order: CommitOrder,
 }
 
-/// What the log is asked to append.
+/// Records that the log must append.
 #[derive(Clone, Copy)]
 struct LogRecords {
     salt: u64,
@@ -145,12 +145,12 @@ impl Program for Log {
     }
 }
 
-/// The program at work.
+/// State of the program while it writes the log.
 struct Writer {
     code: LogCode,
     base: u64,
     last: CommitWord,
-    /// All checksums.
+    /// Sum of all checksums.
     sum: u64,
 }
 
@@ -197,7 +197,7 @@ impl Writer {
     }
 }
 
-/// The first byte of each line that these bytes lie on.
+/// Returns the address of each line that contains one of these bytes.
 fn lines(bytes: Range<u64>) -> impl Iterator<Item = u64> {
     let line = LINE_BYTES as u64;
     (bytes.start / line..bytes.end.div_ceil(line)).map(move |number| number * line)

@@ -39,7 +39,7 @@ use std::ops::Range;
 use units::nearest;
 use units::random::Random;
 
-/// A built-in workload.
+/// Description of a built-in workload.
 pub struct KernelInfo {
     /// Name of the kernel.
     pub name: &'static str,
@@ -67,7 +67,7 @@ static KERNELS: [KernelInfo; 14] = [
     log::INFO,
 ];
 
-/// All built-in workloads.
+/// Returns all built-in workloads.
 pub fn list() -> &'static [KernelInfo] {
     &KERNELS
 }
@@ -82,14 +82,14 @@ impl KernelInfo {
 /// kernel runs until it has finished or the source is dropped.
 ///
 /// # Errors
-/// [`WorkloadError::Kernel`] if there is no such kernel or parameter, or if a parameter does not accept its value.
+/// [`WorkloadError::Kernel`] if no kernel or parameter has this name, or if a parameter does not accept its value.
 pub fn open(name: &str, parameters: &BTreeMap<String, String>, seed: u64) -> Result<Box<dyn Source>, WorkloadError> {
     let kernel = named(name)?;
     let settings = kernel.settings(parameters)?;
     Ok(Box::new(KernelSource::new(name, (kernel.prepare)(&settings), &settings, seed)))
 }
 
-/// A kernel that outlives a loss of power.
+/// A kernel that survives a loss of power.
 pub struct DurableKernel {
     /// Source of the kernel's execution, from its beginning.
     pub source: Box<dyn Source>,
@@ -99,7 +99,7 @@ pub struct DurableKernel {
     pub recovery: Box<dyn durable::Recovery>,
 }
 
-/// Opens a kernel that outlives a loss of power, like [`open`], with its recovery.
+/// Opens a kernel that survives a loss of power, like [`open`], with its recovery.
 ///
 /// # Errors
 /// Errors of [`open`]; and an error if the kernel has no recovery.
@@ -198,7 +198,7 @@ mod tests {
         }
     }
 
-    /// All blocks and accesses of a kernel's stream.
+    /// Returns all blocks and accesses of a kernel's stream.
     fn executed(name: &str, settings: &[(&str, &str)]) -> Vec<u64> {
         let mut found = Vec::new();
         for chunk in record(kernel(name), settings, 3, false).1 {
@@ -222,7 +222,7 @@ mod tests {
             let half = run(kernel(name), &later, 3);
             assert_eq!(half.answer, all.answer, "{name}");
             let skipped = all.instructions - half.instructions;
-            // The block in which that many instructions have passed is the first of the stream.
+            // The stream begins with the block in which the count of instructions reaches `skip`.
             assert!(skipped.abs_diff(all.instructions / 2) < 64, "{name} skipped {skipped} of {}", all.instructions);
             assert!(executed(name, settings).ends_with(&executed(name, &later)), "{name}");
         }
@@ -232,7 +232,7 @@ mod tests {
     fn load_values_are_there_only_if_asked_for() {
         let loads_with_value = |load_values| {
             let (_, chunks) = record(kernel("resident"), &[("rounds", "1")], 1, load_values);
-            // No sent line and no stored value of this kernel looks like such a load: its numbers are in [0, 26).
+            // Sent lines and stored values of this kernel never look like a valued load: its numbers are in [0, 26).
             let valued_load = word::access(false, 3, true, 0, 0) >> 58;
             chunks.iter().flat_map(|chunk| &chunk.words).filter(|word| **word >> 58 == valued_load).count()
         };

@@ -1,8 +1,8 @@
-//! PageRank by pulling: each vertex gathers what its neighbours contribute.
+//! PageRank by pulling: each vertex gathers the contributions of its neighbours.
 //!
 //! Source: the loop over a matrix of the GAP benchmark suite (Beamer, Asanovic and Patterson, 2015), after Brin and
-//! Page, 1998. Ranks are doubles. The number of iterations is given instead of an error to stop at. The rank of vertices
-//! without neighbours is passed on to no vertex, as it is there.
+//! Page, 1998. Ranks are doubles. The kernel runs a given number of iterations, and does not stop at an error bound. A
+//! vertex without neighbours does not pass on its rank, as in the suite.
 
 use super::KernelInfo;
 use super::arena::Array;
@@ -16,7 +16,7 @@ use crate::stream::BlockId;
 use isa::Reg;
 use units::random::Random;
 
-/// The part of a rank that is passed on.
+/// Share of a rank that a vertex passes on.
 const DAMPING: f64 = 0.85;
 
 pub(super) const INFO: KernelInfo = KernelInfo {
@@ -47,7 +47,7 @@ struct PageRank {
 #[derive(Clone, Copy)]
 struct Ranks {
     ranks: Array<f64>,
-    /// What each vertex gives to each of its neighbours.
+    /// Contribution of each vertex to each of its neighbours.
     contributions: Array<f64>,
 }
 
@@ -65,7 +65,7 @@ struct PagerankCode {
 }
 
 impl PageRank {
-    /// Two ranks with each store.
+    /// Stores the initial ranks, two with each store instruction.
     fn begin(&self, emit: &mut Emitter, code: &PagerankCode, Ranks { ranks, .. }: Ranks) -> Result<(), Stopped> {
         emit.block(code.begin_enter)?;
         for vertex in (0..self.shape.vertices).step_by(2) {
@@ -111,7 +111,8 @@ impl PageRank {
     }
 }
 
-/// R12: ranks; RDI: contributions; R13 and R14: the vertex and how many there are; the rest as in `graph/code.rs`.
+/// Declares the code. R12: ranks; RDI: contributions; R13 and R14: the vertex and the number of vertices. Other
+/// registers are as in `graph/code.rs`.
 fn declare(emit: &mut Emitter) -> PagerankCode {
     const SUM: Reg = xmm(0);
     const DEGREE: Reg = xmm(1);
@@ -161,7 +162,7 @@ mod tests {
     use super::super::testing::run;
     use super::*;
 
-    /// Ranks by pushing along the list of edges: no rows, and the sums in the same order.
+    /// Computes ranks by pushing along the list of edges: without rows, and with the sums in the same order.
     fn plain(edges: &[[u32; 2]], vertices: usize, iterations: u64) -> Vec<f64> {
         let both_ways = || edges.iter().flat_map(|&[from, to]| [[from, to], [to, from]]);
         let mut degrees = vec![0.0; vertices];

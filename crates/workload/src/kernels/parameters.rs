@@ -16,16 +16,16 @@ pub enum ParameterKind {
     Count {
         /// Unit of the number.
         unit: &'static str,
-        /// Smallest accepted value.
+        /// Smallest number that is accepted.
         min: u64,
-        /// Largest accepted value.
+        /// Largest number that is accepted.
         max: u64,
     },
     /// A size in bytes, as in `256 MB`.
     Size {
-        /// Smallest accepted value.
+        /// Smallest size that is accepted.
         min: Bytes,
-        /// Largest accepted value.
+        /// Largest size that is accepted.
         max: Bytes,
     },
     /// One of these words.
@@ -107,7 +107,7 @@ pub enum KernelError {
         /// Names of all kernels.
         known: Vec<&'static str>,
     },
-    /// The kernel has no such parameter.
+    /// The kernel has no parameter of this name.
     #[error("kernel {kernel} has no parameter '{name}'{}; it has {}", hint(.nearest), .known.join(", "))]
     UnknownParameter {
         /// Name of the kernel.
@@ -128,13 +128,13 @@ pub enum KernelError {
     /// The parameter does not accept this value.
     #[error("kernel {kernel}: {parameter} = '{value}' is not {expected}")]
     BadValue {
-        /// The kernel.
+        /// Name of the kernel.
         kernel: &'static str,
-        /// The parameter.
+        /// Name of the parameter.
         parameter: &'static str,
         /// The value that was given.
         value: String,
-        /// What it accepts.
+        /// Values that the parameter accepts.
         expected: ParameterKind,
     },
 }
@@ -196,10 +196,10 @@ impl Settings {
         parameters.iter().map(resolve).collect::<Result<_, _>>().map(Settings)
     }
 
-    /// The value of a count, or of a size in bytes.
+    /// Returns the value of a count, or of a size in bytes.
     ///
     /// # Panics
-    /// If the kernel has no such parameter.
+    /// If the kernel has no parameter of this name, or if its value is a word.
     pub fn number(&self, name: &str) -> u64 {
         match self.0[name] {
             Value::Count(number) | Value::Size(Bytes(number)) => number,
@@ -210,7 +210,7 @@ impl Settings {
     /// Returns the chosen word.
     ///
     /// # Panics
-    /// If the kernel has no such parameter.
+    /// If the kernel has no parameter of this name, or if its value is a number.
     pub fn word(&self, name: &str) -> &'static str {
         match self.0[name] {
             Value::Word(word) => word,

@@ -1,8 +1,8 @@
-//! A kernel at work: a plain function on a thread of its own, read through a bounded channel.
+//! Runs a kernel as a plain function on a separate thread, and reads its chunks through a bounded channel.
 //!
-//! Written this way a kernel is ordinary code with loops, not a machine that must be able to stop anywhere. The channel
-//! holds it a few chunks ahead of its consumer; what it sends does not depend on when it is scheduled, so a run is as
-//! repeatable as without the thread. When the consumer goes away, the next hand-over fails and the kernel returns.
+//! A kernel is thus ordinary code with loops, not a state machine that can stop at any point. The channel keeps the
+//! kernel at most a few chunks ahead of its consumer. The chunks do not depend on scheduling, so a run is as repeatable
+//! as without the thread. If the consumer drops the channel, the next send fails and the kernel returns.
 
 use super::arena::Arena;
 use super::durable::Recovery;
@@ -18,36 +18,36 @@ use std::thread::{self, JoinHandle};
 use units::random::{Random, mix};
 use units::{Bytes, VirtAddr};
 
-/// Chunks that a kernel may be ahead of its consumer.
+/// Maximum chunks in the channel.
 const CHUNKS_AHEAD: usize = 4;
-/// Where position-independent executables lie on 64-bit Linux.
+/// Lowest address of position-independent executables on 64-bit Linux.
 const EXECUTABLES: u64 = 0x5555_5555_4000;
 
 /// An algorithm with its settings.
 pub trait Program: Send + 'static {
-    /// How much memory it needs, in bytes.
+    /// Returns the memory that the program needs, in bytes.
     fn arena_bytes(&self) -> u64;
 
-    /// Runs to the end and gives the result of the computation, reduced to one number.
+    /// Runs to the end and returns the result of the computation, reduced to one number.
     ///
     /// # Errors
-    /// [`Stopped`], passed on from the emitter.
+    /// [`Stopped`] from the emitter.
     fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, Stopped>;
 
-    /// How it starts again after a loss of power, if it outlives that, in an arena at this address. The random words are
-    /// those that [`Program::run`] gets.
+    /// Returns the recovery of a program that survives a loss of power, for an arena at this address. `random` must be
+    /// in the same state as for [`Program::run`].
     fn recovery(&self, _arena: u64, _random: &mut Random) -> Option<Box<dyn Recovery>> {
         None
     }
 }
 
-/// Runs `program`, sending what it does to `chunks`; gives its result.
+/// Runs `program`, sends its execution to `chunks`, and returns its result.
 ///
 /// # Errors
-/// [`Stopped`] if `chunks` has no receiver any more.
+/// [`Stopped`] if the receiver of `chunks` was dropped.
 pub fn execute(program: &dyn Program, seed: u64, extent: Extent, chunks: Sender<Arc<Chunk>>) -> Result<u64, Stopped> {
     let arena = Arena::new(program.arena_bytes(), seed);
-    // 28 bits of page number, as the kernel's address space layout randomisation gives.
+    // Draws 28 bits of the page number, as Linux does for address space layout randomisation.
     let code = VirtAddr(EXECUTABLES + (mix(seed) >> 36 << 12));
     let mut emit = Emitter::new(arena, code, extent, chunks);
     let result = program.run(&mut emit, &mut Random::new(seed))?;
@@ -55,7 +55,7 @@ pub fn execute(program: &dyn Program, seed: u64, extent: Extent, chunks: Sender<
     Ok(result)
 }
 
-/// A kernel as its consumer sees it.
+/// Source that runs a kernel.
 pub struct KernelSource {
     origin: Origin,
     footprint: Bytes,
@@ -63,7 +63,7 @@ pub struct KernelSource {
 }
 
 enum State {
-    /// Nothing has run and nothing takes memory: a caller that finds the kernel too large can let it go.
+    /// The kernel has not started and has no arena: a caller may drop it if its footprint is too large.
     Prepared {
         program: Box<dyn Program>,
         seed: u64,
@@ -76,7 +76,8 @@ enum State {
 }
 
 impl KernelSource {
-    /// The kernel `name`, which `program` is, under these settings. It starts when its first chunk is asked for.
+    /// Returns a source for `program`, the kernel `name` with these settings. The kernel starts at the first request
+    /// for a chunk.
     pub fn new(name: &str, program: Box<dyn Program>, settings: &Settings, seed: u64) -> KernelSource {
         let origin = Origin {
             program: vec![name.to_owned()],
@@ -99,13 +100,13 @@ impl KernelSource {
     fn start(program: Box<dyn Program>, seed: u64, extent: Extent) -> State {
         let (sender, chunks) = bounded(CHUNKS_AHEAD);
         let thread = thread::spawn(move || {
-            // Being stopped is one of the two ways to end, and by then no consumer is left to learn of it.
+            // The result is ignored: the kernel either completed, or stopped because its consumer was dropped.
             let _ = execute(&*program, seed, extent, sender);
         });
         State::Running { chunks, thread }
     }
 
-    /// Stops the kernel, if it runs; the panic that it ended with, if it did.
+    /// Stops the kernel if it runs. Returns the kernel's panic as an error.
     fn end(&mut self) -> thread::Result<()> {
         match replace(&mut self.state, State::Ended) {
             State::Running { chunks, thread } => {
@@ -119,7 +120,7 @@ impl KernelSource {
 
 impl Source for KernelSource {
     /// # Panics
-    /// If the kernel did.
+    /// If the kernel panicked.
     fn next_chunk(&mut self) -> Result<Option<Arc<Chunk>>, WorkloadError> {
         self.state = match replace(&mut self.state, State::Ended) {
             State::Prepared { program, seed } => {
@@ -148,7 +149,7 @@ impl Source for KernelSource {
 
 impl Drop for KernelSource {
     fn drop(&mut self) {
-        // A panic of a kernel whose result is not wanted is of no interest.
+        // The consumer does not need the result, so a panic of the kernel is ignored.
         let _ = self.end();
     }
 }

@@ -1,8 +1,8 @@
-//! Cache-resident work: a small matrix product, then a hash over its result, again and again.
+//! Cache-resident work: repeatedly computes a small matrix product and a hash over the result.
 //!
-//! The matrices fit a first-level cache, so after the first round memory protection has nothing to do: the overhead that
-//! a simulation shows here is its own error. The product is floating-point work with independent sums, the hash one
-//! long chain of integer work; the hash changes a matrix, so that no round repeats another.
+//! The matrices fit into a first-level cache, so no access reaches memory after the first round. An overhead of
+//! memory protection in a simulation of this kernel is an error of the simulator. The product is floating-point work
+//! with independent sums; the hash is one long chain of integer work. The hash changes a matrix, so rounds differ.
 
 use super::KernelInfo;
 use super::arena::Array;
@@ -15,7 +15,7 @@ use isa::Reg;
 use units::Bytes;
 use units::random::{Random, scale_below};
 
-/// The 64-bit FNV prime and offset basis (Fowler, Noll and Vo), used here on whole words.
+/// Prime and offset basis of 64-bit FNV (Fowler, Noll and Vo), applied to words of 64 bits.
 const FNV_PRIME: u64 = 0x0000_0100_0000_01b3;
 const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 
@@ -42,7 +42,7 @@ pub(super) const INFO: KernelInfo = KernelInfo {
 };
 
 struct Resident {
-    /// Rows and columns; even, as the product works on two columns at a time.
+    /// Number of rows and of columns. It is even, because the product computes two columns at a time.
     order: u64,
     rounds: u64,
 }
@@ -72,7 +72,7 @@ impl Resident {
         Resident { order, rounds: settings.number("rounds") }
     }
 
-    /// `c = a * b`.
+    /// Computes the product `c = a * b`.
     fn multiply(&self, emit: &mut Emitter, code: &ResidentCode, Matrices { a, b, c }: Matrices) -> Result<(), Stopped> {
         let n = self.order;
         for row in 0..n {
@@ -95,7 +95,7 @@ impl Resident {
         Ok(())
     }
 
-    /// The hash of `c`.
+    /// Returns the hash of `c`.
     fn hash(&self, emit: &mut Emitter, code: &ResidentCode, c: Array<f64>) -> Result<u64, Stopped> {
         let mut hash = FNV_OFFSET;
         emit.block(code.hash_enter)?;
@@ -107,12 +107,13 @@ impl Resident {
     }
 }
 
-/// A number in [0, 1) made of the upper bits of a hash.
+/// Converts the upper bits of a hash to a number in [0, 1).
 fn unit(hash: u64) -> f64 {
     (hash >> 11) as f64 / (1u64 << 53) as f64
 }
 
-/// RSI, RDI and RBX point to the matrices; R8, R9 and RCX count rows, columns and terms; RAX is the hash.
+/// Declares the code. RSI, RDI and RBX point to the matrices; R8, R9 and RCX count rows, columns and terms; RAX is the
+/// hash.
 fn declare(emit: &mut Emitter) -> ResidentCode {
     const FACTOR: Reg = xmm(0);
     const PRODUCT: Reg = xmm(1);

@@ -1,11 +1,11 @@
 //! Minimum-cost flow by the primal network simplex method, like mcf.
 //!
-//! Source: Löbel, "Solving large-scale real-world minimum-cost flow problems by a network simplex method", 1996,
-//! whose code is mcf of SPEC CPU. The tree consists of node records with links to parent, child and siblings. Every
-//! few pivots a walk over all nodes by these links computes all potentials anew: each step is a dependent load to
-//! another page. The constants are those of 181.mcf of CPU2000. mcf's arcs have a capacity of one, its networks are
-//! timetables, and it generates arcs between solutions; here capacities vary, the network is random, and all arcs
-//! exist from the start.
+//! Source: Löbel, "Solving large-scale real-world minimum-cost flow problems by a network simplex method", 1996;
+//! mcf of SPEC CPU is its code. The tree consists of node records with links to parent, child and siblings. Every few
+//! pivots a walk over all nodes by these links computes all potentials anew: each step is a dependent load to another
+//! page. The constants are those of 181.mcf of CPU2000. mcf's arcs have a capacity of one, its networks are
+//! timetables, and it generates arcs between solutions. In this kernel capacities vary, the network is random, and all
+//! arcs exist from the start.
 
 mod code;
 mod cycle;
@@ -76,7 +76,7 @@ impl Simplex {
     }
 }
 
-/// The memory for a network of this size, in bytes.
+/// Memory for a network of this size, in bytes.
 fn memory_bytes(nodes: u64, arcs: u64) -> u64 {
     NetworkRecords::bytes(nodes, arcs) + Pricing::bytes() + LINE_BYTES as u64
 }
@@ -110,7 +110,7 @@ fn solve(
     Ok((records, finish(emit, &code.finish, records)?))
 }
 
-/// Writes the flow of each arc into its record; returns the cost of all.
+/// Writes the flow of each arc into its record; returns the total cost.
 fn finish(emit: &mut Emitter, code: &FinishCode, records: NetworkRecords) -> Result<u64, Stopped> {
     emit.block(code.enter)?;
     for arc in (0..records.arcs).map(|position| records.arc(position)) {

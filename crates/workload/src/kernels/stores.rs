@@ -1,10 +1,11 @@
-//! Stores at a stated rate, so many to a line before the next: what a persist buffer makes of a program follows from these two
-//! and from how soon lines come again.
+//! Stores at a given rate, with a given number of stores to each line. These two numbers, and the time until a line is
+//! stored to again, determine the cost of a program in a persist buffer.
 //!
-//! No algorithm: SecPB (HPCA 2023, section VI-B) says of its programs how many stores there are in a thousand instructions (PPTI)
-//! and how many share an entry of the buffer (NWPE), as 47.4 and 2.1 of gamess, 38.8 and 17.6 of povray. Lines follow
-//! one another through the footprint and then from its beginning: one larger than the buffer streams through it, in one
-//! that is smaller stores find their entries again. The rest is integer work that waits for little.
+//! The kernel has no algorithm. SecPB (HPCA 2023, section VI-B) states two numbers for its programs: stores per
+//! thousand instructions (PPTI) and stores per entry of the buffer (NWPE). They are 47.4 and 2.1 for gamess, 38.8 and
+//! 17.6 for povray. The kernel stores to the lines of its footprint in turn, and then from the first line again. A
+//! footprint larger than the buffer streams through it; in a smaller one, stores hit their entries. All other
+//! instructions are integer work with few dependencies.
 
 use super::KernelInfo;
 use super::emitter::{Emitter, Stopped};
@@ -14,13 +15,13 @@ use super::program::Program;
 use units::random::Random;
 use units::{Bytes, LINE_BYTES, WORDS_PER_LINE};
 
-/// Of how many instructions the rate of stores is said: PPTI's thousand, with a digit behind the point.
+/// Number of instructions that the rate of stores refers to: PPTI's thousand, times ten for a decimal place.
 const INSTRUCTIONS: u64 = 10_000;
-/// Of how many lines the stores to them are said, likewise.
+/// Number of lines that `per_line` refers to: one, times ten for a decimal place.
 const LINES: u64 = 10;
-/// What a store takes with its index and its branch.
+/// Instructions of a store, with its index and its branch.
 const OF_A_STORE: u64 = 3;
-/// What a block of work between stores takes; there is one at least, and one instruction more.
+/// Instructions of a block of work. At least one block and one more instruction are between two stores.
 const OF_WORK: u64 = 8;
 const BETWEEN_MIN: u64 = OF_WORK + 1;
 
@@ -76,14 +77,14 @@ impl Stores {
         Stores { lines: footprint / LINE_BYTES as u64, rate, per_line, stores }
     }
 
-    /// The word that a store goes to.
+    /// Returns the index of the word that the store writes.
     fn place(&self, store: u64) -> u64 {
         let words = WORDS_PER_LINE as u64;
         let line = (u128::from(store) * u128::from(LINES) / u128::from(self.per_line)) as u64 % self.lines;
         line * words + store % words
     }
 
-    /// How many instructions there are up to the end of a store.
+    /// Returns the number of instructions up to the end of a store.
     fn instructions_until(&self, store: u64) -> u64 {
         ((u128::from(store) + 1) * u128::from(INSTRUCTIONS) / u128::from(self.rate)) as u64
     }
@@ -136,7 +137,7 @@ mod tests {
             let settings = [("rate", rate.to_string()), ("stores", stores.to_string())];
             let settings = settings.each_ref().map(|(name, value)| (*name, value.as_str()));
             let checked = run(&INFO, &settings, 3);
-            // Four come before the first.
+            // The entry block has four instructions.
             let expected = 4 + stores * INSTRUCTIONS / rate;
             assert_eq!((checked.loads, checked.stores, checked.instructions), (0, stores, expected), "{rate}");
         }

@@ -1,8 +1,8 @@
-//! STREAM: four loops over long vectors that do nothing but move data.
+//! STREAM: four loops that stream long vectors through the core with little arithmetic.
 //!
-//! Source: McCalpin, "Memory bandwidth and machine balance in current high performance computers", 1995. The loops are
-//! as a compiler vectorises them for plain x86-64, two doubles at a time. The factor is 0.4 instead of 3, as in
-//! BabelStream, so that the numbers stay finite however long the kernel runs.
+//! Source: McCalpin, "Memory bandwidth and machine balance in current high performance computers", 1995. The loops have
+//! the form that a compiler generates for plain x86-64, with two doubles in a vector. The factor is 0.4 instead of 3,
+//! as in BabelStream, so the numbers stay finite for any length of run.
 
 use super::KernelInfo;
 use super::arena::Array;
@@ -109,7 +109,7 @@ fn store_pair(emit: &mut Emitter, vector: Array<f64>, at: u64, pair: [f64; 2]) {
     emit.store(vector.at(at + 1), pair[1]);
 }
 
-/// The code of one loop: RAX counts bytes up to RCX; RSI, RDX and RDI point to the vectors.
+/// Declares the code of one loop: RAX counts bytes up to RCX; RSI, RDX and RDI point to the vectors.
 fn declare(emit: &mut Emitter, operation: &'static str) -> Loop {
     const DATA: Reg = xmm(0);
     const FACTORS: Reg = xmm(1);
@@ -154,7 +154,7 @@ mod tests {
     use super::super::testing::run;
     use super::*;
 
-    /// STREAM as its author writes it, on the same numbers; the result is the sum of vector `a`.
+    /// Runs STREAM in its author's form on the same numbers; returns the sum of vector `a`.
     fn plain(length: usize, passes: u64, seed: u64) -> f64 {
         let mut random = Random::new(seed);
         let (mut a, mut b, mut c) = (vec![0.0; length], vec![0.0; length], vec![0.0; length]);

@@ -1,4 +1,4 @@
-//! Runs a kernel and reads its stream as suspiciously as possible.
+//! Runs a kernel and checks every word of its stream.
 
 use super::KernelInfo;
 use super::emitter::Extent;
@@ -10,31 +10,31 @@ use std::ops::Range;
 use std::sync::Arc;
 use wire::word::{Control, Word, parse, record_words};
 
-/// What a kernel's stream was found to contain, once nothing was found wrong with it.
+/// Content of a kernel's stream that has passed all checks.
 #[derive(Default, PartialEq, Eq, Debug)]
 pub struct Checked {
-    /// The result of the computation.
+    /// Result of the computation.
     pub answer: u64,
-    /// Accesses that read.
+    /// Number of load accesses.
     pub loads: u64,
-    /// Accesses that write.
+    /// Number of store accesses.
     pub stores: u64,
-    /// Lines sent.
+    /// Number of sent lines.
     pub lines: u64,
-    /// Executed instructions.
+    /// Number of executed instructions.
     pub instructions: u64,
-    /// Lines flushed.
+    /// Number of flushed lines.
     pub flushes: u64,
-    /// Persist fences.
+    /// Number of persist fences.
     pub fences: u64,
 }
 
-/// The settings as `open` takes them.
+/// Converts settings to the form that `open` takes.
 pub fn given(settings: &[(&str, &str)]) -> BTreeMap<String, String> {
     settings.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
 }
 
-/// The kernel's result and all that it sends.
+/// Returns the kernel's result and all chunks that it sends.
 pub fn record(kernel: &KernelInfo, settings: &[(&str, &str)], seed: u64, load_values: bool) -> (u64, Vec<Arc<Chunk>>) {
     let program = prepare(kernel, settings);
     let skip = kernel.settings(&given(settings)).unwrap().skip();
@@ -65,7 +65,7 @@ struct Reader {
     blocks: Vec<Vec<Instruction>>,
     shadow: BTreeMap<u64, [u8; 64]>,
     current: Option<usize>,
-    /// Where each block that ends in a fixed change of flow has gone, but for falling through.
+    /// Target of each block that ends in a direct jump, call or taken branch.
     targets: BTreeMap<usize, u64>,
     return_addresses: Vec<u64>,
     ended: bool,
@@ -125,7 +125,7 @@ impl Reader {
                 self.return_addresses.push(end);
                 fixed(&mut self.targets)
             }
-            // The call may have been skipped.
+            // The kernel may have skipped the call.
             Flow::Return => self.return_addresses.pop().unwrap_or(target),
             flow => panic!("no kernel uses {flow:?}"),
         };
@@ -140,7 +140,7 @@ impl Reader {
         self.seen.lines += 1;
     }
 
-    /// The instruction with this index in the current block.
+    /// Returns the instruction with this index in the current block.
     fn instruction(&self, index: usize) -> &Instruction {
         &self.blocks[self.current.unwrap()][index]
     }

@@ -1,4 +1,4 @@
-//! The keeper from its caller's side: the process that looks after a program and ends with it.
+//! Starts and ends the keeper: the process that supervises a recorded program and ends with it.
 
 use std::io;
 use std::process::{Child, Command, ExitStatus};
@@ -6,51 +6,52 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wire::process;
 
-/// A keeper, and so its program.
+/// Keeper process of a recorded program.
 pub struct Keeper(Ender);
 
-/// Ends a program and everything that it started.
+/// Handle that ends a program and every process that it started.
 #[derive(Clone)]
 pub struct Ender(Arc<Shared>);
 
 struct Shared {
-    /// Locked wherever it is waited for or signalled: once it was waited for, its number may be another's.
+    /// Keeper process. Callers lock it to wait for it or to signal it: after the wait, another process may have its
+    /// number.
     child: Mutex<Child>,
     told_to_end: AtomicBool,
 }
 
 impl Keeper {
-    /// Starts it.
+    /// Starts the keeper by this command.
     pub fn start(command: &mut Command) -> io::Result<Keeper> {
         let shared = Shared { child: Mutex::new(command.spawn()?), told_to_end: AtomicBool::new(false) };
         Ok(Keeper(Ender(Arc::new(shared))))
     }
 
-    /// How the program ended, if it has, and everything that it started.
+    /// Returns the status of the program, if the program and all processes that it started have ended.
     pub fn status(&self) -> io::Result<Option<ExitStatus>> {
         self.0.child().try_wait()
     }
 
-    /// What ends the program from elsewhere.
+    /// Returns a handle that ends the program from another thread.
     pub fn ender(&self) -> Ender {
         self.0.clone()
     }
 
-    /// Whether it was asked to end the program before that had ended by itself.
+    /// True if a caller requested the end while the program was still running.
     pub fn was_told_to_end(&self) -> bool {
         self.0.0.told_to_end.load(Ordering::Acquire)
     }
 
-    /// Ends the program and everything that it started. When this returns, nothing of it is left.
+    /// Ends the program and every process that it started. All of them have ended when this function returns.
     pub fn end(&self) {
         self.0.end();
-        // Killed processes cannot delay this for long, and if waiting fails there is nothing left to be done.
+        // Killed processes end quickly, so the wait is short; an error of the wait has no remedy.
         let _ = self.0.child().wait();
     }
 }
 
 impl Ender {
-    /// Asks for the end, without waiting for it. A program that has ended already is left alone.
+    /// Requests the end of the program, without waiting for it. Does not signal a program that has ended.
     pub fn end(&self) {
         let mut child = self.child();
         if matches!(child.try_wait(), Ok(None)) {
@@ -60,7 +61,7 @@ impl Ender {
     }
 
     fn child(&self) -> MutexGuard<'_, Child> {
-        // Nothing is ever half done to it.
+        // The lock is usable after a panic, because every change under it is complete.
         self.0.child.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -28,7 +28,7 @@ const HASH_SEED: (&str, &str) = ("PYTHONHASHSEED", "0");
 /// Destination of the program's output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Output {
-    /// Discard the output.
+    /// Discard all output of the program.
     #[default]
     Discard,
     /// Write to Casemate's own output.
@@ -38,11 +38,11 @@ pub enum Output {
 /// Source of the program's standard input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Input {
-    /// An empty input.
+    /// Pass an empty input.
     #[default]
     Nothing,
-    /// Casemate's own input, if that is a file or a pipe. A terminal is not passed on: the program is not in its
-    /// foreground.
+    /// Pass Casemate's input if it is a file or a pipe. The program does not get a terminal, because it is not in the
+    /// terminal's foreground.
     Inherit,
 }
 
@@ -53,15 +53,15 @@ pub struct LiveOptions {
     pub program: Vec<OsString>,
     /// Number of instructions to skip before recording, counted over all processes; exact to a block.
     pub skip: u64,
-    /// Maximum number of instructions to record, over all processes; `None` for all. The recorder ends the program
-    /// there.
+    /// Maximum number of instructions to record, over all processes; `None` for all. The recorder ends the program at
+    /// this limit.
     pub limit: Option<u64>,
     /// True if loads carry their values; needed only to check the recording itself.
     pub load_values: bool,
     /// True if `skip` and `limit` count only instructions between pairs of `xchg %rbx,%rbx`, and only these are
     /// recorded.
     pub marked_region: bool,
-    /// Part of the program's memory that must outlive a loss of power.
+    /// Part of the program's memory that must survive a loss of power.
     pub persistent: Persistent,
     /// Path of the recorder, `libcasemate_recorder.so`.
     pub recorder: PathBuf,

@@ -1,7 +1,7 @@
-//! What is left of a run that was killed together with its keeper: processes that write to a ring which no simulator reads.
+//! Ends the orphans of a run that was killed together with its keeper: processes that write to a ring without a reader.
 //!
-//! Those that run notice it by themselves when the ring is full. Those that sleep are found here, by the path of their ring
-//! in the arguments of QEMU, when another run begins.
+//! An orphan that runs detects the missing simulator when its ring is full. At the start of the next run, this module
+//! finds the sleeping ones by the path of their ring in the arguments of QEMU.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -10,12 +10,12 @@ use std::path::Path;
 use wire::launch::RING_OPTION;
 use wire::{process, ring};
 
-/// Ends them.
+/// Ends all orphans in the process namespace of the caller.
 pub fn end_orphans() {
     let Ok(ours) = namespace("self") else { return };
     for pid in process::all() {
         let Ok(arguments) = fs::read(format!("/proc/{pid}/cmdline")) else { continue };
-        // The same numbers mean other processes in other containers.
+        // Another container uses the same process numbers for other processes.
         if writes_to_nowhere(&arguments) && namespace(&pid.to_string()).is_ok_and(|theirs| theirs == ours) {
             process::kill(pid);
         }
@@ -26,7 +26,7 @@ fn namespace(process: &str) -> std::io::Result<std::path::PathBuf> {
     fs::read_link(format!("/proc/{process}/ns/pid"))
 }
 
-/// Whether these are the arguments of a recorded program whose ring is gone.
+/// True if these are the arguments of a recorded program, and its ring no longer exists.
 fn writes_to_nowhere(arguments: &[u8]) -> bool {
     let mut words = arguments.split(|byte| *byte == 0).skip_while(|word| *word != b"-plugin").skip(1);
     let ring = words.next().and_then(|plugin| ring_of(plugin));
@@ -36,7 +36,7 @@ fn writes_to_nowhere(arguments: &[u8]) -> bool {
     })
 }
 
-/// The path of the ring among the recorder's options.
+/// Returns the path of the ring from the recorder's options.
 fn ring_of(plugin: &[u8]) -> Option<&Path> {
     let mut options = plugin.split(|byte| *byte == b',').filter_map(|word| word.strip_prefix(RING_OPTION.as_bytes()));
     let path = options.next_back()?;
@@ -64,7 +64,7 @@ mod tests {
         let ring = ring::Ring::create(ring::Settings::default()).unwrap();
         assert!(!writes_to_nowhere(&arguments(&ring.path().unwrap())));
         assert!(writes_to_nowhere(&arguments(&PathBuf::from("/proc/0/fd/3"))));
-        // The number of a process that is gone may be another's, which has something else open.
+        // Another process may have the number of a process that has ended, and have another file open.
         let other = fs::File::open("/dev/null").unwrap();
         use std::os::fd::AsRawFd;
         let path = format!("/proc/{}/fd/{}", std::process::id(), other.as_raw_fd());

@@ -7,53 +7,54 @@
 //! | Ramulator, CPU | `3 20734016`, `6 20734208 20846400` | `SimpleO3` of Ramulator 2, Ramulator's README: instructions before a read, its address, and a line that is written back for it |
 //! | DRAMsim3 | `0x2000D5C0 READ 30` | `TraceBasedCPU` of DRAMsim3: the address, and the memory clock of the request |
 //!
-//! Empty lines and lines that begin with `#` are left out.
+//! The reader skips empty lines and lines that begin with `#`.
 
 use serde::Serialize;
 use wire::word::ADDRESS_END;
 
-/// The form of all lines of a trace.
+/// Form of all lines of a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Form {
-    /// Ramulator's requests to memory.
+    /// Requests to memory, for Ramulator.
     RamulatorMemory,
-    /// Ramulator 2's loads and stores.
+    /// Loads and stores, for Ramulator 2.
     RamulatorLoadStore,
-    /// Ramulator's instructions with reads and write-backs.
+    /// Instructions with reads and write-backs, for Ramulator.
     RamulatorCpu,
-    /// DRAMsim3's requests.
+    /// Requests with clocks, for DRAMsim3.
     Dramsim3,
 }
 
-/// One line of a trace.
+/// Decoded line of a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TraceLine {
-    /// The address that it reads.
+    /// Address that the line reads.
     pub read: Option<u64>,
-    /// The address that it writes, after the read.
+    /// Address that the line writes, after the read.
     pub write: Option<u64>,
-    /// The memory clock before which it does not come, or the instructions before it; zero where a form has neither.
+    /// Earliest memory clock of the request, or number of instructions before it; zero if the form has neither.
     pub due: u64,
 }
 
-/// DRAMsim3's words for a write, and for a read.
+/// Words of DRAMsim3 for a write.
 const WRITES: [&str; 4] = ["WRITE", "write", "P_MEM_WR", "BOFF"];
+/// Words of DRAMsim3 for a read.
 const READS: [&str; 4] = ["READ", "read", "P_MEM_RD", "P_FETCH"];
 
-/// The largest number of a line that is no address: a control word has room for it.
+/// Limit of the numbers in a line other than addresses: a control word has room for any smaller number.
 const DUE_END: u64 = 1 << 47;
 
 impl Form {
-    /// Every form.
+    /// List of all forms.
     pub const ALL: [Form; 4] = [Form::RamulatorMemory, Form::RamulatorLoadStore, Form::RamulatorCpu, Form::Dramsim3];
 
-    /// The form of a line, if it has one.
+    /// Returns the form of a line, if any form fits.
     pub fn of(line: &str) -> Option<Form> {
         Form::ALL.into_iter().find(|form| form.parse(line).is_ok())
     }
 
-    /// The form, for messages.
+    /// Name of the form, for messages.
     pub fn name(self) -> &'static str {
         match self {
             Form::RamulatorMemory => "a memory trace of Ramulator",
@@ -63,7 +64,7 @@ impl Form {
         }
     }
 
-    /// A line as it should be.
+    /// Syntax of a line, with an example.
     fn expected(self) -> &'static str {
         match self {
             Form::RamulatorMemory => "ADDRESS R|W, as in 0x12345680 R",
@@ -73,10 +74,10 @@ impl Form {
         }
     }
 
-    /// Takes a line apart.
+    /// Decodes a line of this form.
     ///
     /// # Errors
-    /// What was expected instead.
+    /// Description of the expected line.
     pub fn parse(self, line: &str) -> Result<TraceLine, String> {
         self.entry(line).ok_or_else(|| format!("expected {}", self.expected()))
     }
@@ -102,19 +103,19 @@ impl Form {
     }
 }
 
-/// An address, hexadecimal with its mark, else decimal.
+/// Parses an address: hexadecimal with the prefix `0x`, else decimal.
 fn number(text: &str) -> Option<u64> {
     if text.starts_with("0x") || text.starts_with("0X") { hexadecimal(text) } else { decimal(text) }
 }
 
-/// A hexadecimal address, with its mark or without.
+/// Parses a hexadecimal address, with or without the prefix `0x`.
 fn hexadecimal(text: &str) -> Option<u64> {
     let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
     let is_number = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     u64::from_str_radix(digits, 16).ok().filter(|address| is_number && *address < ADDRESS_END)
 }
 
-/// A number without zeros in front: no simulator writes such columns, and other texts have them.
+/// Parses a decimal number without leading zeros: columns with leading zeros occur only in texts that are no traces.
 fn decimal(text: &str) -> Option<u64> {
     let is_number = text.bytes().all(|byte| byte.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
     text.parse().ok().filter(|number| is_number && *number < DUE_END)

@@ -1,8 +1,9 @@
-//! Traces of requests that lie behind the caches: the text traces of Ramulator and DRAMsim3.
+//! Traces of requests behind the caches: the text traces of Ramulator and DRAMsim3.
 //!
-//! Such a trace has no instructions of a program: its reads and writes are of lines, and go to the memory controller with
-//! no cache before it. [`Pace`] says when. Each line of the file is one step of the stream that the machine reads: its
-//! [`Control::Due`](wire::word::Control), then the line that it reads and the line that it writes, whole.
+//! A trace of this kind has no instructions of a program. It reads and writes lines, and its requests go to the memory
+//! controller without a cache; [`Pace`] determines their time. Each line of the file is one step of the machine's
+//! stream. The step has a [`Control::Due`](wire::word::Control), an access to the line that it reads, and stores to all
+//! words of the line that it writes.
 
 mod form;
 mod source;
@@ -16,7 +17,7 @@ use source::RequestSource;
 use std::path::Path;
 
 impl Form {
-    /// When the requests of a trace of this form come.
+    /// Timing of the requests in a trace of this form.
     pub fn pace(self) -> Pace {
         match self {
             Form::RamulatorMemory | Form::RamulatorLoadStore => Pace::AtOnce,
@@ -26,11 +27,11 @@ impl Form {
     }
 }
 
-/// A file of lines of this form as a source. Content is drawn from `seed`.
+/// Opens a file with lines of this form as a source. The content of memory is drawn from `seed`.
 ///
 /// # Errors
-/// [`WorkloadError::Io`] if the file cannot be opened, or what unpacks it cannot be run. A line of another form turns up
-/// when it is read.
+/// [`WorkloadError::Io`] if the operating system cannot open the file; [`WorkloadError::NoUnpacker`] if it cannot start
+/// the unpacker. The source reports a line of another form when it reads the line.
 pub fn open(path: &Path, form: Form, seed: u64) -> Result<Box<dyn Source>, WorkloadError> {
     let origin = Origin {
         program: vec![path.display().to_string()],

@@ -1,4 +1,4 @@
-//! From lines of text to the stream that the machine reads.
+//! Converts lines of text to the stream that the machine reads.
 
 use super::form::{Form, TraceLine};
 use crate::drawn::{ACCESS_BYTES, Drawn};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use units::{LINE_BYTES, VirtAddr};
 use wire::word::{self, Birth, Control};
 
-/// Words after which a chunk is handed over.
+/// Words after which the source returns a chunk.
 const CHUNK_WORDS: usize = 8 << 10;
 
 /// A text trace as a source of chunks.
@@ -32,7 +32,7 @@ impl RequestSource {
         RequestSource { path: path.to_owned(), bytes, form, origin, drawn: Drawn::new(seed), lines: 0 }
     }
 
-    /// The next line that is a request; nothing at the end.
+    /// Returns the next request, or `None` at the end.
     fn entry(&mut self) -> Result<Option<TraceLine>, WorkloadError> {
         loop {
             let line = self.bytes.line().map_err(WorkloadError::io("reading", &self.path))?;
@@ -94,7 +94,7 @@ impl Source for RequestSource {
     }
 }
 
-/// What a request stands for in the stream: no core executes it.
+/// Returns the instruction that represents a request in the stream: no core executes it.
 fn request() -> Instruction {
     Instruction {
         persist: isa::Persist::None,

@@ -1,7 +1,7 @@
-//! The memory of all processes of a recording, page by page: an oracle of what its events mean.
+//! Memory of all processes of a recording, page by page: an independent model of the recording's events.
 //!
-//! A page is what several addresses may share: those of a process and its copy until one of them gets a page of its own, and all
-//! mappings of an object. There are no frames here and nothing is ever given out again, so it shares no code with a machine's page
+//! Several addresses may share a page: a process and its copy do until one of them gets a separate page, and so do all
+//! mappings of an object. The model has no frames and never reuses a page, so it shares no code with a machine's page
 //! tables.
 
 use crate::stream::{Birth, PageKind};
@@ -12,38 +12,38 @@ use std::ops::Range;
 use std::rc::Rc;
 use units::{LINE_BYTES, LINES_PER_PAGE, Line, PAGE_BYTES, VirtAddr, ZERO_LINE};
 
-/// A line of a page, wherever that is mapped: of an object, by its number and that of the line in it; or of a process.
+/// Identity of a line, independent of the address that maps it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum LineId {
-    /// The object's.
+    /// Number of an object, and of a line in it.
     Object(u64, u64),
-    /// The process's, by its number and that of the line in its address space.
+    /// Number of a process, and of a line in its address space.
     Process(u32, u64),
 }
 
 struct Page {
     bytes: [u8; PAGE_BYTES],
-    /// One bit for each line whose content is known.
+    /// One bit per line, set if the content of the line is known.
     known: u64,
-    /// One bit for each line that was stored to since it was made durable, if the page is of a file that is mapped.
+    /// One bit per line, set by a store and cleared when the line becomes durable; only for a page of a mapped file.
     dirty: Option<u64>,
     object: Option<(u64, u64)>,
 }
 
 type SharedPage = Rc<RefCell<Page>>;
 
-/// The pages of all processes.
+/// Pages of all processes.
 #[derive(Default)]
 pub struct Memory {
     pages: FxHashMap<u32, FxHashMap<u64, SharedPage>>,
     objects: FxHashMap<(u64, u64), SharedPage>,
     forks: FxHashMap<(u32, u32), FxHashMap<u64, SharedPage>>,
-    /// The next of these lines is passed over, since a page took its content over from another.
+    /// Lines that a new page has copied from another page: the model skips the next event for each of them.
     kept: Vec<(u32, VirtAddr)>,
 }
 
 impl Memory {
-    /// Takes an event; instructions change nothing by themselves.
+    /// Applies an event. Instructions have no effect here; the caller applies their stores.
     pub fn follow(&mut self, event: &Event<'_>) {
         match event {
             Event::Line { strand, addr, content, .. } => {
@@ -91,7 +91,8 @@ impl Memory {
         }
     }
 
-    /// The lines of a part of an object that were stored to and are durable now; nothing if no process maps it as a file.
+    /// Makes a part of an object durable, and returns its lines with stores since the last time. Returns `None` if no
+    /// process maps the part from a file.
     pub fn sync(&mut self, object: u64, part: &Range<u64>) -> Option<Vec<LineId>> {
         let pages =
             self.objects.iter().filter(|((number, _), page)| *number == object && page.borrow().dirty.is_some());
@@ -118,7 +119,7 @@ impl Memory {
         Some(synced)
     }
 
-    /// The first `bytes` bytes of `value` are stored.
+    /// Stores the first `bytes` bytes of `value`.
     pub fn store(&mut self, process: u32, addr: VirtAddr, bytes: u8, value: u64) {
         for (at, byte) in value.to_le_bytes().into_iter().take(bytes.into()).enumerate() {
             let addr = VirtAddr(addr.0 + at as u64);
@@ -128,7 +129,7 @@ impl Memory {
         }
     }
 
-    /// The value of `bytes` bytes, at most eight, if all of them are known.
+    /// Returns the value of `bytes` bytes, at most eight, if all of them are known.
     pub fn load(&self, process: u32, addr: VirtAddr, bytes: u8) -> Option<u64> {
         let mut value = [0; 8];
         for (at, byte) in value.iter_mut().take(bytes.into()).enumerate() {
@@ -139,7 +140,7 @@ impl Memory {
         Some(u64::from_le_bytes(value))
     }
 
-    /// Which line an address is in.
+    /// Returns the identity of the line at an address.
     pub fn line_id(&mut self, process: u32, addr: VirtAddr) -> LineId {
         let object = self.page(process, addr).borrow().object;
         object.map_or(LineId::Process(process, addr.0 / LINE_BYTES as u64), |(object, index)| {

@@ -1,6 +1,6 @@
-//! Numbers as bytes: small ones short.
+//! Encodes numbers as bytes; small numbers take few bytes.
 
-/// Appends seven bits per byte, the lowest first, the top bit meaning that more follow.
+/// Appends seven bits per byte, the lowest first; the top bit is set if more bytes follow.
 pub fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
@@ -14,18 +14,18 @@ pub fn put_signed(out: &mut Vec<u8>, value: i64) {
     put_varint(out, (value << 1 ^ value >> 63) as u64);
 }
 
-/// Reads what the functions above wrote; nothing where the bytes run out.
+/// Reader of numbers and bytes. Each method returns `None` if too few bytes are left.
 pub struct Bytes<'a>(pub &'a [u8]);
 
 impl<'a> Bytes<'a> {
-    /// So many bytes as they are.
+    /// Reads `count` bytes unchanged.
     pub fn take(&mut self, count: usize) -> Option<&'a [u8]> {
         let (head, rest) = self.0.split_at_checked(count)?;
         self.0 = rest;
         Some(head)
     }
 
-    /// One byte.
+    /// Reads a single byte.
     #[inline]
     pub fn byte(&mut self) -> Option<u8> {
         let (first, rest) = self.0.split_first()?;
@@ -33,7 +33,7 @@ impl<'a> Bytes<'a> {
         Some(*first)
     }
 
-    /// A number.
+    /// Reads a number of [`put_varint`].
     #[inline]
     pub fn varint(&mut self) -> Option<u64> {
         let mut value = 0;
@@ -47,21 +47,21 @@ impl<'a> Bytes<'a> {
         None
     }
 
-    /// A number with a sign.
+    /// Reads a number of [`put_signed`].
     #[inline]
     pub fn signed(&mut self) -> Option<i64> {
         let value = self.varint()?;
         Some((value >> 1) as i64 ^ -((value & 1) as i64))
     }
 
-    /// A number of at most eight bytes, little-endian.
+    /// Reads a number of `count` bytes, at most eight, little-endian.
     pub fn little_endian(&mut self, count: usize) -> Option<u64> {
         let mut value = [0; 8];
         value.get_mut(..count)?.copy_from_slice(self.take(count)?);
         Some(u64::from_le_bytes(value))
     }
 
-    /// A part that says its own length first.
+    /// Reads a section: its length, then its bytes.
     pub fn section(&mut self) -> Option<Bytes<'a>> {
         let count = usize::try_from(self.varint()?).ok()?;
         self.take(count).map(Bytes)

@@ -1,6 +1,7 @@
-//! A chunk as bytes and back.
+//! Encodes a chunk as bytes and decodes it.
 //!
-//! Four sections: code, decisions, values, lines. The decisions are a list of "so many words as guessed, then this one".
+//! The bytes have four sections: code, decisions, values, lines. Each decision is the number of words that were guessed
+//! correctly, followed by one word that was not.
 
 use super::bytes::{Bytes, put_signed, put_varint};
 use super::predictor::{ADDRESS, Predictor};
@@ -11,25 +12,25 @@ use std::sync::Arc;
 use units::VirtAddr;
 use wire::word::{self, Control, Word};
 
-/// How a word that was not guessed is written.
+/// Encoding of a word that was not guessed.
 #[derive(Clone, Copy)]
 #[repr(u8)]
 enum Miss {
-    /// The guessed access, but so far from the guessed address.
+    /// The guessed access at another address: distance from the guessed address.
     Elsewhere = 0,
-    /// A block by its number and how many of its instructions ran.
+    /// A block: its number and the number of its executed instructions.
     Block = 1,
-    /// An access unlike the guess: its upper 16 bits, and how far it is from the access before.
+    /// An access unlike the guess: its upper 16 bits, and the distance from the previous access.
     Access = 2,
-    /// A line: detail, and how far its address is from the access before.
+    /// A line: its detail, and the distance of its address from the previous access.
     Line = 3,
-    /// Any other word as it is.
+    /// Any other word, unchanged.
     Word = 4,
-    /// No more words.
+    /// End of the words.
     End = 5,
 }
 
-/// Both directions learn alike, so each needs a state of its own.
+/// State of an encoder or a decoder. Both learn in the same way, so each direction needs a separate state.
 #[derive(Default)]
 pub struct Codec {
     predictors: FxHashMap<Strand, Predictor>,
@@ -45,7 +46,7 @@ struct Sections {
 }
 
 impl Codec {
-    /// The bytes of a chunk. Words after the last whole record are not kept: no recorder writes them.
+    /// Encodes a chunk. Drops words after the last complete record: no recorder writes them.
     pub fn encode(&mut self, chunk: &Chunk) -> Vec<u8> {
         let mut sections = Sections::default();
         put_varint(&mut sections.code, chunk.strand.process.into());
@@ -70,7 +71,7 @@ impl Codec {
         out
     }
 
-    /// The chunk of these bytes, or nothing if they are none.
+    /// Decodes a chunk; returns `None` if the bytes are not a chunk.
     pub fn decode(&mut self, bytes: &[u8]) -> Option<Chunk> {
         let mut bytes = Bytes(bytes);
         let mut code = bytes.section()?;
@@ -80,7 +81,7 @@ impl Codec {
             let id = BlockId(code.varint()?.try_into().ok()?);
             let start = VirtAddr(code.varint()?);
             let (lengths, bytes) = (code.section()?.0, code.section()?.0);
-            // Code does not go on at the beginning of the address space when it comes to the end.
+            // A block must not wrap around the end of the address space.
             start.0.checked_add(bytes.len() as u64)?;
             let block = self.decoder.block(id, start, lengths, bytes);
             chunk.new_blocks.push(Arc::new(block));
@@ -166,7 +167,7 @@ fn decode_words(
     }
 }
 
-/// The next word that was not guessed, or `Some(None)` at the end.
+/// Returns the next word that was not guessed, or `Some(None)` at the end.
 fn decode_miss(predictor: &Predictor, decisions: &mut Bytes<'_>) -> Option<Option<u64>> {
     let near = |distance: i64| predictor.last_address().wrapping_add(distance as u64);
     Some(Some(match decisions.byte()? {
@@ -215,8 +216,8 @@ fn put_record(
     Some(())
 }
 
-/// How many words follow a control word. Those that have such come and go without regard to what the program repeats, so they
-/// teach nothing.
+/// Returns the number of words after a control word. The predictor does not learn control words with further words,
+/// because they do not repeat with the program.
 fn payload_words(parsed: Word) -> usize {
     match parsed {
         Word::Control { which: Some(which), .. } => which.payload_words(),

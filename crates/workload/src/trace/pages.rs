@@ -1,11 +1,11 @@
-//! The pages that the processes of a recording have in use.
+//! Counts the pages that the processes of a recording have in use.
 
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use units::{PAGE_BYTES, VirtAddr};
 use wire::word::Control;
 
-/// Pages of 4 KB, those of every process for themselves.
+/// Pages of 4 KB in use, by process.
 #[derive(Default)]
 pub(super) struct Pages {
     in_use: FxHashMap<u32, BTreeSet<u64>>,
@@ -14,18 +14,18 @@ pub(super) struct Pages {
 }
 
 impl Pages {
-    /// The most that were in use at once.
+    /// Maximum number of pages in use at once.
     pub fn most(&self) -> u64 {
         self.most
     }
 
-    /// A process touches a page.
+    /// Notes that a process touches a page.
     pub fn touch(&mut self, process: u32, addr: VirtAddr) {
         self.count += u64::from(self.in_use.entry(process).or_default().insert(addr.page()));
         self.most = self.most.max(self.count);
     }
 
-    /// A control word of a process, with its operand and the words that follow it.
+    /// Applies a control word of a process, with its operand and the words after it.
     pub fn follow(&mut self, process: u32, (which, operand): (Control, u64), words: &[u64]) {
         match (which, words) {
             (Control::Line | Control::Page, _) => self.touch(process, VirtAddr(operand)),

@@ -1,12 +1,13 @@
-//! Guessing the next word from what followed at the same place last time.
+//! Guesses the next word of a strand from the last word at the same position.
 //!
-//! A place is the k-th record after the entry of a block. If an access was there, the guess is the same access as far
-//! on as it moved the last time; if another block was entered there, the guess is that block.
+//! A position is the k-th record after the entry of a block. If the last record at this position was an access, the
+//! guess is the same access with its last stride added to the address. If it was the entry of a block, the guess is the
+//! same block.
 
 use rustc_hash::FxHashMap;
 use wire::word::{self, Word};
 
-/// The bits of an access that are its address.
+/// Mask of the address in the word of an access.
 pub const ADDRESS: u64 = (1 << 48) - 1;
 
 #[derive(Clone, Copy, Default)]
@@ -15,10 +16,10 @@ struct LinePosition {
     stride: u64,
 }
 
-/// What one strand has taught.
+/// Predictor of one strand.
 #[derive(Default)]
 pub struct Predictor {
-    /// Blocks in the order they were first entered, each with its places.
+    /// Positions of each block; blocks are in the order of their first entry.
     blocks: Vec<Vec<LinePosition>>,
     numbers: FxHashMap<u32, usize>,
     block: usize,
@@ -27,19 +28,19 @@ pub struct Predictor {
 }
 
 impl Predictor {
-    /// The guess, if anything was here before.
+    /// Returns the guess, if the position had a record before.
     #[inline]
     pub fn guess(&self) -> Option<u64> {
         let place = self.blocks.get(self.block)?.get(self.at)?;
         Some(place.word & !ADDRESS | place.word.wrapping_add(place.stride) & ADDRESS)
     }
 
-    /// The address of the access before.
+    /// Address of the previous access.
     pub fn last_address(&self) -> u64 {
         self.last_address
     }
 
-    /// This is what it was: learns it and moves on.
+    /// Learns the actual word, and moves to the next position.
     #[inline]
     pub fn learn(&mut self, word: u64) {
         let is_access = word >> 63 == 0;

@@ -1,4 +1,4 @@
-//! Writing a trace. It bears its name only when it is whole.
+//! Writes a trace. The file gets its name when it is complete.
 
 use super::codec::Codec;
 use super::{Counter, End, KIND_CHUNK, KIND_END, MAGIC, Totals, VERSION};
@@ -9,10 +9,10 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// The effort of zstd: beyond this, size hardly falls and time rises steeply.
+/// Level of zstd: higher levels hardly reduce the size and take much more time.
 const LEVEL: i32 = 9;
 
-/// A trace in the making, in a file of the same name with `.partial` at its end.
+/// Writer of a trace, to a file of the same name with the suffix `.partial`.
 pub struct TraceWriter {
     path: PathBuf,
     partial: PathBuf,
@@ -22,7 +22,7 @@ pub struct TraceWriter {
     finished: bool,
 }
 
-/// Stores all of a source.
+/// Stores all chunks of a source.
 pub fn record(mut source: impl Source, path: &Path) -> Result<Totals, WorkloadError> {
     let mut writer = TraceWriter::create(path, source.origin())?;
     while let Some(chunk) = source.next_chunk()? {
@@ -32,7 +32,7 @@ pub fn record(mut source: impl Source, path: &Path) -> Result<Totals, WorkloadEr
 }
 
 impl TraceWriter {
-    /// Begins a trace.
+    /// Begins a trace with this origin.
     pub fn create(path: &Path, origin: &Origin) -> Result<TraceWriter, WorkloadError> {
         if path.metadata().is_ok_and(|there| !there.is_file() && !there.is_dir()) {
             let error = std::io::Error::other("it is a device or a pipe, and a trace is a file");
@@ -60,7 +60,7 @@ impl TraceWriter {
         Ok(writer)
     }
 
-    /// Adds a chunk.
+    /// Appends a chunk to the trace.
     pub fn write(&mut self, chunk: &Chunk) -> Result<(), WorkloadError> {
         let plain = self.codec.encode(chunk);
         let stored =
@@ -69,12 +69,12 @@ impl TraceWriter {
         self.put_record(KIND_CHUNK, &stored, plain.len())
     }
 
-    /// What it holds so far.
+    /// Totals of the chunks written so far.
     pub fn totals(&self) -> Totals {
         self.counter.totals
     }
 
-    /// Adds the end record and gives the file its name.
+    /// Appends the end record and renames the file to its final name.
     pub fn finish(mut self, finish: Finish) -> Result<Totals, WorkloadError> {
         let end = to_json(&End { totals: self.totals(), finish });
         self.put_record(KIND_END, &end, end.len())?;
@@ -102,7 +102,7 @@ impl TraceWriter {
 impl Drop for TraceWriter {
     fn drop(&mut self) {
         if !self.finished {
-            // Half a trace is of no use; if it cannot be removed, its name still says what it is.
+            // An incomplete trace is useless. If the removal fails, the suffix still marks it as incomplete.
             let _ = std::fs::remove_file(&self.partial);
         }
     }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use units::{LINES_PER_PAGE, Line, PAGE_BYTES, VirtAddr, ZERO_LINE};
 use wire::word::{ADDRESS_END, Control, MAPPED, PageDetail};
 
-/// Upper bounds: no object has this number of pages, and no program this number of processes.
+/// Upper bounds: an object has fewer pages, and a program has fewer processes.
 const OBJECT_PAGES: u64 = 1 << 51;
 const PROCESSES: u32 = 1 << 20;
 
@@ -26,8 +26,8 @@ pub struct ShownPage {
 pub enum Event<'a> {
     /// An instruction was executed.
     Instruction(Step<'a>),
-    /// A chunk begins. The time span applies to the instructions after it, and to one of the same strand that was held
-    /// back.
+    /// A chunk begins. The time span applies to the instructions after it, and to one of the same strand that the
+    /// walker held back.
     Chunk {
         /// Strand of the chunk.
         strand: Strand,
@@ -62,7 +62,7 @@ pub enum Event<'a> {
         strand: Strand,
         /// Address of the first page.
         addr: VirtAddr,
-        /// Length in bytes.
+        /// Length of the pages in bytes.
         bytes: u64,
     },
     /// Pages have moved to another address.
@@ -73,7 +73,7 @@ pub enum Event<'a> {
         from: VirtAddr,
         /// New address of the first page.
         to: VirtAddr,
-        /// Length in bytes.
+        /// Length of the pages in bytes.
         bytes: u64,
     },
     /// The process may be copied now, with all its pages.
@@ -161,14 +161,14 @@ pub enum Event<'a> {
     ProcessStarted {
         /// Number of the process.
         process: u32,
-        /// Image that the process was copied from or replaces; its own number for the first.
+        /// Image that the process was copied from or replaces; the first image names itself.
         parent: u32,
         /// Number of the parent's fork, if the process is a copy and the recording contains it.
         fork: u32,
         /// Origin of the process: first, fork or exec.
         birth: Birth,
     },
-    /// A thread begins.
+    /// A thread has begun.
     ThreadStarted {
         /// Strand of the thread.
         strand: Strand,
@@ -234,12 +234,12 @@ pub(super) fn plain(
     })
 }
 
-/// Up to which instruction of the current block everything ran before this was sent.
+/// Returns the number of instructions of the current block that have certainly run before this word.
 pub(super) fn must_run_before(which: Control, detail: u8, operand: u64, ran: usize) -> usize {
     match which {
         Control::Marker => ran.min(operand as usize),
         Control::Flush | Control::Fence => ran.min(usize::from(detail)),
-        // The last instruction of the block is the system call that these follow.
+        // These words follow a system call, the last instruction of the block.
         Control::Syscall
         | Control::Unmap
         | Control::Move

@@ -1,20 +1,21 @@
-//! One block after another: which instructions of the one that was left ran, and whether it was left at all.
+//! Handles the entry of a block after another: determines if the strand left the first block, and which of its
+//! instructions ran.
 
 use super::{Found, Next, PIECE_ACCESSES, Position};
 use crate::stream::Block;
 use isa::{Flow, Instruction};
 use units::VirtAddr;
 
-/// What entering a block says of the one before it.
+/// State of the previous block, derived from the entry of the next one.
 pub(super) enum Before {
-    /// The string instruction at its end, which is due, only repeats.
+    /// The string instruction at its end is due and only repeats.
     Repeats,
-    /// So many of its instructions ran.
+    /// Number of its instructions that ran.
     Ran(usize),
 }
 
-/// Another block is entered while instructions of the current one are due: the next of them, unless this is only the
-/// next iteration of a repeated string instruction.
+/// Returns the due instruction of the current block when the strand enters another block. Returns `None` if no
+/// instruction is due, or if the entry is only the next iteration of a repeated string instruction.
 #[inline]
 pub(super) fn leave(position: &mut Position, entered: &Block, entry: VirtAddr) -> Option<Found> {
     let current = &position.block.as_ref()?.instructions[..position.ran];
@@ -33,8 +34,8 @@ pub(super) fn leave(position: &mut Position, entered: &Block, entry: VirtAddr) -
     Some(Found::Step(if position.due < position.certain { Next::InBlock } else { Next::Block(entry) }))
 }
 
-/// Whether entering a block only repeats the string instruction that is due, the last of `current`. If not, this may show that
-/// the current block was left before its end.
+/// Determines if the entry of a block only repeats the due string instruction, the last of `current`. If not, the entry
+/// may show that the strand left the current block before its end.
 #[inline]
 pub(super) fn before(current: &[Instruction], due: usize, entered: &Block, entry: VirtAddr) -> Before {
     let (last, ran) = (&current[current.len() - 1], current.len());
@@ -45,7 +46,7 @@ pub(super) fn before(current: &[Instruction], due: usize, entered: &Block, entry
         let repeats = due + 1 == ran && entered.instructions.len() == 1;
         return if repeats { Before::Repeats } else { Before::Ran(ran) };
     }
-    // QEMU left the block before its end to execute one of its instructions in another way.
+    // QEMU left the block before its end, to execute one of its instructions again in a separate block.
     let restarted = current[due..].iter().position(|instruction| instruction.pc == entry);
     Before::Ran(restarted.map_or(ran, |restarted| due + restarted))
 }

@@ -1,7 +1,7 @@
-//! Skimming: walks through a program block by block, without handing out its instructions.
+//! Skimming: walks through a program block by block, without returning its instructions.
 //!
-//! Caches and predictors that stay warm between two detailed windows need only the touched lines and the directions of
-//! branches. Skimming passes just these, several times as fast as single instructions. Skimming and stepping may
+//! Caches and predictors that stay warm between two detailed windows need only blocks, accesses and the directions of
+//! branches. Skimming passes these several times as fast as stepping returns instructions. Skimming and stepping may
 //! alternate: both share one position and count the same instructions.
 
 use super::damage::{not_due, unknown};
@@ -18,36 +18,37 @@ use wire::word::{self, BLOCK_INSTRUCTIONS, Control, Word};
 
 /// Receiver of skimmed events.
 pub trait Skimmer {
-    /// A block is entered, of which these instructions run.
+    /// Receives the entry of a block, with those of its instructions that run.
     fn block(&mut self, strand: Strand, instructions: &[Instruction]);
 
-    /// Instruction `index` of `block` accesses memory, for the `nth` time from zero.
+    /// Receives an access of instruction `index` of `block`: its `nth` access, from zero.
     fn access(&mut self, strand: Strand, block: &Block, index: usize, nth: usize, access: &Access);
 
-    /// A block was left: the branch at its end led to `next`.
+    /// Receives the branch at the end of a block, which led to `next`.
     fn branch(&mut self, strand: Strand, branch: &Instruction, next: VirtAddr);
 
-    /// Receives an event that is no instruction. Skimming stops if this breaks, and must be resumed before stepping.
+    /// Receives an event that is no instruction. If the method breaks, skimming stops; the caller must resume it before
+    /// stepping.
     fn event(&mut self, event: Event<'_>) -> ControlFlow<()>;
 }
 
 /// Reason why skimming a chunk ended.
 enum Stop {
-    /// The chunk is used up.
+    /// The chunk has no more words.
     ChunkEnd,
     /// Enough instructions were skimmed.
     Enough,
-    /// The chunk contains a word that is no execution.
+    /// The next word is a control word.
     Told(Control, u8, u64),
 }
 
 impl<S: Supplier> Walker<S> {
-    /// Skims whole blocks until one more would exceed `most` instructions, `to` breaks, or only the instruction remains
-    /// that [`Walker::next_step`] holds back to the end. Returns the number of skimmed instructions: zero if `most` is
-    /// less than a block may have.
+    /// Skims whole blocks until one more would exceed `most` instructions or `to` breaks. Also stops if the source has
+    /// no chunk [for the moment](Walker::is_waiting), or if only the instruction remains that [`Walker::next_step`]
+    /// holds back to the end. Returns the number of skimmed instructions: zero if `most` is less than a block may have.
     ///
     /// # Errors
-    /// Errors of [`Walker::next_step`].
+    /// The same errors as [`Walker::next_step`].
     pub fn skim(&mut self, most: u64, to: &mut impl Skimmer) -> Result<u64, WorkloadError> {
         let mut count = 0;
         if most < BLOCK_INSTRUCTIONS as u64 {
@@ -76,7 +77,7 @@ impl<S: Supplier> Walker<S> {
         }
     }
 
-    /// Accesses that were kept for instructions not handed out yet are handed over.
+    /// Passes the accesses that stepping has kept for due instructions.
     fn hand_over(&mut self, to: &mut impl Skimmer) {
         if !std::mem::take(&mut self.handed_out) {
             return;
@@ -96,7 +97,8 @@ impl<S: Supplier> Walker<S> {
         let words = &self.chunk.words[..];
         let position = &mut self.positions[self.current];
         let (blocks, strand) = (&self.processes[position.process], position.strand);
-        // Kept in its position again at the end, since to keep each block that is entered would take longer than to skim it.
+        // The loop stores the block in its position only at its end: to store each entered block would cost more than
+        // to skim it.
         let kept = position.block.take();
         let mut current = kept.as_ref();
         let stop = loop {
@@ -148,7 +150,8 @@ impl<S: Supplier> Walker<S> {
         stop
     }
 
-    /// Before the end of a strand or a process is handed on, its last block is done; how many instructions that are.
+    /// Completes the current block before the end of a strand or a process; returns the number of completed
+    /// instructions.
     fn finish_before(&mut self, which: Control) -> u64 {
         let position = &mut self.positions[self.current];
         if !matches!(which, Control::Ended | Control::Gone) {
@@ -174,8 +177,8 @@ impl<S: Supplier> Walker<S> {
     }
 }
 
-/// Another block is entered: how many instructions of the current one that completes, and whether it is only the next
-/// iteration of a repeated string instruction.
+/// Handles the entry of a block. Returns the number of instructions of the current block that it completes, and true if
+/// it is only the next iteration of a repeated string instruction.
 #[inline]
 fn leave_whole(
     current: Option<&Arc<Block>>,
@@ -189,7 +192,7 @@ fn leave_whole(
     };
     let mut before_last = 0;
     if current.instructions[position.ran - 1].pc == entry && position.due + 1 < position.ran {
-        // Perhaps a string instruction repeats that has made no access yet: all before it are done.
+        // A string instruction without an access so far may repeat. All instructions before it are complete.
         before_last = (position.ran - 1 - position.due) as u64;
         (position.due, position.skimmed) = (position.ran - 1, 0);
     }

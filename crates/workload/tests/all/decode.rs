@@ -1,4 +1,4 @@
-//! The decoder against instructions whose bytes are known.
+//! Tests the decoder on instructions with known bytes.
 
 use casemate_workload::decode::BlockDecoder;
 use isa::{Class, Flow, Instruction, Reg};

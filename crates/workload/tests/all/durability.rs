@@ -1,8 +1,10 @@
-//! What a recorded program makes durable: flushes and fences lie where `msync` and `fsync` were called, and name exactly the
-//! lines that were stored to; or where the program flushes by itself, and name the lines that it names. Every program here is C, compiled for the test; skipped where QEMU is not installed.
+//! Tests which lines a recorded program makes durable. At each call of `msync` and `fsync`, exactly the lines that the
+//! program stored to must be flushed, and a fence must follow. At each flush instruction, the recorder must send the
+//! line that the instruction names. The programs are C, compiled for the test. The tests are skipped where QEMU is not
+//! installed.
 //!
-//! A program stores numbers from [`FIRST`] on, each once, and so says itself which line is which; what stores a number again
-//! saves a register that has it. What is expected is written down by hand from the two manual pages.
+//! A program stores each number from [`FIRST`] on once, so the numbers identify the lines. A second store of a number
+//! only saves a register that contains it. The expected events were derived by hand from the two manual pages.
 
 use crate::common::compiled::Compiled;
 use crate::common::recorder;
@@ -16,26 +18,26 @@ use casemate_workload::{Finish, Source};
 use std::collections::{BTreeMap, BTreeSet};
 use units::VirtAddr;
 
-/// The first number that a program stores.
+/// First number that a program stores.
 const FIRST: u64 = 0xca5e_3a7e_0000_0000;
 
-/// What happened, as far as it matters here: stores and flushed lines by their numbers.
+/// Relevant event of a recording: stores and flushed lines are identified by their numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Told {
     Store(u64),
-    /// The line of the store with this number.
+    /// A flush of the line of the store with this number.
     Flush(u64),
     Fence,
 }
 use Told::{Fence, Flush, Store};
 
-/// Where an access stores one of a program's numbers, and which.
+/// Returns the address and the number, if the access stores one of the program's numbers.
 fn number_of(access: &Access) -> Option<(VirtAddr, u64)> {
     let number = access.value.filter(|_| access.kind == AccessKind::Store)?.wrapping_sub(FIRST);
     (number < 100).then_some((access.addr, number))
 }
 
-/// What each process tells, in order, and how the program ended.
+/// Returns the events of each process, in order, and the finish of the program.
 fn told_by(source: impl Source) -> (Vec<Vec<Told>>, Finish) {
     let mut walker = Walker::new(source);
     let mut memory = Memory::default();
@@ -73,7 +75,7 @@ fn told_by(source: impl Source) -> (Vec<Vec<Told>>, Finish) {
     (told.into_values().collect(), walker.origin().finish)
 }
 
-/// Runs the body of a program. What it tells, live and from a recording, which must be the same.
+/// Runs the body of a program live and stores its trace. Returns the events, which must be the same in both.
 fn told(name: &str, body: &str) -> Option<Vec<Vec<Told>>> {
     let recorder = recorder()?;
     let program = Compiled::new(name, body);
@@ -213,7 +215,7 @@ fn what_was_stored_or_made_durable_outside_the_recorded_region_is_not_told() {
     assert_eq!(told_by(Live::start(options).unwrap()).0, [[Store(2), Flush(2), Fence, Store(3)]]);
 }
 
-/// The addresses of flushes are made in all forms: of the instruction's own address, of a base and an index, of a thread's segment.
+/// The flushes use all forms of addresses: relative to the instruction, base with index, and a thread's segment.
 #[test]
 fn a_program_that_flushes_by_itself_flushes_the_lines_that_it_names() {
     let body = "
@@ -243,7 +245,7 @@ fn a_line_that_is_stored_to_past_the_caches_is_flushed_once_when_the_next_begins
     assert_eq!(told, [expected]);
 }
 
-/// Threads make steps through the same code at once, and each value that is loaded in between is right.
+/// Two threads step through the same code at once, and every loaded value must be right.
 #[test]
 fn threads_that_flush_at_once_do_not_mix_up_their_lines_or_values() {
     const EACH: u64 = 4000;

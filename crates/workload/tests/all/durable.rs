@@ -1,4 +1,4 @@
-//! Programs that outlive a loss of power find what they have done, and notice what they have not.
+//! Tests recoveries after a loss of power: a program finds its complete operations, and detects damage.
 
 use casemate_workload::kernels::durable::{Damage, Held, Image, Recovery};
 use casemate_workload::kernels::{DurableKernel, open_durable};
@@ -19,13 +19,13 @@ fn given(settings: &[(&str, &str)]) -> BTreeMap<String, String> {
     settings.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
 }
 
-/// A program, which has begun.
+/// A program that has been started.
 struct Begun {
     arena: Range<u64>,
     recovery: Box<dyn Recovery>,
 }
 
-/// A program's memory after each of its commits.
+/// Runs a program, and calls `at_commit` with the content of its memory after each commit.
 fn memories(name: &str, settings: &[(&str, &str)], mut at_commit: impl FnMut(&Begun, u64, &mut Shadow)) {
     let DurableKernel { source, arena, recovery } = open_durable(name, &given(settings), 9).unwrap();
     let program = Begun { arena, recovery };
@@ -77,7 +77,7 @@ fn a_flipped_bit_is_seldom_missed_by_a_tree_and_never_by_a_log_with_checksums() 
     for (name, settings) in PROGRAMS {
         let mut noticed = 0;
         memories(name, settings, |program, commits, shadow| {
-            // The commit word itself is memory's to protect.
+            // The line of the commit word is excluded: the protection of memory must protect it.
             let bit = 512 + random.below((program.arena.end - program.arena.start) * 8 - 512);
             match recovered(program, shadow, Some(bit)) {
                 Ok((operations, held)) => {

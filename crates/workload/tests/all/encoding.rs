@@ -1,4 +1,5 @@
-//! The recorder knows a few instructions by their bytes. It agrees with the decoder about all that looks like one.
+//! The recorder recognises a few instructions by their bytes. It must agree with the decoder on all similar byte
+//! sequences.
 
 use casemate_workload::decode::BlockDecoder;
 use iced_x86::{Decoder, DecoderOptions, Mnemonic, Register};
@@ -7,10 +8,10 @@ use units::VirtAddr;
 use wire::encoding::{self, Address, Segment};
 
 const PC: u64 = 0x40_1000;
-/// What follows an opcode: enough for a SIB byte and a displacement.
+/// Bytes after an opcode and its ModRM byte: enough for a SIB byte and a displacement.
 const BEHIND: [u8; 6] = [0x8d, 0x10, 0xff, 0x20, 0x01, 0x90];
 
-/// The first instruction of these bytes, if they begin with one.
+/// Returns the first instruction of the bytes, if they begin with a valid one.
 fn first(bytes: &[u8]) -> Option<(iced_x86::Instruction, &[u8])> {
     let decoded = Decoder::with_ip(64, bytes, PC, DecoderOptions::NONE).decode();
     (!decoded.is_invalid()).then(|| (decoded, &bytes[..decoded.len()]))
@@ -38,7 +39,7 @@ fn address(decoded: &iced_x86::Instruction) -> Address {
     Address { base: number(decoded.memory_base()), index, segment, displacement, is_short }
 }
 
-/// The two agree about these bytes; returns whether they are one of the instructions.
+/// Checks that recorder and decoder agree on these bytes; returns true if they are one of the instructions.
 fn agrees(bytes: &[u8]) -> bool {
     let Some((decoded, bytes)) = first(bytes) else { return false };
     let found = encoding::persist(PC, bytes);
@@ -47,7 +48,7 @@ fn agrees(bytes: &[u8]) -> bool {
         Some(encoding::Persist::Flush(found)) => {
             let mut expected = address(&decoded);
             if found.is_short {
-                // What is added up is cut to 32 bits in the end.
+                // The processor truncates a short address to 32 bits: only these bits of the displacement matter.
                 let cut = |address: &Address| address.displacement as u32;
                 assert_eq!(cut(&found), cut(&expected), "{bytes:02x?}");
                 expected.displacement = found.displacement;
@@ -72,7 +73,7 @@ fn agrees(bytes: &[u8]) -> bool {
     found.is_some()
 }
 
-/// How many of all opcodes and ModRM bytes behind these are one of the instructions.
+/// Checks all opcodes and ModRM bytes after `head`; returns the number of recognised instructions.
 fn of_all_behind(head: &[u8]) -> usize {
     let mut found = 0;
     for opcode in 0..=255 {

@@ -1,4 +1,4 @@
-//! Real programs under the recorder. Every test is skipped, with a message, where QEMU is not installed.
+//! Records real programs. Every test is skipped, with a message, where QEMU is not installed.
 
 use crate::common::compiled::Compiled;
 use crate::common::recorder;
@@ -27,7 +27,7 @@ fn scratch(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("casemate-live-{name}-{}", std::process::id()))
 }
 
-/// How many processes there are with this word in their arguments.
+/// Counts the processes with this word in their arguments.
 fn alive(word: &str) -> usize {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     let arguments = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
@@ -47,8 +47,8 @@ fn every_load_finds_the_value_that_the_recording_says() {
     assert!(report.loads > 100_000 && report.processes > 5, "{report:?}");
 }
 
-/// Each thread adds to words of its own, while others end: then the recorder forgets which lines the simulator has, often between the
-/// load and the store of one instruction.
+/// Each of three threads adds to separate words while other threads end. At the end of a thread the recorder forgets
+/// the lines that the simulator has, often between the load and the store of one instruction.
 #[test]
 fn threads_that_end_leave_the_values_of_others_right() {
     let Some(recorder) = recorder() else { return };
@@ -133,7 +133,7 @@ fn a_recording_that_is_dropped_leaves_nothing_behind() {
     let Some(options) = options(&["sh", "-c", "while true; do : dropped-recording; done"]) else { return };
     let mut live = Live::start(options).unwrap();
     assert!(live.next_chunk().unwrap().is_some());
-    // The keeper and the program.
+    // The two processes are the keeper and the program.
     assert_eq!(alive("dropped-recording"), 2);
     drop(live);
     assert_eq!(alive("dropped-recording"), 0);
@@ -151,7 +151,7 @@ fn a_daemon_belongs_to_the_program_that_started_it_and_ends_with_it() {
     });
     let started = Instant::now();
     while live.next_chunk().unwrap().is_some() {}
-    // It did not end with its leader, and did end when asked to.
+    // The daemon did not end with its leader, but ended on request.
     assert!((2..8).contains(&started.elapsed().as_secs()), "{:?}", started.elapsed());
     assert_eq!(live.origin().finish, Finish::Running);
     assert_eq!(alive("daemon-of-ours"), 0);
@@ -191,7 +191,7 @@ fn a_recorder_that_does_not_load_is_reported_with_what_qemu_said() {
     assert!(error.contains("could not be recorded") && error.contains("lugin"), "{error}");
 }
 
-/// A whole program in a few bytes: one segment at 4 MB that holds the headers and this code.
+/// Returns a complete program of a few bytes: one segment at 4 MB with the headers and this code.
 fn tiny_program(code: &[u8]) -> Vec<u8> {
     let bytes = 120 + code.len() as u64;
     let mut elf = vec![0x7f, b'E', b'L', b'F', 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 62, 0, 1, 0, 0, 0];
@@ -223,11 +223,11 @@ fn only_the_marked_region_is_recorded_from_the_block_after_its_first_marker() {
         markers += u32::from(matches!(event, Event::Marker { .. }));
     }
     std::fs::remove_file(&path).unwrap();
-    // 20 times nothing, the second marker, and the three instructions that end the program.
+    // The steps are 20 NOPs, the second marker, and the three instructions that end the program.
     assert_eq!((steps, markers), (24, 1));
 }
 
-/// Standard input is the process's own, so what inherits it is a process of its own: this test, called again.
+/// A process has only one standard input. The test therefore starts itself again, with a pipe as standard input.
 #[test]
 fn a_program_reads_what_we_would_read_if_it_is_asked_to_inherit() {
     const CALLED_AGAIN: &str = "CASEMATE_TEST_INHERITS";

@@ -1,4 +1,4 @@
-//! Programs live, stored and walked, from outside, as one program.
+//! Tests of the crate's interface, in one executable: live programs, stored traces and walkers.
 
 mod common;
 mod decode;

@@ -1,4 +1,4 @@
-//! Skimming against stepping: the same execution, however the two alternate.
+//! Compares skimming with stepping: any alternation of the two must yield the same execution.
 
 use crate::common::{Listed, block};
 use casemate_workload::stream::{Access, Block, Chunk, Strand};
@@ -14,7 +14,7 @@ const LOAD: &[u8] = &[0x48, 0x8b, 0x03];
 const RETURN: &[u8] = &[0xc3];
 const REP_MOVSB: &[u8] = &[0xf3, 0xa4];
 
-/// What both must hand over alike: accesses in order, and branches with where they led.
+/// Events that both must pass equally: accesses in order, and branches with their targets.
 #[derive(PartialEq, Eq, Debug, Default)]
 struct Told {
     accesses: Vec<Access>,
@@ -50,7 +50,7 @@ fn blocks() -> Vec<Arc<Block>> {
     ]
 }
 
-/// An execution of some blocks, each string copy of as many bytes as `copied` says, in chunks of a few words.
+/// Builds an execution of some blocks in chunks of `chunk_records` records; each string copy moves `copied` bytes.
 fn execution(script: &[(u8, u8)], chunk_records: usize) -> Vec<Chunk> {
     let mut records: Vec<Vec<u64>> = Vec::new();
     let load = |index, addr| vec![word::access(false, 3, false, index, addr)];
@@ -61,7 +61,7 @@ fn execution(script: &[(u8, u8)], chunk_records: usize) -> Vec<Chunk> {
             1 => records.extend([vec![word::block(3, 4)], load(0, addr), load(1, addr + 8), load(3, addr + 16)]),
             _ => {
                 records.push(vec![word::block(1, 2)]);
-                // At times the block is left for its string instruction before that has moved anything.
+                // In half of the cases QEMU enters the block of the string instruction before the first byte is copied.
                 if which % 2 == 0 {
                     records.push(vec![word::block(2, 1)]);
                 }
@@ -86,7 +86,8 @@ fn execution(script: &[(u8, u8)], chunk_records: usize) -> Vec<Chunk> {
         .collect()
 }
 
-/// Goes through all of it, by turns stepping and skimming so many instructions; what was handed over and how many there were.
+/// Alternately steps and skims the given numbers of instructions, to the end. Returns the events and the number of
+/// instructions.
 fn go_through(chunks: Vec<Chunk>, turns: &[(u64, u64)]) -> (Told, u64) {
     let mut walker = Walker::new(Listed::new(chunks));
     let (mut told, mut count) = (Told::default(), 0);
@@ -121,7 +122,7 @@ proptest! {
     }
 }
 
-/// The most instructions of a block: less is never skimmed.
+/// Maximum instructions of a block: a walker that may skim fewer does not skim.
 const BLOCK: u64 = word::BLOCK_INSTRUCTIONS as u64;
 
 #[test]

@@ -1,4 +1,4 @@
-//! Stored traces, whole and damaged.
+//! Tests of stored traces, complete and damaged.
 
 use crate::common::{Listed, block, origin};
 use casemate_workload::stream::Chunk;
@@ -28,7 +28,7 @@ fn read_all(path: &Path) -> Result<(Vec<Chunk>, Finish), WorkloadError> {
     Ok((chunks, reader.origin().finish))
 }
 
-/// What reading says of a trace of which this was done to the bytes.
+/// Returns the error of reading a trace after `change` was applied to its bytes.
 fn complaint(name: &str, change: impl FnOnce(&mut Vec<u8>)) -> String {
     let path = scratch(name);
     record(Listed::new(chunks()), &path).unwrap();
@@ -86,7 +86,7 @@ fn whatever_lies_behind_the_end_of_a_trace_is_found() {
 #[test]
 fn a_changed_byte_is_found_in_its_chunk() {
     let mut end = 0;
-    // The end record is JSON, and the byte before its header is the last of chunk 2.
+    // The end record is JSON, and the byte before its header is the last byte of chunk 2.
     let said = complaint("changed", |bytes| {
         end = bytes.windows(9).rposition(|part| part == b"{\"totals\"").unwrap();
         bytes[end - 14] ^= 1;

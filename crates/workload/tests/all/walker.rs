@@ -1,4 +1,4 @@
-//! The walker against hand-written words.
+//! Tests the walker on hand-written words.
 
 use crate::common::{Listed, block};
 use casemate_workload::stream::{Block, Chunk, Strand};
@@ -19,7 +19,7 @@ fn load(index: u16, addr: u64) -> u64 {
     word::access(false, 3, false, index, addr)
 }
 
-/// Each step as its thread, address, number of accesses, and where it led.
+/// Returns the thread, address, number of accesses and successor of each step.
 fn steps(chunks: Vec<Chunk>) -> Vec<(u32, u64, usize, Option<u64>)> {
     let mut walker = Walker::new(Listed::new(chunks));
     let mut steps = Vec::new();

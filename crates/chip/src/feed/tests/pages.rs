@@ -1,4 +1,4 @@
-//! Pages that are shown, shared, copied and given up, against the oracle of the recording, which has no frames.
+//! Compares shown, shared, copied and unmapped pages with an oracle of the recording, which has no frames.
 
 use super::*;
 use proptest::prelude::*;
@@ -13,7 +13,7 @@ const CODE: u64 = 0x40_0000;
 const DATA: u64 = 0x10_0000;
 const PAGES: u64 = 6;
 
-/// Something that a recording says, of processes, pages and objects by small numbers.
+/// Event of a recording, with small numbers for processes, pages and objects.
 #[derive(Clone, Debug)]
 enum Said {
     Page { process: u32, page: u64, kind: PageKind, object: (u64, u64), sent: u64, byte: u8 },
@@ -47,7 +47,7 @@ fn said() -> impl Strategy<Value = Said> {
     ]
 }
 
-/// A recording of these, whose loads have the values that the oracle says.
+/// Recording of these events; its loads have the values of the oracle.
 #[derive(Default)]
 struct Recording {
     oracle: Memory,
@@ -119,10 +119,10 @@ impl Recording {
         }
     }
 
-    /// A page is shown, and its lines are sent with these bytes, which differ from line to line.
+    /// Shows a page, and sends its lines; the bytes differ from line to line.
     fn show(&mut self, process: u32, page: u64, (kind, object): (PageKind, (u64, u64)), sent: u64, byte: u8) {
         let address = DATA + page * PAGE_BYTES as u64;
-        // A page of a process's own is new. A copy may take lines over of a page that was shown.
+        // A page of kind `Own` is new. A copy may keep lines of a page that was shown.
         let is_shown = self.oracle.load(process, VirtAddr(address), 8).is_some();
         if kind == PageKind::Own && is_shown {
             return;
@@ -144,14 +144,15 @@ impl Recording {
         }
     }
 
-    /// A system call of a process, which is an instruction by itself, and what follows from it.
+    /// Adds a system call of a process, as a separate instruction, with the words of its effects.
     fn call(&mut self, process: u32, words: &[u64]) {
         let syscall = [word::control(Control::Syscall, 0, 0)];
         self.execute(process, &[&syscall[..], words].concat());
     }
 
-    /// An instruction of a process, and what belongs to it; and one more, so that it is handed out before other processes execute. Two
-    /// blocks take turns: one that leads to itself is a string instruction.
+    /// Adds an instruction of a process with its words, and one more instruction: the walker then returns the first one
+    /// before other processes execute. The two are in different blocks, because a block that leads to itself is a
+    /// string instruction.
     fn execute(&mut self, process: u32, words: &[u64]) {
         self.push(process, &[word::block(0, 1)]);
         self.push(process, words);
@@ -165,7 +166,7 @@ impl Recording {
         }
     }
 
-    /// Its chunks. Each process knows its two blocks of code from its first chunk on.
+    /// Returns the chunks of the recording. The first chunk of each process declares its two blocks of code.
     fn chunks(&mut self) -> VecDeque<Chunk> {
         let chunks = std::mem::take(&mut self.words).into_iter();
         chunks
@@ -184,7 +185,8 @@ impl Recording {
     }
 }
 
-/// How many loads were compared and how many were wrong; `plant` may change the machine when so many instructions were handed out.
+/// Returns the number of compared and of wrong loads. `plant` may change the machine after each instruction; it
+/// receives their number.
 fn compared(chunks: VecDeque<Chunk>, page: u64, plant: impl Fn(u64, &mut PageTable, &mut Shadow)) -> (u64, u64) {
     const SIZE: u64 = 64 << 20;
     let pages = Rc::new(RefCell::new(PageTable::new(Bytes(SIZE), Bytes(page), Placement::Blocks, 1)));
@@ -201,7 +203,7 @@ fn compared(chunks: VecDeque<Chunk>, page: u64, plant: impl Fn(u64, &mut PageTab
 proptest! {
     #[test]
     fn every_load_finds_what_the_oracle_of_the_recording_has(all in prop::collection::vec(said(), 1..120), huge in any::<bool>()) {
-        // A recorder sends moved lines again before they are touched, so a large page need not move with its part.
+        // A recorder sends moved lines again before their next access, so a large page need not move with its part.
         let moves = |said: &&Said| !huge || !matches!(said, Said::Move { .. });
         let mut recording = Recording::default();
         all.iter().filter(moves).for_each(|said| recording.say(said));
@@ -211,7 +213,7 @@ proptest! {
     }
 }
 
-/// A page of an object in two processes: one stores, the other loads.
+/// Returns a recording with a page of an object in two processes: one stores, the other loads.
 fn two_views() -> Recording {
     let mut recording = Recording::default();
     let view = |process| Said::Page { process, page: 0, kind: PageKind::Object, object: (1, 0), sent: 0, byte: 0 };

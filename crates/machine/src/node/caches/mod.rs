@@ -1,8 +1,8 @@
 //! The private caches: L1I, L1D and the L2 behind both.
 //!
 //! A hit in either level returns the cycle of its data at once. An L2 miss, or a store to a line that other cores may
-//! hold, appends a request to the output. The caches keep the waiter until the line is [filled](Caches::filled). A core
-//! has permission to write either all of its copies of a line or none. The caches write back and allocate on writes. L2 is
+//! hold, appends a request to the output. The caches keep the waiter until the line is [filled](Caches::filled). The
+//! permission to write a line applies to all copies of a core. The caches write back and allocate on writes. L2 is
 //! neither inclusive nor exclusive of L1, and takes the lines that L1D writes back. Tags change in the order in which
 //! accesses are *scheduled*, which is nearly program order, and not in the order of their cycles.
 

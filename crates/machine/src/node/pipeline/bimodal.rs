@@ -1,4 +1,4 @@
-//! The simplest direction predictor, used on its own or as the base of TAGE.
+//! The simplest direction predictor, used as the only predictor or as the base of TAGE.
 
 /// One two-bit saturating counter per branch, by the low bits of its address.
 #[derive(Clone, Debug)]

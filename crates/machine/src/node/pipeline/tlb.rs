@@ -71,7 +71,7 @@ impl Tlbs {
         self.records = Some(Box::default());
     }
 
-    /// Looks up a translation at `cycle`. Of several accesses that share a look-up, only one passes `counted`.
+    /// Looks up a translation at `cycle`. If several accesses share a look-up, only one passes `counted`.
     #[inline]
     pub(in crate::node) fn look_up(&mut self, side: Side, page: PageKey, cycle: u64, counted: bool) -> Looked {
         let counted = u64::from(counted);

@@ -42,7 +42,7 @@ pub(super) struct Left {
     pub battery: Option<OnBattery>,
 }
 
-/// The battery of a machine whose power has failed and whose operations have ended.
+/// Battery of a machine after a loss of power, when all operations have ended.
 pub(super) struct Battery<'a> {
     pub meters: &'a Meters,
     pub parts: &'a Parts,

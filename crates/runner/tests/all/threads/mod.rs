@@ -23,7 +23,7 @@ impl Threads {
         Box::new(Threads { are_processes: false, kernels, turn: 0 })
     }
 
-    /// These kernels as processes, whose chunks run in turn.
+    /// Returns a source that runs these kernels as processes; their chunks take turns.
     pub fn as_processes(kernels: Vec<Box<dyn Source>>) -> Box<dyn Source> {
         Box::new(Threads { are_processes: true, kernels, turn: 0 })
     }

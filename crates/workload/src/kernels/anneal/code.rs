@@ -1,8 +1,9 @@
-//! The static code of the annealer, in the order in which it lies in memory.
+//! Static code of the annealer, in memory order.
 //!
-//! R12 and R13: the pair; RSI and RDI: their locations; RBX: the elements, R8 how many there are; RCX and R9: the running
-//! pin and the last one's end; RBP: the difference; R14: the state of the random numbers, R10 and R11 what mixes them;
-//! R15: the swaps left. The two coordinates of a location are worked on at once, in one vector register.
+//! R12 and R13 are the pair, RSI and RDI their locations. RBX points to the elements, and R8 is their number. RCX is
+//! the current pin, and R9 the end of the pins. RBP is the difference. R14 is the state of the random numbers, and R10
+//! and R11 are the multipliers that mix it. R15 counts the remaining swaps. A vector register holds both coordinates of
+//! a location, and its operations compute on both at once.
 
 use super::super::emitter::Emitter;
 use super::super::listing::{Listing, reg::*};
@@ -65,17 +66,17 @@ impl AnnealCode {
     }
 }
 
-/// The next random word, in RAX.
+/// Computes the next random word in RAX.
 fn random(code: Listing) -> Listing {
     code.alu(R14, &[R14]).lea(RAX, &[R14]).mix(RAX, RDX, [R10, R11])
 }
 
-/// A random element, in R13.
+/// Draws a random element into R13.
 fn drawn(code: Listing) -> Listing {
     random(code).mul(RAX, &[RAX, R8]).alu(RAX, &[RAX]).lea(R13, &[RAX, RBX])
 }
 
-/// The distances of a neighbour from the new place and from the old one, added and taken away.
+/// Adds the distance of a neighbour from the new location, and subtracts its distance from the old one.
 fn pin() -> Listing {
     let code = Listing::new().load(8, RAX, &[RCX]).load(8, RAX, &[RAX]).load(8, THERE, &[RAX]);
     let code = code.fp_add(SPARE, &[THERE]).fp_add(THERE, &[THERE, NEW]).fp_add(THERE, &[THERE]);
@@ -89,7 +90,7 @@ fn weigh() -> Listing {
     const LOSS: Reg = NEW;
     let code = random(Listing::new()).alu(RAX, &[RAX]).fp_add(NUMBER, &[RAX]).fp_mul(NUMBER, &[NUMBER, CONSTANT]);
     let code = code.fp_add(LOSS, &[RBP]).fp_div(LOSS, &[LOSS, TEMPERATURE]).fp_mul(LOSS, &[LOSS, CONSTANT]);
-    // The smaller of two; its whole part, as an integer and again as a double; and the rest.
+    // Computes the minimum, its whole part as an integer and as a double, and the fraction.
     let code = code.fp_add(LOSS, &[LOSS, CONSTANT]).fp_add(RAX, &[LOSS]).fp_add(SPARE, &[RAX]);
     let code = code.fp_add(SPARE, &[SPARE, LOSS]).fp_mul(SPARE, &[SPARE, CONSTANT]).fp_add(SUM, &[CONSTANT]);
     let step = |code: Listing, _: &f64| code.fp_mul(SUM, &[SUM, SPARE]).fp_add(SUM, &[SUM, CONSTANT]);

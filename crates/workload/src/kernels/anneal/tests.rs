@@ -1,9 +1,9 @@
-//! The annealer against a plain one, which keeps coordinates, knows no pointers and takes the library's exponential.
+//! Compares the annealer with a plain one that keeps coordinates, uses no pointers and calls the library's exponential.
 
 use super::super::testing::run;
 use super::*;
 
-/// The length of all nets before and after annealing.
+/// Returns the total length of all nets before and after annealing.
 fn plain(anneal: &Anneal, seed: u64) -> [i64; 2] {
     let mut random = Random::new(seed);
     let Netlist { pins, places } = Netlist::draw(anneal.elements, anneal.nets, &mut random);
@@ -48,7 +48,7 @@ fn the_nets_end_as_long_as_in_a_plain_annealer_and_shorter_than_before() {
         let mut given: Vec<_> = names.into_iter().zip(texts.iter().map(String::as_str)).collect();
         given.push(("start", "100"));
         assert_eq!(run(&INFO, &given, seed).answer, after as u64, "{given:?}");
-        // Two elements can only change places, which leaves their nets as long as they were.
+        // Two elements can only exchange locations, and this does not change the length of their nets.
         assert!(after < before || elements == 2, "{given:?}: {before} became {after}");
     }
 }

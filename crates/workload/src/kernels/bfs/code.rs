@@ -1,7 +1,7 @@
-//! The static code of the search, behind that of the graph's construction.
+//! Static code of the search; it follows the code that builds the graph.
 //!
-//! RSI: neighbours; RBX: offsets; RDI: parents; R12: queue; RCX and R9: the running index and its limit; R13 and R14:
-//! head and tail of the queue.
+//! RSI: neighbours; RBX: offsets; RDI: parents; R12: queue; RCX and R9: current index and its limit; R13 and R14: head
+//! and tail of the queue.
 
 use super::super::emitter::Emitter;
 use super::super::graph::code::BuildCode;

@@ -1,7 +1,7 @@
-//! The static code of the B+-tree, in the order in which it lies in memory.
+//! Static code of the B+-tree, in memory order.
 //!
-//! RSI is the node, RDI the key, RCX the rank or the index, R9 the number of keys, RBX the tree's globals, R12 the child
-//! and R13 the new node.
+//! RSI is the node, RDI the key, RCX the rank or the index, and R9 the number of keys. RBX points to the tree's
+//! globals, R12 to the child and R13 to the new node.
 
 use super::super::emitter::Emitter;
 use super::super::listing::{Listing, reg::*};
@@ -12,13 +12,13 @@ pub struct BtreeCode {
     pub choose: BlockId,
     pub look_up: LookUp,
     pub insert: Insert,
-    /// What an insert does besides in a tree that outlives a loss of power.
+    /// Additional blocks of an insert into a tree that survives a loss of power.
     pub durable: Option<DurableBtreeCode>,
     pub next: BlockId,
     pub split: Split,
 }
 
-/// Counts the keys of a node that are not greater than the one sought.
+/// Counts the keys of a node that are not greater than the requested one.
 pub struct Descent {
     pub node: BlockId,
     pub compare: BlockId,
@@ -51,22 +51,22 @@ pub struct Insert {
 }
 
 pub struct DurableBtreeCode {
-    /// The root was copied, and is looked at.
+    /// Reads the header of the copied root.
     pub entered: BlockId,
-    /// A child was copied, is linked into its parent and looked at.
+    /// Links a copied child into its parent and reads the header of the child.
     pub linked: BlockId,
     pub commit: CommitCode,
     pub copy: Copy,
 }
 
-/// Copies a node.
+/// Blocks that copy a node.
 pub struct Copy {
     pub enter: BlockId,
     pub word: BlockId,
     pub leave: BlockId,
 }
 
-/// Makes copies durable, and then the root.
+/// Makes the copies durable, and then the root.
 pub struct CommitCode {
     pub node: BlockId,
     pub flush: BlockId,
@@ -87,7 +87,7 @@ pub struct Split {
 }
 
 impl BtreeCode {
-    /// The code of a tree that outlives a loss of power, or of another.
+    /// Declares the code of a tree; with `durable`, of one that survives a loss of power.
     pub fn declare(emit: &mut Emitter, durable: bool) -> BtreeCode {
         let copy = durable.then(|| Copy::declare(emit));
         let (choose, look_up) = (emit.declare(choose()), LookUp::declare(emit));
@@ -103,19 +103,19 @@ impl BtreeCode {
     }
 }
 
-/// Draws a random word (RAX), decides by it, and makes the key (RDI): twice the rounds of SplitMix64.
+/// Draws a random word (RAX), branches on it, and computes the key (RDI): the rounds of SplitMix64, twice.
 fn choose() -> Listing {
     let drawn = Listing::new().alu(R14, &[R14]).lea(RAX, &[R14]).mix(RAX, RDX, [R10, R11]);
     let keyed = drawn.mul(RDI, &[RAX, R8]).alu(RDI, &[RDI, RBP]).mix(RDI, RDX, [R10, R11]);
     keyed.mul(RAX, &[RAX]).compare(&[RAX]).branch()
 }
 
-/// Moves one word from one node to another, or within one.
+/// Moves a word between two nodes or within one.
 fn moved(code: Listing, from: Reg, to: Reg) -> Listing {
     code.load(8, RAX, &[from, RCX]).store(8, &[RAX], &[to, RCX])
 }
 
-/// Takes a node from the free memory, two accesses; or from the ring of free nodes, one.
+/// Allocates a node: from the free memory with two accesses, or from the ring of free nodes with one.
 fn allocate(code: Listing, node: Reg, from_ring: bool) -> Listing {
     if from_ring {
         return code.load(8, node, &[RBX, RBP]).alu(RBP, &[RBP]);
@@ -123,7 +123,7 @@ fn allocate(code: Listing, node: Reg, from_ring: bool) -> Listing {
     code.load(8, node, &[RBX]).lea(RAX, &[node]).store(8, &[RAX], &[RBX])
 }
 
-/// Looks whether a node is full.
+/// Tests if a node is full.
 fn is_full(code: Listing, node: Reg) -> Listing {
     code.load(8, R8, &[node]).alu(R8, &[R8]).compare(&[R8]).branch()
 }
@@ -153,10 +153,10 @@ impl LookUp {
 }
 
 impl Insert {
-    /// With what it does besides if copies can be made.
+    /// Declares an insert. With `copy`, it also returns the blocks that make the insert durable.
     fn declare(emit: &mut Emitter, copy: Option<Copy>) -> (Insert, Option<DurableBtreeCode>) {
         let durable = copy.is_some();
-        // A copy is looked at when it is there.
+        // A durable tree reads the header after the call that copies the node.
         let entered = |emit: &mut Emitter, code: Listing, node: Reg, linked: Listing| {
             let block = emit.declare(if durable { code.call() } else { is_full(code, node) });
             (block, durable.then(|| emit.declare(is_full(linked, node))))

@@ -1,4 +1,4 @@
-//! How the tree lies in memory: what its writer and its recovery must agree on, and all that they share.
+//! Memory layout of the tree: the only code that its writer and its recovery share.
 //!
 //! ```text
 //! root, where new memory begins │ the stack │ of a persistent tree the ring of free nodes │ nodes
@@ -12,30 +12,30 @@ use units::LINE_BYTES;
 pub const NODE_BYTES: u64 = 256;
 /// Keys in a full node.
 pub const MAX_KEYS: u64 = 15;
-/// Set in a leaf's header; the rest of a header is the number of keys.
+/// Flag in the header of a leaf; the other bits of a header are the number of keys.
 pub const LEAF: u64 = 1 << 32;
 /// Words of the ring of free nodes.
 pub const RING_WORDS: u64 = 64;
 
-/// Where the nodes of a persistent tree begin, in bytes from the root's word.
+/// Offset of the first node of a persistent tree from the root's word, in bytes.
 pub const NODES_OFFSET: u64 = 2 * LINE_BYTES as u64 + 8 * RING_WORDS;
 
-/// A node, by its address.
+/// Address of a node.
 #[derive(Clone, Copy)]
 pub struct Node(pub u64);
 
 impl Node {
-    /// What it is, and its number of keys.
+    /// Returns the address of the header: the leaf flag and the number of keys.
     pub fn header(self) -> ValueAddress<u64> {
         ValueAddress::at(self.0)
     }
 
-    /// A key.
+    /// Returns the address of key `index`.
     pub fn key(self, index: u64) -> ValueAddress<u64> {
         ValueAddress::at(self.0 + 8 + 8 * index)
     }
 
-    /// A child, or a value.
+    /// Returns the address of slot `index`: a child, or the value of a leaf's key.
     pub fn slot(self, index: u64) -> ValueAddress<u64> {
         ValueAddress::at(self.0 + 128 + 8 * index)
     }

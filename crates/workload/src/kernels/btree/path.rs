@@ -1,10 +1,11 @@
-//! Inserts that outlive a loss of power, by copying what they change.
+//! Makes an insert survive a loss of power: it changes copies of the nodes, not the nodes themselves.
 //!
 //! ```text
 //! copy each node on the way down, change the copies ─ flush them ─ fence ─ the copy of the root is the root ─ flush ─ fence
 //! ```
-//! No node that the root reaches is ever changed, so one store commits an insert. Free nodes wait in a ring: an insert takes
-//! them from its front and puts those that it replaces at its end, where they rest until their successors are durable.
+//! An insert never changes a node that the root reaches, so one store commits it. A ring holds the free nodes: an
+//! insert takes nodes from its front and puts the replaced ones at its end. It thus reuses a replaced node only after
+//! the copy is durable.
 
 use super::super::arena::{Array, ValueAddress};
 use super::super::emitter::{Emitter, Stopped};
@@ -15,33 +16,34 @@ use units::LINE_BYTES;
 /// Free nodes in the ring between two inserts: more than an insert takes.
 pub const SPARE_NODES: u64 = RING_WORDS / 2;
 
-/// The nodes that an insert has copied, and those that it may take.
+/// Nodes that an insert has allocated, and the ring of free nodes.
 pub struct Path {
     ring: Array<u64>,
-    /// Nodes that were ever put into the ring, and that were taken from it.
+    /// Number of nodes ever put into the ring, and number of nodes taken from it.
     given: u64,
     taken: u64,
-    /// How many had been taken when the insert began.
+    /// Value of `taken` at the start of the insert.
     began: u64,
-    /// What the insert makes the root.
+    /// New root that the insert will commit.
     root: Node,
 }
 
 impl Path {
-    /// Nothing is on the way; the free nodes are those from `first` on.
+    /// Fills the ring with the nodes from address `first` on; no insert is in progress.
     pub fn new(emit: &mut Emitter, ring: Array<u64>, first: u64) -> Path {
         (0..SPARE_NODES).for_each(|index| emit.poke(ring.at(index), first + NODE_BYTES * index));
         Path { ring, given: SPARE_NODES, taken: 0, began: 0, root: Node(0) }
     }
 
-    /// Takes a free node; one access of the current block.
+    /// Takes a free node, by one access of the current block.
     pub fn take(&mut self, emit: &mut Emitter) -> Node {
         let place = self.place(self.taken);
         self.taken += 1;
         Node(emit.load(place))
     }
 
-    /// Copies a node, whose place in the ring is then at the end. The copy is called, with the return address at `stack`.
+    /// Copies a node, and puts the old one at the end of the ring. The code of the copy is a function with its return
+    /// address at `stack`.
     pub fn copy(
         &mut self,
         emit: &mut Emitter,
@@ -63,12 +65,13 @@ impl Path {
         Ok(new)
     }
 
-    /// This node is to be the root.
+    /// Sets the new root of the insert.
     pub fn ends_in(&mut self, root: Node) {
         self.root = root;
     }
 
-    /// Makes the copies durable, and then the root. New memory takes the place of nodes that the tree has grown by.
+    /// Makes the copies durable, and then the root. Refills the ring from free memory for each node that the tree has
+    /// grown by.
     pub fn commit(
         &mut self,
         emit: &mut Emitter,

@@ -1,27 +1,27 @@
-//! What the tree finds in its memory when it starts again. It shares its layout with the writer and nothing else.
+//! Recovery of the tree: reads and checks its memory after a restart. It shares only the layout with the writer.
 
 use super::super::durable::{Damage, Held, Image, Recovery};
 use super::layout::{LEAF, MAX_KEYS, NODE_BYTES, NODES_OFFSET, Node};
 use std::ops::Range;
 use units::random::mix;
 
-/// More levels than any tree has whose nodes fit into an address space.
+/// Limit on the levels: a deeper tree does not fit into the address space.
 const LEVELS_MAX: usize = 20;
 
 pub struct TreeRecovery {
-    /// The root's word.
+    /// Address of the root's word.
     pub base: u64,
-    /// All of its memory, in bytes.
+    /// Size of the kernel's memory in bytes.
     pub bytes: u64,
-    /// Keys that were there at the beginning.
+    /// Number of keys in the tree at the start.
     pub preload: u64,
     pub salt: u64,
 }
 
-/// A walk over the tree, in the order of keys.
+/// Walk over the tree, in the order of keys.
 struct Walk {
     nodes: Range<u64>,
-    /// Nodes that may still be visited.
+    /// Number of nodes that the walk may still visit.
     left: u64,
     leaf_level: Option<usize>,
     found: Vec<(u64, u64)>,
@@ -55,7 +55,7 @@ impl Recovery for TreeRecovery {
 }
 
 impl Walk {
-    /// Visits a node all of whose keys must lie in a range.
+    /// Visits a node. All its keys must be in the range `keys`.
     fn node(
         &mut self,
         image: &mut Image,
@@ -107,7 +107,7 @@ mod tests {
 
     const FIRST: u64 = NODES_OFFSET;
 
-    /// A root with one key over two leaves with one key each, whose values are numbers from 0.
+    /// Recovers a tree: a root with one key, and two leaves with one key each and the values 0 and 1.
     fn found(left: u64, root: u64, right: u64) -> Result<u64, Damage> {
         let node = |place: u64| Node(FIRST + place * NODE_BYTES);
         let mut words = BTreeMap::from([(0, FIRST)]);

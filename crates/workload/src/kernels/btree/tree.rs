@@ -1,4 +1,4 @@
-//! The B+-tree itself: every step on its bytes is an access of the program.
+//! Operations of the B+-tree: the emitter records each step on the tree's bytes as an access of the program.
 
 use super::super::arena::{Array, ValueAddress};
 use super::super::emitter::{Emitter, Stopped};
@@ -7,23 +7,23 @@ use super::layout::{LEAF, MAX_KEYS, NODE_BYTES, Node, RING_WORDS};
 use super::path::{Path, SPARE_NODES};
 use crate::stream::BlockId;
 
-/// Where the upper half of a full node begins.
+/// First index of the upper half of a full node.
 pub const UPPER_HALF: u64 = 8;
 
-/// The tree, whose bytes are all in the arena.
+/// Addresses of the tree; the arena contains all its bytes.
 pub struct Tree<'a> {
     code: &'a BtreeCode,
     root: ValueAddress<u64>,
-    /// Where the next node will be.
+    /// Word that contains the address of the next new node.
     free: ValueAddress<u64>,
-    /// The top of the stack.
+    /// Address of the top of the stack.
     stack: ValueAddress<u64>,
-    /// What an insert has copied, of a tree that outlives a loss of power.
+    /// Copied nodes of an insert, for a tree that survives a loss of power.
     path: Option<Path>,
 }
 
 impl<'a> Tree<'a> {
-    /// A tree of one empty leaf, which takes the rest of the arena as it grows.
+    /// Creates a tree of one empty leaf. It takes the remaining arena as it grows.
     pub fn plant(emit: &mut Emitter, code: &'a BtreeCode) -> Tree<'a> {
         let globals: Array<u64> = emit.array(8);
         let stack: Array<u64> = emit.array(8);
@@ -38,7 +38,7 @@ impl<'a> Tree<'a> {
         Tree { code, root: globals.at(0), free: globals.at(1), stack: stack.at(7), path }
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     pub fn look_up(&self, emit: &mut Emitter, key: u64) -> Result<Option<u64>, Stopped> {
         let code = &self.code.look_up;
         emit.block(code.enter)?;
@@ -91,8 +91,8 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// The node at `place`, as an insert may change it, and whether it is full. Of a tree that outlives a loss of power that is
-    /// a copy, which is at `place` from then on, unless that is the root.
+    /// Returns the node at `place` for changes by an insert, and true if it is full. In a tree that survives a loss of
+    /// power the node is a copy; `place` then points to the copy, unless `place` is the root's word.
     fn enter(&mut self, emit: &mut Emitter, block: BlockId, place: ValueAddress<u64>) -> Result<(Node, bool), Stopped> {
         emit.block(block)?;
         let mut node = Node(emit.load(place));
@@ -110,7 +110,7 @@ impl<'a> Tree<'a> {
         Ok((node, emit.load(node.header()) & MAX_KEYS == MAX_KEYS))
     }
 
-    /// Makes an insert durable, of a tree that outlives a loss of power.
+    /// Makes an insert durable if the tree survives a loss of power.
     fn commit(&mut self, emit: &mut Emitter) -> Result<(), Stopped> {
         match self.path.as_mut().zip(self.code.durable.as_ref()) {
             Some((path, code)) => path.commit(emit, &code.commit, [self.root, self.free]),
@@ -118,7 +118,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// The number of keys of `node` that are not greater than `key`, and whether `node` is a leaf.
+    /// Returns the number of keys of `node` that are not greater than `key`, and true if `node` is a leaf.
     fn rank(&self, emit: &mut Emitter, code: &Descent, node: Node, key: u64) -> Result<(u64, bool), Stopped> {
         emit.block(code.node)?;
         let header = emit.load(node.header());
@@ -136,7 +136,7 @@ impl<'a> Tree<'a> {
         Ok((rank, header & LEAF != 0))
     }
 
-    /// Makes room in an ordered leaf and puts the key there.
+    /// Inserts the key into an ordered leaf: moves the greater keys up first.
     fn put(&self, emit: &mut Emitter, leaf: Node, rank: u64, key: u64, value: u64) -> Result<(), Stopped> {
         let code = &self.code.insert;
         emit.block(code.leaf)?;
@@ -155,7 +155,7 @@ impl<'a> Tree<'a> {
         Ok(())
     }
 
-    /// Puts a new root above a full one; gives the new root.
+    /// Puts a new root above a full one, and returns the new root.
     fn grow(&mut self, emit: &mut Emitter, old: Node) -> Result<Node, Stopped> {
         let code = &self.code.insert;
         emit.block(code.grow)?;
@@ -172,13 +172,13 @@ impl<'a> Tree<'a> {
         Ok(if self.path.is_some() { root } else { Node(emit.load(self.root)) })
     }
 
-    /// Moves the upper half of `child` into a new node and makes that the next child of `parent`, which has room.
+    /// Moves the upper half of `child` into a new node, and makes it the next child of `parent`. `parent` is not full.
     fn split(&mut self, emit: &mut Emitter, parent: Node, child: Node, position: u64) -> Result<(), Stopped> {
         let code = &self.code.split;
         emit.block(code.enter)?;
         let leaf = emit.load(child.header()) & LEAF;
         let new = self.allocate(emit);
-        // A leaf keeps all its keys; an inner node gives its median away to its parent.
+        // The halves of a leaf contain all its keys; an inner node moves its median to its parent.
         let (kept, slots) = if leaf != 0 { (UPPER_HALF, MAX_KEYS) } else { (UPPER_HALF - 1, MAX_KEYS + 1) };
         let separator = emit.load(child.key(kept));
         emit.store(child.header(), kept | leaf);
@@ -211,7 +211,7 @@ impl<'a> Tree<'a> {
         Ok(())
     }
 
-    /// Takes the next free node; as many accesses of the current block as its listing has for that.
+    /// Takes the next free node, by the accesses of the current block that `code.rs` lists for an allocation.
     fn allocate(&mut self, emit: &mut Emitter) -> Node {
         if let Some(path) = &mut self.path {
             return path.take(emit);

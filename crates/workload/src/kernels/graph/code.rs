@@ -1,12 +1,12 @@
-//! The static code of a graph's construction, in the order in which it lies in memory, and of passing over its rows.
+//! Static code that builds a graph, in memory order, and code that steps through its rows.
 //!
-//! RSI: edges or neighbours; RBX: offsets; RBP: cursors; RCX and R9: the running index and its limit; R13: the vertex.
+//! RSI: edges or neighbours; RBX: offsets; RBP: cursors; RCX and R9: current index and its limit; R13: the vertex.
 
 use super::super::emitter::Emitter;
 use super::super::listing::{Listing, reg::*};
 use crate::stream::BlockId;
 
-/// The blocks that build a graph.
+/// Blocks that build a graph.
 pub struct BuildCode {
     pub count: BlockId,
     pub prefix_enter: BlockId,
@@ -35,7 +35,7 @@ impl BuildCode {
     }
 }
 
-/// Begins a vertex's row after what `code` does: the last row ended at RCX, this one ends at R9, and may be empty.
+/// Appends the start of a vertex's row to `code`. The previous row ended at RCX, this one ends at R9; it may be empty.
 pub fn row(code: Listing) -> Listing {
     code.load(8, R9, &[RBX, R13]).compare(&[RCX, R9]).branch()
 }

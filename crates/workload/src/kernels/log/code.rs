@@ -1,4 +1,4 @@
-//! The static code of the log, in the order in which it lies in memory.
+//! Static code of the log, in memory order.
 //!
 //! RBX is the log, RSI the record, RCX the index, R9 its length, R12 the checksum, RBP the salt and R14 the number.
 
@@ -14,7 +14,7 @@ pub struct LogCode {
     pub word: BlockId,
     pub checksum: BlockId,
     pub commit: BlockId,
-    /// What makes records and the commit word durable, unless that is left out.
+    /// Blocks that make records and the commit word durable; `None` for the order `unfenced`.
     pub durable: Option<DurableLogCode>,
     pub next: BlockId,
 }
@@ -22,9 +22,9 @@ pub struct LogCode {
 pub struct DurableLogCode {
     /// Flushes a line of a record.
     pub flush: BlockId,
-    /// Fences what a record has flushed.
+    /// Fences the flushes of a record.
     pub fence: BlockId,
-    /// Flushes the commit word, and fences that.
+    /// Flushes the commit word, and fences the flush.
     pub commit: BlockId,
 }
 
@@ -55,13 +55,13 @@ impl LogCode {
     }
 }
 
-/// Draws the length, and finds whether the record fits.
+/// Draws the length, and tests if the record fits.
 fn choose() -> Listing {
     let drawn = Listing::new().alu(R14, &[R14]).lea(RAX, &[R14, RBP]).mix(RAX, RDX, [R10, R11]);
     drawn.mul(R9, &[RAX, R8]).lea(RDX, &[R9, RCX]).compare(&[RDX, R13]).branch()
 }
 
-/// The checksum takes a word in.
+/// Adds a word to the checksum.
 fn summed(code: Listing) -> Listing {
     code.alu(R12, &[R12, RAX]).mul(R12, &[R12])
 }
@@ -83,7 +83,7 @@ impl Append {
     }
 }
 
-/// The store of the commit word, and what makes it durable.
+/// Declares the store of the commit word, and the block that makes it durable.
 fn declare_commit(emit: &mut Emitter, fenced: bool) -> (BlockId, Option<BlockId>) {
     let store = emit.declare(Listing::new().lea(RAX, &[R14, RDX]).store(8, &[RAX], &[RBX]));
     (store, fenced.then(|| emit.declare(Listing::new().flush(&[RBX]).fence())))

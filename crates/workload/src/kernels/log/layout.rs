@@ -1,4 +1,4 @@
-//! How the log lies in memory: what its writer and its recovery must agree on, and all that they share.
+//! Memory layout of the log, shared by its writer and its recovery.
 //!
 //! ```text
 //! commit word │ seven words of nothing ││ half 0: records, one behind the other │ half 1: likewise
@@ -67,7 +67,8 @@ impl Halves {
         2 * 8 * self.words
     }
 
-    /// Where the next record goes, of so many words: behind the last, or at the beginning of the other half.
+    /// Returns the position of the next record of `length` words: after the last record, or at the start of the other
+    /// half.
     pub fn next(self, last: CommitWord, length: u64) -> CommitWord {
         let fits = last.words + length + FRAME_WORDS <= self.words;
         if fits { last } else { CommitWord { half: 1 - last.half, words: 0, ..last } }

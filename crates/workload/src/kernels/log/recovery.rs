@@ -1,4 +1,5 @@
-//! What the log finds in its memory when it starts again. It shares its layout with the writer and nothing else.
+//! Recovery of the log: reads and checks its memory after a restart. It shares the layout and the expected records with
+//! the writer.
 
 use super::super::durable::{Damage, Held, Image, Recovery};
 use super::LogRecords;
@@ -54,7 +55,7 @@ impl Recovery for LogRecovery {
     }
 }
 
-/// FNV-1a with words of 64 bits in the place of bytes (Fowler, Noll and Vo).
+/// Computes FNV-1a over words of 64 bits instead of bytes (Fowler, Noll and Vo).
 fn fnv_1a(words: &[u64]) -> u64 {
     const OFFSET_BASIS: u64 = 14_695_981_039_346_656_037;
     const PRIME: u64 = 1_099_511_628_211;
@@ -66,7 +67,7 @@ mod tests {
     use super::super::layout::{REGION_OFFSET, header};
     use super::*;
 
-    /// What a log finds over two records of one word with these numbers, whose checksums are right, if seven were ever committed.
+    /// Recovers a log of two one-word records with these numbers and correct checksums, after seven commits.
     fn found(numbers: [u64; 2]) -> Result<u64, Damage> {
         let records = numbers.map(|number| [header(number, 1), 100 + number]);
         let framed = records.iter().flat_map(|record| [record[0], record[1], fnv_1a(record)]);

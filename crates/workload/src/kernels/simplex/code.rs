@@ -1,7 +1,7 @@
-//! The static code of the network simplex method, in the order in which it is laid out in memory.
+//! Static code of the network simplex method, in memory order.
 //!
-//! RSP: local variables. In a walk over the tree RAX is the next node, RCX or RSI the last one. A conditional move
-//! takes the flags as a source.
+//! RSP: local variables. In a walk over the tree RAX is the next node, and RCX or RSI the previous one. A conditional
+//! move has the flags as a source.
 
 pub mod pivot;
 pub mod pricing;
@@ -13,7 +13,7 @@ use isa::Reg;
 use pivot::PivotCode;
 use pricing::{PriceCode, SortCode};
 
-/// The code of each phase, and of the loop around them.
+/// Code of each phase, and of the loop around the phases.
 pub struct SimplexCode {
     pub sort: SortCode,
     pub start: StartCode,
@@ -40,7 +40,7 @@ impl SimplexCode {
     }
 }
 
-/// The first tree. R12: pointers to nodes; RBP: artificial arcs; RBX: the link to the next node.
+/// Code that builds the first tree. R12: pointers to nodes; RBP: artificial arcs; RBX: the link to the next node.
 pub struct StartCode {
     pub enter: BlockId,
     pub arc: BlockId,
@@ -84,7 +84,7 @@ impl StartCode {
     }
 }
 
-/// All potentials. R9: the root.
+/// Code that computes all potentials. R9: the root.
 pub struct RefreshCode {
     pub enter: BlockId,
     pub visit: BlockId,
@@ -125,7 +125,7 @@ impl RefreshCode {
     }
 }
 
-/// The solution. RDX: arcs; RDI and RCX: pointers to nodes; RAX: the cost.
+/// Code that collects the solution. RDX: arcs; RDI and RCX: pointers to nodes; RAX: the cost.
 pub struct FinishCode {
     pub enter: BlockId,
     pub arc: BlockId,

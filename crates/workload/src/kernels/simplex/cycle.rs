@@ -1,8 +1,8 @@
 //! One pivot: the ratio test on the cycle that the entering arc closes, and the change of basis.
 //!
-//! Source: mcf's `primal_iminus`, with capacities. The walk goes up from both ends, always from the smaller subtree,
-//! so it ends where they meet. Of several arcs that limit the change, the last one in the direction of the cycle
-//! leaves, counted from the join. This keeps the tree strongly feasible, so the simplex method cannot cycle:
+//! Source: mcf's `primal_iminus`, with capacities. The walks go up from both ends of the arc, always from the smaller
+//! subtree, so they end where they meet. If several arcs limit the change, the last one leaves, counted from the join
+//! in the direction of the cycle. This keeps the tree strongly feasible, so the simplex method cannot cycle:
 //! Cunningham, "A network simplex method", Mathematical Programming 11, 1976.
 
 use super::super::arena::ValueAddress;
@@ -12,27 +12,27 @@ use super::network::{AT_LOWER, AT_UPPER, ArcRecord, BASIC, DOWN, NodeRecord, UP}
 use super::pricing::Entering;
 use super::tree::{Change, Joint, push, reverse, shift};
 
-/// The orientation of arcs whose flow a pivot increases: flow comes down to the first end and goes up from the
+/// On each side of the cycle, the orientation of arcs that gain flow: flow moves down to the first end and up from the
 /// second.
 const INCREASES: [u32; 2] = [DOWN, UP];
 
-/// The node whose basic arc leaves the tree.
+/// Node below the arc that leaves the tree, and the node's side of the cycle.
 #[derive(Clone, Copy)]
 struct Leaving {
     node: NodeRecord,
-    /// Zero on the path from the first end, one on that from the second.
+    /// Zero on the path from the first end, one on the path from the second.
     side: usize,
 }
 
-/// The cycle that an arc closes.
+/// Cycle that an arc closes.
 struct Cycle {
-    /// The ends of the entering arc in the direction in which its flow changes.
+    /// Ends of the entering arc, in the direction in which its flow changes.
     ends: [NodeRecord; 2],
-    /// Where the paths from both ends meet.
+    /// Node where the paths from both ends meet.
     join: NodeRecord,
-    /// The change of flow.
+    /// Change of flow around the cycle.
     delta: i64,
-    /// The arc that limits the change, unless the entering arc itself does.
+    /// Arc that limits the change, unless the entering arc itself does.
     leaving: Option<Leaving>,
 }
 
@@ -100,7 +100,7 @@ fn limit(emit: &mut Emitter, code: &LimitCode, candidate: Leaving, cycle: &mut C
         room = emit.load(arc.capacity()) - room;
     }
     emit.block(code.compare)?;
-    // On the way up, the first arc of the first side and the last of the second come last in the cycle.
+    // The cycle runs down side 0 and then up side 1: the walk meets its last arc first on side 0, but last on side 1.
     if room < cycle.delta || (room == cycle.delta && side == 1) {
         emit.block(code.take)?;
         (cycle.delta, cycle.leaving) = (room, Some(candidate));
@@ -109,8 +109,8 @@ fn limit(emit: &mut Emitter, code: &LimitCode, candidate: Leaving, cycle: &mut C
     Ok(NodeRecord(emit.load(node.parent())))
 }
 
-/// Puts the entering arc into the tree in place of the leaving one. Returns the nodes above which
-/// flows are still to be changed, and the growth of the subtrees there.
+/// Puts the entering arc into the tree in place of the leaving one. On each side, flows above a node remain to be
+/// changed: returns these nodes, and the growth of the subtrees above them.
 fn exchange(
     emit: &mut Emitter,
     code: &PivotCode,

@@ -5,7 +5,7 @@
 //! arc:  cost │ tail │ head │ state │ capacity │ flow │ two unused words
 //! ```
 //!
-//! Both records fill a line, as those of mcf nearly do; mcf keeps lists of arcs in the words that are unused here.
+//! A record of either kind fills a line; mcf's records nearly do. mcf keeps lists of arcs in the unused words.
 
 use super::super::arena::{Array, ValueAddress};
 use super::super::emitter::Emitter;
@@ -14,23 +14,23 @@ use units::random::Random;
 
 /// Costs per unit of flow are below this number.
 pub const COSTS: u64 = 10_000;
-/// The largest capacity of an arc.
+/// Largest capacity of an arc.
 pub const CAPACITY: u64 = 50;
 /// One arc in this number has flow in the solution that makes a drawn network feasible.
 const USED_ARCS: u64 = 4;
-/// The capacity of an artificial arc: it never limits a flow.
+/// Capacity of an artificial arc: it never limits a flow.
 const UNLIMITED: i64 = 1 << 56;
 
 /// Words of a record.
 const RECORD_WORDS: u64 = LINE_BYTES as u64 / 8;
-/// The size of a record, in bytes.
+/// Size of a record, in bytes.
 pub const RECORD_BYTES: u64 = LINE_BYTES as u64;
 
 /// State of an arc outside the tree without flow. A state is the sign of the reduced costs that keep the arc optimal.
 pub const AT_LOWER: i64 = 1;
 /// State of an arc of the tree.
 pub const BASIC: i64 = 0;
-/// State of an arc outside the tree whose flow is its capacity.
+/// State of an arc outside the tree with a flow equal to its capacity.
 pub const AT_UPPER: i64 = -1;
 
 /// Orientation of a basic arc from the node to its parent.
@@ -41,9 +41,9 @@ pub const DOWN: u32 = 0;
 /// An arc of the problem.
 #[derive(Clone, Copy, Debug)]
 pub struct ArcData {
-    /// Index of the node that it leaves.
+    /// Index of the node that the arc leaves.
     pub tail: usize,
-    /// Index of the node that it enters.
+    /// Index of the node that the arc enters.
     pub head: usize,
     /// Cost per unit of flow.
     pub cost: i64,
@@ -53,15 +53,15 @@ pub struct ArcData {
 
 /// A minimum-cost flow problem.
 pub struct Network {
-    /// Per node, the flow that enters the network there; demands are negative, and the sum is zero.
+    /// Flow that enters the network at each node; demands are negative, and the sum is zero.
     pub supplies: Vec<i64>,
     /// The arcs, at least one.
     pub arcs: Vec<ArcData>,
 }
 
 impl Network {
-    /// A random network in which `arcs` arcs leave each node. A random flow decides the supplies, so it has a
-    /// solution.
+    /// Draws a random network in which `arcs` arcs leave each node. A random flow determines the supplies, so the
+    /// network has a solution.
     pub fn draw(nodes: u64, arcs: u64, random: &mut Random) -> Network {
         let mut network =
             Network { supplies: vec![0; nodes as usize], arcs: Vec::with_capacity((nodes * arcs) as usize) };
@@ -83,68 +83,68 @@ impl Network {
         network
     }
 
-    /// A cost that exceeds that of every path without artificial arcs.
+    /// Returns a cost that exceeds the cost of every path without artificial arcs.
     fn artificial_cost(&self) -> i64 {
         let largest = self.arcs.iter().map(|arc| arc.cost).max().unwrap_or(0);
         (largest + 1) * (self.supplies.len() as i64 + 1)
     }
 }
 
-/// The address of a node's record.
+/// Address of a node's record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NodeRecord(pub u64);
 
 impl NodeRecord {
-    /// The null pointer: the node has no such relative.
+    /// Null pointer: the node has no parent, child or sibling of this kind.
     pub const NONE: NodeRecord = NodeRecord(0);
 
-    /// The dual variable: the price of a unit of flow at this node.
+    /// Address of the dual variable: the price of a unit of flow at this node.
     pub fn potential(self) -> ValueAddress<i64> {
         ValueAddress::at(self.0)
     }
 
-    /// The node above.
+    /// Address of the pointer to the parent.
     pub fn parent(self) -> ValueAddress<u64> {
         ValueAddress::at(self.0 + 8)
     }
 
-    /// The first of the nodes below.
+    /// Address of the pointer to the first child.
     pub fn child(self) -> ValueAddress<u64> {
         ValueAddress::at(self.0 + 16)
     }
 
-    /// The next node with the same parent.
+    /// Address of the pointer to the next node with the same parent.
     pub fn sibling(self) -> ValueAddress<u64> {
         ValueAddress::at(self.0 + 24)
     }
 
-    /// The node before this one with the same parent.
+    /// Address of the pointer to the previous node with the same parent.
     pub fn previous(self) -> ValueAddress<u64> {
         ValueAddress::at(self.0 + 32)
     }
 
-    /// The arc of the tree between this node and its parent.
+    /// Address of the pointer to the basic arc between this node and its parent.
     pub fn arc(self) -> ValueAddress<u64> {
         ValueAddress::at(self.0 + 40)
     }
 
-    /// The flow on that arc; the node's supply before there is a tree.
+    /// Address of the flow on the basic arc; before the first tree exists, of the node's supply.
     pub fn flow(self) -> ValueAddress<i64> {
         ValueAddress::at(self.0 + 48)
     }
 
-    /// The number of nodes in the subtree of this node, itself included. mcf calls it `depth`.
+    /// Address of the number of nodes in the subtree of this node, itself included. mcf calls it `depth`.
     pub fn size(self) -> ValueAddress<u32> {
         ValueAddress::at(self.0 + 56)
     }
 
-    /// [`UP`] or [`DOWN`].
+    /// Address of the orientation of the basic arc: [`UP`] or [`DOWN`].
     pub fn orientation(self) -> ValueAddress<u32> {
         ValueAddress::at(self.0 + 60)
     }
 }
 
-/// The address of an arc's record.
+/// Address of an arc's record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ArcRecord(pub u64);
 
@@ -154,42 +154,42 @@ impl ArcRecord {
         ValueAddress::at(self.0)
     }
 
-    /// The node that it leaves.
+    /// Address of the pointer to the node that the arc leaves.
     pub fn tail(self) -> ValueAddress<u64> {
         ValueAddress::at(self.0 + 8)
     }
 
-    /// The node that it enters.
+    /// Address of the pointer to the node that the arc enters.
     pub fn head(self) -> ValueAddress<u64> {
         ValueAddress::at(self.0 + 16)
     }
 
-    /// [`AT_LOWER`], [`BASIC`] or [`AT_UPPER`].
+    /// Address of the state: [`AT_LOWER`], [`BASIC`] or [`AT_UPPER`].
     pub fn state(self) -> ValueAddress<i64> {
         ValueAddress::at(self.0 + 24)
     }
 
-    /// Largest flow.
+    /// Address of the largest flow.
     pub fn capacity(self) -> ValueAddress<i64> {
         ValueAddress::at(self.0 + 32)
     }
 
-    /// The flow in the solution, once there is one.
+    /// Address of the flow in the solution, which the kernel writes at its end.
     pub fn flow(self) -> ValueAddress<i64> {
         ValueAddress::at(self.0 + 40)
     }
 }
 
-/// The records of a network in memory.
+/// Records of a network in memory.
 #[derive(Clone, Copy)]
 pub struct NetworkRecords {
     /// Number of nodes without the root.
     pub nodes: u64,
     /// Number of arcs without the artificial ones.
     pub arcs: u64,
-    /// The cost of an artificial arc.
+    /// Cost of an artificial arc.
     pub artificial_cost: i64,
-    /// The root of the tree, a node without supply that artificial arcs join to all others.
+    /// Root of the tree: a node without supply. An artificial arc joins it to each other node.
     pub root: NodeRecord,
     arc_words: Array<u64>,
     artificial_words: Array<u64>,
@@ -197,14 +197,14 @@ pub struct NetworkRecords {
 }
 
 impl NetworkRecords {
-    /// The memory that [`NetworkRecords::allocate`] takes, in bytes.
+    /// Memory that [`NetworkRecords::allocate`] takes, in bytes.
     pub fn bytes(nodes: u64, arcs: u64) -> u64 {
         let line_ends = 4 * 64;
         RECORD_BYTES * (2 * nodes + 1 + arcs) + 8 * nodes + line_ends
     }
 
-    /// Takes memory for a network and writes its data there. Nodes and arcs are in random order, so neighbours in the
-    /// tree are on unrelated pages from the start.
+    /// Allocates the records of a network and fills them. Nodes and arcs are in random order, so neighbours in the tree
+    /// are on unrelated pages from the start.
     pub fn allocate(emit: &mut Emitter, network: &Network, random: &mut Random) -> NetworkRecords {
         let (nodes, arcs) = (network.supplies.len() as u64, network.arcs.len() as u64);
         let node_words: Array<u64> = emit.array(RECORD_WORDS * (nodes + 1));
@@ -239,17 +239,17 @@ impl NetworkRecords {
         records
     }
 
-    /// The arc in this position of memory.
+    /// Returns the arc at this position in memory.
     pub fn arc(self, position: u64) -> ArcRecord {
         ArcRecord(self.arc_words.at(RECORD_WORDS * position).addr)
     }
 
-    /// The artificial arc of the node with this index.
+    /// Returns the artificial arc of the node with this index.
     pub fn artificial(self, index: u64) -> ArcRecord {
         ArcRecord(self.artificial_words.at(RECORD_WORDS * index).addr)
     }
 
-    /// The pointer to the node with this index.
+    /// Returns the address of the pointer to the node with this index.
     pub fn node_pointer(self, index: u64) -> ValueAddress<u64> {
         self.node_pointers.at(index)
     }

@@ -1,9 +1,9 @@
 //! Pricing: the choice of the arc that enters the tree.
 //!
-//! Source: multiple partial pricing as in mcf's `primal_bea_mpp`. Arcs are dealt into groups, each of which goes
-//! through memory in equal strides. A basket keeps the best candidates of the last pivot; they are priced anew, then
-//! group after group until the basket has enough, and a quicksort puts the best in front. It sorts no further than
-//! the next pivot looks.
+//! Source: multiple partial pricing as in mcf's `primal_bea_mpp`. The arcs form groups; each group steps through memory
+//! in equal strides. A basket keeps the best candidates of the last pivot. Pricing computes their reduced costs anew,
+//! then prices one group after another until the basket has enough candidates. A quicksort puts the best ones first; it
+//! sorts only the part that the next pivot uses.
 
 use super::super::arena::{Array, ValueAddress};
 use super::super::emitter::{Emitter, Stopped};
@@ -12,22 +12,22 @@ use super::network::{ArcRecord, BASIC, NetworkRecords, NodeRecord};
 use crate::stream::BlockId;
 use units::LINE_BYTES;
 
-/// The number of candidates that suffices for a pivot, and the most that pricing keeps for the next one.
+/// Number of candidates that suffices for a pivot, and the maximum that pricing keeps for the next one.
 const KEPT: u64 = 50;
-/// The most arcs in a group.
+/// Maximum number of arcs in a group.
 const GROUP: u64 = 300;
-/// An entry of the basket: an arc, its reduced cost and the absolute value of that.
+/// Words of an entry of the basket: an arc, its reduced cost and the absolute value of the cost.
 const ENTRY_WORDS: u64 = 3;
 const ABSOLUTE: u64 = 16;
 /// Words of the sort's stack frame: two saved registers and the return address.
 const FRAME_WORDS: u64 = 3;
 
-/// The entering arc.
+/// Arc that enters the tree.
 #[derive(Clone, Copy)]
 pub struct Entering {
-    /// Its record.
+    /// Record of the arc.
     pub arc: ArcRecord,
-    /// Its reduced cost; the sign says whether more flow or less flow on the arc has a gain.
+    /// Reduced cost of the arc. If it is negative, more flow on the arc has a gain; if positive, less flow.
     pub reduced: i64,
 }
 
@@ -35,22 +35,22 @@ pub struct Entering {
 pub struct Pricing {
     records: NetworkRecords,
     groups: u64,
-    /// Pointers to entries, of which the first ones are the candidates.
+    /// Pointers to entries; the first ones are the candidates.
     order: Array<u64>,
-    /// The next group and the number of candidates.
+    /// Index of the next group, and number of candidates.
     kept: Array<u64>,
-    /// The upper end of the stack.
+    /// Stack of the quicksort.
     stack: Array<u64>,
 }
 
 impl Pricing {
-    /// The memory that [`Pricing::allocate`] takes, in bytes.
+    /// Memory that [`Pricing::allocate`] takes, in bytes.
     pub fn bytes() -> u64 {
         let line_ends = 4 * 64;
         8 * (KEPT + GROUP) * (ENTRY_WORDS + 1 + FRAME_WORDS) + 8 * FRAME_WORDS + LINE_BYTES as u64 + line_ends
     }
 
-    /// Takes memory for an empty basket.
+    /// Allocates an empty basket.
     pub fn allocate(emit: &mut Emitter, records: NetworkRecords) -> Pricing {
         let entries: Array<u64> = emit.array(ENTRY_WORDS * (KEPT + GROUP));
         let order: Array<u64> = emit.array(KEPT + GROUP);
@@ -61,7 +61,7 @@ impl Pricing {
         Pricing { records, groups: (records.arcs - 1) / GROUP + 1, order, kept: emit.array(8), stack }
     }
 
-    /// Gives the candidate whose reduced cost is largest by its absolute value; nothing if the tree is optimal.
+    /// Returns the candidate with the largest absolute reduced cost, or `None` if the tree is optimal.
     pub fn choose(&self, emit: &mut Emitter, code: &PriceCode, sort: &SortCode) -> Result<Option<Entering>, Stopped> {
         emit.block(code.keep.enter)?;
         let size = emit.load(self.kept.at(1));
@@ -102,8 +102,8 @@ impl Pricing {
         Ok(Some(Entering { arc, reduced: emit.load(word(entry, 8)).cast_signed() }))
     }
 
-    /// Prices the candidates of the last pivot again, without the one that entered, and keeps those that still have a
-    /// gain; returns their number.
+    /// Prices the candidates of the last pivot again, without the one that entered. Keeps the candidates that still
+    /// have a gain, and returns their number.
     fn keep(&self, emit: &mut Emitter, code: &KeepCode, size: u64) -> Result<u64, Stopped> {
         let mut kept = 0;
         for index in 1..size {
@@ -121,7 +121,7 @@ impl Pricing {
         Ok(kept)
     }
 
-    /// Adds the arcs of a group whose flow can be changed with a gain; returns the number of candidates.
+    /// Adds each arc of a group if a change of its flow has a gain; returns the number of candidates.
     fn scan(&self, emit: &mut Emitter, code: &PriceCode, group: u64, mut size: u64) -> Result<u64, Stopped> {
         emit.block(code.group)?;
         for position in (group..self.records.arcs).step_by(self.groups as usize) {
@@ -181,8 +181,8 @@ impl Pricing {
         Ok(())
     }
 
-    /// Exchanges entries until none of the first part is smaller than one of the second; returns the second's first
-    /// position and the first's last.
+    /// Exchanges entries until every entry of the first part is at least as large as every entry of the second. Returns
+    /// the first position of the second part, and the last position of the first.
     fn partition(&self, emit: &mut Emitter, code: &PartitionCode, low: u64, high: u64) -> Result<[i64; 2], Stopped> {
         emit.block(code.enter)?;
         let middle = emit.load(self.order.at(low.midpoint(high)));
@@ -207,7 +207,8 @@ impl Pricing {
             }
         }
     }
-    /// The next position, from one on in equal steps, where `stop` holds for the absolute value; with its entry.
+    /// Searches from `position` in steps of `step` for an absolute value that satisfies `stop`; returns the position
+    /// and its entry.
     fn find(
         &self,
         emit: &mut Emitter,
@@ -226,12 +227,12 @@ impl Pricing {
     }
 }
 
-/// A word of the entry at this address.
+/// Returns the address of a word of the entry.
 fn word(entry: u64, offset: u64) -> ValueAddress<u64> {
     ValueAddress::at(entry + offset)
 }
 
-/// The cost of a unit of flow on `arc` under the potentials of its ends.
+/// Returns the cost of a unit of flow on `arc` under the potentials of its ends.
 fn reduced_cost(emit: &mut Emitter, arc: ArcRecord) -> i64 {
     let tail = NodeRecord(emit.load(arc.tail()));
     let head = NodeRecord(emit.load(arc.head()));

@@ -1,4 +1,4 @@
-//! The optimal flow against successive shortest paths, and against the conditions of optimality.
+//! Compares the optimal flow with successive shortest paths, and checks the conditions of optimality.
 
 use super::super::emitter::Extent;
 use super::super::program::execute;
@@ -7,14 +7,14 @@ use super::network::{ArcData, BASIC, DOWN, UP};
 use super::*;
 use std::sync::mpsc::{Sender, channel};
 
-/// What a network ends with.
+/// Content of a solved network.
 struct Solution {
     cost: u64,
-    /// Per arc in the order of memory, its record.
+    /// Record of each arc, in memory order.
     arcs: Vec<Solved>,
-    /// Per node, its potential.
+    /// Potential of each node.
     potentials: Vec<i64>,
-    /// The flow on each artificial arc.
+    /// Flow on each artificial arc.
     artificial: Vec<i64>,
 }
 
@@ -24,7 +24,7 @@ struct Solved {
     state: i64,
 }
 
-/// A program that solves a given network and reports what memory contains at the end.
+/// Program that solves a given network and sends the final content of its memory.
 struct Given {
     network: Network,
     solutions: Sender<Solution>,
@@ -106,7 +106,7 @@ fn solved(network: Network, seed: u64) -> Solution {
     found.recv().unwrap()
 }
 
-/// The least cost, by successive shortest paths of Bellman and Ford.
+/// Returns the least cost, by successive shortest paths of Bellman and Ford.
 fn least_cost(network: &Network) -> i64 {
     let nodes = network.supplies.len();
     let mut left = network.supplies.clone();
@@ -166,8 +166,8 @@ fn check_optimal(network: &Network, solution: &Solution) {
     assert_eq!(solution.cost, cost as u64);
 }
 
-/// A feasible network with costs below one limit and capacities up to another, in which some flow decides the
-/// supplies, or none.
+/// Draws a feasible network with costs below `costs` and capacities up to `capacity`. With `flows`, a random flow
+/// determines the supplies; otherwise all supplies are zero.
 fn drawn(nodes: u64, arcs: u64, costs: u64, capacity: u64, flows: bool, random: &mut Random) -> Network {
     let mut network = Network::draw(nodes, arcs, random);
     network.supplies = vec![0; nodes as usize];
@@ -185,7 +185,7 @@ fn drawn(nodes: u64, arcs: u64, costs: u64, capacity: u64, flows: bool, random: 
 #[test]
 fn the_flow_is_feasible_and_optimal_and_costs_what_shortest_paths_cost() {
     let mut random = Random::new(5);
-    // Costs that are all zero, many equal costs and capacities, unit capacities as mcf has, and no supplies at all.
+    // Cases: all costs are zero, many costs and capacities are equal, all capacities are one as in mcf, no supplies.
     for (costs, capacity, flows) in
         [(1000, 50, true), (1, 50, true), (2, 1, true), (1000, 1, true), (3, 3, true), (1, 1, true), (1000, 9, false)]
     {
@@ -244,7 +244,7 @@ fn a_refresh_stores_the_potential_of_each_node_and_changes_none() {
     let solve = |refresh| run(&INFO, &[("nodes", "50"), ("arcs", "4"), ("refresh", refresh)], 6);
     let (each, first) = (solve("1"), solve("1000000"));
     assert_eq!(each.answer, first.answer);
-    // With the stores goes one that sets the counter of pivots again.
+    // Each refresh also stores the counter of pivots.
     assert!(each.stores > first.stores && (each.stores - first.stores) % (50 + 1) == 0);
 }
 

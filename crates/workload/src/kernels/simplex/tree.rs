@@ -1,8 +1,8 @@
-//! The spanning tree: its construction, its potentials, and how a subtree is hung below another node.
+//! Spanning tree: builds it, computes its potentials, and moves a subtree below another node.
 //!
-//! Source: mcf's `primal_start_artificial`, `refresh_potential` and `update_tree`. A walk over a subtree takes the
-//! first child of each node, else the sibling, else the sibling of the nearest ancestor that has one: each step is a
-//! load that depends on the last.
+//! Source: mcf's `primal_start_artificial`, `refresh_potential` and `update_tree`. A walk over a subtree moves to the
+//! first child of a node; without a child, to its sibling; without a sibling, to that of the nearest ancestor with one.
+//! Each step is a load that depends on the previous load.
 
 use super::super::arena::ValueAddress;
 use super::super::emitter::{Emitter, Stopped};
@@ -10,34 +10,34 @@ use super::code::pivot::{PushCode, ReverseCode, ShiftCode};
 use super::code::{RefreshCode, StartCode};
 use super::network::{AT_LOWER, ArcRecord, BASIC, DOWN, NetworkRecords, NodeRecord, UP};
 
-/// The link from the root of a subtree to its parent.
+/// Link from the root of a subtree to its parent.
 #[derive(Clone, Copy)]
 pub struct Joint {
-    /// The parent.
+    /// Parent of the subtree's root.
     pub parent: NodeRecord,
-    /// The basic arc.
+    /// Basic arc to the parent.
     pub arc: ArcRecord,
-    /// The flow on it.
+    /// Flow on the arc.
     pub flow: i64,
-    /// Its orientation.
+    /// Orientation of the arc.
     pub orientation: u32,
     /// Number of nodes in the subtree.
     pub size: u32,
 }
 
-/// A change of flow along a path of the tree.
+/// Change of flow along a path of the tree.
 #[derive(Clone, Copy)]
 pub struct Change {
-    /// The amount.
+    /// Amount of the change.
     pub delta: i64,
-    /// The orientation of the arcs whose flow increases; that of the others decreases.
+    /// Orientation of the arcs that gain flow; arcs of the other orientation lose flow.
     pub increases: u32,
-    /// Nodes that the subtrees of the path gain, modulo 2^32.
+    /// Number of nodes that the subtrees of the path gain, modulo 2^32.
     pub growth: u32,
 }
 
 impl Change {
-    /// The new flow of an arc with this orientation.
+    /// Returns the new flow of an arc with this orientation.
     fn of(self, flow: i64, orientation: u32) -> i64 {
         if orientation == self.increases { flow + self.delta } else { flow - self.delta }
     }
@@ -85,7 +85,7 @@ pub fn start(emit: &mut Emitter, code: &StartCode, records: NetworkRecords) -> R
     Ok(())
 }
 
-/// Computes all potentials anew, from the root down. In integers this changes none; mcf does it all the same.
+/// Computes all potentials anew, from the root down. Integer potentials do not change by this, but mcf does it too.
 pub fn refresh(emit: &mut Emitter, code: &RefreshCode, root: NodeRecord) -> Result<(), Stopped> {
     emit.block(code.enter)?;
     let mut node = NodeRecord(emit.load(root.child()));
@@ -117,7 +117,7 @@ pub fn refresh(emit: &mut Emitter, code: &RefreshCode, root: NodeRecord) -> Resu
     }
 }
 
-/// Adds `difference` to the potentials of the subtree below `top` and with it.
+/// Adds `difference` to the potentials of the subtree of `top`, `top` included.
 pub fn shift(emit: &mut Emitter, code: &ShiftCode, top: NodeRecord, difference: i64) -> Result<(), Stopped> {
     let mut node = top;
     loop {
@@ -140,8 +140,9 @@ pub fn shift(emit: &mut Emitter, code: &ShiftCode, top: NodeRecord, difference: 
     }
 }
 
-/// Makes `node` the root of the subtree of `top` and hangs it below another parent: the basic arc of each node on the
-/// path between the two becomes that of its old parent, with its changed flow. Returns the old parent of `top`.
+/// Makes `node` the root of the subtree of `top`, and moves the subtree below another parent. On the path from `node`
+/// to `top`, the basic arc of each node becomes that of its old parent, with its changed flow. Returns the old parent
+/// of `top`.
 pub fn reverse(
     emit: &mut Emitter,
     code: &ReverseCode,

@@ -1,10 +1,10 @@
-//! C programs that are compiled for a test.
+//! Compiles C programs for a test.
 
 use casemate_workload::live::LiveOptions;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// What all programs have: a file each by the names of their arguments, pages of it, and stores of numbers.
+/// Common part of all programs: functions that create the files of the arguments, map their pages, and store numbers.
 const PRELUDE: &str = r#"
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -35,11 +35,11 @@ __attribute__((unused)) static void store(char *at, uint64_t number) { *(volatil
 __attribute__((unused)) static void check(int result, int expected) { if (result != expected) abort(); }
 "#;
 
-/// A compiled program with a directory of its own.
+/// A compiled program in a separate directory.
 pub struct Compiled(PathBuf);
 
 impl Compiled {
-    /// The program with this body of `main`.
+    /// Compiles a program with this body of `main`.
     pub fn new(name: &str, body: &str) -> Compiled {
         let directory = std::env::temp_dir().join(format!("casemate-durable-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&directory).unwrap();
@@ -52,12 +52,12 @@ impl Compiled {
         Compiled(directory)
     }
 
-    /// A file of this name in its directory.
+    /// Path of a file in the program's directory.
     pub fn file(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
 
-    /// How it is recorded, with two files of its own as arguments.
+    /// Options that record the program, with two files in its directory as arguments.
     pub fn options(&self, recorder: PathBuf) -> LiveOptions {
         LiveOptions::new(["program", "one", "two"].map(|name| self.file(name)), recorder)
     }
@@ -65,7 +65,7 @@ impl Compiled {
 
 impl Drop for Compiled {
     fn drop(&mut self) {
-        // A directory that stays behind is no failure.
+        // The test does not fail if the directory remains.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

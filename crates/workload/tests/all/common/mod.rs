@@ -1,4 +1,4 @@
-//! What tests share.
+//! Common code of the tests.
 
 pub mod compiled;
 
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::OnceLock;
 use units::VirtAddr;
 
-/// A source that gives the chunks of a list.
+/// Source that returns the chunks of a list.
 pub struct Listed(VecDeque<Chunk>, Origin);
 
 impl Listed {
@@ -49,13 +49,14 @@ pub fn origin() -> Origin {
     }
 }
 
-/// A block of these instructions, each given by its bytes.
+/// Returns a block of these instructions, each given by its bytes.
 pub fn block(id: u32, pc: u64, instructions: &[&[u8]]) -> Arc<Block> {
     let lengths: Vec<u8> = instructions.iter().map(|bytes| bytes.len() as u8).collect();
     Arc::new(BlockDecoder::default().block(BlockId(id), VirtAddr(pc), &lengths, &instructions.concat()))
 }
 
-/// The recorder to test with, built if need be, or nothing (and a message) where QEMU is not installed.
+/// Returns the path of the recorder, and builds it if necessary. Prints a message and returns `None` if QEMU is not
+/// installed.
 pub fn recorder() -> Option<PathBuf> {
     static RECORDER: OnceLock<PathBuf> = OnceLock::new();
     if Command::new("qemu-x86_64").arg("--version").output().is_err() {

@@ -1,14 +1,15 @@
-//! The static code of a pivot.
+//! Static code of a pivot.
 //!
-//! RBX: the entering arc; RBP: its reduced cost; RSI and R14: its ends; R8 and R9: the nodes that go up; R12: the one
-//! where they meet; R10: the change of flow; R11: the node whose arc leaves; R13: its side.
+//! RBX is the entering arc, RBP its reduced cost, and RSI and R14 its ends. R8 and R9 are the current nodes of the
+//! walks up from both ends, and R12 is the node where they meet. R10 is the change of flow. The arc above node R11
+//! leaves the tree; R13 is its side of the cycle.
 
 use super::super::super::emitter::Emitter;
 use super::super::super::listing::{Listing, reg::*};
 use crate::stream::BlockId;
 use isa::Reg;
 
-/// A pivot.
+/// Blocks of a pivot.
 pub struct PivotCode {
     pub ends: BlockId,
     pub backward: BlockId,
@@ -50,7 +51,7 @@ impl PivotCode {
     }
 }
 
-/// The ratio test: the walk from both ends of the entering arc up to where they meet.
+/// Ratio test: the walks from both ends of the entering arc up to the node where they meet.
 pub struct WalkCode {
     pub enter: BlockId,
     pub meet: BlockId,
@@ -69,7 +70,7 @@ impl WalkCode {
     }
 }
 
-/// The ratio test of one basic arc. RDX: the largest change of its flow.
+/// Ratio test of one basic arc. RDX: the largest change of its flow.
 pub struct LimitCode {
     pub flow: BlockId,
     pub room: BlockId,
@@ -90,7 +91,7 @@ impl LimitCode {
     }
 }
 
-/// The potentials of a subtree. RBP: the difference.
+/// Code that changes the potentials of a subtree. RBP: the difference.
 pub struct ShiftCode {
     pub visit: BlockId,
     pub top: BlockId,
@@ -111,8 +112,8 @@ impl ShiftCode {
     }
 }
 
-/// The path in the subtree. RDI: the node; RAX: its old parent; RDX, RBX, R8, RCX and R14: its new parent, arc, flow,
-/// size and orientation; R15: the size of the subtree.
+/// Code that reverses the path in the subtree. RDI: the node; RAX: its old parent; RDX, RBX, R8, RCX and R14: its new
+/// parent, arc, flow, size and orientation; R15: the size of the subtree.
 pub struct ReverseCode {
     pub enter: BlockId,
     pub node: BlockId,
@@ -146,7 +147,7 @@ impl ReverseCode {
     }
 }
 
-/// The rest of the cycle, on one side. RDX: the nodes that its subtrees gain.
+/// Code for the remaining cycle on one side. RDX: number of nodes that the subtrees on it gain.
 pub struct PushCode {
     pub enter: BlockId,
     pub node: BlockId,
@@ -169,8 +170,8 @@ impl PushCode {
     }
 }
 
-/// The states of both arcs; the flow of the entering one and the difference of potentials. Which end of the entering
-/// arc is in the subtree is decided by conditional moves.
+/// Updates the states of both arcs, the flow of the entering one and the difference of potentials. Conditional moves
+/// select the end of the entering arc that is in the subtree.
 fn leave() -> Listing {
     let code = Listing::new().compare(&[R13]).lea(RDI, &[RSI, R14, Reg::FLAGS]).lea(RDX, &[RSI, R14, Reg::FLAGS]);
     let code = code.store(8, &[RDX], &[RSP]).load(4, RCX, &[R11]).load(8, RAX, &[R11]);
@@ -180,7 +181,7 @@ fn leave() -> Listing {
     code.lea(R8, &[R8, R10, Reg::FLAGS]).store(8, &[], &[RBX]).lea(RAX, &[R11])
 }
 
-/// Joins a node to its new parent; the node's old arc, flow and orientation pass to its old parent.
+/// Joins a node to its new parent, and prepares the node's old arc, flow and orientation for its old parent.
 fn join() -> Listing {
     let code = Listing::new().store(8, &[RDI], &[RDX]).load(8, RSI, &[RDI]).load(8, RBP, &[RDI]);
     let code = code.load(4, R9, &[RDI]).load(4, RDX, &[RDI]).store(8, &[RBX], &[RDI]).store(8, &[R8], &[RDI]);

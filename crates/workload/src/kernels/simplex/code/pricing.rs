@@ -1,14 +1,14 @@
-//! The static code of pricing.
+//! Static code of pricing.
 //!
-//! RDX: the arc; R8 and R10: its ends; RAX: its reduced cost. RDI: the basket; R13: the number of candidates. R12 and
-//! R14: the group and the first one.
+//! RDX: the arc; R8 and R10: its ends; RAX: its reduced cost. RDI: the basket; R13: the number of candidates. R12: the
+//! current group; R14: the first group.
 
 use super::super::super::emitter::Emitter;
 use super::super::super::listing::{Listing, reg::*};
 use crate::stream::BlockId;
 use isa::Reg;
 
-/// Pricing. RSI: the arcs; RBX: the stride of a group; RBP: the end of the arcs; RCX: the number of groups.
+/// Blocks of pricing. RSI: the arcs; RBX: the stride of a group; RBP: the end of the arcs; RCX: the number of groups.
 pub struct PriceCode {
     pub keep: KeepCode,
     pub groups: BlockId,
@@ -51,7 +51,7 @@ impl PriceCode {
     }
 }
 
-/// The candidates of the last pivot. RCX and R9: their index and its limit.
+/// Code that prices the candidates of the last pivot. RCX and R9: their index and its limit.
 pub struct KeepCode {
     pub enter: BlockId,
     pub price: BlockId,
@@ -86,7 +86,7 @@ impl KeepCode {
     }
 }
 
-/// The end of a group.
+/// Code at the end of a group.
 pub struct GroupEndCode {
     pub next: BlockId,
     pub wrap: BlockId,
@@ -105,7 +105,7 @@ impl GroupEndCode {
     }
 }
 
-/// The quicksort. R8 and R9: the first and the last position; RCX and RSI: those that approach each other.
+/// Quicksort. R8 and R9: the first and the last position; RCX and RSI: the positions that approach each other.
 pub struct SortCode {
     pub partition: PartitionCode,
     pub lower: BlockId,
@@ -133,7 +133,7 @@ impl SortCode {
     }
 }
 
-/// A part of the sort. R11: the absolute value that divides it.
+/// Code that partitions a range. R11: the absolute value at which it is divided.
 pub struct PartitionCode {
     pub enter: BlockId,
     pub left: BlockId,
@@ -168,7 +168,7 @@ impl PartitionCode {
     }
 }
 
-/// The reduced cost of an arc, in RAX.
+/// Computes the reduced cost of an arc in RAX.
 fn reduced_cost(code: Listing) -> Listing {
     let code = code.load(8, R8, &[RDX]).load(8, R10, &[RDX]).load(8, RAX, &[RDX]);
     code.alu_load(8, RAX, &[RAX], &[R8]).alu_load(8, RAX, &[RAX], &[R10])
