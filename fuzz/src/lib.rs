@@ -181,12 +181,12 @@ impl Victim {
                     let mut line = content.examine();
                     line[..forged.len()].copy_from_slice(forged);
                     strokes = next;
-                    self.put(slot, Untrusted::with(line, content.beside()));
+                    self.put(slot, Untrusted::with(line, content.spare_bits()));
                 }
                 1 => {
                     let room = self.scheme.layout().tag_bytes().clamp(8, 16) as u32 * 8;
                     let flips = u128::from(*stroke) << (u32::from(*place) % room) & u128::MAX >> (u128::BITS - room);
-                    self.put(slot, Untrusted::with(content.examine(), content.beside() ^ flips));
+                    self.put(slot, Untrusted::with(content.examine(), content.spare_bits() ^ flips));
                 }
                 2 => self.put(slot, flipped(content, usize::from(*stroke / 8) * 2, *place)),
                 3 => self.put(slot, slots[usize::from(*stroke) % slots.len()].1),
@@ -220,7 +220,7 @@ fn built(parts: &Parts, planted: Planted) -> (Scheme, Functional) {
 fn flipped(content: Untrusted, byte: usize, bit: u8) -> Untrusted {
     let mut line = content.examine();
     line[byte % LINE_BYTES] ^= 1 << (bit % 8);
-    Untrusted::with(line, content.beside())
+    Untrusted::with(line, content.spare_bits())
 }
 
 /// Returns the content of all written slots, with their spare bits, in slot order.

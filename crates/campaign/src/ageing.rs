@@ -66,7 +66,7 @@ fn position(turn: u64, lines: u64) -> u64 {
 
 /// Returns the lines that share a line of counters with this one.
 fn group_of(victim: &Victim, line: u64) -> Range<u64> {
-    let counters = victim.map().place(Structure::Counter, LineAddr(line));
+    let counters = victim.map().slot_bytes(Structure::Counter, LineAddr(line));
     counters.map_or(line..line + 1, |(slot, _)| victim.map().lines_served(slot))
 }
 
@@ -99,7 +99,7 @@ fn one_write(
 }
 
 fn ciphertexts(victim: &Victim, group: &Range<u64>) -> Vec<Option<Line>> {
-    victim.attacked(|bus| group.clone().map(|line| bus.read_place(Structure::Data, LineAddr(line))).collect())
+    victim.attacked(|bus| group.clone().map(|line| bus.read_structure(Structure::Data, LineAddr(line))).collect())
 }
 
 /// Returns the error in reading a line; `None` if the line was never written.

@@ -26,7 +26,7 @@ pub struct Strike {
 }
 
 /// A slot, and the bytes in it under attack.
-type Place = (Slot, Range<usize>);
+type SlotBytes = (Slot, Range<usize>);
 
 /// The data line and the structures that verify it in memory, from the bottom up.
 const TUPLE: [Structure; 3] = [Structure::Data, Structure::Tag, Structure::Counter];
@@ -86,7 +86,7 @@ pub fn levels(attack: Attack, stored_levels: usize) -> Range<usize> {
 }
 
 fn spoof(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr, structure: Structure) -> Option<Strike> {
-    let (slot, bytes) = bus.map().place(structure, target)?;
+    let (slot, bytes) = bus.map().slot_bytes(structure, target)?;
     let forgery = random.line();
     bus.write_bytes(slot, bytes.clone(), &forgery[..bytes.len()]);
     let wish = if structure == Structure::Data { Wish::Bytes(bus.map().cut(forgery)) } else { Wish::None };
@@ -94,7 +94,7 @@ fn spoof(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr, structure: St
 }
 
 fn flip(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr, structure: Structure) -> Option<Strike> {
-    let (slot, bytes) = bus.map().place(structure, target)?;
+    let (slot, bytes) = bus.map().slot_bytes(structure, target)?;
     let bit = bytes.start * 8 + random.below(bytes.len() as u64 * 8) as usize;
     bus.flip(slot, bit);
     let wish = if structure == Structure::Data { Wish::Flipped(bit) } else { Wish::None };
@@ -110,7 +110,7 @@ fn flip_counter(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr) -> Opt
     }
     let present: Vec<LineAddr> = bus.lines().iter().copied().filter(|line| bus.has(*line)).collect();
     let target = if bus.has(target) { target } else { random.pick(&present)? };
-    let (slot, _) = map.place(Structure::Counter, target)?;
+    let (slot, _) = map.slot_bytes(Structure::Counter, target)?;
     let bit = random.pick(&own_bits::of(map.counters(), &bus.read(slot), map.position(target) as usize))?;
     bus.flip(slot, bit);
     Some(Strike { target, bit: Some(bit), wish: Wish::None })
@@ -164,7 +164,7 @@ fn swap_siblings(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr) -> Op
     let kind = random.pick(&kinds)?;
     let (own, sibling) = (map.moved(kind, target), LineAddr(target.0 ^ map.lines_each(kind)));
     let others = bus.lines().iter().chain([&sibling]).map(|line| map.moved(kind, *line));
-    let others: Vec<Vec<Place>> = others.filter(|other| !other.is_empty() && *other != own).collect();
+    let others: Vec<Vec<SlotBytes>> = others.filter(|other| !other.is_empty() && *other != own).collect();
     let other = random.pick(&others.iter().collect::<Vec<_>>()).filter(|_| !own.is_empty())?;
     own.into_iter().zip(other).for_each(|((one, _), (other, _))| exchange(bus, one, *other));
     Some(Strike { target, bit: None, wish: Wish::None })
@@ -181,15 +181,15 @@ fn node_of_other_level(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr)
     let mut levels: Vec<usize> = (0..bus.map().levels()).collect();
     random.shuffle(&mut levels);
     let [from, to, ..] = levels[..] else { return None };
-    let content = bus.read_place(Structure::Node(from), target)?;
-    let (slot, _) = bus.map().place(Structure::Node(to), target)?;
+    let content = bus.read_structure(Structure::Node(from), target)?;
+    let (slot, _) = bus.map().slot_bytes(Structure::Node(to), target)?;
     bus.write(slot, &content);
     Some(Strike { target, bit: None, wish: Wish::None })
 }
 
 fn counter_as_data(bus: &mut Bus<'_>, target: LineAddr) -> Option<Strike> {
-    let counters = bus.read_place(Structure::Counter, target)?;
-    let (slot, _) = bus.map().place(Structure::Data, target)?;
+    let counters = bus.read_structure(Structure::Counter, target)?;
+    let (slot, _) = bus.map().slot_bytes(Structure::Data, target)?;
     let counters = bus.map().cut(counters);
     bus.write(slot, &counters);
     Some(Strike { target, bit: None, wish: Wish::Bytes(counters) })
@@ -200,7 +200,7 @@ fn counter_as_data(bus: &mut Bus<'_>, target: LineAddr) -> Option<Strike> {
 fn rowhammer(bus: &mut Bus<'_>, random: &mut Random, target: LineAddr) -> Option<Strike> {
     const CLUSTER_BITS: u64 = 128;
     let map = bus.map();
-    let slots: Vec<Slot> = map.path().filter_map(|kind| map.place(kind, target).map(|(slot, _)| slot)).collect();
+    let slots: Vec<Slot> = map.path().filter_map(|kind| map.slot_bytes(kind, target).map(|(slot, _)| slot)).collect();
     let slot = random.pick(&slots)?;
     let first = random.below(4) * CLUSTER_BITS;
     let flips = 2 + random.below(7);

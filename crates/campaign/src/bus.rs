@@ -77,7 +77,7 @@ impl<'a> Bus<'a> {
 
     /// Returns true if memory contains a line of data.
     pub fn has(&self, line: LineAddr) -> bool {
-        self.map.place(Structure::Data, line).is_some_and(|(slot, _)| !self.media.is_blank(slot))
+        self.map.slot_bytes(Structure::Data, line).is_some_and(|(slot, _)| !self.media.is_blank(slot))
     }
 
     /// Returns the line in a slot.
@@ -91,8 +91,8 @@ impl<'a> Bus<'a> {
     }
 
     /// Returns the line in the slot that serves a data line, if the design has this structure.
-    pub fn read_place(&self, structure: Structure, line: LineAddr) -> Option<Line> {
-        self.map.place(structure, line).map(|(slot, _)| self.read(slot))
+    pub fn read_structure(&self, structure: Structure, line: LineAddr) -> Option<Line> {
+        self.map.slot_bytes(structure, line).map(|(slot, _)| self.read(slot))
     }
 
     /// Records the current content of memory.
@@ -116,10 +116,10 @@ impl<'a> Bus<'a> {
     pub fn write_bytes(&mut self, slot: Slot, bytes: Range<usize>, source: &[u8]) {
         let mut cell = self.read_cell(slot);
         cell[bytes].copy_from_slice(source);
-        let (mut line, mut beside) = (ZERO_LINE, [0; CELL_BYTES - LINE_BYTES]);
+        let (mut line, mut spare_bits) = (ZERO_LINE, [0; CELL_BYTES - LINE_BYTES]);
         line.copy_from_slice(&cell[..LINE_BYTES]);
-        beside.copy_from_slice(&cell[LINE_BYTES..]);
-        self.put(slot, Untrusted::with(line, u128::from_le_bytes(beside)));
+        spare_bits.copy_from_slice(&cell[LINE_BYTES..]);
+        self.put(slot, Untrusted::with(line, u128::from_le_bytes(spare_bits)));
     }
 
     /// Flips one bit of a slot; bits beyond the line are its spare bits.
@@ -130,8 +130,8 @@ impl<'a> Bus<'a> {
     }
 
     /// Flips one bit of the slot that serves a line, if the design has this structure.
-    pub fn flip_place(&mut self, structure: Structure, line: LineAddr, bit: usize) {
-        if let Some((slot, _)) = self.map.place(structure, line) {
+    pub fn flip_bit_of(&mut self, structure: Structure, line: LineAddr, bit: usize) {
+        if let Some((slot, _)) = self.map.slot_bytes(structure, line) {
             self.flip(slot, bit);
         }
     }
@@ -147,7 +147,7 @@ impl<'a> Bus<'a> {
 pub fn cell(content: Untrusted) -> [u8; CELL_BYTES] {
     let mut cell = [0; CELL_BYTES];
     cell[..LINE_BYTES].copy_from_slice(&content.examine());
-    cell[LINE_BYTES..].copy_from_slice(&content.beside().to_le_bytes());
+    cell[LINE_BYTES..].copy_from_slice(&content.spare_bits().to_le_bytes());
     cell
 }
 

@@ -90,7 +90,7 @@ fn small_memory(design: &Design, planted: Planted) -> Victim {
 /// Returns the bytes of the tag stored with the data in a slot, if any.
 fn tag_with(victim: &Victim, slot: Slot) -> Option<Range<usize>> {
     let line = LineAddr(victim.map().lines_served(slot).start);
-    victim.map().place(Structure::Tag, line).filter(|(of_tag, _)| *of_tag == slot).map(|(_, bytes)| bytes)
+    victim.map().slot_bytes(Structure::Tag, line).filter(|(of_tag, _)| *of_tag == slot).map(|(_, bytes)| bytes)
 }
 
 fn flip_each_bit(victim: &Victim, stored: &Recording, (slot, bits): (Slot, Range<usize>), row: &mut ExhaustiveRow) {
@@ -113,7 +113,7 @@ fn flip_each_bit(victim: &Victim, stored: &Recording, (slot, bits): (Slot, Range
 /// bytes.
 fn verdict(victim: &Victim, line: LineAddr, flipped: Option<(Slot, usize)>) -> Verdict {
     let own = flipped.filter(|(slot, bit)| {
-        *bit < BITS_PER_LINE && victim.map().place(Structure::Data, line).is_some_and(|(own, _)| own == *slot)
+        *bit < BITS_PER_LINE && victim.map().slot_bytes(Structure::Data, line).is_some_and(|(own, _)| own == *slot)
     });
     let wish = own.map_or(Wish::None, |(_, bit)| Wish::Flipped(bit));
     victim.oracle().judge(line, &victim.read(line).0, victim.oracle().wished_bytes(line, wish))

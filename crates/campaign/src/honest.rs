@@ -169,7 +169,7 @@ const NEIGHBOUR: LineAddr = LineAddr(9);
 pub fn overflow(parts: &Parts, writes: u64, seed: u64, planted: Planted) -> Result<OverflowReport, String> {
     let mut random = Random::new(seed);
     let mut victim = full_page(parts, None, seed, planted, &mut random)?;
-    let ciphertext = |victim: &Victim| victim.attacked(|bus| bus.read_place(Structure::Data, NEIGHBOUR));
+    let ciphertext = |victim: &Victim| victim.attacked(|bus| bus.read_structure(Structure::Data, NEIGHBOUR));
     let mut report = OverflowReport { renewals: Vec::new(), pad_reuse: None, readable: true };
     for write in 1..=writes {
         let before = ciphertext(&victim);
@@ -192,7 +192,7 @@ pub fn tamper_before_overflow(parts: &Parts, writes: u64, seed: u64, planted: Pl
     const BIT: usize = 77;
     let mut random = Random::new(seed);
     let mut victim = full_page(parts, Some(Age::BeforeRenewal), seed, planted, &mut random)?;
-    victim.attacked(|bus| bus.flip_place(Structure::Data, NEIGHBOUR, BIT));
+    victim.attacked(|bus| bus.flip_bit_of(Structure::Data, NEIGHBOUR, BIT));
     for _ in 0..writes {
         victim.write(HOT, &random.line());
     }

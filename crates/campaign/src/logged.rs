@@ -295,9 +295,9 @@ impl<'a> Shared<'a> {
         let Row { design, begun: before, .. } = *open.min_by_key(|row| row.begun).filter(|_| !self.is_over())?;
         let of_design = |row: &Row<'_>| std::ptr::eq(row.design, design);
         // The piece ends where rows with more trials are, so that all of them continue together.
-        let ahead = work.rows.iter().filter(|row| of_design(row) && row.begun > before).map(|row| row.begun).min();
+        let next_begun = work.rows.iter().filter(|row| of_design(row) && row.begun > before).map(|row| row.begun).min();
         let end = before + before.clamp(PIECE_MIN, PIECE_MAX).min(self.plan.trials - before);
-        let end = ahead.map_or(end, |ahead| end.min(ahead));
+        let end = next_begun.map_or(end, |next_begun| end.min(next_begun));
         let (mut rows, mut attacks) = (Vec::new(), Vec::new());
         for (index, row) in work.rows.iter_mut().enumerate() {
             if of_design(row) && row.begun == before {

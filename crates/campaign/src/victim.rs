@@ -208,8 +208,8 @@ impl Victim {
         // Words that were released before their line was refused are no answer, unless they are wrong.
         let wrong_first = first.filter(|(_, plaintext, words)| !self.oracle.holds(line, &plaintext.bytes, *words));
         let all = released.map(|bytes| (bytes, Words::ALL));
-        let came_out = all.or(wrong_first.map(|(_, plaintext, words)| (plaintext.bytes, words)));
-        let (released, words) = came_out.map_or((None, Words::NONE), |(bytes, words)| (Some(bytes), words));
+        let output = all.or(wrong_first.map(|(_, plaintext, words)| (plaintext.bytes, words)));
+        let (released, words) = output.map_or((None, Words::NONE), |(bytes, words)| (Some(bytes), words));
         (Answer { released, words, reported: fault.is_some() }, fault)
     }
 

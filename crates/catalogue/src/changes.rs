@@ -62,21 +62,21 @@ fn put(table: &mut Table, (key, value): &Change) -> Result<(), String> {
         return Err(format!("there is no such key: did you mean '{whole}'?"));
     }
     let (path, last) = key.rsplit_once('.').unwrap_or(("", key));
-    let mut place = table;
+    let mut inner = table;
     for part in path.split('.').filter(|part| !part.is_empty()) {
-        let next = place.entry(part).or_insert_with(|| Table::new().into());
-        place = next.as_table_mut().ok_or_else(|| format!("'{part}' has a value, and no keys of its own"))?;
+        let next = inner.entry(part).or_insert_with(|| Table::new().into());
+        inner = next.as_table_mut().ok_or_else(|| format!("'{part}' has a value, and no keys of its own"))?;
     }
     if value.trim().is_empty() {
-        return match place.remove(last) {
+        return match inner.remove(last) {
             Some(_) => Ok(()),
             None => {
-                let near = nearest(last, place.keys().map(String::as_str)).map(str::to_owned);
+                let near = nearest(last, inner.keys().map(String::as_str)).map(str::to_owned);
                 Err(format!("'{last}' has no value that could be left out{}", did_you_mean(&near)))
             }
         };
     }
-    place.insert(last.to_owned(), read(value));
+    inner.insert(last.to_owned(), read(value));
     Ok(())
 }
 

@@ -41,8 +41,8 @@ impl End {
     /// The worse of both on each axis.
     #[must_use]
     pub fn worst(self, other: End) -> End {
-        let came_out = self.came_out().max(other.came_out());
-        End::from(came_out).leaking(self.leaked || other.leaked)
+        let output = self.output().max(other.output());
+        End::from(output).leaking(self.leaked || other.leaked)
     }
 
     /// The worst of some ends on each axis; `None` for an empty list.
@@ -68,12 +68,12 @@ impl End {
     /// Returns true if the end is worse than another on either axis.
     pub fn is_worse_than(self, other: End) -> bool {
         // Next to a leak, the kind of stopped attack does not matter.
-        let more_came_out = self.came_out() > other.came_out() && !(self.is_stopped() && other.leaked);
-        more_came_out || (self.leaked && !other.leaked)
+        let has_worse_output = self.output() > other.output() && !(self.is_stopped() && other.leaked);
+        has_worse_output || (self.leaked && !other.leaked)
     }
 
     /// The worst output of memory, without any leak.
-    fn came_out(self) -> Verdict {
+    fn output(self) -> Verdict {
         if self.verdict == Verdict::Leaked { Verdict::NotApplicable } else { self.verdict }
     }
 

@@ -9,10 +9,10 @@ mod counters;
 mod direct;
 mod flushes;
 mod left_behind;
-mod look_ahead;
 mod past_caches;
 mod power;
 mod prediction;
+mod prefetch_host;
 mod receiver;
 mod room;
 #[cfg(test)]
@@ -164,14 +164,14 @@ impl Chip {
     /// Notes the time at which the controller requests the line from memory.
     pub fn asking(&self, line: LineAddr) {
         if let Some(journey) = self.under_way.borrow_mut().of(line) {
-            journey.asked = Some(self.clock.now());
+            journey.requested_at = Some(self.clock.now());
         }
     }
 
     /// Takes a line from the private caches.
     pub fn take_back(&self, line: LineAddr, dirty: bool) {
         let metadata = self.take_down(line, dirty);
-        self.tell_of(metadata);
+        self.notify_displaced(metadata);
     }
 
     /// Passes a fill through the last-level cache on its way up.

@@ -107,7 +107,7 @@ impl Meters {
         let last_level = self.scheme.on_chip(|chip| chip.shared_counters()).unwrap_or_default();
         let nodes = self.chip.cores.nodes();
         Counts {
-            node: self.cores().into_iter().reduce(NodeCounters::beside).unwrap_or_default(),
+            node: self.cores().into_iter().reduce(NodeCounters::with_core).unwrap_or_default(),
             persist: sum(nodes.iter().filter_map(|node| node.borrow().persist_counters())),
             epochs: sum(nodes.iter().filter_map(|node| node.borrow().epoch_counters())),
             llc: self.chip.counters(),

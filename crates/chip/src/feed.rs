@@ -5,7 +5,7 @@
 //! it as a write from outside: cached copies are stale, and the new content goes to memory like any other.
 
 mod allowance;
-mod beside;
+mod attributes;
 pub mod counters;
 mod flushing;
 mod pages;
@@ -25,9 +25,9 @@ pub use translation::Spaces;
 use crate::load_values::WrongLoad;
 use crate::load_values::order::Accessor;
 use crate::shadow::Shadow;
-use crate::shadow::persisted::{about_to_tell, becomes_mapped, is_persistent};
+use crate::shadow::persisted::{becomes_mapped, before_show, is_persistent};
 use allowance::Allowance;
-use beside::Beside;
+use attributes::Attributes;
 use isa::Persist;
 use machine::node::{Feed, Step, Touch};
 use machine::paging::{OutOfMemory, PageTable};
@@ -70,7 +70,7 @@ pub struct Program<S> {
     /// True if the source is at its end or has no chunk for the moment.
     dry: bool,
     translation: Translation,
-    beside: Beside,
+    attributes: Attributes,
     core: usize,
     shadow: Rc<RefCell<Shadow>>,
     touches: Vec<Touch>,
@@ -97,7 +97,7 @@ impl<S: Supplier> Program<S> {
             allowance: Allowance::new(left),
             dry: false,
             translation: Translation::new(pages, spaces),
-            beside: Beside::default(),
+            attributes: Attributes::default(),
             core,
             shadow,
             touches: Vec::with_capacity(8),
@@ -110,7 +110,7 @@ impl<S: Supplier> Program<S> {
 
     /// Counters of the feed up to now.
     pub fn counters(&self) -> FeedCounters {
-        self.beside.flushing.with_open(self.counters)
+        self.attributes.flushing.with_open(self.counters)
     }
 
     /// True if the program has handed out all instructions that it may.
@@ -130,7 +130,7 @@ impl<S: Supplier> Program<S> {
 
     /// Memory clock or number of instructions that a trace of requests states for the last step.
     pub fn due(&self) -> u64 {
-        self.beside.due
+        self.attributes.due
     }
 
     /// From now on, reports the process of each instruction that follows one of another process.
@@ -173,7 +173,7 @@ impl<S: Supplier> Feed for Program<S> {
         let Program {
             walker,
             translation,
-            beside,
+            attributes,
             shadow,
             touches,
             foreign,
@@ -185,8 +185,8 @@ impl<S: Supplier> Feed for Program<S> {
             ..
         } = self;
         let core = self.core;
-        if beside.is_over {
-            beside.go_on();
+        if attributes.is_over {
+            attributes.go_on();
         }
         translation.refresh();
         let mut trouble = None;
@@ -196,7 +196,7 @@ impl<S: Supplier> Feed for Program<S> {
                 Ok((_, physical)) => {
                     let by = Accessor { program: translation.spaces.program, strand, stretch: *stretch };
                     let parts = translation.length().parts(translation.length().line_of(physical), content);
-                    tell((&mut *shadow.borrow_mut(), by, core), (parts, mapped), foreign, counters);
+                    show_lines((&mut *shadow.borrow_mut(), by, core), (parts, mapped), foreign, counters);
                 }
                 Err(full) => trouble = Some(full),
             },
@@ -206,23 +206,23 @@ impl<S: Supplier> Feed for Program<S> {
                     loads.meet(translation.spaces.program, strand);
                 }
             }
-            Event::LineAhead { strand, addr } => {
+            Event::UpcomingLine { strand, addr } => {
                 if let Some(line) = translation.known_line(strand, addr) {
-                    shadow.borrow().look_ahead(line);
+                    shadow.borrow().prefetch_host(line);
                 }
             }
             Event::Flush { strand, addr } => match translation.physical(strand, addr) {
                 Ok((_, physical)) => {
-                    translation.recorded_lines(physical, 0).for_each(|line| beside.flush(strand, line));
+                    translation.recorded_lines(physical, 0).for_each(|line| attributes.flush(strand, line));
                 }
                 Err(full) => trouble = Some(full),
             },
-            Event::Fence { .. } => beside.fence(),
-            Event::Due { operand, .. } => beside.due = operand,
+            Event::Fence { .. } => attributes.fence(),
+            Event::Due { operand, .. } => attributes.due = operand,
             Event::Sync { strand, object, part } => {
                 if let Some(dirty) = translation.take_dirty(object, &part) {
-                    dirty.into_iter().for_each(|line| beside.flush(strand, line));
-                    beside.fence();
+                    dirty.into_iter().for_each(|line| attributes.flush(strand, line));
+                    attributes.fence();
                 }
             }
             event => {
@@ -266,8 +266,8 @@ impl<S: Supplier> Feed for Program<S> {
             }
         }
         if shadow.persisted.is_some() {
-            let log = shadow.log.as_mut().filter(|_| beside.is_there);
-            log.into_iter().for_each(|log| log.ordered(core, &beside.orders));
+            let log = shadow.log.as_mut().filter(|_| attributes.is_there);
+            log.into_iter().for_each(|log| log.ordered(core, &attributes.orders));
             hand_on_stores(&mut shadow, core, touches, counters);
             shadow.log.iter_mut().for_each(|log| log.executed());
         }
@@ -275,21 +275,21 @@ impl<S: Supplier> Feed for Program<S> {
             translation.note_stores(touches);
         }
         if step.instruction.persist != Persist::None {
-            beside.orders.evicts = step.instruction.persist == Persist::Evict;
-            beside.flushing.executed(&step, touches, !beside.orders.flushes.is_empty(), counters);
+            attributes.orders.evicts = step.instruction.persist == Persist::Evict;
+            attributes.flushing.executed(&step, touches, !attributes.orders.flushes.is_empty(), counters);
         }
         let (page, physical) = translation.physical(step.strand, step.instruction.pc)?;
         let (line, offset) = translation.length().split(physical);
         let code = Touch::of_code(page, line, offset);
         if translation.has_new_tables {
-            translation.take_new_tables(&mut beside.tables);
-            beside.is_there = true;
+            translation.take_new_tables(&mut attributes.tables);
+            attributes.is_there = true;
         }
-        beside.is_over = beside.is_there;
+        attributes.is_over = attributes.is_there;
         if translation.has_unshown() {
             translation.disorder_unshown(&mut shadow);
         }
-        let (tables, orders) = (&beside.tables, if beside.is_there { beside.orders() } else { None });
+        let (tables, orders) = (&attributes.tables, if attributes.is_there { attributes.orders() } else { None });
         let switches_to = running.switches_to(step.strand.process);
         Ok(Some(Step { instruction: step.instruction, code, touches, orders, tables, next: step.next, switches_to }))
     }
@@ -310,7 +310,7 @@ fn hand_on_stores(shadow: &mut Shadow, core: usize, touches: &mut [Touch], count
 
 /// Takes the content of lines that the program of a core is about to see, also of mapped files, and notes a line that
 /// had another content before.
-fn tell(
+fn show_lines(
     (shadow, by, core): (&mut Shadow, Accessor, usize),
     (lines, mapped): (impl Iterator<Item = (LineAddr, Line)>, bool),
     foreign: &mut Vec<LineAddr>,
@@ -318,15 +318,15 @@ fn tell(
 ) {
     for (line, content) in lines {
         if shadow.persisted.is_some() {
-            about_to_tell(shadow, core, line, &content);
-            shadow.log.iter_mut().for_each(|log| log.told(core, line, &content));
+            before_show(shadow, core, line, &content);
+            shadow.log.iter_mut().for_each(|log| log.shown(core, line, &content));
         }
         if let Some(loads) = &mut shadow.loads {
             loads.show(line, by);
         }
         counters.mapped_lines += u64::from(mapped);
         let behind = mapped && becomes_mapped(shadow, line);
-        if shadow.tell(line, &content) || behind {
+        if shadow.show(line, &content) || behind {
             foreign.push(line);
             counters.foreign_writes += 1;
         }

@@ -11,9 +11,9 @@ use protection::verbs::Slot;
 use std::rc::{Rc, Weak};
 
 /// Entries of metadata in a chip's last-level cache.
-struct Places(Weak<Chip>);
+struct MetadataEntries(Weak<Chip>);
 
-impl LastLevel for Places {
+impl LastLevel for MetadataEntries {
     fn take(&self, slot: Slot) -> bool {
         let Some(chip) = self.0.upgrade() else { return false };
         let mut llc = chip.llc.borrow_mut();
@@ -35,7 +35,7 @@ impl LastLevel for Places {
 /// Lets a scheme keep metadata in a chip's last-level cache and copies of counters in its L2s, and lock lines, if its
 /// design does so.
 pub fn share(chip: &Rc<Chip>, scheme: &Rc<Scheme>) {
-    let (last_level, second_level) = (Box::new(Places(Rc::downgrade(chip))), second_level::places(chip));
+    let (last_level, second_level) = (Box::new(MetadataEntries(Rc::downgrade(chip))), second_level::places(chip));
     scheme.on_chip(|metadata| {
         metadata.share(last_level);
         metadata.copies_lie_in(second_level);

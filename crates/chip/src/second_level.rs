@@ -10,15 +10,15 @@ use protection::verbs::Slot;
 use std::rc::{Rc, Weak};
 
 /// Entries of copies in the L2s of a chip.
-struct Places(Weak<Chip>);
+struct MetadataEntries(Weak<Chip>);
 
-impl Places {
+impl MetadataEntries {
     fn on<R: Default>(&self, core: usize, access: impl FnOnce(&mut Node) -> R) -> R {
         self.0.upgrade().map_or_else(R::default, |chip| access(&mut chip.cores.nodes()[core].borrow_mut()))
     }
 }
 
-impl SecondLevel for Places {
+impl SecondLevel for MetadataEntries {
     fn enter(&self, core: usize, slot: Slot) -> Option<Slot> {
         let mut left = Vec::new();
         self.on(core, |node| node.enter_metadata(slot.on_chip(), &mut left));
@@ -43,7 +43,7 @@ impl SecondLevel for Places {
 
 /// Returns the entries of copies in the L2s of a chip.
 pub fn places(chip: &Rc<Chip>) -> Box<dyn SecondLevel> {
-    Box::new(Places(Rc::downgrade(chip)))
+    Box::new(MetadataEntries(Rc::downgrade(chip)))
 }
 
 #[cfg(test)]

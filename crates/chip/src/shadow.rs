@@ -41,7 +41,7 @@ const WHOLE: u64 = u64::MAX;
 /// Number of lines up to which the shadow keeps all.
 const FEW_LINES: usize = 1 << 15;
 /// Distance, in lines, at which `forget` prefetches table entries into the host's caches.
-const FORGOTTEN_AHEAD: usize = 8;
+const HOST_PREFETCH_DISTANCE: usize = 8;
 
 /// Content of the lines on the chip and on their way, and the observer of all other lines.
 pub struct Shadow {
@@ -108,27 +108,27 @@ impl Shadow {
     /// stores.
     ///
     /// Content of a line that waits for its other bytes replaces the stored bytes and counts as the program's own.
-    pub fn tell(&mut self, line: LineAddr, content: &Line) -> bool {
+    pub fn show(&mut self, line: LineAddr, content: &Line) -> bool {
         let guessed = !self.guessed.is_empty() && self.guessed.remove(&line);
         if guessed {
             self.corrected.insert(line);
         }
-        let Some(place) = self.known.place(line) else {
+        let Some(index) = self.known.index(line) else {
             if self.knows_pages && *content == ZERO_LINE && !self.known.is_in_memory(line) {
                 return false;
             }
             let same = self.known.went_down_as(line, content);
             if same != Some(true) || self.loads.is_some() {
-                self.add(Entry { bytes: *content, line, known: WHOLE, ahead: same != Some(true) });
+                self.add(Entry { bytes: *content, line, known: WHOLE, unwritten: same != Some(true) });
             }
             return same == Some(false) && !guessed;
         };
         if let Some(before) = self.before_stores.get_mut(&line) {
             *before = *content;
         }
-        let entry = &mut self.entries[place];
+        let entry = &mut self.entries[index];
         let changed = entry.known == WHOLE && entry.bytes != *content;
-        entry.ahead |= changed;
+        entry.unwritten |= changed;
         (entry.bytes, entry.known) = (*content, WHOLE);
         changed && !guessed
     }
@@ -139,29 +139,29 @@ impl Shadow {
         if self.persisted.is_some() {
             remember_before(self, line);
         }
-        let place = match self.known.place(line) {
-            Some(place) => place,
+        let index = match self.known.index(line) {
+            Some(index) => index,
             None => {
                 // A forgotten line waits for its other bytes, unless it holds zeros.
                 let known = if self.content(line).is_some() { WHOLE } else { 0 };
-                self.add(Entry { bytes: ZERO_LINE, line, known, ahead: true })
+                self.add(Entry { bytes: ZERO_LINE, line, known, unwritten: true })
             }
         };
-        let entry = &mut self.entries[place];
+        let entry = &mut self.entries[index];
         if !self.known.is_in_memory(line) {
             self.before_stores.entry(line).or_insert(entry.bytes);
         }
         entry.known |= mask(&range);
-        entry.ahead = true;
+        entry.unwritten = true;
         entry.bytes[range].copy_from_slice(bytes);
     }
 
     /// Content of a line, if the shadow knows all of it, or knows that it holds zeros.
     pub fn content(&self, line: LineAddr) -> Option<Line> {
-        let Some(place) = self.known.place(line) else {
+        let Some(index) = self.known.index(line) else {
             return (self.known.went_down_as(line, &ZERO_LINE) != Some(false)).then_some(ZERO_LINE);
         };
-        let entry = &self.entries[place];
+        let entry = &self.entries[index];
         (entry.known == WHOLE).then_some(entry.bytes)
     }
 
@@ -188,13 +188,13 @@ impl Shadow {
         if !self.before_stores.is_empty() {
             self.before_stores.remove(&line);
         }
-        let content = match self.known.place(line) {
-            Some(place) => {
-                let entry = &mut self.entries[place];
+        let content = match self.known.index(line) {
+            Some(index) => {
+                let entry = &mut self.entries[index];
                 entry.known = WHOLE;
                 // Stores that were not accepted are not written back.
                 let content = accepted.unwrap_or(entry.bytes);
-                entry.ahead = content != entry.bytes;
+                entry.unwritten = content != entry.bytes;
                 content
             }
             None => ZERO_LINE,
@@ -206,8 +206,8 @@ impl Shadow {
     /// Returns the plaintext with which memory boots a line that was never written to it: the content before the
     /// program's first store.
     pub fn start_up(&mut self, line: LineAddr) -> Line {
-        let place = self.known.place(line);
-        if place.is_none() && !self.knows_pages {
+        let index = self.known.index(line);
+        if index.is_none() && !self.knows_pages {
             self.guessed.insert(line);
             self.log.iter_mut().for_each(|log| log.guessed(line));
         }
@@ -215,9 +215,9 @@ impl Shadow {
         // A persist buffer may have accepted stores already: memory has those stores, and not the waiting ones.
         let accepted = self.persisted.as_ref().and_then(|persisted| persisted.content(line));
         let Some(content) = accepted.or(before) else { return self.settle(line, None) };
-        if let Some(place) = place {
-            let entry = &mut self.entries[place];
-            (entry.known, entry.ahead) = (WHOLE, entry.bytes != content);
+        if let Some(index) = index {
+            let entry = &mut self.entries[index];
+            (entry.known, entry.unwritten) = (WHOLE, entry.bytes != content);
         }
         self.known.goes_down(line, &content);
         content
@@ -230,11 +230,11 @@ impl Shadow {
         if let Some(persisted) = &mut self.persisted {
             persisted.filled(line, content);
         }
-        let Some(place) = self.known.place(line) else {
-            self.add(Entry { bytes: *content, line, known: WHOLE, ahead: false });
+        let Some(index) = self.known.index(line) else {
+            self.add(Entry { bytes: *content, line, known: WHOLE, unwritten: false });
             return;
         };
-        let Entry { bytes, known, .. } = &mut self.entries[place];
+        let Entry { bytes, known, .. } = &mut self.entries[index];
         if *known != WHOLE {
             let unknown = (0..LINE_BYTES).filter(|byte| *known >> byte & 1 == 0);
             unknown.for_each(|byte| bytes[byte] = content[byte]);
@@ -251,15 +251,15 @@ impl Shadow {
     /// Forgets lines that memory has with their latest content, except lines that are on the chip.
     pub fn forget(&mut self, on_chip: impl Fn(LineAddr) -> bool) {
         // In descending order, so that new lines reuse low indices first.
-        for place in (0..self.entries.len()).rev() {
-            if let Some(next) = place.checked_sub(FORGOTTEN_AHEAD) {
-                self.known.look_ahead(self.entries[next].line);
+        for index in (0..self.entries.len()).rev() {
+            if let Some(next) = index.checked_sub(HOST_PREFETCH_DISTANCE) {
+                self.known.prefetch_host(self.entries[next].line);
             }
-            let entry = &mut self.entries[place];
-            if entry.known != 0 && !entry.ahead && !on_chip(entry.line) {
+            let entry = &mut self.entries[index];
+            if entry.known != 0 && !entry.unwritten && !on_chip(entry.line) {
                 entry.known = 0;
-                self.known.set_place(entry.line, None);
-                self.entries.free(place);
+                self.known.set_index(entry.line, None);
+                self.entries.free(index);
             }
         }
         self.crowded_from = (self.entries.held() + self.entries.held() / 2).max(FEW_LINES);
@@ -267,14 +267,14 @@ impl Shadow {
 
     /// Lines that differ from memory because the program wrote to them after memory had them.
     pub fn newer_than_memory(&self) -> impl Iterator<Item = LineAddr> + '_ {
-        let ahead = self.entries.iter().filter(|entry| entry.known == WHOLE && entry.ahead);
-        let written = ahead.filter(|entry| !self.corrected.contains(&entry.line));
+        let unwritten = self.entries.iter().filter(|entry| entry.known == WHOLE && entry.unwritten);
+        let written = unwritten.filter(|entry| !self.corrected.contains(&entry.line));
         written.filter(|entry| self.known.went_down_as(entry.line, &entry.bytes) == Some(false)).map(|entry| entry.line)
     }
 
     /// Prefetches the table entry of a line into the host's caches.
-    pub fn look_ahead(&self, line: LineAddr) {
-        self.known.look_ahead(line);
+    pub fn prefetch_host(&self, line: LineAddr) {
+        self.known.prefetch_host(line);
     }
 
     /// Counters of the observer.
@@ -294,9 +294,9 @@ impl Shadow {
 
     fn add(&mut self, entry: Entry) -> usize {
         let line = entry.line;
-        let place = self.entries.add(entry);
-        self.known.set_place(line, Some(place));
-        place
+        let index = self.entries.add(entry);
+        self.known.set_index(line, Some(index));
+        index
     }
 }
 

@@ -78,7 +78,7 @@ struct OfCore {
     accepted: u64,
     /// Pending stores that reached their point of acceptance: the time of each, and true if the core continued without
     /// waiting.
-    came: VecDeque<(Time, bool)>,
+    reached_acceptance: VecDeque<(Time, bool)>,
     orders: Orders,
 }
 
@@ -89,7 +89,7 @@ impl OfCore {
 
     /// Number of pending stores that the core continued from by `until`.
     fn left_out(&self, until: Time) -> usize {
-        self.came.iter().filter(|(at, goes_on)| *goes_on && *at <= until).count()
+        self.reached_acceptance.iter().filter(|(at, goes_on)| *goes_on && *at <= until).count()
     }
 }
 
@@ -126,7 +126,7 @@ impl StoreLog {
     }
 
     /// Notes the content of a line before the program of a core sees it.
-    pub(crate) fn told(&mut self, core: usize, line: LineAddr, content: &Line) {
+    pub(crate) fn shown(&mut self, core: usize, line: LineAddr, content: &Line) {
         self.durable.entry(line).or_insert_with(Held::nothing).fill(content);
         let seen = self.executed.insert(line, KnownBytes { bytes: *content, known: u64::MAX });
         if seen.is_none_or(|executed| executed.first_other(content).is_none()) {
@@ -182,7 +182,7 @@ impl StoreLog {
         let (pc, address) = at;
         let store = Store { core, number, pc, address, line, from_outside: false, range, bytes, order: self.order };
         let executed = self.executed.entry(line).or_insert_with(KnownBytes::nothing);
-        store.range.clone().for_each(|place| executed.set(place, store.bytes[place]));
+        store.range.clone().for_each(|index| executed.set(index, store.bytes[index]));
         self.cores[core].waiting.push_back(store);
     }
 
@@ -215,8 +215,8 @@ impl StoreLog {
     }
 
     /// Notes that the next store of a core reaches its point of acceptance; `goes_on` if the core does not wait.
-    pub(crate) fn came(&mut self, core: usize, at: Time, goes_on: bool) {
-        self.cores[core].came.push_back((at, goes_on));
+    pub(crate) fn reached_acceptance(&mut self, core: usize, at: Time, goes_on: bool) {
+        self.cores[core].reached_acceptance.push_back((at, goes_on));
     }
 
     /// Pending stores that their core continued from by `until`.
@@ -233,14 +233,14 @@ impl StoreLog {
     pub(crate) fn accept(&mut self, core: usize, line: LineAddr) {
         self.let_outside_in(core);
         let waiting = &mut self.cores[core].waiting;
-        let place = waiting.iter().position(|store| store.line == line && !store.from_outside);
-        let Some(store) = place.and_then(|place| waiting.remove(place)) else { return };
-        if place != Some(0) {
+        let index = waiting.iter().position(|store| store.line == line && !store.from_outside);
+        let Some(store) = index.and_then(|index| waiting.remove(index)) else { return };
+        if index != Some(0) {
             self.overtaking.push(store.clone());
         }
         let of_core = &mut self.cores[core];
         of_core.accepted += 1;
-        of_core.came.pop_front();
+        of_core.reached_acceptance.pop_front();
         let over = of_core.orders.accepted(store.number);
         over.into_iter().for_each(|flush| self.flush_is_over(core, &flush));
         self.goes_on(store);

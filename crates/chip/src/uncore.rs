@@ -60,7 +60,7 @@ pub struct Uncore {
 
 /// Component that answers a miss.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Asked {
+enum Responder {
     /// A cache has delivered the line.
     Chip,
     /// The request has reached the memory controller.
@@ -133,7 +133,7 @@ impl Uncore {
                 }
                 let left = at;
                 let at = if in_l2 { at } else { at + self.request_takes(core, line, at) };
-                self.look_ahead(line);
+                self.prefetch_host(line);
                 self.reads.set(self.reads.get() + 1);
                 self.chip.misses.push(at, Miss { core, line, word, kind, left, in_l2 });
             } else {
@@ -151,9 +151,9 @@ impl Uncore {
     /// Prefetches the tables for a miss into the host's caches while the miss is on its way. Not inlined: most calls of
     /// [`Uncore::take_up`] find no request.
     #[inline(never)]
-    fn look_ahead(&self, line: LineAddr) {
-        self.chip.look_ahead(line);
-        self.scheme.name_fetched(line, |slot| self.memory.look_ahead(slot));
+    fn prefetch_host(&self, line: LineAddr) {
+        self.chip.prefetch_host(line);
+        self.scheme.name_fetched(line, |slot| self.memory.prefetch_host(slot));
     }
 
     /// Time from a request leaving a core's private caches at `at` to the end of the last-level cache's look-up.
@@ -179,7 +179,7 @@ impl Uncore {
         }
     }
 
-    fn tell_of_rest(&self) {
+    fn wake_if_at_rest(&self) {
         let mut waiting = self.wait_for_rest.borrow_mut();
         if !waiting.is_empty() && self.is_at_rest() {
             waiting.drain(..).for_each(|task| self.clock.wake(task));
@@ -199,9 +199,9 @@ impl Uncore {
                 }
                 outcome.set(self.request(miss).await);
                 if miss.in_l2 {
-                    self.chip.learn(miss, outcome.get() == Some(Asked::Memory), predicted);
+                    self.chip.learn(miss, outcome.get() == Some(Responder::Memory), predicted);
                 }
-                outcome.get() == Some(Asked::Memory)
+                outcome.get() == Some(Responder::Memory)
             });
             if miss.in_l2 {
                 let prediction = predicted.then(|| verbs.travel(Leg::Predicted));
@@ -212,7 +212,7 @@ impl Uncore {
             }
             if outcome.get().is_some() {
                 self.reads.set(self.reads.get() - 1);
-                self.tell_of_rest();
+                self.wake_if_at_rest();
             }
         }
     }
@@ -228,29 +228,29 @@ impl Uncore {
 
     /// Takes up a miss in the last-level cache and returns the component that answers. Returns `None` if the line is on
     /// its way to another core: the miss then waits for it.
-    async fn request(&self, miss: Miss) -> Option<Asked> {
+    async fn request(&self, miss: Miss) -> Option<Responder> {
         let Claim { supplier, probed, .. } = self.chip.claim(miss)?;
         self.clock.sleep(self.probes(miss.line, probed)).await;
         self.not_before_it_is_locked(miss.line).await;
         if supplier != Supplier::Below || self.chip.look_up(miss.line) {
             self.chip.deliver(miss.line, Duration::ZERO);
-            return Some(Asked::Chip);
+            return Some(Responder::Chip);
         }
         self.chip.asking(miss.line);
         self.intensities.iter().for_each(|intensities| intensities.borrow_mut()[miss.core].served_by_memory());
         if let Some(excerpt) = self.chip.excerpt.get() {
             excerpt.missed(miss.core, miss.line, self.clock.now());
         }
-        let asked = self.clock.now();
+        let sent_at = self.clock.now();
         self.writeback_buffer().await;
-        if self.clock.now() > asked {
-            self.chip.waited(miss.line, ReadPart::WriteBack, self.clock.now().since(asked));
+        if self.clock.now() > sent_at {
+            self.chip.waited(miss.line, ReadPart::WriteBack, self.clock.now().since(sent_at));
         }
         if let Some(excerpt) = self.chip.excerpt.get() {
             excerpt.went_on(miss.core, miss.line, self.clock.now());
         }
         self.clock.sleep(self.path).await;
-        Some(Asked::Memory)
+        Some(Responder::Memory)
     }
 
     /// Delays a read until earlier writes of the line, from outside or past the caches, are done, and until a
@@ -299,7 +299,7 @@ impl Uncore {
             waiting.extract_if(.., |(awaited, _)| *awaited == line).for_each(|(_, task)| self.clock.wake(task));
             drop(waiting);
             self.let_one_go_on();
-            self.tell_of_rest();
+            self.wake_if_at_rest();
         }
     }
 

@@ -169,14 +169,14 @@ pub struct Battery {
     pub rows: Vec<Row>,
 }
 
-/// The batteries of systems under a profile. `told` gets the number of drained entries, and the total.
+/// The batteries of systems under a profile. `progress` gets the number of drained entries, and the total.
 ///
 /// # Errors
 /// Unknown systems, with the nearest known one; entries and levels out of range.
 pub fn battery(
     profile: &Profile,
     question: &Question,
-    told: &mut dyn FnMut(usize, usize),
+    progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Battery, QuestionError> {
     let needed = profile.tree.levels().max(LEVELS_MIN);
     let levels = question.levels.map_or(Ok(needed), |levels| in_range("height", levels, LEVELS_MIN, LEVELS_MAX))?;
@@ -186,16 +186,17 @@ pub fn battery(
     let with =
         |entries: u32| systems.iter().filter(|system| system.has_entries()).map(move |system| (*system, Some(entries)));
     let without = systems.iter().filter(|system| !system.has_entries()).map(|system| (*system, None));
-    let asked = entries?.into_iter().flat_map(with).chain(without);
+    let systems_with_entries = entries?.into_iter().flat_map(with).chain(without);
     let are_papers = are_papers(profile, levels);
     let terms = Terms { profile, levels, are_papers, counted: question.counted, caches: OnceCell::new() };
-    let asked: Vec<_> = asked.collect();
-    let (mut drained, of) = (0, DRAINS_OF_EACH * terms.drained_at_once(&asked));
-    let mut told = || {
+    let systems_with_entries: Vec<_> = systems_with_entries.collect();
+    let (mut drained, of) = (0, DRAINS_OF_EACH * terms.drained_at_once(&systems_with_entries));
+    let mut progress = || {
         drained += 1;
-        told(drained, of);
+        progress(drained, of);
     };
-    let rows = asked.into_iter().map(|(system, entries)| terms.row(system, entries, &mut told)).collect();
+    let rows =
+        systems_with_entries.into_iter().map(|(system, entries)| terms.row(system, entries, &mut progress)).collect();
     let (name, summary) = (profile.name.clone(), profile.summary.clone());
     Ok(Battery { profile: name, summary, core_mm2: profile.core.area_mm2, levels, rows })
 }
@@ -216,8 +217,8 @@ fn chosen(names: &[String]) -> Result<Vec<System>, QuestionError> {
 }
 
 /// Returns true if the paper's tables are for this profile and number of levels.
-fn are_papers(asked: &Profile, levels: u32) -> bool {
-    profile("secpb").is_ok_and(|papers| papers == *asked && papers.tree.levels() == levels)
+fn are_papers(systems_with_entries: &Profile, levels: u32) -> bool {
+    profile("secpb").is_ok_and(|papers| papers == *systems_with_entries && papers.tree.levels() == levels)
 }
 
 /// Parameters common to all rows of an answer.
@@ -236,15 +237,15 @@ impl Terms<'_> {
     }
 
     /// Number of entries, lines and stores in flight in one drain of each of these systems, if it is counted.
-    fn drained_at_once(&self, asked: &[(System, Option<u32>)]) -> usize {
-        let of_entries = asked.iter().filter_map(|(system, entries)| system.scheme().and(*entries));
+    fn drained_at_once(&self, systems_with_entries: &[(System, Option<u32>)]) -> usize {
+        let of_entries = systems_with_entries.iter().filter_map(|(system, entries)| system.scheme().and(*entries));
         let in_buffers: usize = of_entries.map(|entries| entries as usize + 1).sum();
-        let has_caches = asked.iter().any(|(system, _)| matches!(system, System::SecureEadr(_)));
+        let has_caches = systems_with_entries.iter().any(|(system, _)| matches!(system, System::SecureEadr(_)));
         let in_caches = caches::lines(self.profile).ok().filter(|_| has_caches && self.counts(Counting::All));
         in_buffers + in_caches.unwrap_or_default() as usize
     }
 
-    fn row(&self, system: System, entries: Option<u32>, told: &mut dyn FnMut()) -> Row {
+    fn row(&self, system: System, entries: Option<u32>, progress: &mut dyn FnMut()) -> Row {
         let operations = closed_form::operations(system, self.profile, entries.unwrap_or_default(), self.levels);
         let (name, energy) = (system.to_string(), self.profile.energy(&operations));
         let size = |storage: &Storage| {
@@ -254,10 +255,10 @@ impl Terms<'_> {
         let sizes: Vec<Size> = self.profile.storage.iter().map(size).collect();
         let counted = match (system, entries) {
             (System::Buffer(scheme), Some(entries)) if self.counts(Counting::Buffers) => {
-                Some(self.counted(scheme, entries, told))
+                Some(self.counted(scheme, entries, progress))
             }
             (System::SecureEadr(accounting), _) if self.counts(Counting::All) => {
-                Some(self.counted_caches(accounting, told))
+                Some(self.counted_caches(accounting, progress))
             }
             _ => None,
         };
@@ -277,10 +278,10 @@ impl Terms<'_> {
         }
     }
 
-    fn counted(&self, scheme: Scheme, entries: u32, told: &mut dyn FnMut()) -> Result<Counted, String> {
+    fn counted(&self, scheme: Scheme, entries: u32, progress: &mut dyn FnMut()) -> Result<Counted, String> {
         let (geometry, lines) = worst(scheme, self.profile, (entries, self.levels))?;
         let Drains { alone, alone_differs, together, together_differs } =
-            drains_of(scheme, self.profile, &geometry, &lines, told)?;
+            drains_of(scheme, self.profile, &geometry, &lines, progress)?;
         let renewing = overflowing::drain(scheme, self.profile, &geometry, &lines)?;
         let renewing_differs = renewing.differs(scheme, self.profile, &geometry, together);
         Ok(Counted {
@@ -291,8 +292,8 @@ impl Terms<'_> {
     }
 
     /// Counts the drains of full caches once, for both closed forms.
-    fn counted_caches(&self, accounting: Accounting, told: &mut dyn FnMut()) -> Result<Counted, String> {
-        let drains = self.caches.get_or_init(|| caches::drain(self.profile, self.levels, told)).as_ref();
+    fn counted_caches(&self, accounting: Accounting, progress: &mut dyn FnMut()) -> Result<Counted, String> {
+        let drains = self.caches.get_or_init(|| caches::drain(self.profile, self.levels, progress)).as_ref();
         let drains = drains.map_err(String::clone)?;
         Ok(Counted {
             alone: self.account(drains.alone, drains.alone_differs(self.profile, accounting)),

@@ -66,11 +66,11 @@ fn lines_of(size: Bytes) -> u64 {
     size.0 / LINE_BYTES as u64
 }
 
-/// Carries out the drains of full caches. `told` is called twice for each line.
+/// Carries out the drains of full caches. `progress` is called twice for each line.
 ///
 /// # Errors
 /// The errors of [`lines`]; a tree that the design does not support; more lines than the memory has.
-pub fn drain(profile: &Profile, levels: u32, told: &mut dyn FnMut()) -> Result<CacheDrains, String> {
+pub fn drain(profile: &Profile, levels: u32, progress: &mut dyn FnMut()) -> Result<CacheDrains, String> {
     let wanted = lines(profile)?;
     let design = catalogue::design("secure-eadr").map_err(|error| error.to_string())?;
     let geometry = Geometry::of_design(&design, profile, levels)?;
@@ -82,12 +82,12 @@ pub fn drain(profile: &Profile, levels: u32, told: &mut dyn FnMut()) -> Result<C
     let machine = machine(&design, profile, &geometry, &lines)?;
     for line in &lines {
         drain_lines(&machine, std::slice::from_ref(line));
-        told();
+        progress();
     }
     let alone = machine.counted();
     let machine = self::machine(&design, profile, &geometry, &lines)?;
     drain_lines(&machine, &lines);
-    lines.iter().for_each(|_| told());
+    lines.iter().for_each(|_| progress());
     Ok(CacheDrains { geometry, alone, together: machine.counted(), lines })
 }
 

@@ -35,7 +35,7 @@ pub struct Drains {
     pub together_differs: Vec<Difference>,
 }
 
-/// Carries out the drains of a full buffer and of the store in flight. `told` is called for each drain, so twice for each entry and for the
+/// Carries out the drains of a full buffer and of the store in flight. `progress` is called for each drain, so twice for each entry and for the
 /// store in flight.
 ///
 /// # Errors
@@ -44,10 +44,10 @@ pub fn drains(
     scheme: Scheme,
     profile: &Profile,
     (entries, levels): (u32, u32),
-    told: &mut dyn FnMut(),
+    progress: &mut dyn FnMut(),
 ) -> Result<Drains, String> {
     let (geometry, lines) = worst(scheme, profile, (entries, levels))?;
-    drains_of(scheme, profile, &geometry, &lines, told)
+    drains_of(scheme, profile, &geometry, &lines, progress)
 }
 
 /// A memory, and the lines of the worst buffer. The last line is that of the store in flight.
@@ -82,7 +82,7 @@ pub fn drains_of(
     profile: &Profile,
     geometry: &Geometry,
     lines: &[LineAddr],
-    told: &mut dyn FnMut(),
+    progress: &mut dyn FnMut(),
 ) -> Result<Drains, String> {
     let Some((&in_flight, resident)) = lines.split_last() else { return Err("no store is in flight".to_owned()) };
     let machine = Machine::with(scheme, profile, geometry, resident)?;
@@ -92,18 +92,18 @@ pub fn drains_of(
         machine.cool();
         machine.drain(*line);
         alone += machine.counted();
-        told();
+        progress();
     }
     machine.cool();
     machine.accept(in_flight);
     machine.drain(in_flight);
     alone += machine.counted();
-    told();
+    progress();
     other.cool();
     other.accept(in_flight);
     run_now(PersistBuffer::of(&other.scheme).drain_on_battery(&other.verbs));
     let together = other.counted();
-    lines.iter().for_each(|_| told());
+    lines.iter().for_each(|_| progress());
     let names = Names { profile };
     Ok(Drains {
         alone,

@@ -18,7 +18,7 @@ pub const CHUNK_LINE_BLOCKS: usize = 2;
 /// Bytes of a line.
 pub const CHUNK_LINE_BYTES: usize = CHUNK_LINE_BLOCKS * BLOCK_BYTES;
 /// Bits after R' for the numbers of the slot and of the block.
-const PAD_PLACE_BITS: u32 = u8::BITS + CHUNK_LINE_BLOCKS.ilog2();
+const PAD_POSITION_BITS: u32 = u8::BITS + CHUNK_LINE_BLOCKS.ilog2();
 
 /// Encrypts and authenticates lines of chunks, with a separate key for each of the two.
 #[derive(Clone)]
@@ -38,9 +38,9 @@ impl ChunkCipher {
     /// # Panics
     /// If R' has more than 119 bits.
     pub fn apply_pad(&self, number: u128, slot: u8, line: &mut [u8; CHUNK_LINE_BYTES]) {
-        assert_eq!(number >> (u128::BITS - PAD_PLACE_BITS), 0, "R' has 119 bits");
+        assert_eq!(number >> (u128::BITS - PAD_POSITION_BITS), 0, "R' has 119 bits");
         for (block, text) in (0..).zip(line.chunks_exact_mut(BLOCK_BYTES)) {
-            let counter = number << PAD_PLACE_BITS | u128::from(slot) << (PAD_PLACE_BITS - u8::BITS) | block;
+            let counter = number << PAD_POSITION_BITS | u128::from(slot) << (PAD_POSITION_BITS - u8::BITS) | block;
             let mut pad = Array(counter.to_be_bytes());
             self.pads.encrypt_block(&mut pad);
             xor(text, &pad);
@@ -54,8 +54,8 @@ impl ChunkCipher {
     /// If R has more than 120 bits.
     pub fn code(&self, number: u128, slot: u8, lines: &[u8]) -> u128 {
         assert_eq!(number >> (u128::BITS - u8::BITS), 0, "R has 120 bits");
-        let place = number << u8::BITS | u128::from(slot);
-        let code = self.code.clone().chain_update(place.to_be_bytes()).chain_update(lines).finalize();
+        let position = number << u8::BITS | u128::from(slot);
+        let code = self.code.clone().chain_update(position.to_be_bytes()).chain_update(lines).finalize();
         u128::from_be_bytes(code.into_bytes().into())
     }
 }

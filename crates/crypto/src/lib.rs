@@ -25,7 +25,7 @@ pub use des::TdesEde3;
 pub use digest::{SHA1_BYTES, sha1_of_pair, sha1_steps};
 pub use key::Key;
 pub use mac::*;
-pub use nonce::{COUNTER_BITS, Domain, Nonce, PLACE_BITS};
+pub use nonce::{COUNTER_BITS, Domain, LINE_NUMBER_BITS, Nonce};
 pub use seed::{PageSeed, Seed};
 
 /// Bytes in one block of AES, and in every seed and nonce.

@@ -14,7 +14,7 @@
 use crate::BLOCK_BYTES;
 
 /// Bits of the place in a nonce.
-pub const PLACE_BITS: u32 = 40;
+pub const LINE_NUMBER_BITS: u32 = 40;
 /// Bits of the counter in a nonce.
 pub const COUNTER_BITS: u32 = 72;
 
@@ -35,15 +35,15 @@ pub struct Nonce {
 }
 
 impl Nonce {
-    /// Returns the nonce of the line at `place`, a number of lines, under an effective counter.
+    /// Returns the nonce of the line at `line_number`, a number of lines, under an effective counter.
     ///
     /// # Panics
-    /// If the place needs more than [`PLACE_BITS`]: memories that large are refused long before. If the
+    /// If the place needs more than [`LINE_NUMBER_BITS`]: memories that large are refused long before. If the
     /// counter needs more than [`COUNTER_BITS`]: a counter that would is exhausted before.
-    pub fn new(place: u64, counter: u128) -> Nonce {
-        assert!(place >> PLACE_BITS == 0, "place {place:#x} does not fit a nonce");
+    pub fn new(line_number: u64, counter: u128) -> Nonce {
+        assert!(line_number >> LINE_NUMBER_BITS == 0, "place {line_number:#x} does not fit a nonce");
         assert!(counter >> COUNTER_BITS == 0, "counter {counter} does not fit a nonce");
-        Nonce { packed: u128::from(place) | counter << PLACE_BITS, bitmap: 0 }
+        Nonce { packed: u128::from(line_number) | counter << LINE_NUMBER_BITS, bitmap: 0 }
     }
 
     /// Returns the same nonce for a line with words that were re-ordered by this bitmap.
@@ -58,14 +58,14 @@ impl Nonce {
     }
 
     /// Returns the place that the nonce contains.
-    pub fn place(&self) -> u64 {
-        (self.packed & ((1 << PLACE_BITS) - 1)) as u64
+    pub fn line_number(&self) -> u64 {
+        (self.packed & ((1 << LINE_NUMBER_BITS) - 1)) as u64
     }
 
     /// Returns the cipher's input for one block of one use.
     pub fn block(&self, domain: Domain, index: u8) -> [u8; BLOCK_BYTES] {
         let packed = self.packed
-            | (domain as u128) << (PLACE_BITS + COUNTER_BITS)
+            | (domain as u128) << (LINE_NUMBER_BITS + COUNTER_BITS)
             | u128::from(index) << (u128::BITS - u8::BITS);
         packed.to_le_bytes()
     }
@@ -81,7 +81,7 @@ mod tests {
     fn every_field_has_bytes_of_its_own() {
         let zero = Nonce::new(0, 0).block(Domain::Pad, 0);
         let full = [
-            Nonce::new((1 << PLACE_BITS) - 1, 0).block(Domain::Pad, 0),
+            Nonce::new((1 << LINE_NUMBER_BITS) - 1, 0).block(Domain::Pad, 0),
             Nonce::new(0, COUNTER_MAX).block(Domain::Pad, 0),
             Nonce::new(0, 0).block(Domain::TagMask, 0),
             Nonce::new(0, 0).block(Domain::Pad, u8::MAX),
@@ -94,8 +94,8 @@ mod tests {
 
     #[test]
     fn a_nonce_knows_its_line_whatever_the_counter() {
-        for line in [0, 1, (1 << PLACE_BITS) - 1] {
-            assert_eq!(Nonce::new(line, COUNTER_MAX).place(), line);
+        for line in [0, 1, (1 << LINE_NUMBER_BITS) - 1] {
+            assert_eq!(Nonce::new(line, COUNTER_MAX).line_number(), line);
         }
     }
 

@@ -10,7 +10,7 @@
 //! of hit reads one tag and writes no memory.
 
 use crate::bits::BitSet;
-use crate::look_ahead::look_ahead;
+use crate::prefetch_host::prefetch_host;
 use serde::{Deserialize, Serialize};
 use std::array;
 
@@ -141,15 +141,15 @@ impl TagArray {
 
     /// Prefetches the host memory of the set of `key`.
     #[inline]
-    pub fn look_ahead(&self, key: u64) {
+    pub fn prefetch_host(&self, key: u64) {
         let set = self.set(key);
         let base = set * self.ways;
         for way in (0..self.ways).step_by(TAGS_AT_ONCE) {
-            look_ahead(&self.tags, base + way);
+            prefetch_host(&self.tags, base + way);
         }
-        look_ahead(&self.stamps, base);
-        look_ahead(&self.states, base);
-        look_ahead(&self.last_used, set);
+        prefetch_host(&self.stamps, base);
+        prefetch_host(&self.states, base);
+        prefetch_host(&self.last_used, set);
     }
 
     /// Returns the entry of `key`, and makes it the most recently used of its set.

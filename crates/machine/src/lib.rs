@@ -9,7 +9,6 @@ pub mod channel;
 pub mod coherence;
 pub mod dram;
 pub mod llc;
-pub mod look_ahead;
 pub mod lookups;
 pub mod memory;
 pub mod miss_prediction;
@@ -20,6 +19,7 @@ pub mod paging;
 pub mod pcm;
 pub mod persist;
 mod pool;
+pub mod prefetch_host;
 mod rule;
 pub mod sparse;
 

@@ -69,8 +69,8 @@ impl Llc {
     }
 
     /// Prefetches the host memory that a look-up of the line reads.
-    pub fn look_ahead(&self, line: LineAddr) {
-        self.tags.look_ahead(line.0);
+    pub fn prefetch_host(&self, line: LineAddr) {
+        self.tags.prefetch_host(line.0);
     }
 
     /// Returns true if the cache holds the line, and counts as a use.

@@ -306,8 +306,8 @@ mod tests {
         let refused = |change: fn(&mut NocConfig), rule: &str| {
             let mut config = mesh(0.0);
             change(&mut config);
-            let told = config.check(2, 40.0).unwrap_err();
-            assert!(told.contains(rule), "{told}");
+            let error = config.check(2, 40.0).unwrap_err();
+            assert!(error.contains(rule), "{error}");
         };
         assert_eq!(mesh(0.0).check(2, 40.0), Ok(()));
         refused(|mesh| mesh.columns = 0, "noc.columns is 0");

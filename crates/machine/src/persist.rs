@@ -178,8 +178,8 @@ impl PersistBuffer {
 
     /// Removes an entry from those that are not leaving; returns false if it was not among them.
     fn take_out(&mut self, line: LineAddr) -> bool {
-        let place = self.resident.iter().position(|resident| *resident == line);
-        place.and_then(|place| self.resident.remove(place)).is_some()
+        let index = self.resident.iter().position(|resident| *resident == line);
+        index.and_then(|index| self.resident.remove(index)).is_some()
     }
 
     /// Returns the lines of the entries that are not leaving, in the order of their allocation.

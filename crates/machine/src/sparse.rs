@@ -9,7 +9,7 @@
 //! host, for larger pages. Pages of 1 to 2 KB were the best compromise: larger ones are up to 4 % faster in runs with dense
 //! memory, and cost a third if frames are scattered.
 
-use crate::look_ahead::look_ahead;
+use crate::prefetch_host::prefetch_host;
 use std::rc::Rc;
 use units::{Line, ZERO_LINE};
 
@@ -84,12 +84,12 @@ impl<T: Copy + Default, const PAGE: usize> Sparse<T, PAGE> {
 
     /// Prefetches the host memory that [`Sparse::entry`] touches for a line.
     #[inline]
-    pub fn look_ahead(&self, line: u64) {
+    pub fn prefetch_host(&self, line: u64) {
         let (stretch, page, index) = Self::split(line);
         if let Some(page) = self.page(stretch, page) {
             // The reference count, which shows whether a copy shares the page, is stored right before the page.
-            look_ahead(page, 0);
-            look_ahead(page, index);
+            prefetch_host(page, 0);
+            prefetch_host(page, index);
         }
     }
 
@@ -153,7 +153,7 @@ mod tests {
                     (copy, naive_copy) = (array.clone(), naive.clone());
                 }
                 let line = directory * stretch + line;
-                array.look_ahead(line);
+                array.prefetch_host(line);
                 *array.entry(line) = value;
                 naive.insert(line, value);
                 // The copy changes too, at other lines.

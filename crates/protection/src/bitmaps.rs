@@ -53,20 +53,20 @@ pub(crate) struct BitmapCipher {
     /// The chip's random numbers, for values.
     draws: RefCell<Random>,
     /// True if the next line is fetched after one that was missed.
-    ahead: bool,
+    prefetches_next: bool,
     planted: Planted,
 }
 
 impl BitmapCipher {
     /// Returns the design's encryption, with values from these random numbers.
-    pub fn new(cipher: Cipher, draws: Random, ahead: bool, planted: Planted) -> BitmapCipher {
+    pub fn new(cipher: Cipher, draws: Random, prefetches_next: bool, planted: Planted) -> BitmapCipher {
         let work = BlockWork::new(cipher.uses(), None, 0, false);
-        BitmapCipher { work, cipher, draws: RefCell::new(draws), ahead, planted }
+        BitmapCipher { work, cipher, draws: RefCell::new(draws), prefetches_next, planted }
     }
 
     /// Returns whether the next line is fetched after one that was missed.
-    pub fn are_ahead(&self) -> bool {
-        self.ahead
+    pub fn prefetches_next(&self) -> bool {
+        self.prefetches_next
     }
 
     /// Decrypts a line that has arrived. Takes no time if the line was never written.
@@ -83,7 +83,7 @@ impl BitmapCipher {
         }
         let mut value = [0; WORD_BYTES];
         value.copy_from_slice(&stored[VALUE]);
-        without_rest(self.cipher.open(place(slot), version(u64::from_le_bytes(value)), &without_rest(*stored)))
+        without_rest(self.cipher.open(data_slot(slot), version(u64::from_le_bytes(value)), &without_rest(*stored)))
     }
 
     /// Waits for the blocks of a line that leaves.
@@ -95,7 +95,7 @@ impl BitmapCipher {
     pub fn seal(&self, slot: Slot, bitmaps: &Line) -> (Line, Option<Keystream>) {
         let drawn = self.draws.borrow_mut().word().max(1);
         let value = if self.planted.has(Bug::BitmapValueRepeats) { 1 } else { drawn };
-        let (at, version) = (place(slot), version(value));
+        let (at, version) = (data_slot(slot), version(value));
         let mut sealed = without_rest(self.cipher.seal(at, version, bitmaps));
         sealed[VALUE].copy_from_slice(&value.to_le_bytes());
         (sealed, self.cipher.nonce(at, version).map(|nonce| Keystream::Pad(nonce, *bitmaps)))
@@ -103,7 +103,7 @@ impl BitmapCipher {
 }
 
 /// Returns the place that nonces bind: that of the slot, which lines of data do not have.
-fn place(slot: Slot) -> DataSlot {
+fn data_slot(slot: Slot) -> DataSlot {
     Placement::Fixed.in_slot(slot)
 }
 
@@ -120,13 +120,18 @@ fn without_rest(mut line: Line) -> Line {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cipher::Told;
+    use crate::cipher::NonceInputs;
     use crypto::{Aes128, Key, OcbChunks};
     use units::LINE_BYTES;
 
     fn cipher() -> BitmapCipher {
         let mode = Box::new(OcbChunks::<Aes128>::new(&Key([3; 16])));
-        BitmapCipher::new(Cipher::new(mode, Told::FreshNonce, Planted::NONE), Random::new(5), false, Planted::NONE)
+        BitmapCipher::new(
+            Cipher::new(mode, NonceInputs::FreshNonce, Planted::NONE),
+            Random::new(5),
+            false,
+            Planted::NONE,
+        )
     }
 
     #[test]

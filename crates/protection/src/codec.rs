@@ -25,7 +25,7 @@ use crate::slot::{Slot, Untrusted};
 use crate::speculation::{Bitmap, Speculation};
 use crate::verbs::{Arriving, Beats, Fault, Keystream, Verbs};
 use arrayvec::ArrayVec;
-pub(crate) use block_work::{Ahead, BlockWork, has_offset};
+pub(crate) use block_work::{BlockWork, EarlyBlocks, has_offset};
 pub(crate) use candidates::OfferedCandidates;
 use crypto::Tag;
 pub(crate) use order::{Brought, Order};
@@ -75,13 +75,13 @@ impl Arrived<'_> {
     }
 
     /// Returns the position in memory of the requested word, as far as the order is known.
-    fn likely_place(&self) -> Word {
-        self.order.so_far().place_of(self.word)
+    fn likely_position(&self) -> Word {
+        self.order.so_far().position_of(self.word)
     }
 
     /// Returns the pieces of `bytes` bytes of a line of this length, in the order in which they arrive.
     fn pieces(&self, length: LineLength, bytes: usize) -> impl Iterator<Item = Words> + use<> {
-        let (count, first) = (length.bytes().div_ceil(bytes), self.likely_place().index() * WORD_BYTES / bytes);
+        let (count, first) = (length.bytes().div_ceil(bytes), self.likely_position().index() * WORD_BYTES / bytes);
         (0..count).map(move |turn| Words::with_bytes((turn ^ first) * bytes, bytes))
     }
 }
@@ -90,7 +90,7 @@ impl Arrived<'_> {
 #[derive(Default)]
 pub(crate) struct Begun {
     /// Blocks that need only the nonce.
-    pub ahead: Option<Ahead>,
+    pub early: Option<EarlyBlocks>,
     /// Candidates of the line's chunks.
     pub candidates: OfferedCandidates,
 }
@@ -104,9 +104,9 @@ impl Begun {
     }
 }
 
-impl From<Option<Ahead>> for Begun {
-    fn from(ahead: Option<Ahead>) -> Begun {
-        Begun { ahead, ..Begun::default() }
+impl From<Option<EarlyBlocks>> for Begun {
+    fn from(early: Option<EarlyBlocks>) -> Begun {
+        Begun { early, ..Begun::default() }
     }
 }
 
@@ -186,7 +186,7 @@ impl LineCodec {
     /// Returns the tag that a line is checked against: from the line's spare bits, if tags travel with lines, else from
     /// the region of tags.
     pub fn tag_of(&self, stored: &Untrusted, in_region: StoredTag) -> StoredTag {
-        if self.tags_travel() { Tag::from(stored.beside()).into() } else { in_region }
+        if self.tags_travel() { Tag::from(stored.spare_bits()).into() } else { in_region }
     }
 
     /// Returns the plaintext of a line under a version. The cipher's blocks must be complete.
@@ -293,7 +293,7 @@ impl LineCodec {
 
 /// Returns a line and the other lines under the same tag, in the order of their places.
 fn among((at, counter, _, text): Named<'_>, others: &[(DataSlot, Counter, Line)]) -> Tagged {
-    let place = others.partition_point(|(other, ..)| *other < at);
-    let (below, above) = others.split_at(place);
+    let position = others.partition_point(|(other, ..)| *other < at);
+    let (below, above) = others.split_at(position);
     below.iter().copied().chain([(at, counter, *text)]).chain(above.iter().copied()).collect()
 }

@@ -17,7 +17,7 @@ mod tag_lengths;
 mod trees;
 mod unused;
 
-pub use crate::mac::Place as MacPlace;
+pub use crate::mac::TagLocation;
 pub use crate::moving::ContextsDesign;
 pub use crate::persistence::{Battery, Early, Fraction, Order, Persistence, Point, Step, Understood};
 pub use caches::CacheDesign;
@@ -29,12 +29,12 @@ pub use speculation::{BitmapTrust, SpeculationDesign};
 pub use trees::{TreeDesign, TreeKind};
 
 use crate::bitmaps::BitmapCipher;
-use crate::cipher::Told;
+use crate::cipher::NonceInputs;
 use crate::codec::LineCodec;
 use crate::counter::{Counters, StartingAge, Steady};
 pub use crate::layout::DataLines;
 use crate::layout::{Layout, LayoutReport, Needs};
-use crate::mac::{Mac, Place};
+use crate::mac::Mac;
 use crate::metadata::Metadata;
 use crate::on_chip::OnChip;
 use crate::ownership::Ownership;
@@ -115,7 +115,7 @@ impl Parts {
         let uncounted = self.counters == CounterChoice::None;
         let rules = [
             (
-                self.cipher.told() == Told::FreshNonce && uncounted,
+                self.cipher.nonce_inputs() == NonceInputs::FreshNonce && uncounted,
                 "this cipher needs counters, or every line would reuse its pad or nonce: set counters = \"sc64\", or \
                  cipher = \"aes128-xts\"",
             ),
@@ -137,7 +137,7 @@ impl Parts {
                  leave release out",
             ),
             (
-                self.mac.place != Place::Region && self.tree.kind == TreeKind::Merkle,
+                self.mac.place != TagLocation::Region && self.tree.kind == TreeKind::Merkle,
                 "tree.kind = \"merkle\" covers lines of tags, and with this mac.place there are none: set mac.place = \
                  \"region\" or tree.kind = \"bonsai\"",
             ),
@@ -236,7 +236,7 @@ impl Parts {
         let tree = self.tree.build(&keys.key(Purpose::Tree), counters, planted);
         let needs = Needs {
             lines_per_counter_line: counters.exist().then(|| counters.lines_per_group()),
-            tags: mac.as_ref().map(Mac::places),
+            tags: mac.as_ref().map(Mac::tag_layout),
             tree: tree.as_ref().map(|tree| self.tree.needs(tree)),
         };
         let caches = &self.caches;

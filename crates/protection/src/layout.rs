@@ -14,7 +14,7 @@ pub use report::{LayoutReport, OnChipReport, RegionReport};
 
 use crate::bitmaps;
 use crate::counter::Organisation;
-use crate::mac::{Place, Places};
+use crate::mac::{TagLayout, TagLocation};
 use crate::media::Shape;
 use crate::ownership::LINES_PER_TABLE_LINE;
 use crate::placement::{DataSlot, Placement};
@@ -84,7 +84,7 @@ pub struct Layout {
     /// Kind of metadata that the tree covers.
     leaves: Option<Kind>,
     root: Option<Root>,
-    tags: Option<Places>,
+    tags: Option<TagLayout>,
     /// Organisation of lines of counters: `Organisation::None` until the builder of a scheme sets it.
     pub(crate) counters: Organisation,
 }
@@ -106,7 +106,7 @@ pub struct Needs {
     /// Data lines served by one line of counters.
     pub lines_per_counter_line: Option<u64>,
     /// Places of the tags.
-    pub tags: Option<Places>,
+    pub tags: Option<TagLayout>,
     /// Nodes of the tree, if the design has one.
     pub tree: Option<TreeNeeds>,
 }
@@ -150,7 +150,7 @@ impl Layout {
         if let Some(lines) = needs.lines_per_counter_line {
             served(&mut layout, Role::Counter, lines);
         }
-        if let Some(tags) = needs.tags.filter(|tags| tags.place == Place::Region) {
+        if let Some(tags) = needs.tags.filter(|tags| tags.location == TagLocation::Region) {
             served(&mut layout, Role::Tag, tags.lines * tags.per_line());
         }
         if let Some(tree) = &needs.tree {
@@ -221,7 +221,7 @@ impl Layout {
 
     /// Returns the positions of slots on the lines that the memory's channels move.
     pub fn shape(&self) -> Shape {
-        let behind = self.tags.filter(|tags| tags.place == Place::Beside);
+        let behind = self.tags.filter(|tags| tags.location == TagLocation::Inline);
         let (behind, slots_per_tag) = behind.map_or((0, 1), |tags| (tags.bytes as u64, tags.lines));
         Shape { slots: self.total_lines(), data: self.data_lines(), behind, slots_per_tag, length: self.length }
     }
@@ -239,7 +239,7 @@ impl Layout {
 
     /// Returns whether each tag is stored in the slot of its data.
     pub fn tags_with_data(&self) -> bool {
-        self.tags.is_some_and(|tags| tags.place != Place::Region)
+        self.tags.is_some_and(|tags| tags.location != TagLocation::Region)
     }
 
     /// Number of data lines under one tag.
@@ -255,7 +255,7 @@ impl Layout {
     /// Data lines per line of tags. If the design keeps no region of tags, the number for the shortest tags.
     pub fn lines_per_line_of_tags(&self) -> u64 {
         let in_region = self.region(Kind::Tags).and(self.tags);
-        in_region.map_or(Places::MOST_PER_LINE, |tags| tags.lines * tags.per_line())
+        in_region.map_or(TagLayout::MOST_PER_LINE, |tags| tags.lines * tags.per_line())
     }
 
     /// Returns the regions of a kind, from the bottom up.
@@ -301,7 +301,7 @@ impl Layout {
     ///
     /// # Panics
     /// If the slot is outside the memory.
-    pub fn place(&self, slot: Slot) -> (Role, u64) {
+    pub fn role_and_index(&self, slot: Slot) -> (Role, u64) {
         match self.regions.iter().find(|region| region.contains(slot)) {
             Some(region) => (region.role, slot.0 - region.base),
             None => panic!("slot {slot} lies outside the memory"),
@@ -322,14 +322,14 @@ mod tests {
             let leaves = if over_tags { Role::Tag } else { Role::Counter };
             let tree = TreeNeeds { leaves, arities: vec![low, high], root_lines };
             let layout = Layout::new(data_lines, Needs {
-                lines_per_counter_line: Some(64), tags: Some(Places::of(56, Place::Region, 1)), tree: Some(tree.clone()),
+                lines_per_counter_line: Some(64), tags: Some(TagLayout::of(56, TagLocation::Region, 1)), tree: Some(tree.clone()),
             }).unwrap();
             let mut next = 0;
             for region in layout.regions() {
                 prop_assert_eq!(region.base, next);
                 next += region.lines;
                 for index in [0, region.lines / 2, region.lines - 1] {
-                    prop_assert_eq!(layout.place(region.slot(index)), (region.role, index));
+                    prop_assert_eq!(layout.role_and_index(region.slot(index)), (region.role, index));
                 }
             }
             prop_assert_eq!(next, layout.total_lines());
@@ -342,8 +342,11 @@ mod tests {
     #[test]
     fn sixteen_gigabytes_under_sc64_and_a_bonsai_tree_cost_as_much_as_the_arithmetic_says() {
         let tree = TreeNeeds { leaves: Role::Counter, arities: vec![8], root_lines: 1 };
-        let needs =
-            Needs { lines_per_counter_line: Some(64), tags: Some(Places::of(56, Place::Region, 1)), tree: Some(tree) };
+        let needs = Needs {
+            lines_per_counter_line: Some(64),
+            tags: Some(TagLayout::of(56, TagLocation::Region, 1)),
+            tree: Some(tree),
+        };
         let layout = Layout::new((16 << 30) / 64, needs).unwrap();
         // 1/64 counters, 1/8 tags, 1/64 * (1/8 + 1/64 + ...) nodes.
         assert!((layout.overhead_percent() - (1.5625 + 12.5 + 1.5625 / 7.0)).abs() < 0.001);
@@ -355,7 +358,7 @@ mod tests {
             let tree = Some(TreeNeeds { leaves: Role::Tag, arities: vec![2], root_lines: 1 });
             Layout::new(
                 data_lines,
-                Needs { lines_per_counter_line: None, tags: Some(Places::of(56, Place::Region, 1)), tree },
+                Needs { lines_per_counter_line: None, tags: Some(TagLayout::of(56, TagLocation::Region, 1)), tree },
             )
         };
         assert_eq!(laid_out((1 << 50) / 64).unwrap().levels().len(), LEVELS_MAX);
@@ -365,8 +368,11 @@ mod tests {
     #[test]
     fn a_report_tells_every_line_in_memory_and_what_one_of_each_kind_serves() {
         let tree = TreeNeeds { leaves: Role::Counter, arities: vec![8], root_lines: 2 };
-        let needs =
-            Needs { lines_per_counter_line: Some(64), tags: Some(Places::of(56, Place::Region, 1)), tree: Some(tree) };
+        let needs = Needs {
+            lines_per_counter_line: Some(64),
+            tags: Some(TagLayout::of(56, TagLocation::Region, 1)),
+            tree: Some(tree),
+        };
         let layout = Layout::new(1 << 16, needs).unwrap();
         let report = layout.report(&[("counters", units::Bytes(256))], 2);
         assert_eq!(report.regions.iter().map(|region| region.lines).sum::<u64>(), layout.total_lines());

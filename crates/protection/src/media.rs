@@ -93,7 +93,7 @@ impl Shape {
         if self.behind == 0 || first.0 >= self.data || self.length != LineLength::WHOLE {
             // The first slot that begins at `start` or above: a burst contains only one slot.
             let found = read(if self.byte(first) < start { Slot(first.0 + 1) } else { first });
-            return (!found.is_blank()).then(|| Content { line: found.examine(), spare: found.beside() as u64 });
+            return (!found.is_blank()).then(|| Content { line: found.examine(), spare: found.spare_bits() as u64 });
         }
         let mut content = None;
         for slot in (first.0..=last.0).map(Slot) {
@@ -102,7 +102,7 @@ impl Shape {
                 continue;
             }
             let Content { line, .. } = content.get_or_insert(Content { line: ZERO_LINE, spare: 0 });
-            let tag = found.beside().to_le_bytes();
+            let tag = found.spare_bits().to_le_bytes();
             let cell = found.examine().into_iter().chain(tag.into_iter().take(self.behind as usize));
             for (byte, value) in (self.byte(slot)..).zip(cell) {
                 if let Some(at) = byte.checked_sub(start).filter(|at| *at < width) {
@@ -140,7 +140,7 @@ pub struct Media {
     /// content.
     written: Sparse<u64, 128>,
     /// The lower 64 spare bits.
-    beside: Sparse<u64, 128>,
+    spare_bits: Sparse<u64, 128>,
     /// The upper 64 spare bits, allocated with the first that is not zero: few designs use them.
     upper: Option<Sparse<u64, 128>>,
     slots: u64,
@@ -150,7 +150,7 @@ impl Media {
     /// Returns a blank memory of this many slots.
     pub fn new(slots: u64) -> Media {
         let written = Sparse::new(slots.div_ceil(WORD));
-        Media { lines: Sparse::new(slots), written, beside: Sparse::new(slots), upper: None, slots }
+        Media { lines: Sparse::new(slots), written, spare_bits: Sparse::new(slots), upper: None, slots }
     }
 
     /// Returns the content of a slot.
@@ -159,15 +159,15 @@ impl Media {
             return Untrusted::BLANK;
         }
         let upper = self.upper.as_ref().map_or(0, |upper| upper.get(slot.0));
-        let beside = u128::from(self.beside.get(slot.0)) | u128::from(upper) << u64::BITS;
-        Untrusted::with(self.lines.get(slot.0).0, beside)
+        let spare_bits = u128::from(self.spare_bits.get(slot.0)) | u128::from(upper) << u64::BITS;
+        Untrusted::with(self.lines.get(slot.0).0, spare_bits)
     }
 
     /// Prefetches the content of a slot into the host's caches.
-    pub fn look_ahead(&self, slot: Slot) {
-        self.written.look_ahead(slot.0 / WORD);
-        self.lines.look_ahead(slot.0);
-        self.beside.look_ahead(slot.0);
+    pub fn prefetch_host(&self, slot: Slot) {
+        self.written.prefetch_host(slot.0 / WORD);
+        self.lines.prefetch_host(slot.0);
+        self.spare_bits.prefetch_host(slot.0);
     }
 
     /// Writes bytes to a slot; its spare bits stay.
@@ -186,10 +186,10 @@ impl Media {
             return;
         }
         self.write(slot, &content.examine());
-        let beside = content.beside();
-        let (lower, upper) = (beside as u64, (beside >> u64::BITS) as u64);
-        if lower != 0 || self.beside.get(slot.0) != 0 {
-            *self.beside.entry(slot.0) = lower;
+        let spare_bits = content.spare_bits();
+        let (lower, upper) = (spare_bits as u64, (spare_bits >> u64::BITS) as u64);
+        if lower != 0 || self.spare_bits.get(slot.0) != 0 {
+            *self.spare_bits.entry(slot.0) = lower;
         }
         if upper != 0 || self.upper.is_some() {
             *self.upper.get_or_insert_with(|| Sparse::new(self.slots)).entry(slot.0) = upper;
@@ -210,7 +210,7 @@ impl Media {
     /// Bytes of this process's memory that the content takes.
     pub fn footprint_bytes(&self) -> u64 {
         let upper = self.upper.as_ref().map_or(0, Sparse::footprint_bytes);
-        self.lines.footprint_bytes() + self.written.footprint_bytes() + self.beside.footprint_bytes() + upper
+        self.lines.footprint_bytes() + self.written.footprint_bytes() + self.spare_bits.footprint_bytes() + upper
     }
 }
 
@@ -303,7 +303,7 @@ mod tests {
                 let flat: Vec<u8> = expected.iter().map(|byte| byte.unwrap_or(0)).collect();
                 prop_assert!(found.is_none_or(|found| found.line[..] == flat[..]), "line {}", number);
                 // Spare bits that are not behind a line are returned with it.
-                let spare = (shape.behind == 0).then(|| read(Slot(number as u64)).beside());
+                let spare = (shape.behind == 0).then(|| read(Slot(number as u64)).spare_bits());
                 prop_assert!(spare.is_none_or(|spare| found.is_none_or(|found| u128::from(found.spare) == spare)), "line {}", number);
             }
         }
@@ -318,11 +318,11 @@ mod tests {
         ) {
             let (mut media, mut naive) = (Media::new(400), BTreeMap::new());
             let (mut copy, mut naive_copy) = (media.clone(), naive.clone());
-            for (number, (slot, byte, beside)) in stores.into_iter().enumerate() {
+            for (number, (slot, byte, spare_bits)) in stores.into_iter().enumerate() {
                 if number == copied_at {
                     (copy, naive_copy) = (media.clone(), naive.clone());
                 }
-                let content = Untrusted::with([byte; 64], beside);
+                let content = Untrusted::with([byte; 64], spare_bits);
                 media.store(Slot(slot), content);
                 naive.insert(slot, content);
                 // The copy changes too, elsewhere.
@@ -357,7 +357,7 @@ mod tests {
         media.store(Slot(3), Untrusted::with([1; 64], wide));
         media.store(Slot(4), media.read(Slot(3)));
         media.write(Slot(3), &[2; 64]);
-        assert_eq!((media.read(Slot(3)).beside(), media.read(Slot(4)).beside()), (wide, wide));
+        assert_eq!((media.read(Slot(3)).spare_bits(), media.read(Slot(4)).spare_bits()), (wide, wide));
         media.store(Slot(3), [5; 64].into());
         assert_eq!(media.read(Slot(3)), [5; 64].into());
     }

@@ -16,7 +16,7 @@ const KEPT_LOG2: u32 = 8;
 /// All inputs of a code, without the key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Message {
-    pub place: u64,
+    pub line_number: u64,
     pub version: u128,
     pub bitmap: u8,
     pub text: Line,
@@ -53,7 +53,7 @@ impl<T: Copy> Memo<T> {
     /// Returns the code of a message, if it is still kept.
     pub fn known(&self, message: &Message) -> Option<T> {
         let kept = self.kept.borrow();
-        let (known, result) = kept.get(index(message.place))?.as_ref()?;
+        let (known, result) = kept.get(index(message.line_number))?.as_ref()?;
         (known == message).then_some(*result)
     }
 
@@ -63,14 +63,14 @@ impl<T: Copy> Memo<T> {
         if kept.is_empty() {
             kept.resize(1 << KEPT_LOG2, None);
         }
-        kept[index(message.place)] = Some((*message, result));
+        kept[index(message.line_number)] = Some((*message, result));
     }
 }
 
 /// Index of the result for a place. Lines in use are at regular distances. So the index is the highest bits of a
 /// product with 2^64 over the golden ratio, as in Fibonacci hashing (Knuth, The Art of Computer Programming, 6.4).
-fn index(place: u64) -> usize {
-    (place.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - KEPT_LOG2)) as usize
+fn index(line_number: u64) -> usize {
+    (line_number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - KEPT_LOG2)) as usize
 }
 
 #[cfg(test)]
@@ -80,10 +80,10 @@ mod tests {
     #[test]
     fn a_result_is_computed_once_for_the_same_message_and_anew_for_any_other() {
         let memo = Memo::default();
-        let of_bitmap = |bitmap, place, version, text: u8, result| {
-            memo.of(&Message { place, version, bitmap, text: [text; 64] }, || result)
+        let of_bitmap = |bitmap, line_number, version, text: u8, result| {
+            memo.of(&Message { line_number, version, bitmap, text: [text; 64] }, || result)
         };
-        let of = |place, version, text, result| of_bitmap(0, place, version, text, result);
+        let of = |line_number, version, text, result| of_bitmap(0, line_number, version, text, result);
         assert_eq!([of(7, 0, 1, 10), of(7, 0, 1, 11)], [10, 10]);
         assert_eq!([of(7, 0, 2, 12), of(7, 9, 2, 13)], [12, 13]);
         assert_eq!([of_bitmap(1, 7, 9, 2, 16), of(7, 9, 2, 13)], [16, 13]);

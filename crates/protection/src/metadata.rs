@@ -134,8 +134,8 @@ impl Metadata {
     }
 
     /// Returns whether the next line of bitmaps is fetched after one that was missed.
-    pub fn brings_bitmaps_ahead(&self) -> bool {
-        self.bitmaps.as_ref().is_some_and(BitmapCipher::are_ahead)
+    pub fn prefetches_bitmaps(&self) -> bool {
+        self.bitmaps.as_ref().is_some_and(BitmapCipher::prefetches_next)
     }
 
     /// Work that followed overflows so far.

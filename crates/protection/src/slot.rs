@@ -146,7 +146,7 @@ impl Part {
         for (byte, (mask, content)) in line.iter_mut().zip(self.mask.iter().zip(self.content)) {
             *byte = *byte & !mask | content;
         }
-        Untrusted::with(line, stored.beside())
+        Untrusted::with(line, stored.spare_bits())
     }
 }
 
@@ -158,16 +158,16 @@ impl Part {
 pub struct Untrusted {
     line: Option<Line>,
     /// Spare bits, the lowest first; as two words, so that alignment adds less room to a line in flight.
-    beside: [u64; 2],
+    spare_bits: [u64; 2],
 }
 
 impl Untrusted {
     /// Content of a slot that was never written to.
-    pub(crate) const BLANK: Untrusted = Untrusted { line: None, beside: [0; 2] };
+    pub(crate) const BLANK: Untrusted = Untrusted { line: None, spare_bits: [0; 2] };
 
     /// Returns a line with its spare bits.
-    pub fn with(line: Line, beside: u128) -> Untrusted {
-        Untrusted { line: Some(line), beside: [beside as u64, (beside >> 64) as u64] }
+    pub fn with(line: Line, spare_bits: u128) -> Untrusted {
+        Untrusted { line: Some(line), spare_bits: [spare_bits as u64, (spare_bits >> 64) as u64] }
     }
 
     /// Returns the bytes, for a checker or a cipher to work on. A blank slot reads as zeros.
@@ -176,8 +176,8 @@ impl Untrusted {
     }
 
     /// Returns the line's spare bits; zero if a design does not use them.
-    pub fn beside(&self) -> u128 {
-        let [low, high] = self.beside;
+    pub fn spare_bits(&self) -> u128 {
+        let [low, high] = self.spare_bits;
         u128::from(low) | u128::from(high) << 64
     }
 
@@ -207,7 +207,7 @@ mod tests {
         let merged = part.over(Untrusted::with([0x12; 64], 7));
         let mut expected = [0x12; 64];
         (expected[3], expected[4]) = (0xd2, 0x13);
-        assert_eq!((merged.examine(), merged.beside()), (expected, 7));
+        assert_eq!((merged.examine(), merged.spare_bits()), (expected, 7));
         assert_eq!(Part::of([0; 64], mask).over([0xff; 64].into()).examine()[3..5], [0x3f, 0xfe]);
     }
 }

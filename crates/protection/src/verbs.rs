@@ -195,7 +195,7 @@ pub struct Blocks {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Purpose {
     /// Work that needs only the nonce: pads, offsets, masks of tags.
-    Ahead,
+    Nonce,
     /// To encrypt the line.
     Sealing,
     /// To decrypt it, in the inverse cipher.
@@ -248,7 +248,7 @@ pub enum Exit {
     /// From the memory controller, with its verdict.
     Controller,
     /// From the memory controller, before its verdict, which [`ExitVerbs::settle`] gives.
-    AheadOfVerdict,
+    BeforeVerdict,
     /// In the L2 that requested the line.
     L2,
     /// From the last-level cache, if the line arrived in the meantime.

@@ -10,7 +10,7 @@ pub fn battery(py: Python<'_>, profile: &str, question: &str, callback: Py<PyAny
     let question: cost::Question = from_json(question)?;
     let profile = cost::profile(profile).map_err(refused)?;
     let found = interruptible(py, &callback, move |progress| {
-        cost::battery(&profile, &question, &mut |done, of| progress.tell_part(done, of))
+        cost::battery(&profile, &question, &mut |done, of| progress.report_part(done, of))
     })?;
     to_json(&found.map_err(refused)?)
 }

@@ -71,16 +71,16 @@ fn record(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResult<String> {
     let opened = spec.program.open(spec.limit, 1).map_err(refused)?;
     let totals = py.detach(|| {
         runner::record_trace(opened.source, &spec.output, |instructions| {
-            let told = serde_json::json!({ "instructions": instructions, "busy": Busy::of(opened.process.as_ref()) });
-            watcher.look(&told, opened.process.as_ref().map(|process| &process.ender))
+            let state = serde_json::json!({ "instructions": instructions, "busy": Busy::of(opened.process.as_ref()) });
+            watcher.look(&state, opened.process.as_ref().map(|process| &process.ender))
         })
     });
     let interrupted = watcher.was_interrupted();
     watcher.finish()?;
     let unbacked = opened.process.and_then(|process| process.observer.refused());
-    let told =
+    let state =
         serde_json::json!({ "totals": totals.map_err(refused)?, "interrupted": interrupted, "unbacked": unbacked });
-    to_json(&told)
+    to_json(&state)
 }
 
 /// The content of a trace. The function reads and checks all of it.
@@ -88,7 +88,7 @@ fn record(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResult<String> {
 fn trace_info(py: Python<'_>, path: &str, callback: Py<PyAny>) -> PyResult<String> {
     let path = PathBuf::from(path);
     let read = interruptible(py, &callback, move |progress| {
-        programs::read_trace(&path, |chunks| progress.tell(serde_json::json!({ "chunks": chunks })))
+        programs::read_trace(&path, |chunks| progress.notify(serde_json::json!({ "chunks": chunks })))
     })?;
     to_json(&read.map_err(refused)?)
 }
@@ -123,7 +123,7 @@ fn attack(py: Python<'_>, design: &str, spec: &str, callback: Py<PyAny>) -> PyRe
     let options = Options { trials: spec.trials, seed: spec.seed, ..Options::default() };
     let report = interruptible(py, &callback, move |progress| {
         let rows = spec.row.as_ref().map_or(Attack::ALL, std::slice::from_ref);
-        campaign::attack_rows(&design, rows, &options, &mut |done, of| progress.tell_part(done, of))
+        campaign::attack_rows(&design, rows, &options, &mut |done, of| progress.report_part(done, of))
     })?;
     to_json(&report)
 }
@@ -157,8 +157,8 @@ fn campaign_with_log(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResul
         budget: spec.budget_seconds.map(Duration::try_from_secs_f64).transpose().map_err(refused)?,
     };
     let report = interruptible(py, &callback, move |progress| {
-        campaign::run_logged(&plan, &spec.log, &mut |told| {
-            progress.tell(serde_json::json!({ "done": told.done, "least": told.least }));
+        campaign::run_logged(&plan, &spec.log, &mut |state| {
+            progress.notify(serde_json::json!({ "done": state.done, "least": state.least }));
         })
     })?;
     to_json(&report.map_err(refused)?)
@@ -168,8 +168,9 @@ fn campaign_with_log(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResul
 #[pyfunction]
 fn exhaustive(py: Python<'_>, design: &str, callback: Py<PyAny>) -> PyResult<String> {
     let design = catalogue::design(design).map_err(refused)?;
-    let flip_all =
-        move |progress: &watching::Ticker| campaign::exhaustive(&design, &mut |done, of| progress.tell_part(done, of));
+    let flip_all = move |progress: &watching::Ticker| {
+        campaign::exhaustive(&design, &mut |done, of| progress.report_part(done, of))
+    };
     to_json(&interruptible(py, &callback, flip_all)?)
 }
 
@@ -201,7 +202,7 @@ fn crash(py: Python<'_>, design: &str, spec: &str, callback: Py<PyAny>) -> PyRes
     let CrashSpec { workload, seed, thorough, .. } = spec;
     let options = CrashOptions { rows, workload, seed, thorough, ..CrashOptions::default() };
     let report = interruptible(py, &callback, move |progress| {
-        campaign::crash::crash(&design, &options, &mut |done, of| progress.tell_part(done, of))
+        campaign::crash::crash(&design, &options, &mut |done, of| progress.report_part(done, of))
     })?;
     to_json(&report)
 }
@@ -226,7 +227,7 @@ fn survive(py: Python<'_>, design: &str, spec: &str, callback: Py<PyAny>) -> PyR
     let program = Choice { name: program, settings };
     let options = ProgramOptions { program, losses, seed, planted: Default::default() };
     let report = interruptible(py, &callback, move |progress| {
-        campaign::survive(&design, &options, &mut |done, of| progress.tell_part(done as usize, of as usize))
+        campaign::survive(&design, &options, &mut |done, of| progress.report_part(done as usize, of as usize))
     })?;
     to_json(&report.map_err(refused)?)
 }
@@ -236,8 +237,8 @@ fn survive(py: Python<'_>, design: &str, spec: &str, callback: Py<PyAny>) -> PyR
 fn validate(py: Python<'_>, brief: bool, callback: Py<PyAny>) -> PyResult<String> {
     let extent = if brief { Extent::Brief } else { Extent::Full };
     let report = interruptible(py, &callback, move |progress| {
-        runner::validate::validate(extent, |told| {
-            progress.tell(serde_json::json!({ "done": told.done, "of": told.of, "about": told.subject }));
+        runner::validate::validate(extent, |state| {
+            progress.notify(serde_json::json!({ "done": state.done, "of": state.of, "about": state.subject }));
         })
     })?;
     to_json(&report.map_err(refused)?)
@@ -256,10 +257,10 @@ fn window(
     let machine = catalogue::machine(machine).map_err(refused)?;
     let extent = runner::Extent { warmup: extent.0, instructions: extent.1 };
     let measured = interruptible(py, &callback, move |progress| {
-        progress.tell(serde_json::json!({ "instructions": 0 }));
+        progress.notify(serde_json::json!({ "instructions": 0 }));
         let open = |limit| workload::stored::open_champsim(&trace, seed, limit);
         runner::measure_window(&machine, seed, extent, open, |done| {
-            progress.tell(serde_json::json!({ "instructions": done }));
+            progress.notify(serde_json::json!({ "instructions": done }));
             runner::Control::GoOn
         })
     })?;

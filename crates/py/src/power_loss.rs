@@ -82,8 +82,8 @@ impl Work<'_> {
         let watcher = &mut self.watcher;
         let outcome = what(sources, &mut |instructions| {
             let busy = Busy::of(process.as_ref());
-            let told = serde_json::json!({ "instructions": instructions, "done": done, "of": of, "busy": busy });
-            match watcher.look(&told, process.as_ref().map(|process| &process.ender)) {
+            let state = serde_json::json!({ "instructions": instructions, "done": done, "of": of, "busy": busy });
+            match watcher.look(&state, process.as_ref().map(|process| &process.ender)) {
                 Command::GoOn => Control::GoOn,
                 Command::EndProgram | Command::GiveUp => Control::Stop,
             }

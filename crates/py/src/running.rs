@@ -242,8 +242,8 @@ pub fn run(py: Python<'_>, spec: &str, callback: Py<PyAny>) -> PyResult<String> 
     let mut look = |progress: &runner::Progress, process: Option<&Process>| {
         let runner::Progress { instructions, finished } = progress;
         let busy = Busy::of(process);
-        let told = serde_json::json!({ "instructions": instructions, "of": of, "finished": finished, "busy": busy });
-        watcher.look(&told, process.map(|process| &process.ender))
+        let state = serde_json::json!({ "instructions": instructions, "of": of, "finished": finished, "busy": busy });
+        watcher.look(&state, process.map(|process| &process.ender))
     };
     let results = if let [program] = &spec.programs[..] {
         let opened = program.clone().open(spec.limit, spec.seed).map_err(refused)?;

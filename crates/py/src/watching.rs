@@ -14,7 +14,7 @@ use workload::live::Ender;
 /// Interval between two looks at the progress.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
-fn tell(py: Python<'_>, callback: &Py<PyAny>, progress: &Value) -> PyResult<()> {
+fn notify(py: Python<'_>, callback: &Py<PyAny>, progress: &Value) -> PyResult<()> {
     py.check_signals()?;
     // On a busy computer, the work may not have reported progress yet.
     if progress.is_null() {
@@ -39,7 +39,7 @@ impl Watcher {
     /// Reports progress, and returns the user's command. An end of the program ends all processes that it started,
     /// which also wakes the thread that waits for it.
     pub fn look(&mut self, progress: &Value, program: Option<&Ender>) -> Command {
-        let Err(error) = Python::attach(|py| tell(py, &self.callback, progress)) else { return Command::GoOn };
+        let Err(error) = Python::attach(|py| notify(py, &self.callback, progress)) else { return Command::GoOn };
         program.into_iter().for_each(Ender::end);
         let is_interrupt = Python::attach(|py| error.is_instance_of::<PyKeyboardInterrupt>(py));
         if is_interrupt && !self.interrupted {
@@ -73,7 +73,7 @@ struct GivenUp;
 
 impl Ticker {
     /// Reports progress. Does not return if the user stopped the work.
-    pub fn tell(&self, progress: Value) {
+    pub fn notify(&self, progress: Value) {
         if self.given_up.load(Ordering::Relaxed) {
             resume_unwind(Box::new(GivenUp));
         }
@@ -81,11 +81,11 @@ impl Ticker {
     }
 
     /// Reports progress as a number of parts and their total. Does not return if the user stopped the work.
-    pub fn tell_part(&self, done: usize, of: usize) {
-        self.tell(serde_json::json!({ "done": done, "of": of }));
+    pub fn report_part(&self, done: usize, of: usize) {
+        self.notify(serde_json::json!({ "done": done, "of": of }));
     }
 
-    fn told(&self) -> Value {
+    fn latest(&self) -> Value {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -109,7 +109,7 @@ pub fn interruptible<T: Send + 'static>(
     });
     while !worker.is_finished() {
         py.detach(|| std::thread::park_timeout(BETWEEN_LOOKS));
-        if let Err(error) = tell(py, callback, &ticker.told()) {
+        if let Err(error) = notify(py, callback, &ticker.latest()) {
             ticker.given_up.store(true, Ordering::Relaxed);
             return Err(error);
         }

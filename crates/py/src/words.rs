@@ -4,7 +4,7 @@
 use crate::to_json;
 use catalogue::Verdict;
 use protection::design::{CipherChoice, CounterChoice, Covered, MacChoice, Order, Over, TreeKind};
-use protection::mac::Place;
+use protection::mac::TagLocation;
 use protection::ownership::Ownership;
 use protection::scheme::Release;
 use protection::tree::Update;
@@ -26,7 +26,7 @@ pub fn words() -> PyResult<String> {
     to_json(&json!({
         "Aim": of::<Aim>(), "Cause": of::<Cause>(), "CipherChoice": of::<CipherChoice>(), "CounterChoice": of::<CounterChoice>(),
         "Covered": of::<Covered>(), "MacChoice": of::<MacChoice>(), "Meets": of::<Meets>(), "Of": of::<Of>(), "OnChip": of::<OnChip>(), "Order": of::<Order>(),
-        "Over": of::<Over>(), "Ownership": of::<Ownership>(), "Place": of::<Place>(), "Release": of::<Release>(), "Row": of::<Row>(),
+        "Over": of::<Over>(), "Ownership": of::<Ownership>(), "Place": of::<TagLocation>(), "Release": of::<Release>(), "Row": of::<Row>(),
         "Start": of::<Start>(), "TreeKind": of::<TreeKind>(), "Until": of::<Until>(), "Update": of::<Update>(), "Verb": of::<Verb>(), "Verdict": Verdict::ALL,
     }))
 }

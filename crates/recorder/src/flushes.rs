@@ -7,7 +7,7 @@
 //! fence without an earlier flush orders no store, so the recorder does not send it.
 
 use crate::blocks::Block;
-use crate::position::Place;
+use crate::position::InstructionId;
 use crate::qemu::{self, Insn, Tb};
 use crate::registers::Registers;
 use crate::thread::Thread;
@@ -52,24 +52,29 @@ impl Watched {
     ///
     /// # Safety
     /// `insn` must be the instruction with these bytes, and QEMU must be translating its block.
-    pub unsafe fn watch(&mut self, insn: *mut Insn, pc: u64, bytes: &[u8], place: Place) -> bool {
+    pub unsafe fn watch(&mut self, insn: *mut Insn, pc: u64, bytes: &[u8], instruction: InstructionId) -> bool {
         let Some(persist) = encoding::persist(pc, bytes) else { return false };
         let Some(_) = registers() else { return false };
-        let is_bound = place.index <= LAST_BOUND;
+        let is_bound = instruction.index <= LAST_BOUND;
         // SAFETY: the caller vouches for the instruction; callbacks have the types that QEMU expects.
         unsafe {
             match persist {
                 Persist::Flush(address) => {
-                    let flush = Box::leak(Box::new(Flush { address, index: place.index }));
+                    let flush = Box::leak(Box::new(Flush { address, index: instruction.index }));
                     let data = ptr::from_mut(flush).cast();
                     qemu::qemu_plugin_register_vcpu_insn_exec_cb(insn, line_flushed, qemu::NO_REGISTERS, data);
-                    if place.index > 0 {
-                        self.steps = place.index + 1;
+                    if instruction.index > 0 {
+                        self.steps = instruction.index + 1;
                     }
                     return false;
                 }
                 Persist::Fence => {
-                    qemu::qemu_plugin_register_vcpu_insn_exec_cb(insn, fence_met, qemu::NO_REGISTERS, place.pack());
+                    qemu::qemu_plugin_register_vcpu_insn_exec_cb(
+                        insn,
+                        fence_met,
+                        qemu::NO_REGISTERS,
+                        instruction.pack(),
+                    );
                 }
                 Persist::Store => {
                     qemu::qemu_plugin_register_vcpu_mem_cb(
@@ -77,13 +82,13 @@ impl Watched {
                         stored_past_caches,
                         qemu::NO_REGISTERS,
                         qemu::READS_AND_WRITES,
-                        place.pack(),
+                        instruction.pack(),
                     );
                 }
             }
         }
         if !is_bound {
-            self.steps = place.index + 1;
+            self.steps = instruction.index + 1;
         }
         persist == Persist::Store
     }
@@ -152,22 +157,22 @@ extern "C" fn line_flushed(vcpu: c_uint, flush: *mut c_void) {
     }
 }
 
-extern "C" fn stored_past_caches(vcpu: c_uint, info: u32, address: u64, place: *mut c_void) {
+extern "C" fn stored_past_caches(vcpu: c_uint, info: u32, address: u64, instruction: *mut c_void) {
     let recorder = recorder();
-    let index = Place::unpack(place).index;
-    if let Some(thread) = recorder.thread(vcpu).filter(|thread| thread.is_at(Place::unpack(place))) {
+    let index = InstructionId::unpack(instruction).index;
+    if let Some(thread) = recorder.thread(vcpu).filter(|thread| thread.is_at(InstructionId::unpack(instruction))) {
         let line = address / LINE_BYTES as u64;
         if thread.unfenced.combined != Some(line) {
             flush_combined(thread, recorder.ring(), index);
             thread.unfenced.combined = Some(line);
         }
     }
-    memory_accessed(vcpu, info, address, place);
+    memory_accessed(vcpu, info, address, instruction);
 }
 
-extern "C" fn fence_met(vcpu: c_uint, place: *mut c_void) {
+extern "C" fn fence_met(vcpu: c_uint, instruction: *mut c_void) {
     let recorder = recorder();
-    let index = Place::unpack(place).index;
+    let index = InstructionId::unpack(instruction).index;
     if let Some(thread) = recorder.thread(vcpu).filter(|thread| thread.recording) {
         flush_combined(thread, recorder.ring(), index);
         if std::mem::take(&mut thread.unfenced.is_flushed) {

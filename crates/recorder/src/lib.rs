@@ -36,7 +36,7 @@ mod unfenced;
 
 use flushes::Watched;
 use libc::{c_char, c_int, c_uint, c_void};
-use position::Place;
+use position::InstructionId;
 use qemu::{Id, Info, Tb};
 use state::Recorder;
 use std::ffi::{CStr, OsStr, OsString};
@@ -127,13 +127,13 @@ extern "C" fn block_translated(_: Id, tb: *mut Tb) {
         let block = recorder().blocks().find_or_add(qemu::qemu_plugin_tb_vaddr(tb), &lengths, &code);
         let (mut watched, mut pc) = (Watched::default(), block.address());
         for (index, insn) in insns.into_iter().enumerate() {
-            let place = Place { block: block.id, index: index as u16 };
-            let is_seen_to = watched.watch(insn, pc, bytes(insn), place);
-            let place = place.pack();
+            let instruction = InstructionId { block: block.id, index: index as u16 };
+            let is_seen_to = watched.watch(insn, pc, bytes(insn), instruction);
+            let instruction = instruction.pack();
             pc += bytes(insn).len() as u64;
             oddities::look_at(recorder().ring().host(), bytes(insn));
             if bytes(insn) == MARKER {
-                qemu::qemu_plugin_register_vcpu_insn_exec_cb(insn, marker_met, qemu::NO_REGISTERS, place);
+                qemu::qemu_plugin_register_vcpu_insn_exec_cb(insn, marker_met, qemu::NO_REGISTERS, instruction);
             }
             if !is_seen_to {
                 qemu::qemu_plugin_register_vcpu_mem_cb(
@@ -141,7 +141,7 @@ extern "C" fn block_translated(_: Id, tb: *mut Tb) {
                     memory_accessed,
                     qemu::NO_REGISTERS,
                     qemu::READS_AND_WRITES,
-                    place,
+                    instruction,
                 );
             }
         }
@@ -160,24 +160,24 @@ extern "C-unwind" fn block_entered(vcpu: c_uint, block: *mut c_void) {
     }
 }
 
-extern "C" fn memory_accessed(vcpu: c_uint, info: u32, address: u64, place: *mut c_void) {
+extern "C" fn memory_accessed(vcpu: c_uint, info: u32, address: u64, instruction: *mut c_void) {
     let recorder = recorder();
-    let place = Place::unpack(place);
-    let Some(thread) = recorder.thread(vcpu).filter(|thread| thread.is_at(place)) else {
+    let instruction = InstructionId::unpack(instruction);
+    let Some(thread) = recorder.thread(vcpu).filter(|thread| thread.is_at(instruction)) else {
         return;
     };
     // SAFETY: these functions only extract fields of the number `info`.
     let (log2_bytes, store) = unsafe { (qemu::qemu_plugin_mem_size_shift(info), qemu::qemu_plugin_mem_is_store(info)) };
     // QEMU reports wider accesses as accesses of eight bytes, except a few that it reports whole.
     for part in 0..1 << log2_bytes.saturating_sub(3) {
-        recorder.access(thread, store, log2_bytes.min(3) as u8, address + 8 * part, place.index);
+        recorder.access(thread, store, log2_bytes.min(3) as u8, address + 8 * part, instruction.index);
     }
 }
 
-extern "C" fn marker_met(vcpu: c_uint, place: *mut c_void) {
+extern "C" fn marker_met(vcpu: c_uint, instruction: *mut c_void) {
     let recorder = recorder();
     if let Some(thread) = recorder.thread(vcpu) {
-        recorder.pass_marker(thread, Place::unpack(place).index);
+        recorder.pass_marker(thread, InstructionId::unpack(instruction).index);
     }
 }
 

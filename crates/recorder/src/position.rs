@@ -7,14 +7,14 @@ use std::ops::Range;
 
 /// An instruction, by its block and its index. Small enough to pass through QEMU in place of a pointer.
 #[derive(Clone, Copy)]
-pub struct Place {
+pub struct InstructionId {
     /// Number of the block.
     pub block: u32,
     /// Index of the instruction in the block.
     pub index: u16,
 }
 
-impl Place {
+impl InstructionId {
     /// Packs the instruction into the pointer that QEMU stores.
     pub fn pack(self) -> *mut c_void {
         ((self.block as usize) << 16 | usize::from(self.index)) as *mut c_void
@@ -22,8 +22,8 @@ impl Place {
 
     /// Unpacks the instruction from the pointer that QEMU stored.
     #[inline]
-    pub fn unpack(data: *mut c_void) -> Place {
-        Place { block: (data as usize >> 16) as u32, index: data as usize as u16 }
+    pub fn unpack(data: *mut c_void) -> InstructionId {
+        InstructionId { block: (data as usize >> 16) as u32, index: data as usize as u16 }
     }
 }
 
@@ -51,8 +51,8 @@ impl Position {
 
     /// Returns true if an access by this instruction can be the thread's next one.
     #[inline]
-    pub fn can_reach(&self, place: Place) -> bool {
-        place.block == self.block && place.index + 1 >= self.accessed
+    pub fn can_reach(&self, instruction: InstructionId) -> bool {
+        instruction.block == self.block && instruction.index + 1 >= self.accessed
     }
 
     /// Notes that the instruction with this index loads bytes.

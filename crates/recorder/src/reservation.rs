@@ -75,8 +75,8 @@ fn is_over_committed(arguments: &[u64; 6]) -> bool {
 
 /// Returns a number about memory from the kernel, in kilobytes.
 fn kilobytes(name: &str) -> Option<u64> {
-    let told = std::fs::read_to_string("/proc/meminfo").ok()?;
-    told.lines().find_map(|line| line.strip_prefix(name)?.trim().strip_suffix(" kB")?.parse().ok())
+    let meminfo = std::fs::read_to_string("/proc/meminfo").ok()?;
+    meminfo.lines().find_map(|line| line.strip_prefix(name)?.trim().strip_suffix(" kB")?.parse().ok())
 }
 
 /// Returns the bytes that the host can still allocate: the machine's, or those of this process's control group if

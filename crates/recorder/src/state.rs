@@ -112,12 +112,12 @@ impl Recorder {
 
     /// Creates the state of a new thread. QEMU may have used its number for an earlier thread.
     pub fn make_thread(&self, vcpu: u32) {
-        let Some(place) = self.threads.get(vcpu as usize) else {
+        let Some(instruction) = self.threads.get(vcpu as usize) else {
             return;
         };
         let number = self.threads_made.fetch_add(1, AcqRel);
         let thread = Box::new(Thread::new(self.image.load(Relaxed), number));
-        let old = place.swap(Box::into_raw(thread), AcqRel);
+        let old = instruction.swap(Box::into_raw(thread), AcqRel);
         if !old.is_null() {
             // SAFETY: the state was made here, and its thread has ended, or QEMU would not use its number again.
             drop(unsafe { Box::from_raw(old) });
@@ -143,7 +143,7 @@ impl Recorder {
         }
         thread.advance(block);
         if thread.recording {
-            if block.entry() != Entry::Plain as u8 || !thread.has_told(block) {
+            if block.entry() != Entry::Plain as u8 || !thread.has_sent(block) {
                 self.enter_special(thread, block, ran_before);
             }
             thread.push(&self.ring, &[word::block(block.id, block.instructions)]);
@@ -162,9 +162,9 @@ impl Recorder {
         if block.entry() == Entry::FaultHandler as u8 && !thread.after_syscall {
             thread.push(&self.ring, &[word::control(Control::Cut, 0, ran_before.into())]);
         }
-        if !thread.has_told(block) {
+        if !thread.has_sent(block) {
             self.memory.show_code(&mut Output { thread, ring: &self.ring }, block.addresses());
-            thread.tell(&self.ring, block);
+            thread.send_block(&self.ring, block);
         }
     }
 

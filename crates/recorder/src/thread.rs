@@ -3,7 +3,7 @@
 //! Recording starts and stops only at the entry of a block, so that a block is recorded wholly or not at all.
 
 use crate::blocks::Block;
-use crate::position::{Place, Position};
+use crate::position::{InstructionId, Position};
 use crate::unfenced::Unfenced;
 use wire::ring::{CHUNK_WORDS, Phase, Ring};
 use wire::word::{self, Control};
@@ -48,7 +48,7 @@ pub struct Thread {
     phase: Phase,
     /// Drawn instructions that are left; negative if the last block has exceeded them.
     quota: i64,
-    told_blocks: Vec<u64>,
+    sent_blocks: Vec<u64>,
     words: Vec<u64>,
 }
 
@@ -65,7 +65,7 @@ impl Thread {
             number,
             phase: Phase::Outside,
             quota: 0,
-            told_blocks: Vec::new(),
+            sent_blocks: Vec::new(),
             words: Vec::with_capacity(CHUNK_WORDS),
         };
         if number > 0 {
@@ -90,8 +90,8 @@ impl Thread {
     /// Returns true if an access by this instruction is the program's, and recorded. When QEMU saves the registers for
     /// a signal handler, it may attribute the stores to an instruction that was executed earlier.
     #[inline]
-    pub fn is_at(&self, place: Place) -> bool {
-        self.recording && self.position.can_reach(place)
+    pub fn is_at(&self, instruction: InstructionId) -> bool {
+        self.recording && self.position.can_reach(instruction)
     }
 
     /// Draws instructions, and records them if the ring says so.
@@ -118,19 +118,19 @@ impl Thread {
 
     /// Returns true if this thread has sent the block to the simulator.
     #[inline]
-    pub fn has_told(&self, block: &Block) -> bool {
-        let word = self.told_blocks.get(block.id as usize / 64);
+    pub fn has_sent(&self, block: &Block) -> bool {
+        let word = self.sent_blocks.get(block.id as usize / 64);
         word.is_some_and(|word| word >> (block.id % 64) & 1 != 0)
     }
 
     /// Sends a block to the simulator. Every thread does this separately: the chunk of another thread may be published
     /// later.
-    pub fn tell(&mut self, ring: &Ring, block: &Block) {
+    pub fn send_block(&mut self, ring: &Ring, block: &Block) {
         let word = block.id as usize / 64;
-        if self.told_blocks.len() <= word {
-            self.told_blocks.resize(2 * word + 64, 0);
+        if self.sent_blocks.len() <= word {
+            self.sent_blocks.resize(2 * word + 64, 0);
         }
-        self.told_blocks[word] |= 1 << (block.id % 64);
+        self.sent_blocks[word] |= 1 << (block.id % 64);
         self.push(ring, block.record());
     }
 

@@ -2,7 +2,7 @@
 //! allow.
 //!
 //! A core may be ahead of the simulated clock, and its requests carry the time at which it makes them. The limit depends on the events that
-//! could disturb the core. The only core of a chip may be ahead by [`AHEAD`]. With several cores, an action of the last-level cache (such
+//! could disturb the core. The only core of a chip may be ahead by [`LEAD_MAX`]. With several cores, an action of the last-level cache (such
 //! as an invalidation because another core writes the line) reaches a core after the shortest latency of the network. A core that is ahead
 //! by no more than that never uses a line that it has lost. The next line that arrives wakes a core that waits for memory; another core of
 //! the program wakes a core that has no instruction to execute.
@@ -24,11 +24,11 @@ use workload::Source;
 use workload::deal::{Dealer, Hand};
 
 /// Time by which the only core of a chip may be ahead of the clock.
-const AHEAD: Duration = Duration::from_ns(500);
+const LEAD_MAX: Duration = Duration::from_ns(500);
 
 /// Time by which the cores of a chip may be ahead of the clock.
-fn ahead(chip: &Chip) -> Duration {
-    if chip.cores.nodes().len() == 1 { AHEAD } else { chip.network.shortest() }
+fn lead(chip: &Chip) -> Duration {
+    if chip.cores.nodes().len() == 1 { LEAD_MAX } else { chip.network.shortest() }
 }
 
 /// State of the programs: the number of running cores, and the first error.
@@ -98,7 +98,7 @@ pub struct CoreTask<S> {
 
 /// State of a core task from one poll to the next.
 struct Progress {
-    ahead: Duration,
+    lead: Duration,
     /// The latest time at which the task will be woken.
     appointment: Time,
     idle: bool,
@@ -109,7 +109,7 @@ impl<S: Source + 'static> CoreTask<S> {
     /// Runs the core, sampled or in detail throughout, until its program has ended.
     pub fn run(self) -> impl Future<Output = ()> {
         let switches = ProcessSwitches::new(self.interrupts);
-        let mut progress = Progress { ahead: ahead(&self.chip), appointment: Time::ZERO, idle: false, switches };
+        let mut progress = Progress { lead: lead(&self.chip), appointment: Time::ZERO, idle: false, switches };
         poll_fn(move |_| {
             self.chip.set_core_task(self.core, self.clock.current_task());
             if !self.go_on(&mut progress) {
@@ -188,7 +188,7 @@ impl<S: Source + 'static> CoreTask<S> {
             node.resume(self.clock.now());
         }
         let mut requests = self.chip.outbox(self.core).take();
-        let until = (self.clock.now() + progress.ahead).min(progress.switches.next_interrupt());
+        let until = (self.clock.now() + progress.lead).min(progress.switches.next_interrupt());
         let pause = node.run(program, until, &mut requests);
         drop(node);
         self.take_up(requests);

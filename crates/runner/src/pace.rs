@@ -32,7 +32,7 @@ impl Pace {
         let mut done = self.done();
         done[design] = instructions;
         self.moved.notify_all();
-        while is_ahead(&done, instructions, self.lead) && !is_over() {
+        while exceeds_lead(&done, instructions, self.lead) && !is_over() {
             done = self.moved.wait_timeout(done, BETWEEN_LOOKS).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
@@ -44,7 +44,7 @@ impl Pace {
     }
 }
 
-fn is_ahead(done: &[u64], instructions: u64, lead: u64) -> bool {
+fn exceeds_lead(done: &[u64], instructions: u64, lead: u64) -> bool {
     done.iter().min().is_some_and(|slowest| instructions.saturating_sub(*slowest) > lead)
 }
 

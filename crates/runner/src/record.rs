@@ -50,8 +50,8 @@ pub struct Configuration {
     /// The first or only program.
     pub workload: Origin,
     /// The programs that ran at the same time.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub beside: Vec<Origin>,
+    #[serde(rename = "beside", skip_serializing_if = "Vec::is_empty")]
+    pub other_programs: Vec<Origin>,
 }
 
 impl Configuration {
@@ -59,7 +59,7 @@ impl Configuration {
     /// how the program finished and how often a trace started again.
     pub fn hash(&self) -> String {
         let mut frozen = self.clone();
-        let programs = std::iter::once(&mut frozen.workload).chain(&mut frozen.beside);
+        let programs = std::iter::once(&mut frozen.workload).chain(&mut frozen.other_programs);
         programs.for_each(|program| (program.finish, program.restarts) = (workload::Finish::Running, 0));
         let text = serde_json::to_vec(&frozen).unwrap_or_default();
         Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
@@ -260,8 +260,8 @@ pub struct Checks {
 impl Record {
     /// Requires that load values of every program were compared; the check fails otherwise.
     pub fn require_values(&mut self) {
-        let Configuration { workload, beside, .. } = &self.configuration;
-        let programs = std::iter::once(workload).chain(beside).zip(&self.checks.compared);
+        let Configuration { workload, other_programs, .. } = &self.configuration;
+        let programs = std::iter::once(workload).chain(other_programs).zip(&self.checks.compared);
         let without = programs.filter(|(_, compared)| **compared == 0);
         self.checks.not_compared = without.map(|(origin, _)| NotCompared::of(origin)).collect();
         self.checks.passed &= self.checks.not_compared.is_empty();

@@ -93,7 +93,7 @@ pub fn run_together<S: Source + 'static>(
         return Err(bus.take_error().map(RunError::Bus).or_else(|| counting.error()).unwrap_or(RunError::Stopped));
     }
     if !ended {
-        return Err(RunError::StandsStill(clock.now()));
+        return Err(RunError::NoProgress(clock.now()));
     }
     if let Some(error) = bench.ends.take_error() {
         return Err(error.into());

@@ -220,7 +220,7 @@ fn record_of(outcome: &mut Outcome) -> Option<&mut Record> {
 
 /// Sets the budget to the instructions run. With several programs, no single budget describes the part of each.
 fn limit_to_what_ran(record: &mut Record) {
-    if !record.configuration.beside.is_empty() {
+    if !record.configuration.other_programs.is_empty() {
         return;
     }
     record.configuration.budget = record.feed.instructions;

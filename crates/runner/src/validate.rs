@@ -159,16 +159,16 @@ pub fn validate(extent: Extent, mut progress: impl FnMut(Progress<'_>)) -> Resul
     let work = [dram::work(extent)?, champsim::work(extent)?].concat();
     let of = work.iter().sum();
     let (mut ahead, mut done, mut last) = (work.into_iter(), 0, String::new());
-    let mut tell = |row: &Row| {
+    let mut report = |row: &Row| {
         if last != row.subject {
             last.clone_from(&row.subject);
             done += ahead.next().unwrap_or(0);
             progress(Progress { subject: &last, done, of });
         }
     };
-    let mut rows = validate_dram(extent, &mut tell)?.rows;
+    let mut rows = validate_dram(extent, &mut report)?.rows;
     champsim::compare(extent, &mut |row: Row| {
-        tell(&row);
+        report(&row);
         rows.push(row);
     })?;
     Ok(ValidationReport::of(rows))

@@ -40,7 +40,7 @@ pub(crate) fn words_of(error: &io::Error) -> String {
 /// A file that is being written, with `.partial` after its name. Dropping an unfinished file deletes it.
 pub(crate) struct WholeFile {
     /// Path as the user gave it.
-    asked: PathBuf,
+    requested: PathBuf,
     /// Path after following links.
     path: PathBuf,
     partial: PathBuf,
@@ -77,7 +77,7 @@ impl WholeFile {
         }
         let (leads_to, partial) = names_of(path);
         let file = BufWriter::new(File::create(&partial).map_err(Unwritten::as_path(path))?);
-        Ok(WholeFile { asked: path.to_owned(), path: leads_to, partial, file, finished: false })
+        Ok(WholeFile { requested: path.to_owned(), path: leads_to, partial, file, finished: false })
     }
 
     /// Appends bytes to the file.
@@ -85,7 +85,7 @@ impl WholeFile {
     /// # Errors
     /// [`Unwritten`] if the disk is full, or on another error.
     pub fn put(&mut self, bytes: &[u8]) -> Result<(), Unwritten> {
-        self.file.write_all(bytes).map_err(Unwritten::as_path(&self.asked))
+        self.file.write_all(bytes).map_err(Unwritten::as_path(&self.requested))
     }
 
     /// Writes buffered bytes to the disk, so that a full disk is noticed now.
@@ -93,7 +93,7 @@ impl WholeFile {
     /// # Errors
     /// [`Unwritten`] if the disk is full, or on another error.
     pub fn flush(&mut self) -> Result<(), Unwritten> {
-        self.file.flush().map_err(Unwritten::as_path(&self.asked))
+        self.file.flush().map_err(Unwritten::as_path(&self.requested))
     }
 
     /// Gives the file its name, and the permissions of the file that it replaces.
@@ -104,15 +104,15 @@ impl WholeFile {
         let synced = self.file.flush().and_then(|()| self.file.get_ref().sync_all());
         let rights = self.path.metadata().map(|there| there.permissions());
         let synced = synced.and_then(|()| rights.map_or(Ok(()), |rights| self.file.get_ref().set_permissions(rights)));
-        synced.map_err(Unwritten::as_path(&self.asked))?;
-        std::fs::rename(&self.partial, &self.path).map_err(Unwritten::as_path(&self.asked))?;
+        synced.map_err(Unwritten::as_path(&self.requested))?;
+        std::fs::rename(&self.partial, &self.path).map_err(Unwritten::as_path(&self.requested))?;
         self.finished = true;
         Ok(())
     }
 
     /// For `map_err`: the error that this file cannot be written.
     pub fn unwritten(&self) -> impl FnOnce(io::Error) -> Unwritten + use<> {
-        Unwritten::as_path(&self.asked)
+        Unwritten::as_path(&self.requested)
     }
 }
 

@@ -59,7 +59,7 @@ impl Clock {
 
     /// Waits until `at`; at once if it has passed.
     pub fn sleep_until(&self, at: Time) -> Sleep<'_> {
-        Sleep { clock: self, at, asked: false }
+        Sleep { clock: self, at, scheduled: false }
     }
 
     /// Waits for a span of time.
@@ -90,7 +90,7 @@ pub struct Sleep<'a> {
     clock: &'a Clock,
     at: Time,
     /// True if a wake-up is requested.
-    asked: bool,
+    scheduled: bool,
 }
 
 impl Future for Sleep<'_> {
@@ -101,8 +101,8 @@ impl Future for Sleep<'_> {
         if self.clock.now() >= self.at {
             return Poll::Ready(());
         }
-        if !self.asked {
-            self.asked = true;
+        if !self.scheduled {
+            self.scheduled = true;
             self.clock.wake_at(self.clock.current_task(), self.at);
         }
         Poll::Pending

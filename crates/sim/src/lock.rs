@@ -21,18 +21,18 @@ pub enum Mode {
 }
 
 /// Index of a waiter in the table of all waiters. With one table, a wait allocates no memory.
-type Place = usize;
+type WaiterIndex = usize;
 
 struct Waiter {
     mode: Mode,
     task: TaskId,
     granted: bool,
     /// The next waiter for the same name.
-    next: Option<Place>,
+    next: Option<WaiterIndex>,
 }
 
 /// The first and the last waiter for a name.
-type Queue = (Place, Place);
+type Queue = (WaiterIndex, WaiterIndex);
 
 #[derive(Default)]
 struct Held {
@@ -81,29 +81,29 @@ pub struct Guard<'a, K: Hash + Eq + Copy> {
 
 impl<K: Hash + Eq + Copy> Names<K> {
     /// Enters at once and returns `None`, or joins the waiters and returns the index of the waiter.
-    fn enter_or_wait(&mut self, name: K, mode: Mode, task: TaskId) -> Option<Place> {
+    fn enter_or_wait(&mut self, name: K, mode: Mode, task: TaskId) -> Option<WaiterIndex> {
         let held = self.held.entry(name).or_default();
         if held.waiters.is_none() && held.admits(mode) {
             held.enter(mode);
             return None;
         }
-        let place = self.waiters.insert(Waiter { mode, task, granted: false, next: None });
+        let slot = self.waiters.insert(Waiter { mode, task, granted: false, next: None });
         let first = match held.waiters {
             Some((first, last)) => {
-                self.waiters[last].next = Some(place);
+                self.waiters[last].next = Some(slot);
                 first
             }
-            None => place,
+            None => slot,
         };
-        held.waiters = Some((first, place));
-        Some(place)
+        held.waiters = Some((first, slot));
+        Some(slot)
     }
 
     /// Returns true if the lock is granted to this waiter; its index is free from then on.
-    fn is_granted(&mut self, place: Place) -> bool {
-        let granted = self.waiters[place].granted;
+    fn is_granted(&mut self, slot: WaiterIndex) -> bool {
+        let granted = self.waiters[slot].granted;
         if granted {
-            self.waiters.remove(place);
+            self.waiters.remove(slot);
         }
         granted
     }
@@ -141,7 +141,7 @@ impl<K: Hash + Eq + Copy> LockTable<K> {
         poll_fn(move |_| {
             let mut names = self.names.borrow_mut();
             let granted = match waits {
-                Some(place) => names.is_granted(place),
+                Some(slot) => names.is_granted(slot),
                 None => {
                     waits = names.enter_or_wait(name, mode, self.clock.current_task());
                     waits.is_none()

@@ -25,22 +25,22 @@ pub(crate) struct Event {
 }
 
 /// Index of an event in the table.
-type Place = u32;
+type ItemIndex = u32;
 
 /// Stored as the next index at the end of a list.
-const NOWHERE: Place = Place::MAX;
+const NOWHERE: ItemIndex = ItemIndex::MAX;
 
 /// An event of the wheel, with the index of the next in its slot; or a free entry, with the index of the next free one.
 struct Kept {
     event: Event,
-    next: Place,
+    next: ItemIndex,
 }
 
 pub(crate) struct EventQueue {
     kept: Vec<Kept>,
-    free: Place,
+    free: ItemIndex,
     /// First index of each slot: its most recently added event.
-    slots: Box<[Place; SLOTS]>,
+    slots: Box<[ItemIndex; SLOTS]>,
     occupied: [u64; WORDS],
     far: BinaryHeap<Reverse<Event>>,
     /// Slot number (not wrapped) of the last popped event; the wheel contains no earlier event.
@@ -50,9 +50,9 @@ pub(crate) struct EventQueue {
 /// An event found in a slot.
 struct Found {
     event: Event,
-    at: Place,
+    at: ItemIndex,
     /// Index of the previous event in the list, if the event is not the first.
-    before: Place,
+    before: ItemIndex,
 }
 
 impl EventQueue {
@@ -80,14 +80,14 @@ impl EventQueue {
         }
     }
 
-    fn keep(&mut self, kept: Kept) -> Place {
-        let place = self.free;
-        if place == NOWHERE {
+    fn keep(&mut self, kept: Kept) -> ItemIndex {
+        let slot = self.free;
+        if slot == NOWHERE {
             self.kept.push(kept);
-            return self.kept.len() as Place - 1;
+            return self.kept.len() as ItemIndex - 1;
         }
-        self.free = std::mem::replace(&mut self.kept[place as usize], kept).next;
-        place
+        self.free = std::mem::replace(&mut self.kept[slot as usize], kept).next;
+        slot
     }
 
     /// Removes and returns the earliest event.

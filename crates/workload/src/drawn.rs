@@ -18,22 +18,22 @@ const LINES_PER_GROUP: u64 = 64;
 pub(crate) struct Drawn {
     seed: u64,
     /// Lines that were accessed before: one bit per line, by group.
-    told: FxHashMap<u64, u64>,
+    drawn: FxHashMap<u64, u64>,
     stores: u64,
 }
 
 impl Drawn {
     pub(crate) fn new(seed: u64) -> Drawn {
-        Drawn { seed, told: FxHashMap::default(), stores: 0 }
+        Drawn { seed, drawn: FxHashMap::default(), stores: 0 }
     }
 
     /// Sends the content of the line at its first access; returns the aligned address of the access.
     pub(crate) fn touch(&mut self, address: u64, chunk: &mut Chunk) -> u64 {
         let address = address % word::ADDRESS_END / ACCESS_BYTES * ACCESS_BYTES;
         let line = address / LINE_BYTES as u64;
-        let (told, bit) = (self.told.entry(line / LINES_PER_GROUP).or_default(), 1 << (line % LINES_PER_GROUP));
-        if *told & bit == 0 {
-            *told |= bit;
+        let (drawn, bit) = (self.drawn.entry(line / LINES_PER_GROUP).or_default(), 1 << (line % LINES_PER_GROUP));
+        if *drawn & bit == 0 {
+            *drawn |= bit;
             chunk.words.push(word::control(Control::Line, LineCause::FirstTouch as u8, line * LINE_BYTES as u64));
             chunk.words.extend((0..8).map(|index| mix(self.seed ^ mix(line * 8 + index))));
         }

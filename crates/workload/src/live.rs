@@ -89,7 +89,7 @@ impl Live {
             self.end();
             return Ok(());
         }
-        if self.keeper.was_told_to_end() {
+        if self.keeper.was_end_requested() {
             return Ok(());
         }
         if let Some(bytes) = self.ring.host().refused() {

@@ -30,9 +30,9 @@ pub struct Shadow {
 
 impl Shadow {
     /// Applies a sent line.
-    pub fn tell(&mut self, addr: VirtAddr, content: &Line) {
-        let place = self.place(addr.page()).unwrap_or_else(|| self.add(addr.page()));
-        let page = &mut self.pages[place];
+    pub fn show(&mut self, addr: VirtAddr, content: &Line) {
+        let index = self.index(addr.page()).unwrap_or_else(|| self.add(addr.page()));
+        let page = &mut self.pages[index];
         let start = addr.line_start().0 as usize % PAGE_BYTES;
         page.bytes[start..start + LINE_BYTES].copy_from_slice(content);
         page.known |= line_bit(addr);
@@ -42,8 +42,8 @@ impl Shadow {
     pub fn store(&mut self, addr: VirtAddr, bytes: u8, value: u64) {
         for (at, byte) in value.to_le_bytes().into_iter().take(bytes.into()).enumerate() {
             let addr = VirtAddr(addr.0 + at as u64);
-            if let Some(place) = self.place(addr.page()) {
-                self.pages[place].bytes[addr.0 as usize % PAGE_BYTES] = byte;
+            if let Some(index) = self.index(addr.page()) {
+                self.pages[index].bytes[addr.0 as usize % PAGE_BYTES] = byte;
             }
         }
     }
@@ -53,8 +53,8 @@ impl Shadow {
         let mut value = [0; 8];
         for (at, byte) in value.iter_mut().take(bytes.into()).enumerate() {
             let addr = VirtAddr(addr.0 + at as u64);
-            let place = self.place(addr.page())?;
-            let page = &self.pages[place];
+            let index = self.index(addr.page())?;
+            let page = &self.pages[index];
             if page.known & line_bit(addr) == 0 {
                 return None;
             }
@@ -65,20 +65,20 @@ impl Shadow {
 
     /// Returns the content of a line, if the line was ever sent.
     pub fn line(&mut self, addr: VirtAddr) -> Option<Line> {
-        let place = self.place(addr.page())?;
-        let page = &self.pages[place];
+        let index = self.index(addr.page())?;
+        let page = &self.pages[index];
         let start = addr.line_start().0 as usize % PAGE_BYTES;
         let content = page.bytes[start..start + LINE_BYTES].try_into().ok()?;
         (page.known & line_bit(addr) != 0).then_some(content)
     }
 
-    fn place(&mut self, page: u64) -> Option<usize> {
+    fn index(&mut self, page: u64) -> Option<usize> {
         match self.recent {
-            Some((recent, place)) if recent == page => Some(place),
+            Some((recent, index)) if recent == page => Some(index),
             _ => {
-                let place = *self.by_number.get(&page)?;
-                self.recent = Some((page, place));
-                Some(place)
+                let index = *self.by_number.get(&page)?;
+                self.recent = Some((page, index));
+                Some(index)
             }
         }
     }
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn a_load_sees_the_line_and_the_stores_over_it() {
         let mut shadow = Shadow::default();
-        shadow.tell(VirtAddr(0x1000), &[7; LINE_BYTES]);
+        shadow.show(VirtAddr(0x1000), &[7; LINE_BYTES]);
         shadow.store(VirtAddr(0x1002), 2, 0xabcd);
         assert_eq!(shadow.load(VirtAddr(0x1000), 8), Some(0x0707_0707_abcd_0707));
     }
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn what_was_never_told_is_unknown_even_where_a_load_only_reaches_into_it() {
         let mut shadow = Shadow::default();
-        shadow.tell(VirtAddr(0x1000), &[7; LINE_BYTES]);
+        shadow.show(VirtAddr(0x1000), &[7; LINE_BYTES]);
         assert_eq!(shadow.load(VirtAddr(0x103c), 8), None);
         assert_eq!(shadow.load(VirtAddr(0x5000), 1), None);
     }

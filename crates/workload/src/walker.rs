@@ -32,7 +32,7 @@ use wire::word::{self, Control, Word};
 pub const PIECE_ACCESSES: usize = 16;
 
 /// Number of records after a line in which the walker looks for the next line.
-const RECORDS_AHEAD: usize = 32;
+const SEARCHED_RECORDS: usize = 32;
 
 /// More blocks than any program has: a larger number means damage, and the walker reserves no memory for it.
 const BLOCKS_MAX: usize = 1 << 24;
@@ -200,8 +200,8 @@ impl<S: Supplier> Walker<S> {
                 Found::Step(next) => return Ok(Some(self.hand_out(next))),
                 Found::Line(addr, detail) => {
                     other(Event::line(self.chunk.strand, addr, detail, &self.line));
-                    if let Some(addr) = self.line_ahead() {
-                        other(Event::LineAhead { strand: self.chunk.strand, addr });
+                    if let Some(addr) = self.next_line() {
+                        other(Event::UpcomingLine { strand: self.chunk.strand, addr });
                     }
                 }
                 Found::Plain(which, detail, operand) => {
@@ -230,12 +230,12 @@ impl<S: Supplier> Walker<S> {
 
     /// Address of the next line that the recorder sends, if it is among the next records.
     #[inline(never)]
-    fn line_ahead(&self) -> Option<VirtAddr> {
-        let mut ahead = self.chunk.words.get(self.at..)?;
-        for _ in 0..RECORDS_AHEAD {
-            match word::parse(*ahead.first()?) {
+    fn next_line(&self) -> Option<VirtAddr> {
+        let mut following = self.chunk.words.get(self.at..)?;
+        for _ in 0..SEARCHED_RECORDS {
+            match word::parse(*following.first()?) {
                 Word::Control { which: Some(Control::Line), operand, .. } => return Some(VirtAddr(operand)),
-                _ => ahead = &ahead[word::record_words(ahead)?..],
+                _ => following = &following[word::record_words(following)?..],
             }
         }
         None

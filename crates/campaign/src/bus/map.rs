@@ -149,7 +149,7 @@ impl<'a> Map<'a> {
 
     /// Returns the slot that serves a line, and the bytes of it that serve no other line where the attacker can distinguish them.
     /// These are the line's data, its tag or its page's owner entry; for counters, bitmaps and nodes, the whole line.
-    pub fn place(&self, structure: Structure, line: LineAddr) -> Option<(Slot, Range<usize>)> {
+    pub fn slot_bytes(&self, structure: Structure, line: LineAddr) -> Option<(Slot, Range<usize>)> {
         if structure == Structure::Tag && self.0.tags_with_data() {
             return Some((self.tag_slot(line), LINE_BYTES..LINE_BYTES + self.0.tag_bytes()));
         }
@@ -185,7 +185,7 @@ impl<'a> Map<'a> {
         Some((slot, bytes))
     }
 
-    /// Like [`Map::place`], for all slots that move together: data moves with the tag stored with it, and a record has several
+    /// Like [`Map::slot_bytes`], for all slots that move together: data moves with the tag stored with it, and a record has several
     /// lines.
     pub fn moved(&self, structure: Structure, line: LineAddr) -> Vec<(Slot, Range<usize>)> {
         let region = self.region(structure).filter(|region| region.role == Role::Record);
@@ -193,8 +193,8 @@ impl<'a> Map<'a> {
             return self.record_slots(records, line).map(|slot| (slot, 0..LINE_BYTES)).collect();
         }
         let whole = structure == Structure::Data && self.0.tags_with_data() && self.0.lines_per_tag() == 1;
-        let place = self.place(structure, line);
-        place
+        let slot_bytes = self.slot_bytes(structure, line);
+        slot_bytes
             .map(|(slot, bytes)| (slot, if whole { 0..LINE_BYTES + self.0.tag_bytes() } else { bytes }))
             .into_iter()
             .collect()

@@ -163,11 +163,11 @@ impl Bench {
         for (number, (line, content)) in contents.iter().copied().enumerate() {
             let returned = Rc::new(Cell::new(0));
             let (scheme, verbs) = (self.scheme.clone(), self.verbs.clone());
-            let (told, count) = (returned.clone(), ended.clone());
+            let (note, count) = (returned.clone(), ended.clone());
             let issued = verbs.operations();
             self.executor.clock().spawn(async move {
                 scheme.write(&*verbs, line, &content).await;
-                told.set(verbs.operations());
+                note.set(verbs.operations());
                 count.set(count.get() + 1);
             });
             writes.push((Write { line, content, issued, returned: 0 }, returned));
@@ -204,10 +204,10 @@ impl Bench {
 
     pub fn run(&mut self, text: impl Future<Output = ()> + 'static) {
         let ended = Rc::new(Cell::new(false));
-        let told = ended.clone();
+        let note = ended.clone();
         self.executor.clock().spawn(async move {
             text.await;
-            told.set(true);
+            note.set(true);
         });
         self.run_until(|| ended.get());
     }

@@ -297,15 +297,15 @@ mod tests {
         let store = |number| Store { number, core: 0, line: LINES[number % LINES.len()], content: [number as u8; 64] };
         bench.executor.clock().spawn(feeding.clone().feed((0..9).map(store).collect(), true));
         bench.run_until(|| feeding.stored.borrow().len() == 2);
-        let told = Rc::new(Cell::new(None));
-        let (observed, note) = (feeding.clone(), told.clone());
+        let admitted = Rc::new(Cell::new(None));
+        let (observed, note) = (feeding.clone(), admitted.clone());
         bench.executor.clock().spawn(async move {
             let buffer = PersistBuffer::of(&observed.scheme);
             let sight = buffer.admit(&*observed.verbs, Observers::Blocked).await;
             note.set(Some((sight, buffer.lines().len(), buffer.accepted())));
         });
-        bench.run_until(|| told.get().is_some());
-        let (sight, entries, accepted) = told.get().unwrap();
+        bench.run_until(|| admitted.get().is_some());
+        let (sight, entries, accepted) = admitted.get().unwrap();
         assert_eq!((sight, entries), (Sight::Consistent, 0));
         assert!(accepted > 3, "{accepted} stores: some came meanwhile");
     }

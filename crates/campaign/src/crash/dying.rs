@@ -31,7 +31,7 @@ pub fn left(history: &History, events: usize) -> Vec<DeadMemory> {
 pub(super) struct Rerun {
     bench: Bench,
     /// Operations issued to memory before power failed.
-    asked: usize,
+    issued: usize,
     /// Events before power failed.
     events: u64,
     /// Durable stores, in order.
@@ -63,7 +63,7 @@ impl Rerun {
         let events = happened.get();
         let went_on = holder.went_on();
         let resident = holder.resident();
-        let asked = bench.verbs.operations();
+        let issued = bench.verbs.operations();
         bench.meddling = meddling;
         holder.die(&mut bench);
         bench.meddling = None;
@@ -73,7 +73,7 @@ impl Rerun {
         assert!((went_on..=went_on + CORES).contains(&accepted), "{accepted} stores are accepted, {went_on} went on");
         assert!(keeps_order(&history.workload, &taken), "{taken:?}: of each core the first, in order");
         let accepted = taken.into_iter().map(|number| contents[number]).collect();
-        Rerun { bench, asked, events, accepted, resident }
+        Rerun { bench, issued, events, accepted, resident }
     }
 
     /// Number of events before power failed.
@@ -88,9 +88,9 @@ impl Rerun {
 
     /// Returns the memory that is left, and the number of changes issued to it before power failed.
     pub fn left_with_drain(self, history: &History, point: usize) -> (DeadMemory, usize) {
-        let asked = self.bench.verbs.take_operations();
-        let before = asked[..self.asked].iter().filter(|operation| changes_memory(operation)).count();
-        let changes = Changes::among(asked);
+        let issued = self.bench.verbs.take_operations();
+        let before = issued[..self.issued].iter().filter(|operation| changes_memory(operation)).count();
+        let changes = Changes::among(issued);
         let shown = changes.shown(&history.shown, Queue::Inside).pop().unwrap_or_default();
         let image = Recording::of(&self.bench.memory.media().borrow());
         let registers = self.bench.memory.registers();

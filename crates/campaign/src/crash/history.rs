@@ -78,12 +78,13 @@ impl History {
         let contents = workload.contents(&mut random);
         let crowding = workload.is_crowded().then_some(&mut random);
         let mut writes = storing::store(&mut bench, parts.persistence.point, workload, &contents, crowding);
-        let asked = bench.verbs.take_operations();
-        let changes = |so_far: usize| asked[..so_far].iter().filter(|asked| changes_memory(asked)).count();
+        let operations = bench.verbs.take_operations();
+        let changes =
+            |so_far: usize| operations[..so_far].iter().filter(|operations| changes_memory(operations)).count();
         for write in &mut writes {
             (write.issued, write.returned) = (changes(write.issued), changes(write.returned));
         }
-        let (layout, changes) = (bench.scheme.layout().clone(), Changes::among(asked));
+        let (layout, changes) = (bench.scheme.layout().clone(), Changes::among(operations));
         let workload = workload.clone();
         History { parts, layout, seed, planted, workload, before, memory, registers, shown, changes, writes, earlier }
     }

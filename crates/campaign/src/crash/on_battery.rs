@@ -68,7 +68,7 @@ impl Flip {
     fn flipped(&self, content: Untrusted) -> Untrusted {
         let mut line = content.examine();
         line[self.bit / 8] ^= 1 << (self.bit % 8);
-        Untrusted::with(line, content.beside())
+        Untrusted::with(line, content.spare_bits())
     }
 
     /// Flips the bit at its event and keeps the earlier content in `honest`.
@@ -95,7 +95,7 @@ pub fn attacked(history: &History, tries: Tries, random: &mut Random) -> Vec<(De
         for structure in map.path() {
             for _ in 0..tries.lines {
                 let Some(line) = random.pick(lines) else { continue };
-                let Some((slot, bytes)) = map.place(structure, line) else { continue };
+                let Some((slot, bytes)) = map.slot_bytes(structure, line) else { continue };
                 // For a tag in the spare bits of its line, a bit of the line instead.
                 let bit = (8 * bytes.start + random.below(8 * bytes.len() as u64) as usize) % LINE_BITS;
                 let drawn = (0..tries.events).map(|_| random.below(drained.max(1))).collect::<Vec<_>>();

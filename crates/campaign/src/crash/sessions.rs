@@ -68,8 +68,8 @@ impl Beginning {
         let (mut bench, mut random) = (power_on(), Random::new(seed ^ (earlier.len() as u64) << 32));
         let Some(last) = earlier.last() else {
             let before = bench.prepare(workload, &mut random);
-            let asked = Changes::among(bench.verbs.take_operations());
-            let shown = asked.shown(&Rc::default(), Queue::Inside).pop().unwrap_or_default();
+            let changes = Changes::among(bench.verbs.take_operations());
+            let shown = changes.shown(&Rc::default(), Queue::Inside).pop().unwrap_or_default();
             return Beginning { bench, random, before, shown };
         };
         let shown = bench.recover(&last.left);

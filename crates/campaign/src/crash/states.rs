@@ -201,7 +201,7 @@ pub fn left_behind(changes: &Changes, media: Media, registers: Registers, random
 /// Carries out operations, with these cases for those in flight, and then cuts the power.
 fn lose(mut domain: Domain, operations: &[Operation], on_its_way: &[usize], fates: &[u64]) -> (Media, Registers) {
     for (index, operation) in operations.iter().enumerate() {
-        let fate = on_its_way.binary_search(&index).map_or(WHOLE, |place| fates[place]);
+        let fate = on_its_way.binary_search(&index).map_or(WHOLE, |slot_bytes| fates[slot_bytes]);
         carry_out(&mut domain, operation, |old, sent| arrived(fate, old, sent));
     }
     domain.lose_power()
@@ -243,8 +243,8 @@ fn arrived(fate: u64, old: Untrusted, new: Untrusted) -> Option<Untrusted> {
         torn[word * 8..word * 8 + 8].copy_from_slice(&sent[word * 8..word * 8 + 8]);
     }
     let word = |word: usize| u128::from(u64::MAX) << (u64::BITS as usize * (word - 8));
-    let beside = [8, 9].map(|at| word(at) & if is_new(at) { new.beside() } else { old.beside() });
-    Some(Untrusted::with(torn, beside[0] | beside[1]))
+    let spare_words = [8, 9].map(|at| word(at) & if is_new(at) { new.spare_bits() } else { old.spare_bits() });
+    Some(Untrusted::with(torn, spare_words[0] | spare_words[1]))
 }
 
 #[cfg(test)]

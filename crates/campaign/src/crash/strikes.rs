@@ -69,7 +69,7 @@ fn blank_slots(
         let lines: Vec<LineAddr> = LINES.into_iter().chain([BYSTANDER]).collect();
         let lines = if strikes == Strikes::EachKind { drawn(&lines, random) } else { lines };
         for line in lines {
-            let Some((slot, _)) = map.place(structure, line) else { continue };
+            let Some((slot, _)) = map.slot_bytes(structure, line) else { continue };
             let mut media = Media::new(history.layout.total_lines());
             image.slots().filter(|(other, _)| *other != slot).for_each(|(other, content)| media.store(other, content));
             keep(&media, &|| format!("{structure} of line {line} was blanked"));

@@ -224,7 +224,7 @@ type Score = fn(&Observed, &[AccessStep]) -> i64;
 
 /// Strategies of the observer; the last compares data.
 const STRATEGIES: [(&str, Score); 6] = [
-    ("right by place", in_its_place),
+    ("right by place", by_slot),
     ("right by differences", by_differences),
     ("right by repetitions", by_repetitions),
     ("right by nearness", by_nearness),
@@ -233,7 +233,7 @@ const STRATEGIES: [(&str, Score); 6] = [
 ];
 
 /// Counts the lines in the slot with the same number.
-fn in_its_place(observed: &Observed, steps: &[AccessStep]) -> i64 {
+fn by_slot(observed: &Observed, steps: &[AccessStep]) -> i64 {
     observed.fills.iter().filter(|fill| fill.slot == in_chunk(steps[fill.step].line)).count() as i64
 }
 

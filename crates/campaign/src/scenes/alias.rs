@@ -68,7 +68,7 @@ fn check_at_power_on(stage: &Stage<'_>, line: LineAddr) -> bool {
     let slot = stage.victim.data_slot(line);
     let ghost = stage.victim.tap().ghost(slot);
     let before = stage.victim.unprotected_read(slot);
-    let pattern = Untrusted::with(before.examine().map(|byte| !byte), before.beside());
+    let pattern = Untrusted::with(before.examine().map(|byte| !byte), before.spare_bits());
     stage.victim.unprotected_write(slot, pattern);
     let found = stage.victim.unprotected_read(ghost) == pattern;
     stage.victim.unprotected_write(slot, before);

@@ -31,7 +31,7 @@ const REPEATS: usize = 4;
 /// victim continues.
 fn strike(mut stage: Stage<'_>, strike: impl Fn(&mut Bus<'_>, Slot, &mut Random, Line)) -> Option<Ended> {
     let target = stage.any_line();
-    let (slot, _) = stage.victim.map().place(Structure::Bitmap, target)?;
+    let (slot, _) = stage.victim.map().slot_bytes(Structure::Bitmap, target)?;
     let frequent = stage.random.word();
     for _ in 0..REPEATS {
         stage.victim.write(target, &alternating(frequent, frequent));
@@ -53,7 +53,7 @@ fn strike(mut stage: Stage<'_>, strike: impl Fn(&mut Bus<'_>, Slot, &mut Random,
 
 /// Writes another line with its bitmap in the same line, if one is in use; returns true if the chip reported no fault.
 fn write_neighbour(stage: &mut Stage<'_>, target: LineAddr) -> bool {
-    let slot = |line| stage.victim.map().place(Structure::Bitmap, line);
+    let slot = |line| stage.victim.map().slot_bytes(Structure::Bitmap, line);
     let lines = stage.victim.oracle().lines();
     let neighbour = lines.into_iter().find(|line| *line != target && slot(*line) == slot(target));
     neighbour.is_none_or(|neighbour| stage.writes_through(neighbour))

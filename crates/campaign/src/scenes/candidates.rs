@@ -39,7 +39,7 @@ const ORIGINS: [Origin; 4] = [Position, Origin::Line, Time, TimeWithCounters];
 
 impl Origin {
     /// Name of the counter of released chunks from this source.
-    fn came_out(self) -> &'static str {
+    fn counter_name(self) -> &'static str {
         match self {
             Position => "chunks of another position that came out",
             Origin::Line => "chunks of another line that came out",
@@ -96,7 +96,7 @@ fn candidate_splice(mut stage: Stage<'_>) -> Option<Ended> {
         let splice = Splice { parts: stage.parts, origin, source, from, to: (target, to), plaintext };
         let new = frequent::line_of(&values, &mut stage.random);
         let end = splice.history(stage.victim.twin(), &new);
-        ended = ended.counting(origin.came_out(), u64::from(!end.is_stopped()));
+        ended = ended.counting(origin.counter_name(), u64::from(!end.is_stopped()));
         ended.end = ended.end.worst(end);
     }
     Some(ended)
@@ -117,7 +117,7 @@ impl Splice<'_> {
     /// Runs the attack before and after the victim writes the line with `new`; returns the worst end.
     fn history(&self, mut victim: Victim, new: &Line) -> End {
         let target = self.to.0;
-        let counters = victim.attacked(|bus| bus.read_place(Structure::Counter, target));
+        let counters = victim.attacked(|bus| bus.read_structure(Structure::Counter, target));
         let first = self.strike(&victim, self.origin == TimeWithCounters);
         victim.flush();
         victim.attacked(|bus| put_back(bus, target, counters.as_ref()));
@@ -142,7 +142,7 @@ impl Splice<'_> {
         victim.attacked(|bus| {
             let text = |chunk: Chunk| bits(chunk.1 * bytes..(chunk.1 + 1) * bytes);
             self.copy(bus, Structure::Data, text(self.from), text(self.to));
-            let room = bus.map().place(Structure::Tag, target).map_or(0, |(_, bytes)| bytes.len());
+            let room = bus.map().slot_bytes(Structure::Tag, target).map_or(0, |(_, bytes)| bytes.len());
             let tag = |chunk: Chunk| tag_bits(self.parts, chunk.1, room);
             self.copy(bus, Structure::Tag, tag(self.from), tag(self.to));
             if with_counters {
@@ -155,7 +155,7 @@ impl Splice<'_> {
     fn copy(&self, bus: &mut Bus<'_>, structure: Structure, source: Range<usize>, bits: Range<usize>) {
         let map = bus.map();
         let (Some((from, of)), Some((to, bytes))) =
-            (map.then(self.source).place(structure, self.from.0), map.place(structure, self.to.0))
+            (map.then(self.source).slot_bytes(structure, self.from.0), map.slot_bytes(structure, self.to.0))
         else {
             return;
         };
@@ -204,7 +204,7 @@ fn tag_bits(parts: &Parts, number: usize, room: usize) -> Range<usize> {
 
 /// Restores the counters of a line, if it has any.
 fn put_back(bus: &mut Bus<'_>, line: LineAddr, counters: Option<&Line>) {
-    if let Some(((slot, _), counters)) = bus.map().place(Structure::Counter, line).zip(counters) {
+    if let Some(((slot, _), counters)) = bus.map().slot_bytes(Structure::Counter, line).zip(counters) {
         bus.write(slot, counters);
     }
 }

@@ -96,9 +96,9 @@ fn keys_as_they_are(image: &[(u64, Line)], beginnings: &[[u8; 16]]) -> usize {
         left & !key == 0 && 2 * left.count_ones() >= key.count_ones()
     };
     let runs: Vec<Vec<u8>> = runs(image).collect();
-    let lies_there =
+    let is_in_image =
         |key: &&[u8; 16]| runs.iter().any(|bytes| bytes.windows(key.len()).any(|window| left_of(window, key)));
-    beginnings.iter().filter(lies_there).count()
+    beginnings.iter().filter(is_in_image).count()
 }
 
 /// Counts the places in an image that look like expanded AES keys. Next to a schedule, a part of it still looks like one and is

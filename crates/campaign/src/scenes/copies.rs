@@ -23,7 +23,7 @@ fn stale_copy(mut stage: Stage<'_>) -> Option<Ended> {
     for core in CORES {
         stage.victim.read_from(core, target);
     }
-    let (slot, _) = stage.victim.map().place(Structure::Data, target)?;
+    let (slot, _) = stage.victim.map().slot_bytes(Structure::Data, target)?;
     let before = stage.victim.attacked(|bus| bus.record()).get(slot)?;
     let content = stage.random.line();
     stage.victim.write(target, &content);
@@ -40,17 +40,17 @@ fn crossed_replies(mut stage: Stage<'_>) -> Option<Ended> {
     let target = stage.any_line();
     let others: Vec<_> = stage.victim.oracle().lines().into_iter().filter(|line| *line != target).collect();
     let other = stage.random.pick(&others)?;
-    let asked = [(CORES[0], target, other), (CORES[1], other, target)];
-    for (core, line, _) in asked {
+    let reads = [(CORES[0], target, other), (CORES[1], other, target)];
+    for (core, line, _) in reads {
         stage.victim.read_from(core, line);
     }
     stage.victim.give_lines_up();
-    let slot = |line| stage.victim.map().place(Structure::Data, line).map(|(slot, _)| slot);
+    let slot = |line| stage.victim.map().slot_bytes(Structure::Data, line).map(|(slot, _)| slot);
     stage.victim.tap().connect(Alias::Crossed(slot(target)?, slot(other)?));
     let oracle = stage.victim.oracle();
     let judge = |(core, line, answered)| {
         oracle.judge(line, &stage.victim.read_from(core, line).0, oracle.wished_bytes(line, Wish::ContentOf(answered)))
     };
-    let worst = asked.into_iter().map(judge).max().unwrap_or(Verdict::Harmless);
+    let worst = reads.into_iter().map(judge).max().unwrap_or(Verdict::Harmless);
     Some(Ended::new(worst, target))
 }

@@ -47,7 +47,7 @@ fn ciphertext_histogram(mut stage: Stage<'_>) -> Option<Ended> {
 /// Returns the content of lines in memory, 64 bytes by 64 bytes.
 fn image_of(victim: &Victim, lines: &[LineAddr]) -> Vec<Line> {
     let bytes: Vec<u8> = victim.attacked(|bus| {
-        let shown = lines.iter().filter_map(|line| bus.read_place(Structure::Data, *line));
+        let shown = lines.iter().filter_map(|line| bus.read_structure(Structure::Data, *line));
         shown.flat_map(|content| content.into_iter().take(bus.map().line_bytes())).collect()
     });
     bytes.as_chunks().0.to_vec()

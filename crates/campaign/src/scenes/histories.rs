@@ -82,15 +82,15 @@ fn forged_boot(mut stage: Stage<'_>) -> Option<Ended> {
     let neighbour = stage.any_line();
     let target = LineAddr(neighbour.0 ^ (2 + stage.random.below(4)));
     // This line has the target's position in another group, so that its counter now equals a later counter of the target.
-    let ahead = LineAddr(target.0 ^ stage.victim.map().lines_each(Structure::Counter));
-    let victim = Victim::booting(stage.victim.parts(), &[target, neighbour, ahead], stage.seed, stage.planted).ok()?;
+    let later = LineAddr(target.0 ^ stage.victim.map().lines_each(Structure::Counter));
+    let victim = Victim::booting(stage.victim.parts(), &[target, neighbour, later], stage.seed, stage.planted).ok()?;
     stage.victim = victim;
     for _ in 0..1 + stage.random.below(3) {
         stage.writes_through(neighbour);
-        stage.writes_through(ahead);
+        stage.writes_through(later);
     }
     let before = stage.victim.attacked(|bus| bus.record());
-    tamper_with_counter(&mut stage, target, ahead)?;
+    tamper_with_counter(&mut stage, target, later)?;
     let first = stage.judged_read(target);
     stage.victim.flush();
     let booted = stage.victim.attacked(|bus| bus.record());
@@ -234,16 +234,16 @@ fn put_back_below(stage: &Stage<'_>, recording: &Recording, level: usize) {
     stage.victim.attacked(|bus| below.for_each(|(slot, content)| bus.put(slot, content)));
 }
 
-/// Changes the counters of a line: one bit, all bits, or to those of the line `ahead` with its higher counter.
-fn tamper_with_counter(stage: &mut Stage<'_>, target: LineAddr, ahead: LineAddr) -> Option<()> {
-    let (slot, bytes) = stage.victim.map().place(Structure::Counter, target)?;
+/// Changes the counters of a line: one bit, all bits, or to those of the line `later` with its higher counter.
+fn tamper_with_counter(stage: &mut Stage<'_>, target: LineAddr, later: LineAddr) -> Option<()> {
+    let (slot, bytes) = stage.victim.map().slot_bytes(Structure::Counter, target)?;
     let bit = stage.random.below(bytes.len() as u64 * 8) as usize;
     let forged = stage.random.line();
     match stage.random.below(4) {
         0 => stage.victim.attacked(|bus| bus.write(slot, &forged)),
         1 => stage.victim.attacked(|bus| bus.flip(slot, bit)),
         _ => {
-            let counters = stage.victim.attacked(|bus| bus.read_place(Structure::Counter, ahead))?;
+            let counters = stage.victim.attacked(|bus| bus.read_structure(Structure::Counter, later))?;
             stage.victim.attacked(|bus| bus.write(slot, &counters));
         }
     }

@@ -73,9 +73,9 @@ fn through_the_controller(victim: &Victim, line: LineAddr) -> Sight {
 }
 
 fn on_the_bus(victim: &Victim, line: LineAddr) -> Sight {
-    let tag = victim.map().place(Structure::Tag, line);
+    let tag = victim.map().slot_bytes(Structure::Tag, line);
     victim.attacked(|bus| Sight {
-        data: bus.read_place(Structure::Data, line),
+        data: bus.read_structure(Structure::Data, line),
         tag: tag.map(|(slot, bytes)| bus.read_cell(slot)[bytes].to_vec()),
     })
 }

@@ -62,12 +62,12 @@ fn after_boot(boot: &Victim, target: LineAddr, content: &Line) -> Victim {
 /// Returns the ciphertext and the tag after the first write.
 fn sealed_after_boot(boot: &Victim, target: LineAddr, content: &Line) -> Option<(Line, u128)> {
     let victim = after_boot(boot, target, content);
-    let data = victim.attacked(|bus| bus.read_place(Structure::Data, target))?;
+    let data = victim.attacked(|bus| bus.read_structure(Structure::Data, target))?;
     Some((data, stored_tag(&victim, target)?))
 }
 
 fn stored_tag(victim: &Victim, target: LineAddr) -> Option<u128> {
-    let (slot, bytes) = victim.map().place(Structure::Tag, target)?;
+    let (slot, bytes) = victim.map().slot_bytes(Structure::Tag, target)?;
     let cell = victim.attacked(|bus| bus.read_cell(slot));
     Some(cell[bytes].iter().rev().fold(0, |tag, byte| tag << 8 | u128::from(*byte)))
 }
@@ -77,11 +77,11 @@ fn forge(victim: &Victim, target: LineAddr, known: &Line, wanted: &Line, key: u1
     let mut change: Line = *known;
     change.iter_mut().zip(wanted).for_each(|(byte, wanted)| *byte ^= wanted);
     let tag = stored_tag(victim, target)? ^ change_of_tag(&change, key, bits);
-    let (slot, bytes) = victim.map().place(Structure::Tag, target)?;
+    let (slot, bytes) = victim.map().slot_bytes(Structure::Tag, target)?;
     victim.attacked(|bus| {
-        let mut data = bus.read_place(Structure::Data, target)?;
+        let mut data = bus.read_structure(Structure::Data, target)?;
         data.iter_mut().zip(&change).for_each(|(byte, change)| *byte ^= change);
-        bus.write(victim.map().place(Structure::Data, target)?.0, &data);
+        bus.write(victim.map().slot_bytes(Structure::Data, target)?.0, &data);
         let (tag, bytes) = (tag.to_le_bytes(), bytes.start..bytes.end.min(bytes.start + size_of::<u128>()));
         bus.write_bytes(slot, bytes.clone(), &tag[..bytes.len()]);
         Some(())

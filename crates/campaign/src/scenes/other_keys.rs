@@ -29,13 +29,13 @@ fn cross_key_splice(mut stage: Stage<'_>) -> Option<Ended> {
     let parts = [Structure::Data, Structure::Tag, Structure::Counter];
     let moved = &parts[..=stage.random.below(parts.len() as u64) as usize];
     for part in moved {
-        copy_place(&neighbour, &stage.victim, *part, target);
+        copy_structure(&neighbour, &stage.victim, *part, target);
     }
     Some(Ended::new(stage.worst_read(target, wish), target))
 }
 
 /// Copies the structures of a line from the neighbour's memory into the victim's.
-fn copy_place(from: &Victim, to: &Victim, structure: Structure, line: LineAddr) {
+fn copy_structure(from: &Victim, to: &Victim, structure: Structure, line: LineAddr) {
     for (slot, bytes) in to.map().moved(structure, line) {
         let foreign = from.attacked(|bus| bus.read_cell(slot));
         to.attacked(|bus| bus.write_bytes(slot, bytes.clone(), &foreign[bytes]));

@@ -24,7 +24,7 @@ pub(super) const SCENES: Scenes = &[
 
 /// Reads as other software, sometimes after the hypervisor has given the page away.
 fn foreign_read(mut stage: Stage<'_>) -> Option<Ended> {
-    let (target, asker) = somebody_else(&mut stage)?;
+    let (target, asker) = other_owner(&mut stage)?;
     if stage.random.below(2) == 1 {
         stage.victim.assign(target, asker);
     }
@@ -33,7 +33,7 @@ fn foreign_read(mut stage: Stage<'_>) -> Option<Ended> {
 
 /// Writes as other software; then the victim reads.
 fn foreign_write(mut stage: Stage<'_>) -> Option<Ended> {
-    let (target, asker) = somebody_else(&mut stage)?;
+    let (target, asker) = other_owner(&mut stage)?;
     let forgery = stage.random.line();
     let refused = stage.victim.write_as(target, &forgery, asker).map(judge_fault);
     stage.victim.flush();
@@ -43,7 +43,7 @@ fn foreign_write(mut stage: Stage<'_>) -> Option<Ended> {
 
 /// Maps one of the victim's pages to the frame of another, sometimes after an update of the table to match.
 fn remap_page(mut stage: Stage<'_>) -> Option<Ended> {
-    let (target, _) = somebody_else(&mut stage)?;
+    let (target, _) = other_owner(&mut stage)?;
     let frame = page_elsewhere(&mut stage, target)?;
     if stage.random.below(2) == 1 {
         stage.victim.assign(frame, Asker::of(Owner::TENANT, target));
@@ -54,7 +54,7 @@ fn remap_page(mut stage: Stage<'_>) -> Option<Ended> {
 /// Changes the table on the bus so that an attack on owners passes. No tree and no tag covers the table, so this also works
 /// in designs with both.
 fn spoof_owner(mut stage: Stage<'_>) -> Option<Ended> {
-    let (target, asker) = somebody_else(&mut stage)?;
+    let (target, asker) = other_owner(&mut stage)?;
     stage.victim.flush();
     if stage.random.below(2) == 1 {
         return replayed_as_owner(stage, target, asker);
@@ -97,7 +97,7 @@ fn replayed_as_owner(mut stage: Stage<'_>, target: LineAddr, asker: Asker) -> Op
 
 /// Runs `act` while the table in memory contains the asker as owner of a line's page.
 fn with_entry<R>(stage: &Stage<'_>, line: LineAddr, asker: Asker, act: impl FnOnce() -> R) -> Option<R> {
-    let (slot, bytes) = stage.victim.map().place(Structure::Owner, line)?;
+    let (slot, bytes) = stage.victim.map().slot_bytes(Structure::Owner, line)?;
     let before = stage.victim.attacked(|bus| bus.read_cell(slot));
     let distance = asker.guest_page.wrapping_sub(split(line).0);
     let entry = [u64::from(asker.owner.0), distance].map(u64::to_le_bytes).concat();
@@ -109,7 +109,7 @@ fn with_entry<R>(stage: &Stage<'_>, line: LineAddr, asker: Asker, act: impl FnOn
 }
 
 /// Picks a line in use and other software that requests it; `None` if the design has no owners.
-fn somebody_else(stage: &mut Stage<'_>) -> Option<(LineAddr, Asker)> {
+fn other_owner(stage: &mut Stage<'_>) -> Option<(LineAddr, Asker)> {
     if stage.parts.ownership == Ownership::None {
         return None;
     }

@@ -55,7 +55,7 @@ fn any_bit(stage: &mut Stage<'_>, line: LineAddr) -> Option<(Slot, usize)> {
     let nodes = (0..map.levels()).map(Structure::Node);
     let counters = nodes.clone().take(1).map(|_| Structure::Counter);
     let kinds = [Structure::Data, Structure::Tag].into_iter().chain(counters).chain(nodes);
-    let places: Vec<_> = kinds.filter_map(|kind| map.place(kind, line)).collect();
+    let places: Vec<_> = kinds.filter_map(|kind| map.slot_bytes(kind, line)).collect();
     let (slot, bytes) = places.get(stage.random.below(places.len() as u64) as usize)?;
     Some((*slot, bytes.start * 8 + stage.random.below(bytes.len() as u64 * 8) as usize))
 }
@@ -69,7 +69,7 @@ fn blinded_corruption(mut stage: Stage<'_>) -> Option<Ended> {
     stage.victim.write(target, &content);
     stage.victim.flush();
     let bit = stage.random.below(WORD.len() as u64 * 8) as usize;
-    stage.victim.attacked(|bus| bus.flip_place(Structure::Data, target, bit));
+    stage.victim.attacked(|bus| bus.flip_bit_of(Structure::Data, target, bit));
     let (answer, _) = stage.victim.read(target);
     let granted = answer.released.is_some_and(|bytes| bytes[WORD].iter().any(|byte| *byte != 0));
     let verdict = stage.victim.oracle().judge(target, &answer, answer.released.filter(|_| granted));
@@ -92,10 +92,10 @@ fn false_alarm(stage: Stage<'_>) -> Option<Ended> {
 /// release no wrong content, however often the victim reads it.
 fn denial(mut stage: Stage<'_>) -> Option<Ended> {
     let target = stage.any_line();
-    let place = stage.victim.map().place(Structure::Data, target)?;
-    let before = stage.victim.attacked(|bus| bus.read(place.0));
+    let slot_bytes = stage.victim.map().slot_bytes(Structure::Data, target)?;
+    let before = stage.victim.attacked(|bus| bus.read(slot_bytes.0));
     let bit = stage.random.below(LINE_BYTES as u64 * 8) as usize;
-    stage.victim.attacked(|bus| bus.flip(place.0, bit));
+    stage.victim.attacked(|bus| bus.flip(slot_bytes.0, bit));
     let oracle = stage.victim.oracle();
     let judge = |victim: &Victim, line| oracle.judge(line, &victim.read(line).0, None);
     if judge(&stage.victim, target) != Verdict::Detected {
@@ -104,7 +104,7 @@ fn denial(mut stage: Stage<'_>) -> Option<Ended> {
     let again: Vec<Verdict> = (0..INSISTENCE).map(|_| judge(&stage.victim, target)).collect();
     let others = oracle.lines().into_iter().filter(|line| *line != target);
     let served = others.filter(|line| judge(&stage.victim, *line) == Verdict::Harmless).count();
-    stage.victim.attacked(|bus| bus.write(place.0, &before));
+    stage.victim.attacked(|bus| bus.write(slot_bytes.0, &before));
     let recovered = judge(&stage.victim, target) == Verdict::Harmless;
     let refused = again.iter().filter(|verdict| **verdict == Verdict::Detected).count();
     let ended = Ended::new(again.into_iter().max()?, target).counting("reads of the line refused", refused as u64);

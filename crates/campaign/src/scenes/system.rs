@@ -18,7 +18,7 @@ use units::{Line, LineAddr};
 /// Scenes of this file.
 pub(super) const SCENES: Scenes = &[
     (Attack::OsWrongNode, wrong_node),
-    (Attack::OsWrongPlace, wrong_place),
+    (Attack::OsWrongPlace, wrong_position),
     (Attack::OsSwappedSiblings, swapped_siblings),
     (Attack::OsParentInBuffer, parent_in_buffer),
     (Attack::OsStalePath, stale_path),
@@ -138,7 +138,7 @@ fn wrong_node(mut stage: Stage<'_>) -> Option<Ended> {
     judged(&stage, target, &honest, |handler| walk(handler, handler.record(), |_| None))
 }
 
-fn wrong_place(mut stage: Stage<'_>) -> Option<Ended> {
+fn wrong_position(mut stage: Stage<'_>) -> Option<Ended> {
     let target = stopped(&mut stage)?;
     let handler = Handler::of(&stage.victim, target)?;
     let name = any_name(&handler, &mut stage.random);

@@ -9,7 +9,7 @@
 use super::{Ended, Scenes, Stage};
 use crate::victim::{Victim, with_tiny_caches};
 use catalogue::{Attack, Verdict};
-use protection::design::{MacChoice, MacDesign, MacPlace as Place, Parts};
+use protection::design::{MacChoice, MacDesign, Parts, TagLocation};
 use protection::scheme::Release;
 use std::collections::BTreeMap;
 use units::LineAddr;
@@ -53,7 +53,7 @@ fn guess(stage: &mut Stage<'_>, target: LineAddr, tag_bits: u32) -> u64 {
     // The requested chunk is released under its tag, unless the line is verified as a whole.
     let mac = match (mac.code, stage.parts.release) {
         (MacChoice::OcbChunks, Release::Verified) => {
-            MacDesign { place: Place::Region, ..mac.with_chunk_bits(tag_bits) }
+            MacDesign { place: TagLocation::Region, ..mac.with_chunk_bits(tag_bits) }
         }
         _ => mac.with_line_bits(tag_bits),
     };

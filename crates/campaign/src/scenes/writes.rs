@@ -67,7 +67,7 @@ fn any_slot(stage: &mut Stage<'_>, line: LineAddr) -> Option<Slot> {
     let map = stage.victim.map();
     let slots: Vec<Option<Slot>> = map
         .path()
-        .filter_map(|structure| map.place(structure, line).map(|(slot, _)| Some(slot)))
+        .filter_map(|structure| map.slot_bytes(structure, line).map(|(slot, _)| Some(slot)))
         .chain([None, None])
         .collect();
     stage.random.pick(&slots).flatten()

@@ -271,7 +271,7 @@ fn a_re_encryption_that_was_made_to_fail_costs_the_page_but_never_a_pad() {
     }
     victim.flush();
     let before = victim.attacked(|bus| bus.record());
-    victim.attacked(|bus| bus.flip_place(Structure::Data, LineAddr(40), 0));
+    victim.attacked(|bus| bus.flip_bit_of(Structure::Data, LineAddr(40), 0));
     assert!(victim.write(hot, &random.line()).is_some(), "the 128th write finds the flip");
     victim.flush();
     victim.attacked(|bus| before.slots().for_each(|(slot, content)| bus.put(slot, content)));

@@ -2,7 +2,7 @@
 //! `common/crowd.rs` describes the crowd and its checks.
 
 use crate::common::crowd::{Core, Scene, TASKS, comes_back, crowd, start_tasks};
-use crate::common::shares::swept_in_place;
+use crate::common::shares::designs_without_persistence;
 use crate::common::swept::an_eighth;
 use crate::common::{Machine, cases, with_caches};
 use casemate_campaign::bus::flip;
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use protection::counter::Age;
 use protection::design::{CounterChoice, Parts};
 use protection::execution::{OverflowLimits, Receiver};
-use protection::mac::Place;
+use protection::mac::TagLocation;
 use protection::scheme::Release;
 use protection::tree::ForestDesign;
 use protection::verbs::Slot;
@@ -56,7 +56,7 @@ proptest! {
     #![proptest_config(cases(24))]
     #[test]
     fn a_crowd_of_accesses_sees_every_line_in_order_and_nobody_waits_for_ever(seed in any::<u64>()) {
-        for design in an_eighth(swept_in_place(), seed) {
+        for design in an_eighth(designs_without_persistence(), seed) {
             // Counters of 56 bits are never renewed.
             let age = (![CounterChoice::Mono56, CounterChoice::Rv64].contains(&design.parts.counters)).then_some(Age::BeforeRenewal);
             let scene = Scene { seed, age, ..Scene::default() };
@@ -122,10 +122,10 @@ proptest! {
 /// last-level cache.
 const ALONG: [fn(&mut Parts); 4] = [
     |parts| {
-        parts.mac.place = Place::Ecc;
+        parts.mac.place = TagLocation::Ecc;
         (parts.caches.counters_in_llc, parts.caches.counters_in_l2) = (true, Some(Bytes(32 << 10)));
     },
-    |parts| (parts.mac.place, parts.release) = (Place::Beside, Release::Speculative),
+    |parts| (parts.mac.place, parts.release) = (TagLocation::Inline, Release::Speculative),
     |parts| (parts.caches.counters_in_llc, parts.caches.nodes_in_llc) = (true, true),
     |parts| parts.release = Release::Speculative,
 ];

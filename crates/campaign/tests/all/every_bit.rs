@@ -4,7 +4,9 @@ use crate::common::shares::swept_at_rest;
 use crate::common::swept::{an_eighth, share_of_tests};
 use casemate_campaign::{ExhaustiveRow, exhaustive};
 use catalogue::{Verdict, design};
-use protection::design::{BitmapTrust, CipherChoice, CounterChoice, MacChoice, MacDesign, MacPlace, Parts, TreeKind};
+use protection::design::{
+    BitmapTrust, CipherChoice, CounterChoice, MacChoice, MacDesign, Parts, TagLocation, TreeKind,
+};
 
 /// Number of lines in use.
 const LINES: u64 = 65;
@@ -55,7 +57,7 @@ fn every_flip_under_every_design_ends_as_its_claims_say_and_only_what_nothing_co
         for row in &report.rows {
             let uncovered = match row.structure.as_str() {
                 // A tag stored with its line leaves no unused room.
-                "tag" if tree != TreeKind::Merkle && design.parts.mac.place == MacPlace::Region => {
+                "tag" if tree != TreeKind::Merkle && design.parts.mac.place == TagLocation::Region => {
                     unused_in_tags(parts)
                 }
                 "counter" if tree == TreeKind::None => unused_in_counters(parts),
@@ -78,9 +80,9 @@ fn every_flip_under_every_design_ends_as_its_claims_say_and_only_what_nothing_co
 
 #[test]
 fn no_flip_of_a_long_tag_gets_past_wherever_it_lies_and_unused_room_is_no_more_than_there_is() {
-    let of = |place, length: fn(MacDesign) -> MacDesign, code| {
+    let of = |slot_bytes, length: fn(MacDesign) -> MacDesign, code| {
         let mut sc64 = design("sc64-bmt").unwrap();
-        sc64.parts.mac = length(MacDesign { code, place, ..MacDesign::default() });
+        sc64.parts.mac = length(MacDesign { code, place: slot_bytes, ..MacDesign::default() });
         if code == MacChoice::OcbChunks {
             sc64.parts.cipher = CipherChoice::TdesOcbChunks;
         }
@@ -91,10 +93,10 @@ fn no_flip_of_a_long_tag_gets_past_wherever_it_lies_and_unused_room_is_no_more_t
     };
     // 65 tags; in a region, the line of the last tag has room for other tags.
     let wide = |mac: MacDesign| mac.with_line_bits(128);
-    assert_eq!(of(MacPlace::Beside, wide, MacChoice::Gmac), (65 * 128, 0));
-    assert_eq!(of(MacPlace::Region, wide, MacChoice::Gmac), (17 * 512, 3 * 128));
-    assert_eq!(of(MacPlace::Region, |mac| mac.with_chunk_bits(64), MacChoice::OcbChunks), (65 * 512, 0));
-    assert_eq!(of(MacPlace::Ecc, |mac| mac, MacChoice::Gmac), (65 * 64, 0));
+    assert_eq!(of(TagLocation::Inline, wide, MacChoice::Gmac), (65 * 128, 0));
+    assert_eq!(of(TagLocation::Region, wide, MacChoice::Gmac), (17 * 512, 3 * 128));
+    assert_eq!(of(TagLocation::Region, |mac| mac.with_chunk_bits(64), MacChoice::OcbChunks), (65 * 512, 0));
+    assert_eq!(of(TagLocation::Ecc, |mac| mac, MacChoice::Gmac), (65 * 64, 0));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::common::swept::{every_one, swept};
 use casemate_campaign::CrashOptions;
 use casemate_campaign::crash::{crash, workload};
 use catalogue::{Design, End, Loss, Verdict, design};
-use protection::design::{CipherChoice, MacChoice, MacDesign, MacPlace};
+use protection::design::{CipherChoice, MacChoice, MacDesign, TagLocation};
 
 /// Returns true if a design's tuples are durable at the controller, so that each workload can end differently.
 fn is_at_controller(design: &Design) -> bool {
@@ -57,7 +57,7 @@ fn long_tags_survive_a_loss_and_what_is_torn_of_them_is_found() {
         design.parts.mac = mac;
         design
     };
-    let behind = MacDesign { place: MacPlace::Beside, code: MacChoice::Gmac, ..MacDesign::default() };
+    let behind = MacDesign { place: TagLocation::Inline, code: MacChoice::Gmac, ..MacDesign::default() };
     let chunks = MacDesign { code: MacChoice::OcbChunks, ..MacDesign::default() };
     for design in [
         of("plp-pipelined", None, behind.with_line_bits(128)),

@@ -1,7 +1,7 @@
 //! The hint before a read names the lines that the read then fetches, and the hint changes no state. The simulator uses it
 //! to prefetch host data while a miss is in progress, and `casemate explain` to prepare the rows of memory.
 
-use crate::common::shares::swept_in_place;
+use crate::common::shares::designs_without_persistence;
 use crate::common::{DATA_LINES, with_caches};
 use crate::one_text::{Request, perform, requests};
 use casemate_campaign::tap::Tapped;
@@ -55,7 +55,7 @@ fn fetched(crossings: &[Crossing]) -> (BTreeSet<LineAddr>, bool) {
 #[test]
 fn what_a_read_fetches_is_named_before_and_naming_it_changes_nothing() {
     let mut exact = 0;
-    for (number, design) in swept_in_place().into_iter().enumerate() {
+    for (number, design) in designs_without_persistence().into_iter().enumerate() {
         for caches in [number as u64, number as u64 + 1] {
             let parts = with_caches(&design.parts, caches);
             let [asked, other] = [Heard::of(&parts), Heard::of(&parts)];

@@ -5,12 +5,12 @@
 //! and the operations of each request. Operations are compared as sorted lists, request by request. Joined branches run
 //! in sequence without time and interleaved with it, so the order of operations may differ, but not their set.
 
-use crate::common::shares::swept_in_place;
+use crate::common::shares::designs_without_persistence;
 use crate::common::swept::an_eighth;
 use crate::common::{DATA_LINES, Machine, cases, with_caches};
 use casemate_campaign::bus::flip;
 use proptest::prelude::*;
-use protection::design::{CipherChoice, Covered, MacChoice, MacDesign, MacPlace, Over, Parts, TreeKind};
+use protection::design::{CipherChoice, Covered, MacChoice, MacDesign, Over, Parts, TagLocation, TreeKind};
 use protection::execution::{Explained, Functional, Operation, Receiver, Timed, run_now};
 use protection::media::Media;
 use protection::scheme::Scheme;
@@ -214,7 +214,7 @@ proptest! {
     #![proptest_config(cases(24))]
     #[test]
     fn all_ways_to_run_do_the_same_for_every_design(seed in any::<u64>(), tampering in any::<bool>()) {
-        for design in an_eighth(swept_in_place(), seed) {
+        for design in an_eighth(designs_without_persistence(), seed) {
             all_ways_agree(&with_caches(&design.parts, seed), seed, tampering)?;
         }
     }
@@ -222,13 +222,13 @@ proptest! {
 
 /// The strongest design with tags longer than a word, at each place and over each kind of text.
 fn with_long_tags() -> impl Iterator<Item = Parts> {
-    use {CipherChoice as C, MacChoice as M, MacPlace as P, Over as O};
+    use {CipherChoice as C, MacChoice as M, Over as O, TagLocation as P};
     let base = catalogue::design("sc64-bmt").unwrap().parts;
     let mac = |code, over, place| MacDesign { code, over, place, ..MacDesign::default() };
     let hmac = MacDesign { covers: vec![Covered::Address], ..mac(M::HmacSha256, O::Plaintext, P::Region) };
     let four = MacDesign { lines: 4, ..mac(M::Gmac, O::Ciphertext, P::Region) };
     [
-        (C::Aes128Counter, mac(M::Gmac, O::Ciphertext, P::Beside).with_line_bits(128)),
+        (C::Aes128Counter, mac(M::Gmac, O::Ciphertext, P::Inline).with_line_bits(128)),
         (C::Aes128Counter, hmac.with_line_bits(256)),
         (C::Aes128Counter, four.with_line_bits(128)),
         (C::TdesOcbChunks, mac(M::OcbChunks, O::Ciphertext, P::Region).with_chunk_bits(64)),
@@ -318,7 +318,7 @@ fn the_requests_of_this_test_do_overflow_and_do_get_caught_tampering() {
 
 #[test]
 fn the_same_seed_gives_the_same_events_and_another_does_not() {
-    for design in swept_in_place() {
+    for design in designs_without_persistence() {
         let hash = |seed| timed(&design.parts, seed, &requests(seed, false), false).1;
         assert_eq!(hash(3), hash(3), "{}", design.name);
         assert_ne!(hash(3), hash(4), "{}", design.name);

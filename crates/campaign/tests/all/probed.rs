@@ -1,7 +1,7 @@
 //! The view of a probe at the pins. The probe sees the crossings that memory counts, in the order of time, with the bytes that
 //! memory holds; a functional run shows the same as a timed one.
 
-use crate::common::shares::swept_in_place;
+use crate::common::shares::designs_without_persistence;
 use crate::common::{Machine, with_caches};
 use crate::one_text::{Request, perform, requests};
 use casemate_campaign::tap::{Alias, Meddling, Tapped};
@@ -110,7 +110,7 @@ fn alike_by_slot(shape: Shape, line: u64, one: &[(Kind, Option<Content>)], other
 fn with_long_tags() -> Vec<Design> {
     let mut behind = catalogue::design("sc64-bmt-beside").unwrap();
     behind.parts.mac = behind.parts.mac.with_line_bits(128);
-    swept_in_place().into_iter().chain([behind]).collect()
+    designs_without_persistence().into_iter().chain([behind]).collect()
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn the_pins_of_a_functional_and_of_a_timed_run_carry_the_same_bytes_of_each_line
 #[test]
 fn a_probe_sees_the_reads_and_writes_that_memory_counts_in_the_order_of_time() {
     let mut without_burst = [0, 0];
-    for (number, design) in swept_in_place().into_iter().enumerate() {
+    for (number, design) in designs_without_persistence().into_iter().enumerate() {
         let Timeline { crossings, counted, .. } =
             timed(&with_caches(&design.parts, number as u64), &requests(7, false), Some(false));
         let count = |kind, bursts_alone: bool| {

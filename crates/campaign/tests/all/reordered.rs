@@ -57,9 +57,9 @@ fn reordered(bitmap: BitmapTrust) -> Parts {
 /// Returns a line with words of the table in these positions.
 fn line_with(frequent: u8, random: &mut Random) -> Line {
     let mut line = random.line();
-    for place in (0..8).filter(|place| frequent >> place & 1 == 1) {
+    for slot_bytes in (0..8).filter(|slot_bytes| frequent >> slot_bytes & 1 == 1) {
         let value = VALUES[random.below(VALUES.len() as u64) as usize];
-        line[place * WORD_BYTES..][..WORD_BYTES].copy_from_slice(&value.to_le_bytes());
+        line[slot_bytes * WORD_BYTES..][..WORD_BYTES].copy_from_slice(&value.to_le_bytes());
     }
     line
 }
@@ -125,16 +125,16 @@ fn words_that_are_released_first_are_the_asked_for_ones_as_they_are_in_the_line(
 }
 
 /// Returns a machine with room for several lines of bitmaps, with or without prefetching.
-fn with_bitmaps_ahead(ahead: bool) -> Machine<Core> {
+fn with_bitmap_prefetch(prefetches: bool) -> Machine<Core> {
     let mut parts = reordered(BitmapTrust::Bound);
-    (parts.caches.bitmaps, parts.caches.bitmaps_ahead) = (Some(Bytes(8 << 10)), ahead);
+    (parts.caches.bitmaps, parts.caches.bitmaps_ahead) = (Some(Bytes(8 << 10)), prefetches);
     Machine::in_beats(parts.build(DATA_LINES, 1).unwrap(), Core::default())
 }
 
 /// Returns the number of fetched lines of bitmaps after a read of a line, and after a read of one under the next line of bitmaps. The
 /// memory is idle before each.
-fn bitmaps_fetched(ahead: bool) -> [u64; 2] {
-    let mut machine = with_bitmaps_ahead(ahead);
+fn bitmaps_fetched(prefetches: bool) -> [u64; 2] {
+    let mut machine = with_bitmap_prefetch(prefetches);
     let (core, verbs, scheme) = (machine.core.clone(), Timed::new(&machine.memory), machine.scheme.clone());
     let (memory, fetched) = (machine.memory.clone(), Rc::new(RefCell::new(Vec::new())));
     let noted = fetched.clone();
@@ -157,8 +157,8 @@ fn a_missed_line_of_bitmaps_is_followed_by_the_next_one_if_the_design_asks_for_i
 }
 
 /// Returns the nanoseconds of a read of a line that a preceding read, which missed its bitmap, has just released.
-fn read_after_release(ahead: bool) -> u64 {
-    let mut machine = with_bitmaps_ahead(ahead);
+fn read_after_release(prefetches: bool) -> u64 {
+    let mut machine = with_bitmap_prefetch(prefetches);
     let (core, scheme, clock) = (machine.core.clone(), machine.scheme.clone(), machine.executor.clock().clone());
     let (verbs, first, released) = (Timed::new(&machine.memory), Timed::new(&machine.memory), core.clone());
     let (took, before) = (Rc::new(Cell::new(None)), scheme.clone());

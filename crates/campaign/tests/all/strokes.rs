@@ -40,7 +40,7 @@ proptest! {
         stores in prop::collection::vec((prop::sample::select(&STORES[..]), any::<u8>()), 0..40),
         flips in prop::option::of(prop::collection::vec(any::<u8>(), 0..6)),
     ) {
-        let strokes: Vec<u8> = stores.into_iter().flat_map(|(stroke, place)| [stroke, place]).collect();
+        let strokes: Vec<u8> = stores.into_iter().flat_map(|(stroke, slot_bytes)| [stroke, slot_bytes]).collect();
         struck(which.get(&with_battery()), Planted::NONE, &strokes, Some(&flips.unwrap_or_default()));
     }
 }

@@ -12,7 +12,7 @@ use casemate_campaign::victim::Victim;
 use casemate_campaign::{Options, attack, attack_design};
 use catalogue::{Attack, Design, End, Verdict, design};
 use machine::dram;
-use protection::design::{CounterChoice, MacPlace, Parts, TreeKind};
+use protection::design::{CounterChoice, Parts, TagLocation, TreeKind};
 use protection::execution::run_now;
 use protection::planted::Planted;
 use protection::probe::Crossing;
@@ -179,7 +179,7 @@ impl Search {
 
     fn stored(&self, bus: &Bus<'_>, (line, number): (LineAddr, usize)) -> Chunk {
         let [data, tags] = [Structure::Data, Structure::Tag].map(|structure| {
-            let (slot, bytes) = bus.map().place(structure, line).unwrap();
+            let (slot, bytes) = bus.map().slot_bytes(structure, line).unwrap();
             bus.read(slot)[bytes].to_vec()
         });
         let text = data[number * self.chunk_bytes..][..self.chunk_bytes].to_vec();
@@ -192,7 +192,7 @@ impl Search {
             (Structure::Tag, self.tag_at(number), &chunk.tag),
         ];
         for (structure, offset, bytes) in at {
-            let (slot, room) = bus.map().place(structure, line).unwrap();
+            let (slot, room) = bus.map().slot_bytes(structure, line).unwrap();
             let start = room.start + offset;
             bus.write_bytes(slot, start..start + bytes.len(), bytes);
         }
@@ -328,7 +328,7 @@ fn composed() -> Vec<Design> {
     // Renewed counters start again at a value that the attacker chose, under one pad or offset with the earlier text.
     let boots = [(Attack::ForgedBoot, End::from(Verdict::Stale).leaking(true))];
     vec![
-        with("fvs-aes", |parts| parts.mac.place = MacPlace::Beside, &[]),
+        with("fvs-aes", |parts| parts.mac.place = TagLocation::Inline, &[]),
         with("fvs-tdes", |parts| parts.counters = CounterChoice::PageRecord, &boots),
         with("fvs-aes", |parts| parts.counters = CounterChoice::Sc64, &boots),
         // A line is released to the core before its verdict, and the fetch that depends on it leaves the chip.

@@ -356,8 +356,8 @@ fn an_l2_that_cannot_have_its_share_is_refused() {
     ]);
     let mut server = machine("emcc-4core").unwrap();
     server.llc.controller_latency_ns = Some(3.0);
-    let told = refusal(&toml::to_string(&server).unwrap());
-    assert!(told.contains("llc.controller_latency_ns is 3, less than noc.lookup_ns = 4"), "{told}");
+    let error = refusal(&toml::to_string(&server).unwrap());
+    assert!(error.contains("llc.controller_latency_ns is 3, less than noc.lookup_ns = 4"), "{error}");
 }
 
 #[test]
@@ -365,8 +365,8 @@ fn an_l2_of_short_lines_has_no_room_for_copies_of_lines_of_memory() {
     let mut server = machine("emcc-4core").unwrap();
     let NodeConfig { l1i, l1d, l2, .. } = &mut server.node;
     [l1i, l1d, l2].into_iter().for_each(|cache| cache.line = Bytes(32));
-    let told = refusal(&toml::to_string(&server).unwrap());
-    assert!(told.contains("node.l2.line is \"32 B\"") && told.contains("expected \"64 B\""), "{told}");
+    let error = refusal(&toml::to_string(&server).unwrap());
+    assert!(error.contains("node.l2.line is \"32 B\"") && error.contains("expected \"64 B\""), "{error}");
     server.at_l2 = None;
     assert!(Machine::parse("mine.toml", &toml::to_string(&server).unwrap()).is_ok());
 }

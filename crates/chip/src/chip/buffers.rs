@@ -105,7 +105,7 @@ impl Chip {
             buffers.take_up(core, request);
             if let PersistRequest::Persist { at, line, allocates } = request {
                 let goes_on = !buffers.waits.hold(allocates);
-                self.note(|log| log.came(core, at, goes_on));
+                self.note(|log| log.reached_acceptance(core, at, goes_on));
                 allocated.extend(allocates.then_some(line));
             }
         }

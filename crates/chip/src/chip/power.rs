@@ -62,7 +62,7 @@ impl Chip {
         let Some(Written { queues, left_behind }) = &self.power.written else { return };
         let stores = self.cores.nodes()[core].borrow_mut().take_written_stores();
         for (at, line) in stores {
-            self.note(|log| log.came(core, at, true));
+            self.note(|log| log.reached_acceptance(core, at, true));
             left_behind.borrow_mut().had(line);
             queues[core].push(at, line);
         }

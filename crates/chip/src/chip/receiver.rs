@@ -11,8 +11,8 @@ impl Receiver for Chip {
         let mut under_way = self.under_way.borrow_mut();
         let Some(journey) = under_way.of(line) else { return };
         journey.trip.read(parts);
-        if let Some(asked) = journey.asked.take() {
-            self.count(|counters| counters.miss_latency_fs += self.clock.now().since(asked).as_fs());
+        if let Some(requested_at) = journey.requested_at.take() {
+            self.count(|counters| counters.miss_latency_fs += self.clock.now().since(requested_at).as_fs());
         }
     }
 

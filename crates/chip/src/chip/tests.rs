@@ -150,7 +150,7 @@ fn a_line_that_is_stored_past_the_caches_leaves_every_cache_and_goes_to_memory_o
     for on_its_way in [false, true] {
         let mut executor = sim::Executor::new();
         let chip = with_line_in_caches(&mut executor);
-        let asked = on_its_way.then(|| {
+        let requested = on_its_way.then(|| {
             let mut load = Script {
                 instruction: nop(0x1000),
                 due: [(vec![touch(LINE, false)], None)].into(),
@@ -173,7 +173,7 @@ fn a_line_that_is_stored_past_the_caches_leaves_every_cache_and_goes_to_memory_o
         });
         let halves = [0, 32].map(|offset| Touch { offset, bytes: 32, past_caches: true, ..touch(LINE, true) });
         execute(&mut executor, &chip, 0, vec![(halves.to_vec(), None)]);
-        if asked.is_some() {
+        if requested.is_some() {
             assert_eq!(chip.counters().past_caches, 0, "a line on its way arrives first");
             chip.deliver(LINE, Duration::ZERO);
             executor.run();

@@ -66,7 +66,7 @@ pub struct Journey {
     core: usize,
     permission: Permission,
     /// Time of the request to memory, if memory was involved.
-    pub asked: Option<Time>,
+    pub requested_at: Option<Time>,
     /// Parts of the latency.
     pub trip: Trip,
     /// True if the kernel changed the line meanwhile.
@@ -128,8 +128,14 @@ impl Chip {
         let claim = self.cores.claim(core, line, kind);
         self.flush_entries(core, line, kind);
         let Claim { permission, .. } = claim;
-        let journey =
-            Journey { core, permission, asked: None, trip: Trip::begin(left), changed: false, waiting: Vec::new() };
+        let journey = Journey {
+            core,
+            permission,
+            requested_at: None,
+            trip: Trip::begin(left),
+            changed: false,
+            waiting: Vec::new(),
+        };
         self.under_way.borrow_mut().journeys.insert(line, journey);
         match claim.supplier {
             Supplier::Core { dirty: true, .. } => self.take_back(line, true),
@@ -198,7 +204,7 @@ impl Chip {
         let Some(Journey { core, trip, .. }) = under_way.of(line) else { return };
         let (at, port) = (self.clock.now() + delay + self.network.way(*core, line), &self.ports[*core]);
         let mut node = self.cores.nodes()[*core].borrow_mut();
-        let lost = node.came_in_part(line, words, at, &mut port.outbox.borrow_mut());
+        let lost = node.arrived_in_part(line, words, at, &mut port.outbox.borrow_mut());
         drop(node);
         *self.lost.borrow_mut() += trip.lost(lost, at);
         if let Some(task) = port.task.get() {

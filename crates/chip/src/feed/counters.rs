@@ -29,7 +29,7 @@ pub struct FeedCounters {
 impl FeedCounters {
     /// Adds the counters of another core's feed of the same program.
     #[must_use]
-    pub fn beside(self, other: FeedCounters) -> FeedCounters {
+    pub fn with_core(self, other: FeedCounters) -> FeedCounters {
         FeedCounters {
             instructions: self.instructions + other.instructions,
             load_values_checked: self.load_values_checked + other.load_values_checked,
@@ -46,6 +46,6 @@ impl FeedCounters {
     /// Adds the counters of another program's feed.
     #[must_use]
     pub fn of_programs(self, other: FeedCounters) -> FeedCounters {
-        FeedCounters { processes: self.processes + other.processes, ..self.beside(other) }
+        FeedCounters { processes: self.processes + other.processes, ..self.with_core(other) }
     }
 }

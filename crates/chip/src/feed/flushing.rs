@@ -18,24 +18,24 @@ use workload::stream::{Step, Strand};
 pub(super) struct Flushing {
     open: FxHashMap<Strand, (LineAddr, u64)>,
     /// True if the words of the program contain the flushes of these lines.
-    is_told: bool,
+    flushes_are_recorded: bool,
 }
 
 impl Flushing {
     /// Notes a word that flushes a line.
-    pub(super) fn told(&mut self, strand: Strand, line: LineAddr) {
+    pub(super) fn recorded(&mut self, strand: Strand, line: LineAddr) {
         if self.open.get(&strand).is_some_and(|(open, _)| *open == line) {
             self.open.remove(&strand);
-            self.is_told = true;
+            self.flushes_are_recorded = true;
         }
     }
 
-    /// Notes an instruction that flushes; `told` if a word contains its line.
+    /// Notes an instruction that flushes; `recorded` if a word contains its line.
     #[cold]
-    pub(super) fn executed(&mut self, step: &Step<'_>, touches: &[Touch], told: bool, counters: &mut FeedCounters) {
+    pub(super) fn executed(&mut self, step: &Step<'_>, touches: &[Touch], recorded: bool, counters: &mut FeedCounters) {
         counters.flushes += 1;
         if step.instruction.persist != Persist::Store {
-            counters.flushes_not_simulated += u64::from(!told);
+            counters.flushes_not_simulated += u64::from(!recorded);
             return;
         }
         for Touch { line, .. } in touches.iter().filter(|touch| touch.store) {
@@ -53,7 +53,7 @@ impl Flushing {
 
     /// Adds the open stores to the counters, if no word contains their flushes.
     pub(super) fn with_open(&self, counters: FeedCounters) -> FeedCounters {
-        let open = if self.is_told { 0 } else { self.open.values().map(|(_, stores)| stores).sum() };
+        let open = if self.flushes_are_recorded { 0 } else { self.open.values().map(|(_, stores)| stores).sum() };
         FeedCounters { flushes_not_simulated: counters.flushes_not_simulated + open, ..counters }
     }
 }

@@ -5,7 +5,7 @@
 //! lines that the recording does not send become zeros. For a line with other content, this is a write from outside.
 
 use super::translation::Translation;
-use super::{FeedCounters, tell};
+use super::{FeedCounters, show_lines};
 use crate::load_values::order::Accessor;
 use crate::shadow::Shadow;
 use crate::shadow::persisted::set_persistent;
@@ -57,7 +57,7 @@ impl Receiver<'_> {
             Event::ObjectLine { strand, object, line, content } => {
                 let index = line / LINES_PER_PAGE as u64;
                 for (_, frame) in self.object_frames(object, index..index + 1) {
-                    self.tell(strand, (frame, line % LINES_PER_PAGE as u64), &content);
+                    self.show_line(strand, (frame, line % LINES_PER_PAGE as u64), &content);
                 }
             }
             Event::ObjectCut { strand, object, end } => self.cut(strand, object, end),
@@ -96,9 +96,9 @@ impl Receiver<'_> {
         self.translation.show_pages();
         self.translation.refresh();
         self.shadow.knows_pages = true;
-        self.place(strand, frame, page);
+        self.show_page(strand, frame, page);
         for (number, content) in kept {
-            self.tell(strand, (frame, number), &content);
+            self.show_line(strand, (frame, number), &content);
             if page.sent >> number & 1 != 0 {
                 self.translation.keep(strand.process, VirtAddr(addr.0 + number * LINE_BYTES as u64));
             }
@@ -137,17 +137,17 @@ impl Receiver<'_> {
     }
 
     /// Fills this frame with a page that the recording shows.
-    fn place(&mut self, strand: Strand, frame: PhysAddr, page: &ShownPage) {
+    fn show_page(&mut self, strand: Strand, frame: PhysAddr, page: &ShownPage) {
         for number in 0..LINES_PER_PAGE as u64 {
             for line in self.translation.recorded_lines(frame, number) {
-                let (persistent, ahead) = set_persistent(self.shadow, line, page.detail);
+                let (persistent, unwritten) = set_persistent(self.shadow, line, page.detail);
                 self.counters.mapped_lines += u64::from(persistent);
-                if ahead {
+                if unwritten {
                     self.write(line);
                 }
             }
             if page.sent >> number & 1 == 0 {
-                self.tell(strand, (frame, number), &ZERO_LINE);
+                self.show_line(strand, (frame, number), &ZERO_LINE);
             }
         }
     }
@@ -161,7 +161,7 @@ impl Receiver<'_> {
             let start = index * PAGE_BYTES as u64;
             let kept = end.saturating_sub(start).div_ceil(LINE_BYTES as u64).min(LINES_PER_PAGE as u64);
             let cut = kept..LINES_PER_PAGE as u64;
-            cut.for_each(|line| self.tell(strand, (frame, line), &ZERO_LINE));
+            cut.for_each(|line| self.show_line(strand, (frame, line), &ZERO_LINE));
         }
     }
 
@@ -173,10 +173,10 @@ impl Receiver<'_> {
     }
 
     /// Sets the content of the recorded line with this number in a frame.
-    fn tell(&mut self, strand: Strand, (frame, number): (PhysAddr, u64), content: &Line) {
+    fn show_line(&mut self, strand: Strand, (frame, number): (PhysAddr, u64), content: &Line) {
         let by = self.accessor(strand);
         let parts = self.translation.length().parts(self.translation.recorded_line(frame, number), content);
-        tell((self.shadow, by, self.core), (parts, false), self.foreign, self.counters);
+        show_lines((self.shadow, by, self.core), (parts, false), self.foreign, self.counters);
     }
 
     fn write(&mut self, line: LineAddr) {

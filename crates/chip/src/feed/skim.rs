@@ -1,7 +1,7 @@
 //! Executes a program without time: updates memory's content and keeps the tables of the core warm.
 
 use super::pages::Receiver;
-use super::{FeedCounters, FeedError, Piece, Program, Translation, hand_on_stores, pieces, tell};
+use super::{FeedCounters, FeedError, Piece, Program, Translation, hand_on_stores, pieces, show_lines};
 use crate::load_values::order::Accessor;
 use crate::shadow::Shadow;
 use isa::Instruction;
@@ -167,7 +167,7 @@ impl<F: FnMut(&mut Vec<Request>)> Sink<'_, F> {
 
     /// Touches a line on a machine with prefetchers, which see the first load and the first store of each instruction.
     #[cold]
-    fn touch_ahead(&mut self, pc: VirtAddr, nth: usize, touch: &Touch) {
+    fn touch_with_prefetch(&mut self, pc: VirtAddr, nth: usize, touch: &Touch) {
         if nth == 0 {
             self.seen = [false; 2];
         }
@@ -175,7 +175,7 @@ impl<F: FnMut(&mut Vec<Request>)> Sink<'_, F> {
         if std::mem::replace(&mut self.seen[usize::from(touch.store)], true) {
             self.node.get().warm_data(touch, &mut self.requests);
         } else {
-            self.node.get().warm_data_ahead(pc, touch, &mut self.requests);
+            self.node.get().warm_data_prefetch(pc, touch, &mut self.requests);
         }
     }
 
@@ -247,7 +247,7 @@ impl<F: FnMut(&mut Vec<Request>)> Skimmer for Sink<'_, F> {
             }
             let [touch] = touch;
             if self.prefetches {
-                self.touch_ahead(block.instructions[index].pc, nth, &touch);
+                self.touch_with_prefetch(block.instructions[index].pc, nth, &touch);
             } else {
                 self.touch(&touch, physical);
             }
@@ -275,7 +275,7 @@ impl<F: FnMut(&mut Vec<Request>)> Skimmer for Sink<'_, F> {
                     let by = Accessor { program: self.translation.spaces.program, strand, stretch: *self.stretch };
                     let length = self.translation.length();
                     let parts = length.parts(length.line_of(physical), content);
-                    tell((&mut *shadow, by, self.core), (parts, mapped), self.foreign, self.counters);
+                    show_lines((&mut *shadow, by, self.core), (parts, mapped), self.foreign, self.counters);
                 }
             }
             // Durability is not simulated between two windows: the lines of the part only become clean.

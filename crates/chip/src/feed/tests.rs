@@ -102,8 +102,8 @@ fn stores_past_the_caches_are_counted_unless_a_word_flushes_their_line_before_th
     let stores = [store(0, 0x8000), store(1, 0x8008), store(2, 0x8040), store(3, 0x8080)];
     assert_eq!(flushes_of(&all, stores.as_flattened()), (4, 4));
     let [first, second, third, last] = stores;
-    let told: Vec<u64> = [&first[..], &second, &[flush(2, 0x8000)], &third, &[flush(3, 0x8040)], &last].concat();
-    assert_eq!(flushes_of(&all, &told), (4, 0), "the last line may still be flushed");
+    let recording: Vec<u64> = [&first[..], &second, &[flush(2, 0x8000)], &third, &[flush(3, 0x8040)], &last].concat();
+    assert_eq!(flushes_of(&all, &recording), (4, 0), "the last line may still be flushed");
     let other: Vec<u64> = [&first[..], &second, &[flush(2, 0x9000)], &third, &[flush(3, 0x8040)], &last].concat();
     assert_eq!(flushes_of(&all, &other), (4, 2));
 }

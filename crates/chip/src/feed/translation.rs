@@ -36,7 +36,7 @@ pub(super) struct Translation {
     news: Rc<PagingNews>,
     changes: u64,
     /// Number of page tables that this core has received, and a flag for new ones.
-    told: usize,
+    sent: usize,
     pub has_new_tables: bool,
     /// True if the recording shows pages; then the first lines of pages touched before they were shown.
     shows_pages: bool,
@@ -58,7 +58,7 @@ impl Translation {
             recent: vec![(u64::MAX, 0); RECENT].into(),
             news,
             changes: 0,
-            told: 0,
+            sent: 0,
             has_new_tables: false,
             shows_pages: false,
             unshown: Vec::new(),
@@ -86,7 +86,7 @@ impl Translation {
         let is_unshown = self.shows_pages && !pages.is_mapped(process, addr);
         let found = pages.locate(process, addr)?;
         self.recent[key as usize % RECENT] = (key, found.0 - (addr.0 & (self.grain_bytes - 1)));
-        self.has_new_tables |= pages.tables().len() > self.told;
+        self.has_new_tables |= pages.tables().len() > self.sent;
         if is_unshown {
             self.unshown.push(self.length().line_of(PhysAddr(found.0 & !(PAGE_BYTES as u64 - 1))));
         }
@@ -148,8 +148,8 @@ impl Translation {
     #[cold]
     pub fn take_new_tables(&mut self, tables: &mut Vec<PageTables>) {
         let pages = self.pages.borrow();
-        tables.extend_from_slice(&pages.tables()[self.told..]);
-        self.told = pages.tables().len();
+        tables.extend_from_slice(&pages.tables()[self.sent..]);
+        self.sent = pages.tables().len();
         self.has_new_tables = false;
     }
 

@@ -158,13 +158,13 @@ enum Held {
 }
 
 impl Naive {
-    fn place(&mut self, which: impl Fn(&Held) -> bool) -> Option<Held> {
+    fn take(&mut self, which: impl Fn(&Held) -> bool) -> Option<Held> {
         let at = self.l2.iter().position(which)?;
         Some(self.l2.remove(at))
     }
 
     fn copy(&mut self, copy: u64) -> Option<u64> {
-        let held = self.place(|held| matches!(held, Held::Copy { copy: other, .. } if *other == copy))?;
+        let held = self.take(|held| matches!(held, Held::Copy { copy: other, .. } if *other == copy))?;
         let Held::Copy { unused, .. } = held else { return None };
         self.copies.retain(|other| *other != copy);
         Some(unused)
@@ -182,7 +182,7 @@ impl Naive {
     }
 
     fn data(&mut self, line: u64, dirty: bool) {
-        let was = self.place(|held| matches!(held, Held::Data { line: other, .. } if *other == line));
+        let was = self.take(|held| matches!(held, Held::Data { line: other, .. } if *other == line));
         let was_dirty = was.is_some_and(|held| matches!(held, Held::Data { dirty: true, .. }));
         self.put(Held::Data { line, dirty: dirty || was_dirty });
     }

@@ -10,7 +10,7 @@ pub(super) struct Entry {
     /// Mask of the known bytes, one bit per byte; zero if the entry is free.
     pub known: u64,
     /// True if the line has content that memory lacks.
-    pub ahead: bool,
+    pub unwritten: bool,
 }
 
 /// Entries of all lines. New lines reuse the indices of forgotten lines.
@@ -29,9 +29,9 @@ impl Entries {
     /// Adds an entry; returns its index.
     pub fn add(&mut self, entry: Entry) -> usize {
         match self.free.pop() {
-            Some(place) => {
-                self.entries[place as usize] = entry;
-                place as usize
+            Some(index) => {
+                self.entries[index as usize] = entry;
+                index as usize
             }
             None => {
                 self.entries.push(entry);
@@ -41,8 +41,8 @@ impl Entries {
     }
 
     /// Frees the entry at this index.
-    pub fn free(&mut self, place: usize) {
-        self.free.push(place as u32);
+    pub fn free(&mut self, index: usize) {
+        self.free.push(index as u32);
     }
 
     /// Bytes of host memory that the entries take.

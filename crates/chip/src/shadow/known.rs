@@ -10,7 +10,7 @@ use units::{Line, LineAddr};
 #[derive(Clone, Copy, Default)]
 struct KnownLine {
     /// Index in the shadow plus one; zero if the shadow does not keep the line.
-    place: u32,
+    index: u32,
     /// Fingerprint of the content last written to memory, if any.
     went_down: Option<Fingerprint>,
 }
@@ -28,19 +28,19 @@ impl KnownLines {
     }
 
     /// Prefetches the entry of a line into the host's caches.
-    pub fn look_ahead(&self, line: LineAddr) {
-        self.lines.look_ahead(line.0);
+    pub fn prefetch_host(&self, line: LineAddr) {
+        self.lines.prefetch_host(line.0);
     }
 
     /// Index of a line in the shadow, if the shadow keeps it.
     #[inline]
-    pub fn place(&self, line: LineAddr) -> Option<usize> {
-        (self.lines.get(line.0).place as usize).checked_sub(1)
+    pub fn index(&self, line: LineAddr) -> Option<usize> {
+        (self.lines.get(line.0).index as usize).checked_sub(1)
     }
 
     /// Sets the index of a line in the shadow; `None` if the shadow forgets it.
-    pub fn set_place(&mut self, line: LineAddr, place: Option<usize>) {
-        self.lines.entry(line.0).place = place.map_or(0, |place| place as u32 + 1);
+    pub fn set_index(&mut self, line: LineAddr, index: Option<usize>) {
+        self.lines.entry(line.0).index = index.map_or(0, |index| index as u32 + 1);
     }
 
     /// Notes the content that a line is written with; fills must return it.

@@ -139,8 +139,8 @@ impl Persisted {
         let Some(kept) = self.lines.get_mut(&waiting.line) else { return waiting.bytes };
         let overtaking = kept.overtaking.iter().filter(|(number, _)| *number > waiting.number);
         let newer = overtaking.fold(0, |newer, (_, bytes)| newer | bytes);
-        for (byte, place) in waiting.range.clone().enumerate().filter(|(_, place)| newer >> place & 1 == 0) {
-            kept.bytes[place] = waiting.bytes[byte];
+        for (byte, index) in waiting.range.clone().enumerate().filter(|(_, index)| newer >> index & 1 == 0) {
+            kept.bytes[index] = waiting.bytes[byte];
         }
         kept.known |= mask(&waiting.range);
         kept.waiting -= 1;
@@ -169,11 +169,11 @@ impl Persisted {
     }
 }
 
-/// Queues a change from outside before the program of a core sees this content ([`Shadow::tell`]). If memory has the
+/// Queues a change from outside before the program of a core sees this content ([`Shadow::show`]). If memory has the
 /// line, the change reaches the core's persist buffer in program order.
 #[cold]
-pub(crate) fn about_to_tell(shadow: &mut Shadow, core: usize, line: LineAddr, content: &Line) {
-    let known = shadow.known.place(line).map(|place| &shadow.entries[place]);
+pub(crate) fn before_show(shadow: &mut Shadow, core: usize, line: LineAddr, content: &Line) {
+    let known = shadow.known.index(line).map(|index| &shadow.entries[index]);
     let changes = known.is_none_or(|entry| entry.known != WHOLE || entry.bytes != *content);
     let Some(persisted) = shadow.persisted.as_mut().filter(|_| changes) else { return };
     let is_guess = shadow.guessed.contains(&line);
@@ -193,9 +193,9 @@ pub(crate) fn becomes_mapped(shadow: &mut Shadow, line: LineAddr) -> bool {
 /// Makes a line persistent. Returns true if this is new and memory lacks stores to the line: they bypassed the buffers
 /// and must be written now.
 fn becomes_persistent(shadow: &mut Shadow, line: LineAddr) -> bool {
-    let ahead = shadow.known.place(line).is_some_and(|place| shadow.entries[place].ahead);
+    let unwritten = shadow.known.index(line).is_some_and(|index| shadow.entries[index].unwritten);
     let chosen = shadow.persisted.as_mut().and_then(|persisted| persisted.chosen.as_mut());
-    chosen.is_some_and(|(_, lines)| lines.insert(line)) && ahead
+    chosen.is_some_and(|(_, lines)| lines.insert(line)) && unwritten
 }
 
 /// Selects or deselects a line of a page that a recording shows. The first result is true if the line is persistent by
@@ -226,8 +226,8 @@ pub(crate) fn is_persistent(shadow: &Shadow, line: LineAddr) -> bool {
 /// Keeps the content of a line before a store.
 #[cold]
 pub(super) fn remember_before(shadow: &mut Shadow, line: LineAddr) {
-    let before = shadow.known.place(line).map_or((ZERO_LINE, 0), |place| {
-        let entry = &shadow.entries[place];
+    let before = shadow.known.index(line).map_or((ZERO_LINE, 0), |index| {
+        let entry = &shadow.entries[index];
         (entry.bytes, entry.known)
     });
     if let Some(persisted) = shadow.persisted.as_mut().filter(|persisted| persisted.has(line)) {
@@ -276,8 +276,8 @@ impl Shadow {
         // A store without a value did not change the shadow, so the line may not be kept yet.
         remember_before(self, line);
         let mut bytes = ZERO_LINE;
-        if let Some(place) = self.known.place(line) {
-            bytes[..range.len()].copy_from_slice(&self.entries[place].bytes[range.clone()]);
+        if let Some(index) = self.known.index(line) {
+            bytes[..range.len()].copy_from_slice(&self.entries[index].bytes[range.clone()]);
         }
         if let Some(persisted) = &mut self.persisted {
             persisted.wait(core, line, range, bytes, false);
@@ -292,9 +292,9 @@ impl Shadow {
     /// Notes the content that a buffer holds for a line. From here on memory must return this content.
     pub fn taken(&mut self, line: LineAddr, content: &Line) {
         self.known.goes_down(line, content);
-        if let Some(place) = self.known.place(line) {
-            let entry = &mut self.entries[place];
-            entry.ahead &= entry.known != WHOLE || entry.bytes != *content;
+        if let Some(index) = self.known.index(line) {
+            let entry = &mut self.entries[index];
+            entry.unwritten &= entry.known != WHOLE || entry.bytes != *content;
         }
     }
 }

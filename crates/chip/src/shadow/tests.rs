@@ -1,6 +1,6 @@
 //! Tests which lines the shadow keeps and forgets, and its reports of changes from outside.
 
-use super::persisted::{about_to_tell, becomes_mapped, changes_from_outside, is_persistent, keeps, left_buffer};
+use super::persisted::{becomes_mapped, before_show, changes_from_outside, is_persistent, keeps, left_buffer};
 use super::*;
 use machine::observer::ObserverCounters;
 use proptest::prelude::*;
@@ -17,7 +17,7 @@ fn agrees(shadow: &Shadow, bytes: &[u8]) -> bool {
 #[test]
 fn a_line_that_is_mapped_after_it_was_stored_to_has_to_be_written_once() {
     let mut shadow = Shadow::new(10).persisted(1, Persistent::Mapped);
-    shadow.tell(LINE, &[7; 64]);
+    shadow.show(LINE, &[7; 64]);
     shadow.put(LINE);
     assert!(!becomes_mapped(&mut shadow, LineAddr(4)), "nothing was stored to it");
     shadow.store(LINE, 0..1, &[8]);
@@ -31,7 +31,7 @@ fn a_line_that_is_mapped_after_it_was_stored_to_has_to_be_written_once() {
 #[test]
 fn a_store_to_a_forgotten_line_waits_for_the_other_bytes() {
     let mut shadow = Shadow::new(10);
-    shadow.tell(LINE, &[7; 64]);
+    shadow.show(LINE, &[7; 64]);
     let stored = shadow.put(LINE);
     shadow.forget(|_| false);
     assert_eq!(shadow.entries.held(), 0);
@@ -46,21 +46,21 @@ fn a_store_to_a_forgotten_line_waits_for_the_other_bytes() {
 fn what_memory_lacks_and_what_is_on_the_chip_is_never_forgotten() {
     let mut shadow = Shadow::new(10);
     for line in 0..4 {
-        shadow.tell(LineAddr(line), &[line as u8; 64]);
+        shadow.show(LineAddr(line), &[line as u8; 64]);
     }
     for line in 0..3 {
         shadow.put(LineAddr(line));
     }
     shadow.store(LineAddr(1), 0..1, &[9]);
     shadow.forget(|line| line == LineAddr(2));
-    let kept = [0, 1, 2, 3].map(|line| shadow.known.place(LineAddr(line)).is_some());
+    let kept = [0, 1, 2, 3].map(|line| shadow.known.index(LineAddr(line)).is_some());
     assert_eq!(kept, [false, true, true, true]);
 }
 
 #[test]
 fn a_line_is_newer_than_memory_from_its_store_until_it_is_put() {
     let mut shadow = Shadow::new(10);
-    shadow.tell(LINE, &[7; 64]);
+    shadow.show(LINE, &[7; 64]);
     let newer = |shadow: &Shadow| shadow.newer_than_memory().collect::<Vec<_>>();
     assert_eq!(newer(&shadow), [], "memory never had it");
     shadow.put(LINE);
@@ -74,13 +74,13 @@ fn a_line_is_newer_than_memory_from_its_store_until_it_is_put() {
 fn a_change_from_outside_is_noticed_on_the_chip_and_off_it() {
     for forgotten in [false, true] {
         let mut shadow = Shadow::new(10);
-        assert!(!shadow.tell(LINE, &[7; 64]), "the first sight of a line is no change");
+        assert!(!shadow.show(LINE, &[7; 64]), "the first sight of a line is no change");
         shadow.put(LINE);
         if forgotten {
             shadow.forget(|_| false);
         }
-        assert!(!shadow.tell(LINE, &[7; 64]));
-        assert!(shadow.tell(LINE, &[8; 64]));
+        assert!(!shadow.show(LINE, &[7; 64]));
+        assert!(shadow.show(LINE, &[8; 64]));
         assert_eq!(shadow.put(LINE), [8; 64]);
     }
 }
@@ -94,10 +94,10 @@ fn a_line_that_memory_was_asked_for_before_its_first_sight_did_not_change() {
         if forgotten {
             shadow.forget(|_| false);
         }
-        assert!(!shadow.tell(LINE, &[7; 64]), "this is its first sight");
+        assert!(!shadow.show(LINE, &[7; 64]), "this is its first sight");
         shadow.forget(|_| false);
         shadow.returned(LINE, &guess);
-        assert!(shadow.tell(LINE, &[8; 64]), "and this a change");
+        assert!(shadow.show(LINE, &[8; 64]), "and this a change");
         assert_eq!(shadow.put(LINE), [8; 64]);
         assert_eq!(shadow.observed().lines_wrong, 0);
     }
@@ -115,10 +115,10 @@ fn a_line_that_memory_was_never_given_comes_back_wrong() {
 #[test]
 fn a_line_that_becomes_zeros_from_outside_has_changed_and_goes_down_as_zeros() {
     let mut shadow = Shadow::new(10);
-    shadow.tell(LINE, &[7; 64]);
+    shadow.show(LINE, &[7; 64]);
     shadow.put(LINE);
     shadow.forget(|_| false);
-    assert!(shadow.tell(LINE, &[0; 64]));
+    assert!(shadow.show(LINE, &[0; 64]));
     assert_eq!(shadow.put(LINE), [0; 64]);
     shadow.returned(LINE, &[0; 64]);
     assert_eq!(shadow.observed().lines_wrong, 0);
@@ -127,10 +127,10 @@ fn a_line_that_becomes_zeros_from_outside_has_changed_and_goes_down_as_zeros() {
 #[test]
 fn a_shadow_that_compares_loads_keeps_every_line() {
     let mut shadow = Shadow::new(1 << 20).observing(&[], true);
-    shadow.tell(LINE, &[7; 64]);
+    shadow.show(LINE, &[7; 64]);
     assert!(agrees(&shadow, &[7, 7]) && !agrees(&shadow, &[7, 8]));
     for line in 0..2 * FEW_LINES as u64 {
-        shadow.tell(LineAddr(line), &[1; 64]);
+        shadow.show(LineAddr(line), &[1; 64]);
     }
     assert!(!shadow.is_crowded());
 }
@@ -141,7 +141,7 @@ fn a_shadow_that_compares_loads_keeps_every_line() {
 fn zeros_that_a_prefetcher_asked_for_before_their_first_sight_agree() {
     let mut shadow = Shadow::new(10).observing(&[], true);
     let guess = shadow.start_up(LINE);
-    assert!(!shadow.tell(LINE, &[0; 64]));
+    assert!(!shadow.show(LINE, &[0; 64]));
     assert!(agrees(&shadow, &[0; 8]) && !agrees(&shadow, &[0, 0, 0, 0, 0, 0, 0, 1]));
     shadow.store(LINE, 0..1, &[9]);
     assert!(agrees(&shadow, &[9, 0]));
@@ -162,7 +162,7 @@ fn a_store_to_zeros_that_a_prefetcher_asked_for_leaves_the_other_bytes_zeros() {
 #[test]
 fn memory_boots_with_the_content_before_the_first_store() {
     let mut shadow = Shadow::new(10);
-    shadow.tell(LINE, &[7; 64]);
+    shadow.show(LINE, &[7; 64]);
     shadow.store(LINE, 8..10, &[1, 2]);
     shadow.store(LINE, 8..9, &[3]);
     let booted = shadow.start_up(LINE);
@@ -189,9 +189,9 @@ fn a_line_that_was_never_shown_boots_with_zeros_whatever_is_stored_to_it_meanwhi
 #[test]
 fn a_line_that_the_kernel_changes_before_it_boots_boots_with_the_change() {
     let mut shadow = Shadow::new(10);
-    shadow.tell(LINE, &[7; 64]);
+    shadow.show(LINE, &[7; 64]);
     shadow.store(LINE, 0..1, &[1]);
-    assert!(shadow.tell(LINE, &[5; 64]));
+    assert!(shadow.show(LINE, &[5; 64]));
     shadow.store(LINE, 0..1, &[2]);
     assert_eq!(shadow.start_up(LINE), [5; 64]);
 }
@@ -201,7 +201,7 @@ fn what_is_kept_follows_the_chip_and_not_the_program() {
     const ON_CHIP: u64 = 20_000;
     let mut shadow = Shadow::new(1 << 20);
     for line in 0..1 << 19 {
-        shadow.tell(LineAddr(line), &[1; 64]);
+        shadow.show(LineAddr(line), &[1; 64]);
         shadow.put(LineAddr(line));
         if shadow.is_crowded() {
             shadow.forget(|other| other.0 + ON_CHIP > line);
@@ -227,7 +227,7 @@ fn store_of(shadow: &mut Shadow, core: usize, line: LineAddr, at: usize, byte: u
 #[test]
 fn a_line_has_the_stores_that_a_buffer_has_accepted_and_no_later_one() {
     let mut shadow = Shadow::new(10).persisted(1, Persistent::All);
-    shadow.tell(LINE, &[7; 64]);
+    shadow.show(LINE, &[7; 64]);
     (0..3).for_each(|at| store(&mut shadow, LINE, at, 1 + at as u8));
     for accepted in 0..3 {
         let content = shadow.accept(0, LINE);
@@ -241,7 +241,7 @@ fn a_line_has_the_stores_that_a_buffer_has_accepted_and_no_later_one() {
 #[test]
 fn bytes_that_the_shadow_had_forgotten_come_from_memory_before_a_store_is_accepted() {
     let mut shadow = Shadow::new(10).persisted(1, Persistent::All);
-    shadow.tell(LINE, &[7; 64]);
+    shadow.show(LINE, &[7; 64]);
     let stored = shadow.put(LINE);
     shadow.forget(|_| false);
     [8, 9].iter().for_each(|at| store(&mut shadow, LINE, *at, 1));
@@ -255,10 +255,10 @@ fn bytes_that_the_shadow_had_forgotten_come_from_memory_before_a_store_is_accept
 #[test]
 fn a_change_from_outside_comes_after_the_stores_before_it_and_before_those_behind_it() {
     let mut shadow = Shadow::new(10).persisted(1, Persistent::All);
-    shadow.tell(LINE, &[7; 64]);
+    shadow.show(LINE, &[7; 64]);
     store(&mut shadow, LINE, 0, 1);
-    about_to_tell(&mut shadow, 0, LINE, &[5; 64]);
-    assert!(shadow.tell(LINE, &[5; 64]));
+    before_show(&mut shadow, 0, LINE, &[5; 64]);
+    assert!(shadow.show(LINE, &[5; 64]));
     store(&mut shadow, LINE, 1, 2);
     assert_eq!(next_from_outside(&shadow, 0), None, "a store comes first");
     assert_eq!(shadow.accept(0, LINE)[..2], [1, 7]);
@@ -270,7 +270,7 @@ fn a_change_from_outside_comes_after_the_stores_before_it_and_before_those_behin
 #[test]
 fn of_two_cores_the_later_store_has_the_last_word_whichever_is_accepted_first() {
     let mut shadow = Shadow::new(10).persisted(2, Persistent::All);
-    shadow.tell(LINE, &[7; 64]);
+    shadow.show(LINE, &[7; 64]);
     for (core, at, byte) in [(0, 0, 1), (0, 1, 2), (1, 1, 3)] {
         store_of(&mut shadow, core, LINE, at, byte);
     }
@@ -282,10 +282,10 @@ fn of_two_cores_the_later_store_has_the_last_word_whichever_is_accepted_first() 
 #[test]
 fn a_change_from_outside_waits_for_the_stores_of_its_own_core_alone() {
     let mut shadow = Shadow::new(10).persisted(2, Persistent::All);
-    shadow.tell(LINE, &[7; 64]);
+    shadow.show(LINE, &[7; 64]);
     store_of(&mut shadow, 0, LINE, 0, 1);
-    about_to_tell(&mut shadow, 1, LINE, &[5; 64]);
-    shadow.tell(LINE, &[5; 64]);
+    before_show(&mut shadow, 1, LINE, &[5; 64]);
+    shadow.show(LINE, &[5; 64]);
     assert_eq!(next_from_outside(&shadow, 0), None);
     assert_eq!(next_from_outside(&shadow, 1), Some(LINE));
     assert_eq!(changes_from_outside(&mut shadow, 1), (LINE, [5; 64]));
@@ -317,7 +317,7 @@ proptest! {
         let (mut memory, mut chip) = (BTreeMap::<u64, Line>::new(), std::collections::BTreeSet::<u64>::new());
         for line in 0..6 {
             flat.insert(line, [line as u8; 64]);
-            shadow.tell(LineAddr(line), &[line as u8; 64]);
+            shadow.show(LineAddr(line), &[line as u8; 64]);
         }
         for event in events.into_iter().chain((0..6).flat_map(|line| [Event::Fetch(line), Event::Evict(line)])) {
             match event {
@@ -349,7 +349,7 @@ proptest! {
         order in proptest::collection::vec((any::<bool>(), 0..3usize), 400),
     ) {
         let mut shadow = Shadow::new(10).persisted(3, Persistent::All);
-        (0..2).for_each(|line| { shadow.tell(LineAddr(line), &[line as u8; 64]); });
+        (0..2).for_each(|line| { shadow.show(LineAddr(line), &[line as u8; 64]); });
         let (mut given, mut accepted) = (0, vec![false; stores.len()]);
         for (gives, core) in order {
             if gives && given < stores.len() {

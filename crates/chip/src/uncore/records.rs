@@ -65,6 +65,6 @@ impl Uncore {
             self.chip.record_arrived(core, page, requested);
         }
         self.reads.set(self.reads.get() - 1);
-        self.tell_of_rest();
+        self.wake_if_at_rest();
     }
 }

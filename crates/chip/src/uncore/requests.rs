@@ -43,7 +43,7 @@ impl Requests {
 
     /// Reads a line; `number` identifies the read.
     pub fn read(&self, line: LineAddr, number: u64) {
-        self.uncore.look_ahead(line);
+        self.uncore.prefetch_host(line);
         if self.uncore.chip.read_directly(line, number) {
             self.uncore.reads.set(self.uncore.reads.get() + 1);
             self.reads.push(self.uncore.clock.now(), line);
@@ -64,7 +64,7 @@ impl Requests {
             scheme.read_at_controller(&verbs, line, Word::default()).await;
             reads.set(reads.get() - 1);
             chip.wake_issuer();
-            self.uncore.tell_of_rest();
+            self.uncore.wake_if_at_rest();
         }
     }
 }

@@ -84,21 +84,21 @@ fn the_hashes_that_the_published_volume_leaves_out_are_the_only_difference_of_th
 #[test]
 fn the_rows_of_secure_eadr_have_one_drain_and_only_if_caches_are_asked_for() {
     let profile = with_caches(4, 8, 16);
-    let asked = |counted| {
+    let battery_of = |counted| {
         let systems = vec!["secure-eadr".to_owned(), "secure-eadr-consistent".to_owned(), "eadr".to_owned()];
         let question = Question { entries: vec![8], systems, counted, ..Question::default() };
         let mut last = (0, 0);
         let answer = cost::battery(&profile, &question, &mut |done, of| last = (done, of)).unwrap();
         (answer, last)
     };
-    let (answer, told) = asked(Counting::All);
-    assert_eq!(told, (2 * 28, 2 * 28));
+    let (answer, progress) = battery_of(Counting::All);
+    assert_eq!(progress, (2 * 28, 2 * 28));
     let counted = |answer: &Battery, name| row(answer, name).counted.clone();
     let [published, consistent] = ["secure-eadr", "secure-eadr-consistent"].map(|name| counted(&answer, name).unwrap());
     assert_eq!(published.alone.operations, consistent.alone.operations);
     assert_eq!(published.together, consistent.together);
     assert!(published.overflowing.is_none() && counted(&answer, "eadr").is_none());
-    assert!(asked(Counting::Buffers).0.rows.iter().all(|row| row.counted.is_none() && row.not_counted.is_none()));
+    assert!(battery_of(Counting::Buffers).0.rows.iter().all(|row| row.counted.is_none() && row.not_counted.is_none()));
 }
 
 #[test]

@@ -46,21 +46,21 @@ impl<C: BlockCipherEncrypt + BlockCipherDecrypt> Cbc<C> {
 
     fn encrypt(&self, vector: &Block<C>, plaintext: &Line) -> Line {
         let mut line = *plaintext;
-        self.encrypt_in_place(vector, &mut line);
+        self.encrypt_inout(vector, &mut line);
         line
     }
 
     fn decrypt(&self, vector: &Block<C>, ciphertext: &Line) -> Line {
         let mut line = *ciphertext;
-        self.decrypt_in_place(vector, &mut line);
+        self.decrypt_inout(vector, &mut line);
         line
     }
 
-    fn encrypt_in_place(&self, vector: &Block<C>, text: &mut [u8]) {
+    fn encrypt_inout(&self, vector: &Block<C>, text: &mut [u8]) {
         cbc::Encryptor::inner_iv_init(&self.cipher, vector).encrypt_blocks(whole_blocks::<C>(text));
     }
 
-    fn decrypt_in_place(&self, vector: &Block<C>, text: &mut [u8]) {
+    fn decrypt_inout(&self, vector: &Block<C>, text: &mut [u8]) {
         cbc::Decryptor::inner_iv_init(&self.cipher, vector).decrypt_blocks(whole_blocks::<C>(text));
     }
 }
@@ -81,7 +81,7 @@ impl Cbc<Aes128> {
     /// # Panics
     /// If the last block of the text is not whole.
     pub fn seal_text(&self, vector: &[u8; BLOCK_BYTES], text: &mut [u8]) {
-        self.encrypt_in_place(vector.into(), text);
+        self.encrypt_inout(vector.into(), text);
     }
 
     /// Decrypts a text that [`Cbc::seal_text`] encrypted from the same vector, without any check.
@@ -89,7 +89,7 @@ impl Cbc<Aes128> {
     /// # Panics
     /// If the last block of the text is not whole.
     pub fn open_text(&self, vector: &[u8; BLOCK_BYTES], text: &mut [u8]) {
-        self.decrypt_in_place(vector.into(), text);
+        self.decrypt_inout(vector.into(), text);
     }
 }
 

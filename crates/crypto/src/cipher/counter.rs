@@ -68,7 +68,7 @@ impl<C: BlockCipherEncrypt> LineCipher for CounterMode<C> {
 
     fn uses(&self) -> Uses {
         let (of_nonce, of_line) = (u32::from(C::block_size() < BLOCK_BYTES), blocks_per_line::<C>());
-        Uses { cipher: BlockCipher::of::<C>(), of_nonce, nonce_chained: true, of_line, order: Order::Ahead }
+        Uses { cipher: BlockCipher::of::<C>(), of_nonce, nonce_chained: true, of_line, order: Order::Early }
     }
 }
 

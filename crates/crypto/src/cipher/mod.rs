@@ -71,7 +71,7 @@ pub struct Uses {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Order {
     /// Before the text is available: the output is XOR-ed with the text, to seal and to open alike.
-    Ahead,
+    Early,
     /// Each separately, when the text is available; to open, through the inverse cipher.
     Parallel,
     /// To seal, or for a tag, each after the one before it; to open, each separately through the inverse cipher.

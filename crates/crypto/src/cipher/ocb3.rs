@@ -49,8 +49,8 @@ impl<C: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16>
 
 /// Returns the place and the version of a nonce: OCB3 accepts 15 bytes at most.
 fn short(nonce: &Nonce) -> ocb3::Nonce<U14> {
-    let [place @ .., _domain, _index] = nonce.block(Domain::Pad, 0);
-    Array(place)
+    let [line_number @ .., _domain, _index] = nonce.block(Domain::Pad, 0);
+    Array(line_number)
 }
 
 impl<C: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16>> LineCipher for Ocb3<C> {

@@ -103,10 +103,10 @@ mod tests {
     #[test]
     fn the_first_two_blocks_are_vector_2_of_ieee_1619() {
         let xts = Xts::<Aes128>::new(&Key([0x11; 16]), &Key([0x22; 16]));
-        let place = nonce(0x33_3333_3333, 0);
-        let ciphertext = xts.seal(&place, &[0x44; 64]);
+        let line_number = nonce(0x33_3333_3333, 0);
+        let ciphertext = xts.seal(&line_number, &[0x44; 64]);
         assert_eq!(ciphertext[..32], hex!("c454185e6a16936e39334038acef838bfb186fff7480adc4289382ecd6d394f0"));
-        assert_eq!(xts.open(&place, &ciphertext), [0x44; 64]);
+        assert_eq!(xts.open(&line_number, &ciphertext), [0x44; 64]);
     }
 
     proptest! {
@@ -114,13 +114,13 @@ mod tests {
         fn a_line_is_what_the_library_s_xts_makes_of_it(
             keys in any::<[[u8; 32]; 2]>(), line in 0u64..1 << 40, text in any::<[u8; 64]>(),
         ) {
-            let place = nonce(line, 0);
+            let line_number = nonce(line, 0);
             let ours = Xts::<Aes256>::new(&Key(keys[0]), &Key(keys[1]));
             let theirs = Xts128::new(Aes256::new(&Array(keys[0])), Aes256::new(&Array(keys[1])));
             let mut sealed = text;
-            theirs.encrypt_sector(&mut sealed, tweak(&place));
-            prop_assert_eq!(ours.seal(&place, &text), sealed);
-            prop_assert_eq!(ours.open(&place, &sealed), text);
+            theirs.encrypt_sector(&mut sealed, tweak(&line_number));
+            prop_assert_eq!(ours.seal(&line_number, &text), sealed);
+            prop_assert_eq!(ours.open(&line_number, &sealed), text);
         }
     }
 }

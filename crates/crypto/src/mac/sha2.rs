@@ -1,17 +1,17 @@
 //! SHA-256/192 with the key in front: hashes for the nodes of trees.
 //!
-//! The hash is the first 192 bits of `SHA-256(key, filled up to a block || place || text)` (NIST SP 800-208, 2.3, calls
+//! The hash is the first 192 bits of `SHA-256(key, filled up to a block || line_number || text)` (NIST SP 800-208, 2.3, calls
 //! that SHA-256/192). An attacker cannot extend a hash without the omitted bits, so the key needs no second pass as in
 //! HMAC. The key's block is compressed once for all hashes. Two hashes and their place then fit one block, where HMAC
 //! of the same text takes three. A collision costs 2^96 hashes.
 
-use crate::{Key, PLACE_BITS};
+use crate::{Key, LINE_NUMBER_BITS};
 use sha2::{Digest, Sha256};
 
 /// Bytes that one step of SHA-256 processes.
 const COMPRESSED_BYTES: usize = 64;
 /// Bytes of a place in the input.
-const PLACE_BYTES: usize = PLACE_BITS as usize / 8;
+const LINE_NUMBER_BYTES: usize = LINE_NUMBER_BITS as usize / 8;
 
 /// SHA-256/192 over key, place and text.
 pub struct Sha256Prefix {
@@ -36,14 +36,14 @@ impl Sha256Prefix {
     /// Returns the hash of a text of any length at a place, which is the number of a line.
     ///
     /// # Panics
-    /// If the place needs more than [`PLACE_BITS`]: memories that large are refused long before.
-    pub fn hash(&self, place: u64, text: &[u8]) -> [u8; Sha256Prefix::BYTES] {
-        assert!(place >> PLACE_BITS == 0, "line {place} does not fit a hash");
-        self.code(&place.to_le_bytes()[..PLACE_BYTES], text)
+    /// If the place needs more than [`LINE_NUMBER_BITS`]: memories that large are refused long before.
+    pub fn hash(&self, line_number: u64, text: &[u8]) -> [u8; Sha256Prefix::BYTES] {
+        assert!(line_number >> LINE_NUMBER_BITS == 0, "line {line_number} does not fit a hash");
+        self.code(&line_number.to_le_bytes()[..LINE_NUMBER_BYTES], text)
     }
 
-    fn code(&self, place: &[u8], text: &[u8]) -> [u8; Sha256Prefix::BYTES] {
-        let whole = self.keyed.clone().chain_update(place).chain_update(text).finalize();
+    fn code(&self, line_number: &[u8], text: &[u8]) -> [u8; Sha256Prefix::BYTES] {
+        let whole = self.keyed.clone().chain_update(line_number).chain_update(text).finalize();
         let mut first = [0; Sha256Prefix::BYTES];
         first.copy_from_slice(&whole[..Sha256Prefix::BYTES]);
         first
@@ -60,9 +60,9 @@ mod tests {
         // 896 bits, from NIST's examples for FIPS 180.
         let text = b"abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopqklmnopqrlmnopqrsmnopqrstnopqrstu";
         let (key, rest) = text.split_first_chunk().unwrap();
-        let (place, rest) = rest.split_at(PLACE_BYTES);
+        let (line_number, rest) = rest.split_at(LINE_NUMBER_BYTES);
         assert_eq!(
-            Sha256Prefix::after(key).code(place, rest),
+            Sha256Prefix::after(key).code(line_number, rest),
             hex!("cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51")
         );
     }

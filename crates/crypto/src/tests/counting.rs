@@ -104,10 +104,10 @@ fn every_mode_uses_its_cipher_as_often_as_it_says_and_for_what() {
         assert_eq!(uses.cipher == BlockCipher::Tdes, name.starts_with("Triple"), "{name}");
         // The pass of the crate for OCB3 also includes the uses that its code reports.
         let of_tag = if name == "AES OCB3" { LineMac::uses(&Ocb3::over(aes())).unwrap().blocks() } else { 0 };
-        let (of_pass, inverse) = (uses.blocks() + of_tag, if uses.order == Order::Ahead { 0 } else { of_line });
+        let (of_pass, inverse) = (uses.blocks() + of_tag, if uses.order == Order::Early { 0 } else { of_line });
         given.borrow_mut().clear();
         let [first, second] = [5_u8, 6].map(|byte| {
-            let text = std::array::from_fn(|place| byte.wrapping_mul(place as u8 + 1));
+            let text = std::array::from_fn(|line_number| byte.wrapping_mul(line_number as u8 + 1));
             let sealed = mode.seal(&nonce(3, 4), &text);
             let to_seal = given.take();
             assert_eq!(mode.open(&nonce(3, 4), &sealed), text, "{name}");
@@ -117,7 +117,7 @@ fn every_mode_uses_its_cipher_as_often_as_it_says_and_for_what() {
         });
         // Inputs that do not depend on the text are the same for any text.
         let alike = first.iter().zip(&second).filter(|(first, second)| first == second).count() as u32;
-        assert_eq!(alike, if uses.order == Order::Ahead { uses.blocks() } else { of_nonce }, "{name}");
+        assert_eq!(alike, if uses.order == Order::Early { uses.blocks() } else { of_nonce }, "{name}");
     }
 }
 
@@ -141,7 +141,7 @@ fn a_mode_is_chained_where_a_changed_block_of_text_changes_what_the_cipher_is_gi
         mode.seal(&nonce(3, 4), &text);
         let changed = before.iter().zip(&given.take()).filter(|(before, after)| before != after).count();
         let expected = match mode.uses().order {
-            Order::Ahead => 0,
+            Order::Early => 0,
             Order::Parallel => 1,
             Order::Chained => 4,
             Order::Summed => unreachable!("no mode is a sum"),
@@ -208,7 +208,8 @@ fn a_tag_of_a_sum_goes_forward_when_all_blocks_have_come_out_and_needs_no_cipher
     let given = Given::default();
     let mode = Ocb3::over(Counting { cipher: Key([1; 16]).cipher::<Aes128>(), given: Rc::clone(&given) });
     assert_eq!(LineMac::uses(&mode).map(|uses| (uses.of_nonce, uses.of_line, uses.order)), Some((0, 1, Order::Summed)));
-    let texts: [Line; 2] = [5_u8, 6].map(|byte| std::array::from_fn(|place| byte.wrapping_mul(place as u8 + 1)));
+    let texts: [Line; 2] =
+        [5_u8, 6].map(|byte| std::array::from_fn(|line_number| byte.wrapping_mul(line_number as u8 + 1)));
     given.borrow_mut().clear();
     let [one, other] = texts.map(|text| {
         let sealed = mode.seal(&nonce(3, 4), &text);

@@ -156,20 +156,20 @@ where
     let (data, tweak) = key.split_at(key.len() / 2);
     let keys = || (C::new_from_slice(data).unwrap(), C::new_from_slice(tweak).unwrap());
     // Shorter numbers of data units are little-endian and followed by zeros.
-    let mut place = aes::Block::default();
-    place[..iv.len()].copy_from_slice(iv);
+    let mut line_number = aes::Block::default();
+    line_number[..iv.len()].copy_from_slice(iv);
     let mut sealed = text.to_vec();
     if text.len().is_multiple_of(C::block_size()) {
         let ours = Xts::over(keys().0, keys().1);
-        ours.encrypt(place, Array::slice_as_chunks_mut(&mut sealed).0);
+        ours.encrypt(line_number, Array::slice_as_chunks_mut(&mut sealed).0);
         let mut opened = sealed.clone();
-        ours.decrypt(place, Array::slice_as_chunks_mut(&mut opened).0);
+        ours.decrypt(line_number, Array::slice_as_chunks_mut(&mut opened).0);
         (sealed, opened)
     } else {
         let theirs = Xts128::new(keys().0, keys().1);
-        theirs.encrypt_sector(&mut sealed, place);
+        theirs.encrypt_sector(&mut sealed, line_number);
         let mut opened = sealed.clone();
-        theirs.decrypt_sector(&mut opened, place);
+        theirs.decrypt_sector(&mut opened, line_number);
         (sealed, opened)
     }
 }

@@ -73,8 +73,8 @@ impl Directory {
     }
 
     /// Prefetches the host memory with a line's holders.
-    pub fn look_ahead(&self, line: LineAddr) {
-        self.lines.look_ahead(line.0);
+    pub fn prefetch_host(&self, line: LineAddr) {
+        self.lines.prefetch_host(line.0);
     }
 
     /// Replaces the cores that may hold a line.

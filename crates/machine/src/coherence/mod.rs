@@ -61,7 +61,7 @@ impl Domain {
     pub fn new(config: &NodeConfig, cores: usize, lines: u64) -> Domain {
         assert!((1..=CORES_MAX).contains(&cores), "{cores} cores: not between 1 and {CORES_MAX}");
         Domain {
-            nodes: (0..cores).map(|_| RefCell::new(Node::new(config).beside_metadata(lines))).collect(),
+            nodes: (0..cores).map(|_| RefCell::new(Node::new(config).with_metadata(lines))).collect(),
             directory: (cores > 1).then(|| RefCell::new(Directory::new(lines))),
         }
     }
@@ -79,8 +79,8 @@ impl Domain {
     }
 
     /// Prefetches the host memory that a claim of the line reads.
-    pub fn look_ahead(&self, line: LineAddr) {
-        self.directory.iter().for_each(|directory| directory.borrow().look_ahead(line));
+    pub fn prefetch_host(&self, line: LineAddr) {
+        self.directory.iter().for_each(|directory| directory.borrow().prefetch_host(line));
     }
 
     /// Handles a request of `core` at the last-level cache, and changes the permissions of the other cores on the line.

@@ -9,7 +9,7 @@ use units::LineAddr;
 
 /// A cell of the channel.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Place {
+pub(super) struct Cell {
     /// The row in its bank.
     pub row: u32,
     /// The line in its row.
@@ -39,8 +39,8 @@ fn take(rest: &mut u64, bits: u32) -> u64 {
 impl DramConfig {
     /// Returns the bank of a line on the channel, and its row in that bank.
     pub fn bank_and_row(&self, line: LineAddr) -> (u8, u32) {
-        let place = Mapper::new(self.address_map, &self.organisation).place(line);
-        (place.bank, place.row)
+        let cell = Mapper::new(self.address_map, &self.organisation).cell(line);
+        (cell.bank, cell.row)
     }
 }
 
@@ -58,7 +58,7 @@ impl Mapper {
     }
 
     /// The cell of a line.
-    pub fn place(&self, line: LineAddr) -> Place {
+    pub fn cell(&self, line: LineAddr) -> Cell {
         let mut rest = line.0;
         let (column, group) = match self.map {
             AddressMap::BankGroupLow => {
@@ -77,7 +77,7 @@ impl Mapper {
         if self.map == AddressMap::XorBanks {
             number ^= row & ((1 << (self.rank_bits + self.group_bits + self.bank_bits)) - 1);
         }
-        Place { row: row as u32, column: column as u16, bank: number as u8 }
+        Cell { row: row as u32, column: column as u16, bank: number as u8 }
     }
 }
 
@@ -97,21 +97,19 @@ mod tests {
     #[test]
     fn the_plain_map_takes_column_group_bank_and_row_from_the_low_end() {
         let line = (0x1234 << 11) | (2 << 9) | (3 << 7) | 0x55;
-        let place = ddr4(AddressMap::RowBankGroupColumn).place(LineAddr(line));
-        assert_eq!(place, Place { row: 0x1234, column: 0x55, bank: 3 * 4 + 2 });
+        let cell = ddr4(AddressMap::RowBankGroupColumn).cell(LineAddr(line));
+        assert_eq!(cell, Cell { row: 0x1234, column: 0x55, bank: 3 * 4 + 2 });
     }
 
     #[test]
     fn the_bank_group_low_map_puts_neighbours_into_different_groups() {
-        let groups: Vec<u8> =
-            (0..4).map(|line| ddr4(AddressMap::BankGroupLow).place(LineAddr(line)).bank / 4).collect();
+        let groups: Vec<u8> = (0..4).map(|line| ddr4(AddressMap::BankGroupLow).cell(LineAddr(line)).bank / 4).collect();
         assert_eq!(groups, [0, 1, 2, 3]);
     }
 
     #[test]
     fn the_xor_map_spreads_a_stride_of_rows_over_all_banks() {
-        let banks: HashSet<u8> =
-            (0..16).map(|row| ddr4(AddressMap::XorBanks).place(LineAddr(row << 11)).bank).collect();
+        let banks: HashSet<u8> = (0..16).map(|row| ddr4(AddressMap::XorBanks).cell(LineAddr(row << 11)).bank).collect();
         assert_eq!(banks.len(), 16);
     }
 
@@ -130,11 +128,11 @@ mod tests {
             let mapper = Mapper::new(MAPS[map], &organisation);
             let mut seen = HashSet::new();
             for line in 0..organisation.lines() {
-                let place = mapper.place(LineAddr(line));
-                prop_assert!(u64::from(place.bank) < organisation.banks());
-                prop_assert!(u64::from(place.row) < organisation.rows);
-                prop_assert!(u64::from(place.column) < organisation.lines_per_row);
-                prop_assert!(seen.insert(place), "{place:?} holds two lines");
+                let cell = mapper.cell(LineAddr(line));
+                prop_assert!(u64::from(cell.bank) < organisation.banks());
+                prop_assert!(u64::from(cell.row) < organisation.rows);
+                prop_assert!(u64::from(cell.column) < organisation.lines_per_row);
+                prop_assert!(seen.insert(cell), "{cell:?} holds two lines");
             }
         }
 
@@ -142,7 +140,7 @@ mod tests {
         fn lines_beyond_the_capacity_wrap(map in 0..3usize, line in 0..u64::from(u32::MAX)) {
             let lines = DramConfig::ddr4_3200().organisation.lines();
             let mapper = ddr4(MAPS[map]);
-            prop_assert_eq!(mapper.place(LineAddr(line)), mapper.place(LineAddr(line % lines)));
+            prop_assert_eq!(mapper.cell(LineAddr(line)), mapper.cell(LineAddr(line % lines)));
         }
     }
 }

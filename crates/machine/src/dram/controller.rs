@@ -9,7 +9,7 @@
 mod commands;
 
 use super::Kind;
-use super::address_map::Place;
+use super::address_map::Cell;
 use super::config::{DramConfig, PagePolicy, Turns};
 use super::counters::DramCounters;
 use super::device::{CLOSED, Device};
@@ -130,7 +130,7 @@ impl Controller {
 
     /// Returns true if the queue has room for one more request of this kind.
     pub fn has_room(&self, kind: Kind) -> bool {
-        self.queues[kind as usize].has_room_beside(self.begun(kind))
+        self.queues[kind as usize].has_room_with(self.begun(kind))
     }
 
     /// Returns the number of requests that keep their entries although their rows are being opened.
@@ -147,25 +147,25 @@ impl Controller {
     }
 
     /// Returns true if a write to this cell is waiting.
-    pub fn holds_write(&self, place: Place) -> bool {
-        self.queues[Kind::Write as usize].of_bank(usize::from(place.bank)).iter().any(|waiting| waiting.place == place)
-            || self.opening.iter().any(|opened| opened.place == place && opened.kind == Kind::Write)
+    pub fn holds_write(&self, cell: Cell) -> bool {
+        self.queues[Kind::Write as usize].of_bank(usize::from(cell.bank)).iter().any(|waiting| waiting.cell == cell)
+            || self.opening.iter().any(|opened| opened.cell == cell && opened.kind == Kind::Write)
     }
 
     /// Puts a request into its queue at the clock `now`: `words` words from the cell on. All commands before `now` must have been issued.
-    pub fn enqueue(&mut self, now: u64, (place, words): (Place, u8), kind: Kind, token: u32, arrived: Time) {
+    pub fn enqueue(&mut self, now: u64, (cell, words): (Cell, u8), kind: Kind, token: u32, arrived: Time) {
         self.floor = self.floor.max(now);
-        let number = usize::from(place.bank);
+        let number = usize::from(cell.bank);
         let bank = &self.device.banks[number];
         let bank_free = match bank.open_row {
-            row if row == place.row => bank.column_ready,
+            row if row == cell.row => bank.column_ready,
             CLOSED => bank.activate_ready,
             _ => bank.precharge_ready,
         };
         let refresh = self.refreshes[bank.rank].clock(now);
         let waits = ArrivalConditions { seen: now, refresh, drain: self.drain_clock.at(now), bank_free };
         let ticket = self.pool.insert(RequestDetails { token, arrived, words, outcome: None, waits });
-        self.queues[kind as usize].push(Waiting { age: self.arrivals, place, kind, ticket });
+        self.queues[kind as usize].push(Waiting { age: self.arrivals, cell, kind, ticket });
         self.arrivals += 1;
         let changed = self.reconsider(number, kind);
         self.revise_decision(number, kind, changed);
@@ -339,7 +339,7 @@ impl Controller {
                 break;
             }
             let row = self.device.banks[bank].open_row;
-            let wanted = |queue: &RequestQueue| queue.of_bank(bank).iter().any(|waiting| waiting.place.row == row);
+            let wanted = |queue: &RequestQueue| queue.of_bank(bank).iter().any(|waiting| waiting.cell.row == row);
             if !self.load[bank].opening && !self.queues.iter().any(wanted) {
                 let at = over.max(self.device.banks[bank].precharge_ready).max(self.floor);
                 first = first.min((at, bank));

@@ -158,7 +158,7 @@ impl Dram {
 
     /// Returns true if a write of this line is waiting.
     pub fn holds_write(&self, line: LineAddr) -> bool {
-        self.controller.holds_write(self.mapper.place(line))
+        self.controller.holds_write(self.mapper.cell(line))
     }
 
     /// Accepts a request at `now`, for a line of 64 bytes or another burst. The controller sees it at the next clock edge. Lines
@@ -173,8 +173,8 @@ impl Dram {
         let Burst { line, words } = burst.into();
         let edge = self.clock.cycle_at_or_after(now).0;
         self.controller.run_before(edge);
-        let place = self.mapper.place(line);
-        let held = self.controller.holds_write(place);
+        let cell = self.mapper.cell(line);
+        let held = self.controller.holds_write(cell);
         let counters = &mut self.controller.counters;
         match kind {
             Kind::Read => counters.reads += 1,
@@ -195,7 +195,7 @@ impl Dram {
             (Kind::Write, true) => counters.merged += 1,
             (_, false) => {
                 assert!(self.has_room(kind), "a {kind:?} was submitted to a full queue");
-                self.controller.enqueue(edge, (place, words), kind, token, now);
+                self.controller.enqueue(edge, (cell, words), kind, token, now);
             }
         }
         !held

@@ -111,9 +111,9 @@ fn judge(config: &DramConfig, log: &[Issued]) {
 }
 
 /// A request of a generated test: clocks since the one before, line, words, read or write.
-type Asked = (u64, u64, u8, bool);
+type TestRequest = (u64, u64, u8, bool);
 
-fn requests() -> impl Strategy<Value = Vec<Asked>> {
+fn requests() -> impl Strategy<Value = Vec<TestRequest>> {
     let gap = prop_oneof![4 => 0..6u64, 2 => 0..200u64, 1 => 0..30_000u64];
     let line = prop_oneof![3 => 0..64u64, 3 => (0..64u64).prop_map(|row| row << 9), 2 => 0..(1u64 << 28)];
     proptest::collection::vec((gap, line, 1..=8u8, any::<bool>()), 1..400)
@@ -140,7 +140,7 @@ fn configs() -> impl Strategy<Value = DramConfig> {
 }
 
 /// Runs requests to the end. Returns the channel and, for each request, the number of answers and the latency.
-fn run(config: &DramConfig, asked: &[Asked]) -> (Dram, Vec<(u32, u64)>) {
+fn run(config: &DramConfig, asked: &[TestRequest]) -> (Dram, Vec<(u32, u64)>) {
     let clock = config.clock_mhz.clock();
     let mut dram = Dram::new(config.clone());
     let mut completions = Vec::new();

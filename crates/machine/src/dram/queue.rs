@@ -3,7 +3,7 @@
 //! The fields that the scheduler compares are stored separately from those that only the end of a request needs. The
 //! former move when a queue closes up; the latter keep their entry in a pool, under a ticket.
 
-use super::address_map::Place;
+use super::address_map::Cell;
 use super::wait::ArrivalConditions;
 use super::{Kind, RowOutcome};
 use units::Time;
@@ -14,7 +14,7 @@ pub(super) struct Waiting {
     /// Number of requests that arrived before it.
     pub age: u64,
     /// Cell in the channel.
-    pub place: Place,
+    pub cell: Cell,
     /// Read or write request.
     pub kind: Kind,
     /// Its entry in the [`Pool`].
@@ -24,7 +24,7 @@ pub(super) struct Waiting {
 impl Waiting {
     /// Returns the number of its bank.
     pub fn bank(&self) -> usize {
-        usize::from(self.place.bank)
+        usize::from(self.cell.bank)
     }
 }
 
@@ -48,7 +48,7 @@ impl RequestQueue {
     }
 
     /// Returns true if one more request fits, next to `others` that are no longer in the queue but keep their entries.
-    pub fn has_room_beside(&self, others: usize) -> bool {
+    pub fn has_room_with(&self, others: usize) -> bool {
         self.len + others < self.capacity
     }
 
@@ -60,8 +60,8 @@ impl RequestQueue {
     /// Re-enters a request at its position among those of its bank.
     pub fn take_back(&mut self, waiting: Waiting) {
         let requests = &mut self.banks[waiting.bank()];
-        let place = requests.partition_point(|other| other.age < waiting.age);
-        requests.insert(place, waiting);
+        let cell = requests.partition_point(|other| other.age < waiting.age);
+        requests.insert(cell, waiting);
         self.len += 1;
     }
 

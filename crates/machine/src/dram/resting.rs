@@ -22,8 +22,8 @@ impl Resting {
     /// Records that the row of a bank is opened or used, not before any other use.
     pub fn used(&mut self, bank: usize) {
         let bank = bank as u16;
-        if let Some(place) = self.order.iter().position(|other| *other == bank) {
-            self.order.remove(place);
+        if let Some(cell) = self.order.iter().position(|other| *other == bank) {
+            self.order.remove(cell);
         }
         self.order.push(bank);
     }

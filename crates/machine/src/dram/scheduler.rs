@@ -143,7 +143,7 @@ impl Policy {
         if bank.open_row == CLOSED {
             return Candidate { ready: bank.activate_ready, gate: Gate::Activate, ..oldest };
         }
-        let hit = requests.iter().position(|waiting| waiting.place.row == bank.open_row);
+        let hit = requests.iter().position(|waiting| waiting.cell.row == bank.open_row);
         match hit {
             Some(position) if position == 0 || load.overtaken < self.overtake => {
                 let age = requests[position].age;

@@ -57,7 +57,7 @@ impl Interleave {
     }
 
     /// Returns the channel of a line among `channels`, and the line's number on the channel.
-    pub fn place(&self, channels: usize, line: LineAddr) -> (usize, LineAddr) {
+    pub fn channel_of(&self, channels: usize, line: LineAddr) -> (usize, LineAddr) {
         if channels == 1 {
             return (0, line);
         }
@@ -82,14 +82,14 @@ mod tests {
     use std::collections::HashSet;
 
     fn channels_of(interleave: Interleave, channels: usize, lines: impl Iterator<Item = u64>) -> Vec<usize> {
-        lines.map(|line| interleave.place(channels, LineAddr(line)).0).collect()
+        lines.map(|line| interleave.channel_of(channels, LineAddr(line)).0).collect()
     }
 
     #[test]
     fn granules_go_to_the_channels_in_turn() {
         let pairs = Interleave { lines: 2, deal: Deal::Plain };
         assert_eq!(channels_of(pairs, 3, 0..8), [0, 0, 1, 1, 2, 2, 0, 0]);
-        assert_eq!(pairs.place(3, LineAddr(7)), (0, LineAddr(3)));
+        assert_eq!(pairs.channel_of(3, LineAddr(7)), (0, LineAddr(3)));
     }
 
     #[test]
@@ -119,7 +119,7 @@ mod tests {
             let per_channel = 64 * lines;
             let mut seen = HashSet::new();
             for line in 0..per_channel * channels as u64 {
-                let (channel, local) = interleave.place(channels, LineAddr(line));
+                let (channel, local) = interleave.channel_of(channels, LineAddr(line));
                 prop_assert!(channel < channels && local.0 < per_channel, "line {line} is {local:?} on {channel}");
                 prop_assert!(seen.insert((channel, local)), "line {line} shares its place");
             }

@@ -56,14 +56,14 @@ impl MemoryConfig {
     }
 
     /// Returns the channel of a line, and the line's number on the channel.
-    pub fn place(&self, line: LineAddr) -> (usize, LineAddr) {
-        self.interleave.place(self.channels, line)
+    pub fn channel_of(&self, line: LineAddr) -> (usize, LineAddr) {
+        self.interleave.channel_of(self.channels, line)
     }
 
     /// Returns the channel, the bank and the row of a line, or `None` if this memory has no rows.
     pub fn row(&self, line: LineAddr) -> Option<Row> {
         let DeviceConfig::Dram(dram) = &self.device else { return None };
-        let (channel, local) = self.place(line);
+        let (channel, local) = self.channel_of(line);
         let (bank, row) = dram.bank_and_row(local);
         Some(Row { channel, bank, row })
     }
@@ -122,7 +122,7 @@ impl MemorySystem {
 
     /// Reads a line of 64 bytes or another burst; completes when the wanted words have arrived.
     pub fn read(&self, burst: impl Into<Burst>, wanted: Wanted) -> impl Future<Output = Completion> + '_ {
-        let (channel, local) = self.place(burst.into());
+        let (channel, local) = self.channel_of(burst.into());
         self.channels[channel].read(local, self.words.wanted(wanted))
     }
 
@@ -135,19 +135,19 @@ impl MemorySystem {
     /// phase-change memory accepts it into the persistence domain, so the write is durable from then on. Returns true if it takes a
     /// separate burst, false if it replaces a waiting write of the line.
     pub async fn write(&self, burst: impl Into<Burst>) -> bool {
-        let (channel, local) = self.place(burst.into());
+        let (channel, local) = self.channel_of(burst.into());
         self.channels[channel].write(local).await
     }
 
     /// Returns the channel of a burst, and the burst with the line's number on the channel.
-    fn place(&self, Burst { line, words }: Burst) -> (usize, Burst) {
-        let (channel, line) = self.interleave.place(self.channels.len(), line);
+    fn channel_of(&self, Burst { line, words }: Burst) -> (usize, Burst) {
+        let (channel, line) = self.interleave.channel_of(self.channels.len(), line);
         (channel, Burst { line, words })
     }
 
     /// Waits until no write of a line is in its controller's queue.
     pub async fn left(&self, line: LineAddr) {
-        let (channel, local) = self.interleave.place(self.channels.len(), line);
+        let (channel, local) = self.interleave.channel_of(self.channels.len(), line);
         self.channels[channel].left(local).await;
     }
 

@@ -154,7 +154,7 @@ pub struct NodeCounters {
 impl NodeCounters {
     /// Adds the counters of another core that ran at the same time. All counters are sums; `cycles` is the maximum.
     #[must_use]
-    pub fn beside(self, other: NodeCounters) -> NodeCounters {
+    pub fn with_core(self, other: NodeCounters) -> NodeCounters {
         let mut sum = self;
         sum += other;
         sum.cycles = self.cycles.max(other.cycles);

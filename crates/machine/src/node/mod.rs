@@ -180,10 +180,10 @@ impl Node {
     ///
     /// # Panics
     /// If the line was not requested, or was answered already.
-    pub fn came_in_part(&mut self, line: LineAddr, words: Words, at: Time, out: &mut Vec<Request>) -> Duration {
+    pub fn arrived_in_part(&mut self, line: LineAddr, words: Words, at: Time, out: &mut Vec<Request>) -> Duration {
         let (before, cycle) = (self.standing(), self.clock.cycle_at_or_after(at).0);
         self.core.stores.answered(cycle);
-        self.core.came_in_part(line, words, cycle, out);
+        self.core.arrived_in_part(line, words, cycle, out);
         self.clock.span(Cycles(self.held_up(&before, cycle)))
     }
 

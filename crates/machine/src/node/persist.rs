@@ -2,7 +2,7 @@
 //!
 //! The node owns the tags of the buffer, the order of stores, and the choice of the entry to drain. Its owner stores the bytes,
 //! performs the early steps of a scheme and carries entries to memory. After each call of [`Node::run`], [`Node::answered`],
-//! [`Node::came_in_part`], [`Node::persisted`], [`Node::drained`], [`Node::give_up_entry`], [`Node::flush_entry`] and of
+//! [`Node::arrived_in_part`], [`Node::persisted`], [`Node::drained`], [`Node::give_up_entry`], [`Node::flush_entry`] and of
 //! warming, the owner takes the requests of [`Node::persist_requests`]. An owner of several nodes takes them before it calls
 //! another node. If a store has allocated an entry, the owner removes the entries of the other nodes, so a line has one entry at
 //! most.

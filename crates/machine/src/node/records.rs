@@ -2,7 +2,7 @@
 //!
 //! The chip holds the record of a page while a TLB holds the page. The node requests a record and reports when it no longer needs
 //! it; its owner fetches records, and counts the pages that need each. After each call of [`Node::run`], [`Node::answered`],
-//! [`Node::came_in_part`] and [`Node::record_arrived`], the owner takes the requests of [`Node::take_record_requests`].
+//! [`Node::arrived_in_part`] and [`Node::record_arrived`], the owner takes the requests of [`Node::take_record_requests`].
 
 use super::Node;
 use super::interface::{PageKey, RecordRequest, Request};
@@ -24,8 +24,8 @@ impl Node {
     /// [`RecordRequest::GiveUp`] follows it later.
     pub fn take_record_requests(&mut self) -> impl Iterator<Item = RecordRequest> + use<> {
         let clock = self.clock;
-        let asked = self.core.tlbs.records.as_mut().map_or_else(Vec::new, |records| records.take_requests());
-        asked.into_iter().map(move |PageRecordRequest { cycle, page, line, is_needed }| {
+        let requests = self.core.tlbs.records.as_mut().map_or_else(Vec::new, |records| records.take_requests());
+        requests.into_iter().map(move |PageRecordRequest { cycle, page, line, is_needed }| {
             let at = clock.start_of(Cycles(cycle));
             if is_needed { RecordRequest::Bring { at, page, line } } else { RecordRequest::GiveUp { at, line } }
         })

@@ -55,16 +55,16 @@ impl Node {
 
     /// Like [`Node::warm_data`], for the first load or the first store of the instruction at `pc`, which the prefetchers
     /// see.
-    pub fn warm_data_ahead(&mut self, pc: VirtAddr, touch: &Touch, out: &mut Vec<Request>) {
+    pub fn warm_data_prefetch(&mut self, pc: VirtAddr, touch: &Touch, out: &mut Vec<Request>) {
         let seen = Seen::of(pc.0 as u32, touch);
         let missed = !self.core.caches.in_l1d(WordAddr::touched(touch));
         // The prefetchers see a store when its address is known, long before it is written.
         if touch.store {
-            self.core.caches.warm_ahead(seen, missed, out);
+            self.core.caches.warm_prefetch(seen, missed, out);
         }
         self.warm_data(touch, out);
         if !touch.store {
-            self.core.caches.warm_ahead(seen, missed, out);
+            self.core.caches.warm_prefetch(seen, missed, out);
         }
     }
 

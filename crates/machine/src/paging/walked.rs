@@ -68,19 +68,19 @@ impl WalkedTables {
                     (entry, entry)
                 }
             };
-            let place = self.table_page(level, process << PROCESS_SHIFT | chooser, frames)?;
+            let table = self.table_page(level, process << PROCESS_SHIFT | chooser, frames)?;
             let offset = index % (1 << LEVEL_BITS) * ENTRY_BYTES;
-            tables.lines.push(LineAddr((place * PAGE_BYTES as u64 + offset) / LINE_BYTES as u64));
+            tables.lines.push(LineAddr((table * PAGE_BYTES as u64 + offset) / LINE_BYTES as u64));
         }
         Ok(tables)
     }
 
     fn table_page(&mut self, level: usize, chooser: u64, frames: &mut Frames) -> Result<u64, OutOfMemory> {
-        if let Some(&place) = self.tables.get(&(level, chooser)) {
-            return Ok(place);
+        if let Some(&table) = self.tables.get(&(level, chooser)) {
+            return Ok(table);
         }
-        let place = match self.spare.next() {
-            Some(place) => place,
+        let table = match self.spare.next() {
+            Some(table) => table,
             None => {
                 let pages = self.page_bytes / PAGE_BYTES as u64;
                 let first = frames.take()? * pages;
@@ -88,7 +88,7 @@ impl WalkedTables {
                 first
             }
         };
-        self.tables.insert((level, chooser), place);
-        Ok(place)
+        self.tables.insert((level, chooser), table);
+        Ok(table)
     }
 }

@@ -41,16 +41,16 @@ fn order_of_answers(dram: &mut Dram, clock: u64, lines: &[u64]) -> Vec<u32> {
 }
 
 /// A request of a scenario: its clock, its line and its kind.
-type Asked = (u64, u64, Kind);
+type TestRequest = (u64, u64, Kind);
 
 /// Returns the clock at which the last read of a scenario has its data.
-fn last_data(timing: Timing, asked: &[Asked]) -> u64 {
-    last_data_of(channel(|config| config.timing = timing), asked)
+fn last_data(timing: Timing, sequence: &[TestRequest]) -> u64 {
+    last_data_of(channel(|config| config.timing = timing), sequence)
 }
 
 /// Same, for this channel.
-fn last_data_of(mut dram: Dram, asked: &[Asked]) -> u64 {
-    for &(clock, line, kind) in asked {
+fn last_data_of(mut dram: Dram, sequence: &[TestRequest]) -> u64 {
+    for &(clock, line, kind) in sequence {
         dram.submit(at(clock), LineAddr(line), kind, 0);
     }
     let data = finish(&mut dram).into_iter().map(|completion| completion.at.as_fs() / 625_000);
@@ -61,7 +61,7 @@ fn last_data_of(mut dram: Dram, asked: &[Asked]) -> u64 {
 fn each_constraint_alone_sets_the_clock_of_the_data_that_wait_for_it() {
     use Kind::{Read, Write};
     type Field = fn(&mut Timing) -> &mut u64;
-    let scenarios: [(&str, Field, &[Asked], u64); 15] = [
+    let scenarios: [(&str, Field, &[TestRequest], u64); 15] = [
         ("tRCD", |t| &mut t.trcd, &[(0, 0, Read)], 22 + 26),
         ("CL", |t| &mut t.cl, &[(0, 0, Read)], 22 + 26),
         ("tCCD_L", |t| &mut t.tccd_l, &[(0, 0, Read), (0, 1, Read)], 22 + 8 + 26),
@@ -83,11 +83,11 @@ fn each_constraint_alone_sets_the_clock_of_the_data_that_wait_for_it() {
         ("tREFI", |t| &mut t.trefi, &[(12_500, 0, Read)], 12_480 + 560 + 48),
         ("tRFC", |t| &mut t.trfc, &[(12_500, 0, Read)], 12_480 + 560 + 48),
     ];
-    for (name, field, asked, clock) in scenarios {
+    for (name, field, sequence, clock) in scenarios {
         let mut timing = Timing::DDR4_3200;
-        assert_eq!(last_data(timing, asked), clock, "{name}");
+        assert_eq!(last_data(timing, sequence), clock, "{name}");
         *field(&mut timing) += 1;
-        assert_eq!(last_data(timing, asked), clock + 1, "{name}, one clock longer");
+        assert_eq!(last_data(timing, sequence), clock + 1, "{name}, one clock longer");
     }
 }
 
@@ -96,7 +96,7 @@ fn the_time_from_a_request_to_its_first_command_is_summed_up_for_each_kind() {
     use Kind::{Read, Write};
     /// Requests of a kind, and the clocks that they waited.
     type Waited = (u64, u64);
-    let waits: [(&[Asked], [Waited; 2]); 4] = [
+    let waits: [(&[TestRequest], [Waited; 2]); 4] = [
         (&[(0, 0, Read)], [(1, 0), (0, 0)]),
         // The first row must have been open for 52 clocks before it is closed for the second.
         (&[(0, 0, Read), (0, ROW, Read)], [(2, 52), (0, 0)]),
@@ -105,15 +105,15 @@ fn the_time_from_a_request_to_its_first_command_is_summed_up_for_each_kind() {
         // The write moves from 38 to 42, and the row may be read another 12 clocks later.
         (&[(0, 0, Write), (30, 1, Read)], [(1, 24), (1, 0)]),
     ];
-    for (asked, expected) in waits {
+    for (sequence, expected) in waits {
         let mut dram = channel(|_| ());
-        for &(clock, line, kind) in asked {
+        for &(clock, line, kind) in sequence {
             dram.submit(at(clock), LineAddr(line), kind, 0);
         }
         finish(&mut dram);
         let counters = dram.counters();
         let expected = expected.map(|(requests, clocks)| QueueCounters { requests, clocks });
-        assert_eq!([counters.read_queue, counters.write_queue], expected, "{asked:?}");
+        assert_eq!([counters.read_queue, counters.write_queue], expected, "{sequence:?}");
     }
 }
 
@@ -250,19 +250,19 @@ fn turning(turns: Turns, timing: Timing) -> Dram {
 #[test]
 fn a_read_whose_row_is_being_opened_waits_again_if_a_turn_cancels_it() {
     use Kind::{Read, Write};
-    let asked = [(0, 0, Read), (10, GROUP, Write), (10, 2 * GROUP, Write)];
-    assert_eq!(last_data_of(turning(Turns::Finish, Timing::DDR4_3200), &asked), 22 + 26);
+    let sequence = [(0, 0, Read), (10, GROUP, Write), (10, 2 * GROUP, Write)];
+    assert_eq!(last_data_of(turning(Turns::Finish, Timing::DDR4_3200), &sequence), 22 + 26);
     let written = 10 + 22 + 16 + 4;
-    assert_eq!(last_data_of(turning(Turns::Cancel, Timing::DDR4_3200), &asked), written + 4 + 26, "its row is open");
+    assert_eq!(last_data_of(turning(Turns::Cancel, Timing::DDR4_3200), &sequence), written + 4 + 26, "its row is open");
 }
 
 #[test]
 fn a_row_that_was_open_when_its_turn_was_cancelled_is_opened_again_when_the_lines_have_moved() {
     use Kind::{Read, Write};
     let timing = Timing { tccd_s: 60, tccd_l: 60, ..Timing::DDR4_3200 };
-    let asked = [(0, 0, Read), (0, GROUP, Read), (50, 2 * GROUP, Write), (50, 3 * GROUP, Write)];
-    assert_eq!(last_data_of(turning(Turns::Finish, timing), &asked), 50 + 22 + 16 + 4 + 4 + 26);
-    assert_eq!(last_data_of(turning(Turns::Cancel, timing), &asked), 50 + 22 + 16 + 4 + 22 + 26);
+    let sequence = [(0, 0, Read), (0, GROUP, Read), (50, 2 * GROUP, Write), (50, 3 * GROUP, Write)];
+    assert_eq!(last_data_of(turning(Turns::Finish, timing), &sequence), 50 + 22 + 16 + 4 + 4 + 26);
+    assert_eq!(last_data_of(turning(Turns::Cancel, timing), &sequence), 50 + 22 + 16 + 4 + 22 + 26);
 }
 
 #[test]

@@ -18,11 +18,11 @@ const LINES_OF_4_GB: u64 = (1 << 32) / units::LINE_BYTES as u64;
 
 /// Inputs of a mode from a line's place and version.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Told {
+pub enum NonceInputs {
     /// The line's place only.
-    Place,
+    Address,
     /// The line's place, and its version if the design has counters.
-    PlaceAndVersion,
+    AddressAndVersion,
     /// The line's place and version, which must never repeat together.
     FreshNonce,
 }
@@ -32,7 +32,7 @@ pub enum Told {
 pub struct Cipher {
     mode: Option<Rc<dyn LineCipher>>,
     uses: Option<Uses>,
-    told: Told,
+    inputs: NonceInputs,
     length: LineLength,
     planted: Planted,
     computed: Rc<Cell<u64>>,
@@ -45,7 +45,7 @@ impl Cipher {
         Cipher {
             mode: None,
             uses: None,
-            told: Told::Place,
+            inputs: NonceInputs::Address,
             length: LineLength::WHOLE,
             planted: Planted::NONE,
             computed: Rc::default(),
@@ -54,11 +54,11 @@ impl Cipher {
     }
 
     /// A mode, with the inputs that it takes from a line.
-    pub fn new(mode: Box<dyn LineCipher>, told: Told, planted: Planted) -> Cipher {
+    pub fn new(mode: Box<dyn LineCipher>, inputs: NonceInputs, planted: Planted) -> Cipher {
         Cipher {
             uses: Some(mode.uses()),
             mode: Some(planted.weakened(mode).into()),
-            told,
+            inputs,
             length: LineLength::WHOLE,
             planted,
             computed: Rc::default(),
@@ -70,9 +70,9 @@ impl Cipher {
     /// if the mode chains its blocks.
     pub fn for_lines_of(self, length: LineLength) -> Option<Cipher> {
         let shorter = |uses: Uses| Uses { of_line: uses.of_line / length.per_recorded_line() as u32, ..uses };
-        let stands_alone = self.uses.is_none_or(|uses| uses.order != Order::Chained);
+        let is_unchained = self.uses.is_none_or(|uses| uses.order != Order::Chained);
         let uses = self.uses.map(shorter);
-        (length == LineLength::WHOLE || stands_alone).then_some(Cipher { length, uses, ..self })
+        (length == LineLength::WHOLE || is_unchained).then_some(Cipher { length, uses, ..self })
     }
 
     /// Returns the length of lines.
@@ -82,7 +82,7 @@ impl Cipher {
 
     /// Returns true if each word can be decrypted without the other words of its line.
     pub fn works_by_word(&self) -> bool {
-        self.uses.is_none_or(|uses| uses.order == Order::Ahead)
+        self.uses.is_none_or(|uses| uses.order == Order::Early)
     }
 
     /// Returns the block cipher's uses to seal or open a line, or `None` without encryption.
@@ -92,17 +92,18 @@ impl Cipher {
 
     /// Returns the nonce of a line if it must be fresh: the ledger of pads must never see it twice.
     pub fn nonce(&self, at: DataSlot, counter: Counter) -> Option<Nonce> {
-        (self.told == Told::FreshNonce).then(|| self.what_is_told(at, counter))
+        (self.inputs == NonceInputs::FreshNonce).then(|| self.nonce_of(at, counter))
     }
 
-    fn what_is_told(&self, at: DataSlot, counter: Counter) -> Nonce {
-        let place = if self.planted.has(Bug::PadWithoutAddress) { 0 } else { at.bound() };
-        let place = if self.planted.has(Bug::PadAddressTruncated) { place % 64 } else { place };
-        let place = if self.planted.has(Bug::PlaceWithoutHighBits) { place % LINES_OF_4_GB } else { place };
-        let counter = if self.told == Told::Place { Counter::default() } else { counter };
+    fn nonce_of(&self, at: DataSlot, counter: Counter) -> Nonce {
+        let line_number = if self.planted.has(Bug::PadWithoutAddress) { 0 } else { at.bound() };
+        let line_number = if self.planted.has(Bug::PadAddressTruncated) { line_number % 64 } else { line_number };
+        let line_number =
+            if self.planted.has(Bug::AddressWithoutHighBits) { line_number % LINES_OF_4_GB } else { line_number };
+        let counter = if self.inputs == NonceInputs::Address { Counter::default() } else { counter };
         let counter = if self.planted.has(Bug::PadWithoutCounter) { Counter::default() } else { counter };
         let counter = if self.planted.has(Bug::PadCounterTruncated) { Counter(counter.0 % 128) } else { counter };
-        Nonce::new(place, counter.0)
+        Nonce::new(line_number, counter.0)
     }
 
     /// Encrypts a line of data.
@@ -111,7 +112,7 @@ impl Cipher {
         crate::work_done::blocks(self.uses.map_or(0, |uses| uses.blocks()));
         let Some(mode) = &self.mode else { return *plaintext };
         self.count();
-        self.length.cut(mode.seal(&self.what_is_told(at, counter), plaintext))
+        self.length.cut(mode.seal(&self.nonce_of(at, counter), plaintext))
     }
 
     /// Encrypts candidates for the chunks of a line at the given offsets.
@@ -120,14 +121,16 @@ impl Cipher {
         crate::work_done::blocks(self.uses.map_or(0, |uses| uses.of_line));
         let Some(mode) = &self.mode else { return *candidates };
         self.count();
-        mode.seal(&self.what_is_told(at, counter), candidates)
+        mode.seal(&self.nonce_of(at, counter), candidates)
     }
 
     /// Notes the plaintext of a line that will be decrypted soon.
     pub fn learn(&self, at: DataSlot, counter: Counter, plaintext: &Line, ciphertext: &Line) {
         if self.mode.is_some() {
-            self.memo
-                .learn(&Message { place: at.bound(), version: counter.0, bitmap: 0, text: *ciphertext }, *plaintext);
+            self.memo.learn(
+                &Message { line_number: at.bound(), version: counter.0, bitmap: 0, text: *ciphertext },
+                *plaintext,
+            );
         }
     }
 
@@ -136,10 +139,10 @@ impl Cipher {
         #[cfg(test)]
         crate::work_done::blocks(self.uses.map_or(0, |uses| uses.blocks()));
         let Some(mode) = &self.mode else { return *ciphertext };
-        let message = Message { place: at.bound(), version: counter.0, bitmap: 0, text: *ciphertext };
+        let message = Message { line_number: at.bound(), version: counter.0, bitmap: 0, text: *ciphertext };
         self.memo.known(&message).unwrap_or_else(|| {
             self.count();
-            self.length.cut(mode.open(&self.what_is_told(at, counter), ciphertext))
+            self.length.cut(mode.open(&self.nonce_of(at, counter), ciphertext))
         })
     }
 

@@ -11,7 +11,7 @@ use units::{LINE_BYTES, WORD_BYTES, Words};
 /// Returns the blocks of a line that need only its nonce.
 fn of_nonce(Uses { cipher, of_nonce, nonce_chained, .. }: Uses) -> Blocks {
     let blocks = if nonce_chained { Blocks::chained } else { Blocks::parallel };
-    blocks(cipher, Purpose::Ahead, of_nonce)
+    blocks(cipher, Purpose::Nonce, of_nonce)
 }
 
 /// Returns true if each block is masked with an offset that depends on the nonce.
@@ -20,17 +20,17 @@ pub(crate) fn has_offset(uses: Uses) -> bool {
 }
 
 /// Returns the blocks that need only the counter, for a line with a known offset.
-fn ahead_without_offset(work: &BlockWork) -> [Option<Blocks>; 2] {
+fn early_without_offset(work: &BlockWork) -> [Option<Blocks>; 2] {
     let without = |uses: Uses| if has_offset(uses) { Uses { of_nonce: 0, ..uses } } else { uses };
-    ahead_with_mask(&BlockWork { uses: work.uses.map(without), tag: work.tag.map(without), ..*work })
+    early_with_mask(&BlockWork { uses: work.uses.map(without), tag: work.tag.map(without), ..*work })
 }
 
 /// Returns the blocks of a line that need only its counter: those of its encryption, and those of its tag. Blocks that
 /// the same units can begin at once form one batch.
-fn ahead_with_mask(work: &BlockWork) -> [Option<Blocks>; 2] {
-    match (work.ahead(), work.tag_ahead()) {
-        (Some(ahead), Some(tag)) if ahead.cipher == tag.cipher && (ahead.chained, tag.chained) == (0, 0) => {
-            [Some(Blocks { parallel: ahead.parallel + tag.parallel, ..ahead }), None]
+fn early_with_mask(work: &BlockWork) -> [Option<Blocks>; 2] {
+    match (work.early(), work.early_of_tag()) {
+        (Some(early), Some(tag)) if early.cipher == tag.cipher && (early.chained, tag.chained) == (0, 0) => {
+            [Some(Blocks { parallel: early.parallel + tag.parallel, ..early }), None]
         }
         (None, tag) => [tag, None],
         apart => apart.into(),
@@ -46,12 +46,12 @@ async fn through<V: Verbs>(verbs: &V, blocks: Option<Blocks>) {
 
 /// Blocks of a line that need only its counter and have begun, in one batch or two. The second batch is boxed, since
 /// few lines need it and each read carries this value along.
-pub(crate) type Ahead = (Passing, Option<Box<Passing>>);
+pub(crate) type EarlyBlocks = (Passing, Option<Box<Passing>>);
 
 /// Returns the length in bytes of the pieces of a line that are opened separately, for a line with a tag or without. It
 /// is the length of a block, of a word if all blocks are made in advance, or of the line if one tag covers all of it.
 pub(super) fn piece_bytes(work: &BlockWork, is_tagged: bool) -> usize {
-    let of_cipher = work.uses.filter(|uses| uses.order != Order::Ahead);
+    let of_cipher = work.uses.filter(|uses| uses.order != Order::Early);
     match of_cipher.or(work.tag) {
         Some(uses) => uses.block_bytes(),
         None if is_tagged => LINE_BYTES,
@@ -82,7 +82,7 @@ impl BlockWork {
     /// mask.
     pub fn new(uses: Option<Uses>, tag: Option<Uses>, masks: u32, coded_counters: bool) -> BlockWork {
         let work = BlockWork { uses, tag, masks, coded_counters, offsets_kept: false, of_counter: [None; 2] };
-        BlockWork { of_counter: ahead_with_mask(&work), ..work }
+        BlockWork { of_counter: early_with_mask(&work), ..work }
     }
 
     /// Returns the uses of block ciphers that a line takes, with its tag's mask (EMCC, section V: five).
@@ -91,15 +91,15 @@ impl BlockWork {
     }
 
     /// Returns the blocks of a line's encryption that need only its counter. They are the same for sealing and opening.
-    fn ahead(&self) -> Option<Blocks> {
+    fn early(&self) -> Option<Blocks> {
         let uses = self.uses?;
         let of_nonce = of_nonce(uses);
-        let parallel = of_nonce.parallel + if uses.order == Order::Ahead { uses.of_line } else { 0 };
+        let parallel = of_nonce.parallel + if uses.order == Order::Early { uses.of_line } else { 0 };
         Blocks { parallel, ..of_nonce }.any()
     }
 
     /// Returns the blocks of a line's tag that need only its counter.
-    fn tag_ahead(&self) -> Option<Blocks> {
+    fn early_of_tag(&self) -> Option<Blocks> {
         self.tag.map(of_nonce).and_then(Blocks::any).or(self.mask_work(1))
     }
 
@@ -122,7 +122,7 @@ impl BlockWork {
     fn sealing(&self) -> Option<Blocks> {
         let Uses { cipher, of_line, order, .. } = self.uses?;
         match order {
-            Order::Ahead => None,
+            Order::Early => None,
             Order::Parallel | Order::Summed => {
                 let with_tag = of_line + self.of_sum().map_or(0, |uses| uses.of_line);
                 Some(Blocks::parallel(cipher, Purpose::Sealing, with_tag))
@@ -134,7 +134,7 @@ impl BlockWork {
     /// Returns the blocks that open a line and must wait for its ciphertext.
     fn opening(&self) -> Option<Blocks> {
         let Uses { cipher, of_line, order, .. } = self.uses?;
-        (order != Order::Ahead).then_some(Blocks::parallel(cipher, Purpose::Opening, of_line))
+        (order != Order::Early).then_some(Blocks::parallel(cipher, Purpose::Opening, of_line))
     }
 
     /// Returns the block that opens a piece as long as one block.
@@ -145,7 +145,7 @@ impl BlockWork {
     /// Returns true if the output of the nonce's blocks is XOR-ed with the ciphertext of a block, or opens it without
     /// further blocks.
     pub fn is_masked_before(&self) -> bool {
-        let apart = |uses: Uses| uses.order == Order::Ahead || (uses.order == Order::Parallel && uses.of_nonce > 0);
+        let apart = |uses: Uses| uses.order == Order::Early || (uses.order == Order::Parallel && uses.of_nonce > 0);
         self.uses.is_some_and(apart)
     }
 
@@ -167,7 +167,7 @@ impl BlockWork {
         let Uses { cipher, of_nonce, of_line, order, .. } = self.tag?;
         match order {
             Order::Chained => Some(Blocks::chained(cipher, Purpose::Tag, lines * of_line + (lines - 1) * of_nonce)),
-            Order::Ahead | Order::Parallel | Order::Summed => {
+            Order::Early | Order::Parallel | Order::Summed => {
                 Some(Blocks::parallel(cipher, Purpose::Tag, lines * of_line))
             }
         }
@@ -187,12 +187,12 @@ impl BlockWork {
 
     /// Returns the masks of `lines` lines, or `None` if tags have no masks.
     fn mask_work(&self, lines: u32) -> Option<Blocks> {
-        Blocks::parallel(BlockCipher::Aes, Purpose::Ahead, lines * self.masks).any()
+        Blocks::parallel(BlockCipher::Aes, Purpose::Nonce, lines * self.masks).any()
     }
 
     /// Returns the blocks that an L2 computes in advance for a line: all that need only the line's counter.
-    pub fn ahead_in_l2(&self) -> Blocks {
-        Blocks::parallel(BlockCipher::Aes, Purpose::Ahead, self.blocks())
+    pub fn early_in_l2(&self) -> Blocks {
+        Blocks::parallel(BlockCipher::Aes, Purpose::Nonce, self.blocks())
     }
 
     /// Decodes a line of counters, if its organisation requires this.
@@ -202,10 +202,10 @@ impl BlockWork {
 
     /// Begins the blocks that need only the counter of a line: its pad or its offsets, and the mask of its tag. The
     /// line of counters is available, and is decoded first. Offsets may be kept from an earlier access.
-    pub fn pad_ahead<V: Verbs>(&self, verbs: &V, offset_is_kept: bool) -> Option<Ahead> {
-        let [first, second] = if offset_is_kept { ahead_without_offset(self) } else { self.of_counter };
+    pub fn begin_pad<V: Verbs>(&self, verbs: &V, offset_is_kept: bool) -> Option<EarlyBlocks> {
+        let [first, second] = if offset_is_kept { early_without_offset(self) } else { self.of_counter };
         let kept = self.uses.or(self.tag).filter(|_| offset_is_kept);
-        let nothing = kept.map(|uses| Blocks::parallel(uses.cipher, Purpose::Ahead, 0));
+        let nothing = kept.map(|uses| Blocks::parallel(uses.cipher, Purpose::Nonce, 0));
         let (first, known) = (first.or(nothing)?, self.decode(verbs));
         let begin = |blocks| verbs.pad(AesUnits::Controller, blocks, known);
         Some((begin(first), second.map(|second| Box::new(begin(second)))))
@@ -213,8 +213,8 @@ impl BlockWork {
 
     /// Waits for the blocks that need only the counter of a line, which may be under way, and for `blocks`. Those of the
     /// tag are awaited last, since `blocks` do not need them.
-    async fn behind_pad<V: Verbs>(&self, verbs: &V, begun: Option<Ahead>, blocks: Option<Blocks>) {
-        let (pad, tag) = begun.map_or((None, None), |(first, second)| match self.ahead() {
+    async fn behind_pad<V: Verbs>(&self, verbs: &V, begun: Option<EarlyBlocks>, blocks: Option<Blocks>) {
+        let (pad, tag) = begun.map_or((None, None), |(first, second)| match self.early() {
             Some(_) => (Some(first), second),
             None => (None, Some(Box::new(first))),
         });
@@ -228,29 +228,29 @@ impl BlockWork {
     }
 
     /// Waits for the blocks that open a line with available ciphertext. Some of the blocks may be under way.
-    pub async fn to_open<V: Verbs>(&self, verbs: &V, pad: Option<Ahead>) {
-        let begun = pad.or_else(|| self.pad_ahead(verbs, false));
+    pub async fn to_open<V: Verbs>(&self, verbs: &V, pad: Option<EarlyBlocks>) {
+        let begun = pad.or_else(|| self.begin_pad(verbs, false));
         self.behind_pad(verbs, begun, self.opening()).await;
     }
 
     /// Waits for the blocks that seal a line, and for the mask of its tag.
     pub async fn to_seal<V: Verbs>(&self, verbs: &V) {
-        self.behind_pad(verbs, self.pad_ahead(verbs, false), self.sealing()).await;
+        self.behind_pad(verbs, self.begin_pad(verbs, false), self.sealing()).await;
     }
 
     /// Waits for the blocks that open a line and those that seal it again, without masks.
     pub async fn to_reseal<V: Verbs>(&self, verbs: &V) {
         let counter = self.decode(verbs);
         let pad = |blocks| verbs.pad(AesUnits::Controller, blocks, counter);
-        let pads = [self.ahead().map(pad), self.ahead().map(pad)];
+        let pads = [self.early().map(pad), self.early().map(pad)];
         join_all(pads.into_iter().flatten().map(|pad| verbs.await_blocks(pad))).await;
         through(verbs, self.opening()).await;
         through(verbs, self.sealing()).await;
     }
 
     /// Waits for the blocks of a line's tag that need only the counter, for a tag over one line or over several.
-    pub async fn to_tag_ahead<V: Verbs>(&self, verbs: &V) {
-        through(verbs, self.tag_ahead()).await;
+    pub async fn to_tag_early<V: Verbs>(&self, verbs: &V) {
+        through(verbs, self.early_of_tag()).await;
     }
 
     /// Waits for the masks of `lines` lines, if tags have masks.

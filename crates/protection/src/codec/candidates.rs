@@ -169,7 +169,7 @@ impl Matching<'_> {
         let mac = codec.mac.as_ref().filter(|_| of.tag);
         let tag = mac.map(|mac| mac.tag_in_advance(arrived.at, arrived.counter, bitmap, plaintext));
         let chunks = plaintext.chunks(candidates.chunk_bytes()).enumerate();
-        chunks.map(|(number, chunk)| candidates.place_of(chunk).filter(|_| self.tag_fits(tag, number))).collect()
+        chunks.map(|(number, chunk)| candidates.position_of(chunk).filter(|_| self.tag_fits(tag, number))).collect()
     }
 
     /// Encrypts all candidates and compares them, position by position.
@@ -178,7 +178,7 @@ impl Matching<'_> {
         let bytes = candidates.chunk_bytes();
         let mut matches = vec![None; LINE_BYTES / bytes];
         // Without candidates for the ciphertext, a chunk is compared after its decryption.
-        let came = if of.ciphertext { self.arrived.stored.examine() } else { *self.plaintext };
+        let compared_text = if of.ciphertext { self.arrived.stored.examine() } else { *self.plaintext };
         for place in 0..candidates.count() {
             let (texts, tags) = self.encrypted(&candidates.line(place));
             for (chunk, found) in matches.iter_mut().enumerate().filter(|(_, found)| found.is_none()) {
@@ -186,7 +186,7 @@ impl Matching<'_> {
                 let compared = if planted.has(Bug::CandidateComparedShort) { bytes / 2 } else { bytes };
                 let text = &texts[of_position * bytes..][..compared];
                 let tag_fits = || planted.has(Bug::CandidateTagNotCompared) || self.tag_fits(tags, chunk);
-                if text == &came[chunk * bytes..][..compared] && tag_fits() {
+                if text == &compared_text[chunk * bytes..][..compared] && tag_fits() {
                     *found = Some(place);
                 }
             }

@@ -15,7 +15,7 @@
 //! the piece is decrypted and verified before that ([`speculated`](super::speculated)). Candidates with tags that bind
 //! the line's bitmap are offered when the bitmap arrives, while the line is decrypted.
 
-use super::block_work::Ahead;
+use super::block_work::EarlyBlocks;
 use super::speculated::{Speculating, number_of};
 use super::{Arrived, Begun, LineCodec};
 use crate::mac::Mac;
@@ -66,7 +66,7 @@ impl LineCodec {
         if is_in_pieces || arrived.order.is_by_bitmap() {
             return Box::pin(self.open_by_pieces(verbs, arrived, begun, release_first)).await;
         }
-        let pad = begun.ahead;
+        let pad = begun.early;
         // A closure, not a future: a future would be moved to the point where it is awaited, with all the room that it
         // ever needs.
         let open = async || {
@@ -98,15 +98,15 @@ impl LineCodec {
         lying: impl FnOnce(&Line),
     ) -> Result<Line, Fault> {
         if !begun.candidates.is_now() {
-            self.work.to_open(verbs, begun.ahead).await;
+            self.work.to_open(verbs, begun.early).await;
             let opened = self.decrypt(arrived.at, arrived.counter, &arrived.stored);
             lying(&opened);
             return Ok(arrived.order.known().await?.restore(&opened));
         }
         Box::pin(async {
-            let (ahead, opening) = LineOpening::new(self, verbs, arrived, begun, |_, _| ());
+            let (early, opening) = LineOpening::new(self, verbs, arrived, begun, |_, _| ());
             let work = async {
-                join!(opening.ahead(ahead), opening.decrypt_all());
+                join!(opening.early(early), opening.decrypt_all());
                 let opened = opening.plaintext.get().bytes;
                 lying(&opened);
                 Ok(arrived.order.known().await?.restore(&opened))
@@ -125,8 +125,8 @@ impl LineCodec {
         begun: Begun,
         release_first: impl FnOnce(Plaintext, Words),
     ) -> (Plaintext, Result<(), Fault>) {
-        let (ahead, opening) = LineOpening::new(self, verbs, arrived, begun, release_first);
-        let work = async { (opening.work(ahead).await, arrived.order.known().await) };
+        let (early, opening) = LineOpening::new(self, verbs, arrived, begun, release_first);
+        let work = async { (opening.work(early).await, arrived.order.known().await) };
         let (verdict, bitmap) = opening.raced(work).await;
         let lying = opening.plaintext.get();
         match bitmap {
@@ -150,9 +150,9 @@ impl<'a, V: Verbs, F: FnOnce(Plaintext, Words)> LineOpening<'a, V, F> {
         codec: &'a LineCodec,
         verbs: &'a V,
         arrived: &'a Arrived<'a>,
-        Begun { ahead, candidates }: Begun,
+        Begun { early, candidates }: Begun,
         release_first: F,
-    ) -> (Option<Ahead>, LineOpening<'a, V, F>) {
+    ) -> (Option<EarlyBlocks>, LineOpening<'a, V, F>) {
         let bytes = codec.decrypt(arrived.at, arrived.counter, &arrived.stored);
         let plaintext = Cell::new(Plaintext { bytes, verified: codec.mac.is_some() });
         let release_first = Cell::new(Some(release_first));
@@ -163,14 +163,14 @@ impl<'a, V: Verbs, F: FnOnce(Plaintext, Words)> LineOpening<'a, V, F> {
         decrypted[codec.cipher.length().bytes() / WORD_BYTES..].iter().for_each(|word| word.set(()));
         let opening =
             LineOpening { codec, verbs, arrived, plaintext, speculating, padded, tag_begun, decrypted, release_first };
-        (ahead, opening)
+        (early, opening)
     }
 }
 
 impl<V: Verbs, F: FnOnce(Plaintext, Words)> LineOpening<'_, V, F> {
     /// Decrypts and verifies the line.
-    async fn work(&self, ahead: Option<Ahead>) -> Result<(), Fault> {
-        join!(self.ahead(ahead), self.decrypt_all(), self.verdict()).2
+    async fn work(&self, early: Option<EarlyBlocks>) -> Result<(), Fault> {
+        join!(self.early(early), self.decrypt_all(), self.verdict()).2
     }
 
     /// Returns the outcome of `work`, while pieces of the line may match their candidates.
@@ -183,8 +183,8 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> LineOpening<'_, V, F> {
 
     /// Waits for the blocks that need only the nonce: separately for decryption and for the tag, if they are in two
     /// batches.
-    async fn ahead(&self, pad: Option<Ahead>) {
-        let begun = pad.or_else(|| self.codec.work.pad_ahead(self.verbs, false));
+    async fn early(&self, pad: Option<EarlyBlocks>) {
+        let begun = pad.or_else(|| self.codec.work.begin_pad(self.verbs, false));
         let (pad, tag) = begun.map_or((None, None), |(pad, tag)| (Some(pad), tag));
         let is_one = tag.is_none();
         let pad = async {
@@ -248,7 +248,7 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> LineOpening<'_, V, F> {
         }
         piece.iter().for_each(|word| self.decrypted[word.index()].set(()));
         if self.codec.mac.is_none() || self.codec.planted.has(Bug::FirstPieceUnchecked) {
-            self.release_asked_for(piece).await;
+            self.release_requested(piece).await;
         }
     }
 
@@ -272,11 +272,11 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> LineOpening<'_, V, F> {
 
     /// Releases a piece to the core if it contains the requested word, as soon as the bitmap gives the words of the
     /// piece.
-    async fn release_asked_for(&self, piece: Words) {
+    async fn release_requested(&self, piece: Words) {
         let Ok(bitmap) = self.arrived.order.known().await else { return };
         let has = |bug| self.codec.planted.has(bug);
-        let place = if has(Bug::FirstWordsUnplaced) { Bitmap::NONE } else { bitmap }.place_of(self.arrived.word);
-        if piece.contains(Words::of(place))
+        let position = if has(Bug::FirstWordsUnplaced) { Bitmap::NONE } else { bitmap }.position_of(self.arrived.word);
+        if piece.contains(Words::of(position))
             && let Some(release_first) = self.release_first.take()
         {
             let words = if has(Bug::FirstWordsMisplaced) { piece } else { bitmap.words_at(piece) };
@@ -350,7 +350,7 @@ impl<V: Verbs, F: FnOnce(Plaintext, Words)> LineOpening<'_, V, F> {
                 None => by_code.await,
             };
             if fits {
-                self.release_asked_for(piece).await;
+                self.release_requested(piece).await;
             }
             fits
         };

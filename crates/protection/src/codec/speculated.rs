@@ -65,7 +65,7 @@ impl<'a, V: Verbs> Speculating<'a, V> {
         if let Ok(Some(speculated)) = self.matching(&lying).await {
             let count = async {
                 if let Ok(bitmap) = self.arrived.order.known().await {
-                    self.speculation.came(&bitmap.restore(&lying), &speculated.offers.candidates);
+                    self.speculation.count_predictable(&bitmap.restore(&lying), &speculated.offers.candidates);
                 }
             };
             let compare = async |piece: Words| {
@@ -92,7 +92,7 @@ impl<'a, V: Verbs> Speculating<'a, V> {
         let offers = match self.candidates.take() {
             OfferedCandidates::Never => None,
             OfferedCandidates::Now(offers) => Some(offers),
-            OfferedCandidates::InOrder(known) => codec.offer(verbs, arrived.likely_place(), known),
+            OfferedCandidates::InOrder(known) => codec.offer(verbs, arrived.likely_position(), known),
         };
         Ok(offers.map(|offers| {
             let matches = Matching { codec, offers: &offers, arrived, bitmap, plaintext }.of(speculation);
@@ -170,11 +170,11 @@ impl<'a> Speculated<'a> {
     pub async fn compared<V: Verbs>(&self, verbs: &V, piece: Words) -> Line {
         let chunk = self.number_of(piece);
         self.there[chunk].set(());
-        let place = self.compare(verbs, chunk).await;
+        let position = self.compare(verbs, chunk).await;
         if self.offers.of_later_table {
-            return self.speculation.candidates().line(place);
+            return self.speculation.candidates().line(position);
         }
-        self.offers.candidates.line(place)
+        self.offers.candidates.line(position)
     }
 
     /// Records that a chunk has the value of its candidate.
@@ -231,10 +231,10 @@ impl<'a> Speculated<'a> {
     /// Compares a chunk that has arrived with its matching candidate, as soon as that candidate has left the units.
     /// Waits for ever if no candidate matches. Returns the position of the candidate.
     async fn compare<V: Verbs>(&self, verbs: &V, chunk: usize) -> usize {
-        let Some(place) = self.matches[chunk] else { return pending().await };
-        let was_out = self.offers.compare(verbs, chunk, place).await;
+        let Some(position) = self.matches[chunk] else { return pending().await };
+        let was_out = self.offers.compare(verbs, chunk, position).await;
         self.settle(verbs, chunk, if was_out { Outcome::Hit } else { Outcome::LateHit });
-        place
+        position
     }
 }
 

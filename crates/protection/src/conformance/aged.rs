@@ -56,7 +56,7 @@ fn stored(memory: &Memory, line: LineAddr) -> Vec<(Slot, Untrusted)> {
         memory.scheme.counter_slot(line),
     ];
     let media = memory.functional.media.borrow();
-    let read = |slot| (slot, Untrusted::with(media.read(slot).examine(), media.read(slot).beside()));
+    let read = |slot| (slot, Untrusted::with(media.read(slot).examine(), media.read(slot).spare_bits()));
     slots.into_iter().flatten().map(read).collect()
 }
 
@@ -83,7 +83,7 @@ pub fn check(parts: &Parts, planted: Planted) -> Checked {
     refuses_what_is_not_blank(&memory)?;
     reads_as_started(&memory, WRITTEN, "before it is written")?;
     let unwritten = stored(&memory, WRITTEN);
-    write_beside(&memory)?;
+    write_next_to(&memory)?;
     reads_as_started(&memory, READ, "after its neighbour was written often")?;
     // Restores the line as it was before its group was written, with its tag and the blank line of counters.
     hold(stored(&memory, WRITTEN) != unwritten, || "what was written is not in memory".into())?;
@@ -92,7 +92,7 @@ pub fn check(parts: &Parts, planted: Planted) -> Checked {
 }
 
 /// Writes the line and flushes it ten times, which overflows the nodes with the shortest counters.
-fn write_beside(memory: &Memory) -> Checked {
+fn write_next_to(memory: &Memory) -> Checked {
     (0..10).try_for_each(|version| {
         memory.write(WRITTEN, &[version; 64])?;
         run_now(memory.scheme.flush(&memory.functional));
@@ -161,7 +161,7 @@ fn a_blank_child_that_gets_a_version_keeps_the_counters_it_began_with() {
     let slot = counters_of(&memory, READ);
     let stored = || memory.functional.media.borrow().read(slot).examine();
     assert_eq!(stored(), ZERO_LINE, "a group that was only read is written back");
-    assert_eq!(write_beside(&memory), Ok(()));
+    assert_eq!(write_next_to(&memory), Ok(()));
     assert!(memory.scheme.counted().renewals.nodes > 0 && stored() != ZERO_LINE, "the node has not renewed it");
     assert_eq!(reads_as_started(&memory, READ, "after its node has overflowed"), Ok(()));
 }

@@ -2,7 +2,7 @@
 //! text.
 
 use super::{Checked, LINE_BITS, flipped, hold, neighbours, placed};
-use crate::cipher::{Cipher, Told};
+use crate::cipher::{Cipher, NonceInputs};
 use crate::counter::Counter;
 use crate::design::CipherChoice;
 use crate::design::Keys;
@@ -38,7 +38,7 @@ fn places_and_versions(choice: CipherChoice, cipher: &Cipher, at: (DataSlot, Cou
     let (line, counter) = at;
     let sealed = cipher.seal(line, counter, text);
     let (lines, counters) = neighbours(line, counter);
-    let (placed, versioned) = (places_matter(choice), choice.told() != Told::Place);
+    let (placed, versioned) = (places_matter(choice), choice.nonce_inputs() != NonceInputs::Address);
     for other in lines {
         let differs = cipher.seal(other, counter, text) != sealed && cipher.open(other, counter, &sealed) != *text;
         hold(differs == placed, || format!("the place is not in the ciphertext: {line:?} is as good as {other:?}"))?;
@@ -47,7 +47,7 @@ fn places_and_versions(choice: CipherChoice, cipher: &Cipher, at: (DataSlot, Cou
         let differs = cipher.seal(line, other, text) != sealed && cipher.open(line, other, &sealed) != *text;
         hold(differs == versioned, || format!("the version is not in the ciphertext: {counter:?}, {other:?}"))?;
     }
-    let fresh = choice.told() == Told::FreshNonce;
+    let fresh = choice.nonce_inputs() == NonceInputs::FreshNonce;
     let (lines, counters) = neighbours(line, counter);
     let nonces = lines.iter().map(|line| cipher.nonce(*line, counter));
     let nonces: HashSet<_> = nonces.chain(counters.iter().map(|counter| cipher.nonce(line, *counter))).collect();

@@ -50,7 +50,7 @@ pub fn check(design: &MacDesign, cipher: CipherChoice, planted: Planted) -> Chec
 
 /// Every stored bit is compared, also bits that a short tag leaves unused, and no stored value fits all lines.
 fn stored_bits(mac: &Mac, right: &Tagged) -> Checked {
-    let room = 8 * mac.places().bytes as u32;
+    let room = 8 * mac.tag_layout().bytes as u32;
     for bit in 0..room {
         let flipped = right.tag ^ Tag::from(1_u64) << bit;
         hold(!mac.fits(flipped, right.tag), || format!("bit {bit} of a stored tag is not compared"))?;
@@ -133,14 +133,14 @@ fn linear(mac: &Mac, right: &Tagged) -> Checked {
 
 /// Pairs each authentication with the last cipher that the rules allow it with.
 fn choices() -> Vec<(MacDesign, CipherChoice)> {
-    let beside = |mac: &MacDesign| {
+    let cipher_with = |mac: &MacDesign| {
         let fits = |cipher: &&CipherChoice| {
             composition(**cipher, CounterChoice::Sc64, mac, &TreeKind::None.into()).check().is_ok()
         };
         CipherChoice::VARIANTS.iter().rfind(fits).copied()
     };
     let authenticated = codes().into_iter().filter(|mac| mac.code != MacChoice::None);
-    authenticated.filter_map(|mac| beside(&mac).map(|cipher| (mac, cipher))).collect()
+    authenticated.filter_map(|mac| cipher_with(&mac).map(|cipher| (mac, cipher))).collect()
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::{Checked, hold};
 use crate::counter::{Age, WRITES_LEFT};
 use crate::design::Parts;
 use crate::execution::run_now;
-use crate::mac::Place;
+use crate::mac::TagLocation;
 use crate::planted::Planted;
 use crate::scheme::Demand;
 use std::future::{Ready, ready};
@@ -123,7 +123,7 @@ fn a_read_that_is_refused(memory: &Memory) -> Checked {
 fn no_l2_goes_on_with_counters_that_have_changed() {
     let mut wide = super::eager();
     wide.mac = wide.mac.with_line_bits(128);
-    wide.mac.place = Place::Region;
+    wide.mac.place = TagLocation::Region;
     for parts in [super::eager(), wide] {
         assert_eq!(check(&parts, Planted::NONE), Ok(()), "{parts:?}");
     }

@@ -115,8 +115,8 @@ fn layout(parts: &Parts, planted: Planted) -> Checked {
         hold(region.base == next && region.lines > 0, || format!("{} overlaps or leaves a gap", region.role))?;
         next += region.lines;
         for index in [0, region.lines - 1] {
-            let place = layout.place(region.slot(index));
-            hold(place == (region.role, index), || format!("slot {index} of {} is somewhere else", region.role))?;
+            let found = layout.role_and_index(region.slot(index));
+            hold(found == (region.role, index), || format!("slot {index} of {} is somewhere else", region.role))?;
         }
     }
     hold(next == layout.total_lines() && layout.data_slot(LineAddr(7)).slot() == Slot(7), || {
@@ -162,11 +162,11 @@ fn flips(parts: &Parts, memory: &Memory, current: &Line) -> Checked {
     // If the tag travels with its line, it is in the line's own slot.
     let slot = memory.scheme.tag_slot(line).unwrap_or(data);
     let stored = memory.stored(slot);
-    for bit in 0..mac.places().bytes * 8 {
+    for bit in 0..mac.tag_layout().bytes * 8 {
         let changed = if mac.travels() {
-            Untrusted::with(stored.examine(), stored.beside() ^ 1 << bit)
+            Untrusted::with(stored.examine(), stored.spare_bits() ^ 1 << bit)
         } else {
-            flipped(&stored.examine(), mac.places().entry_of(line).1 * mac.places().bytes * 8 + bit).into()
+            flipped(&stored.examine(), mac.tag_layout().entry_of(line).1 * mac.tag_layout().bytes * 8 + bit).into()
         };
         memory.bring_back(&[(slot, changed)]);
         memory.flush();
@@ -188,10 +188,10 @@ fn splices(parts: &Parts, memory: &Memory, texts: &[[Line; 2]]) -> Checked {
         memory.put(slot, &own);
         // The target's tag stays in place and refuses the text of another line.
         hold(released.is_none() == memory.scheme.codec.mac.is_some(), || format!("the data of {donor} was accepted"))?;
-        let knows_place = released != Some(texts[index][1]);
+        let knows_address = released != Some(texts[index][1]);
         let codebook =
             parts.weaknesses().iter().any(|word| ["no encryption", "equal blocks look equal"].contains(word));
-        hold(knows_place || codebook, || format!("the data of {donor} reads as there"))?;
+        hold(knows_address || codebook, || format!("the data of {donor} reads as there"))?;
     }
     Ok(())
 }

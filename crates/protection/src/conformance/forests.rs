@@ -42,12 +42,12 @@ fn folded_meanwhile(memory: &Memory, plain: &Memory, pauses: usize) -> Result<bo
     run_now(memory.scheme.flush(&memory.functional));
     while !over && !folding.ends() {}
     drop(folding);
-    let told = memory.scheme.on_chip(|chip| chip.root.clone()) == plain.scheme.on_chip(|chip| chip.root.clone());
+    let equal = memory.scheme.on_chip(|chip| chip.root.clone()) == plain.scheme.on_chip(|chip| chip.root.clone());
     run_now(memory.scheme.flush(&memory.functional));
     for (line, content) in write(1) {
         hold(memory.read(line) == Some(content), || "a fold lost what its root had heard".into())?;
     }
-    hold(told, || "a root was folded before everybody above knew what it had heard".into())?;
+    hold(equal, || "a root was folded before everybody above knew what it had heard".into())?;
     Ok(!over)
 }
 

@@ -23,7 +23,7 @@ pub fn check(parts: &Parts, planted: Planted) -> Checked {
     data_and_tweak(&scheme.codec.cipher)?;
     let Some(mac) = &scheme.codec.mac else { return Ok(()) };
     let bits = parts.mac.line_bits(parts.cipher);
-    if mac.places().lines == 1 {
+    if mac.tag_layout().lines == 1 {
         data_and_tags(&scheme.codec.cipher, (mac, bits))?;
     }
     scheme.metadata.tree().map_or(Ok(()), |tree| tags_and_tree(&scheme, (mac, bits), tree))
@@ -34,15 +34,15 @@ pub fn check(parts: &Parts, planted: Planted) -> Checked {
 /// 2004, section 6).
 fn data_and_tweak(cipher: &Cipher) -> Checked {
     let (at, counter) = (placed(0x1_2345), Counter::default());
-    let place = block(&Nonce::new(at.bound(), counter.0).block(Domain::Pad, 0));
-    let mask = block(&cipher.open(at, counter, &ZERO_LINE)) ^ place;
+    let tweak = block(&Nonce::new(at.bound(), counter.0).block(Domain::Pad, 0));
+    let mask = block(&cipher.open(at, counter, &ZERO_LINE)) ^ tweak;
     let masks: [u128; LINE_BYTES / BLOCK_BYTES] =
         array::from_fn(|index| (0..index).fold(mask, |mask, _| times_alpha(mask)));
     let line_of = |block: &dyn Fn(u128) -> u128| -> Line {
         array::from_fn(|byte| block(masks[byte / 16]).to_le_bytes()[byte % 16])
     };
     let chosen = line_of(&|of_block| mask ^ of_block);
-    let foretold = line_of(&|of_block| place ^ of_block);
+    let foretold = line_of(&|of_block| tweak ^ of_block);
     let encrypts = cipher.uses().is_some();
     hold(!encrypts || cipher.open(at, counter, &chosen) != foretold, || {
         "what a chosen ciphertext opens to is known: one key encrypts data and tweaks".into()
@@ -74,12 +74,12 @@ fn tags_and_tree(scheme: &Scheme, (mac, bits): (&Mac, u32), tree: &Tree) -> Chec
     let parent = tree.parent(&scheme.layout, slot).ok_or("every line has a parent")?;
     let (mut content, mut node) = (Random::new(1).line(), ZERO_LINE);
     scheme.counters.set_embedded_mac(&mut content, 0);
-    let told = tree.update(parent, &mut node, slot, &content).map_err(|overflow| format!("{overflow:?} at once"))?;
-    let (of_tree, version, width) = match told {
+    let voucher = tree.update(parent, &mut node, slot, &content).map_err(|overflow| format!("{overflow:?} at once"))?;
+    let (of_tree, version, width) = match voucher {
         Voucher::Nothing => return Ok(()),
         Voucher::Tag(tag) => (u64::from_be_bytes(array::from_fn(|byte| tag[byte])), Counter::default(), u64::BITS),
         Voucher::Version(version) => {
-            let sealed = tree.seal_under(slot, leaves.role, &content, told);
+            let sealed = tree.seal_under(slot, leaves.role, &content, voucher);
             (scheme.counters.embedded_mac(&sealed), version, scheme.counters.embedded_mac_bits())
         }
     };

@@ -41,13 +41,13 @@ use crate::design::{
     BitmapTrust, CacheDesign, CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Order, Over, Parts,
     Persistence, SpeculationDesign, Step, TreeDesign, TreeKind,
 };
-use crate::mac::Place;
+use crate::mac::TagLocation;
 use crate::ownership::Ownership;
 use crate::placement::{DataSlot, Placement};
 use crate::scheme::Release;
 use crate::speculation::Target;
 use crate::tree::{ForestDesign, Update};
-use crypto::{COUNTER_BITS, PLACE_BITS};
+use crypto::{COUNTER_BITS, LINE_NUMBER_BITS};
 use rustc_hash::FxHashSet;
 use std::sync::LazyLock;
 use strum::VariantArray;
@@ -78,7 +78,7 @@ fn placed(line: u64) -> DataSlot {
 
 /// Lines with a number that differs from this line's in one bit, and counters that differ from this counter in one bit.
 fn neighbours(line: DataSlot, counter: Counter) -> (Vec<DataSlot>, Vec<Counter>) {
-    let lines = (0..PLACE_BITS).map(|bit| placed(line.line().0 ^ 1 << bit));
+    let lines = (0..LINE_NUMBER_BITS).map(|bit| placed(line.line().0 ^ 1 << bit));
     let counters = (0..COUNTER_BITS).map(|bit| Counter(counter.0 ^ 1 << bit));
     (lines.collect(), counters.collect())
 }
@@ -93,7 +93,9 @@ fn codes() -> Vec<MacDesign> {
             for covers in &covers {
                 codes.push(MacDesign { code: *code, over: *over, covers: covers.clone(), ..MacDesign::default() });
             }
-            for (place, lines) in [(Place::Ecc, 1), (Place::Beside, 1), (Place::Region, 2), (Place::Region, 4)] {
+            for (place, lines) in
+                [(TagLocation::Ecc, 1), (TagLocation::Inline, 1), (TagLocation::Region, 2), (TagLocation::Region, 4)]
+            {
                 let plain = MacDesign { code: *code, over: *over, place, lines, ..MacDesign::default() };
                 let covers = if plain.has_nonce() { vec![] } else { vec![Covered::Address] };
                 codes.push(MacDesign { covers, ..plain });
@@ -111,19 +113,19 @@ fn long_tags(plain: &MacDesign) -> impl Iterator<Item = MacDesign> {
     let plain = MacDesign { covers, ..plain.clone() };
     let placed = |place, lines| MacDesign { place, lines, ..plain.clone() };
     let of_lines = [
-        placed(Place::Region, 1).with_line_bits(128),
-        placed(Place::Region, 2).with_line_bits(100),
-        placed(Place::Region, 1).with_line_bits(256),
-        placed(Place::Region, 4).with_line_bits(256),
-        placed(Place::Beside, 1).with_line_bits(128),
+        placed(TagLocation::Region, 1).with_line_bits(128),
+        placed(TagLocation::Region, 2).with_line_bits(100),
+        placed(TagLocation::Region, 1).with_line_bits(256),
+        placed(TagLocation::Region, 4).with_line_bits(256),
+        placed(TagLocation::Inline, 1).with_line_bits(128),
     ];
     let of_chunks = [
-        placed(Place::Region, 1).with_chunk_bits(128),
-        placed(Place::Region, 1).with_chunk_bits(64),
-        placed(Place::Region, 1).with_chunk_bits(32),
-        placed(Place::Beside, 1).with_chunk_bits(32),
-        placed(Place::Beside, 1).with_chunk_bits(16),
-        placed(Place::Ecc, 1).with_chunk_bits(8),
+        placed(TagLocation::Region, 1).with_chunk_bits(128),
+        placed(TagLocation::Region, 1).with_chunk_bits(64),
+        placed(TagLocation::Region, 1).with_chunk_bits(32),
+        placed(TagLocation::Inline, 1).with_chunk_bits(32),
+        placed(TagLocation::Inline, 1).with_chunk_bits(16),
+        placed(TagLocation::Ecc, 1).with_chunk_bits(8),
     ];
     of_lines.into_iter().chain(of_chunks)
 }
@@ -201,11 +203,11 @@ fn reorder(parts: &mut Parts) {
 /// Ways to handle designs that make writes durable in tuples: tags in ECC bits, tags behind lines, metadata in the
 /// last-level cache, speculative release, long tags, and tags of chunks.
 const DURABLE_HANDLINGS: [fn(&mut Parts); 6] = [
-    |parts| parts.mac.place = Place::Ecc,
-    |parts| parts.mac.place = Place::Beside,
+    |parts| parts.mac.place = TagLocation::Ecc,
+    |parts| parts.mac.place = TagLocation::Inline,
     |parts| (parts.caches.counters_in_llc, parts.caches.nodes_in_llc) = (true, true),
     |parts| parts.release = Release::Speculative,
-    |parts| parts.mac = MacDesign { place: Place::Beside, ..gmac() }.with_line_bits(128),
+    |parts| parts.mac = MacDesign { place: TagLocation::Inline, ..gmac() }.with_line_bits(128),
     |parts| {
         let chunks = MacDesign { code: MacChoice::OcbChunks, ..MacDesign::default() }.with_chunk_bits(32);
         (parts.cipher, parts.mac) = (CipherChoice::Aes128OcbChunks, chunks);
@@ -281,7 +283,7 @@ fn gmac() -> MacDesign {
 
 /// A design with reads that L2s begin.
 fn eager() -> Parts {
-    let mac = MacDesign { place: Place::Ecc, ..gmac() };
+    let mac = MacDesign { place: TagLocation::Ecc, ..gmac() };
     let tree = TreeDesign { levels: vec![CounterChoice::Morphable], ..TreeKind::Counters.into() };
     let mut parts = composition(CipherChoice::Aes128Counter, CounterChoice::Morphable, &mac, &tree);
     parts.caches.counters_in_llc = true;

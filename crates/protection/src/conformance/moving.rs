@@ -168,7 +168,7 @@ fn forged(memory: &Moving) -> Checked {
     }
     for slot in memory.under_tag(at) {
         let honest = memory.content(&[slot])[0].1;
-        let (line, tag) = (honest.examine(), honest.beside());
+        let (line, tag) = (honest.examine(), honest.spare_bits());
         for bit in 0..8 * CHUNK_LINE_BYTES {
             let mut flipped = line;
             flipped[bit / 8] ^= 1 << (bit % 8);
@@ -183,7 +183,7 @@ fn forged(memory: &Moving) -> Checked {
     let tagged = memory.tag_slot(at);
     let honest = memory.content(&[tagged])[0].1;
     for bit in 0..u128::BITS {
-        let flipped = Untrusted::with(honest.examine(), honest.beside() ^ 1 << bit);
+        let flipped = Untrusted::with(honest.examine(), honest.spare_bits() ^ 1 << bit);
         memory.refuses(target, &[(tagged, flipped)], || format!("bit {bit} of a tag is not compared"))?;
     }
     hold(memory.read(target).is_ok(), || format!("line {target} is refused though nothing is forged"))

@@ -25,8 +25,9 @@ pub fn booted_late(memory: &Moving) -> Checked {
     let stored = memory.content(&[at])[0].1;
     let mut flipped = stored.examine();
     flipped[0] ^= 1;
-    memory
-        .refuses(second, &[(at, Untrusted::with(flipped, stored.beside()))], || "a forged group gets a tag".into())?;
+    memory.refuses(second, &[(at, Untrusted::with(flipped, stored.spare_bits()))], || {
+        "a forged group gets a tag".into()
+    })?;
     hold(memory.read(second).is_ok(), || format!("line {second} does not boot"))?;
     memory.put(&before);
     let fault = memory.flush();

@@ -3,7 +3,7 @@
 use super::record_walks::{cryptopage_engines, cryptopage_memory};
 use crate::execution::{AtOnce, Functional, Receiver, Timed, TimedMemory, run_now};
 use crate::layout::{Layout, Needs, with_records};
-use crate::mac::{Place, Places};
+use crate::mac::{TagLayout, TagLocation};
 use crate::media::Media;
 use crate::moving::PermutationTime::{self, Charged, Free};
 use crate::moving::{ChunkLines, MovingLines, SmallCache};
@@ -55,7 +55,7 @@ impl Receiver for ReleasedLines {
 }
 
 fn layout(slots_per_tag: usize) -> Layout {
-    let tags = Some(Places::of(128, Place::Beside, slots_per_tag as u64));
+    let tags = Some(TagLayout::of(128, TagLocation::Inline, slots_per_tag as u64));
     let needs = Needs { lines_per_counter_line: None, tags, tree: None };
     let data = crate::layout::DataLines { count: LINES, length: LineLength::HALF };
     with_records(Layout::new(data, needs).unwrap(), SLOTS as u64, LEAF_LINES as u64)

@@ -52,13 +52,13 @@ fn parts(bug: Bug) -> Parts {
         | B::MacWithoutVersion
         | B::EmbeddedMacUnchecked
         | B::SealedUnderOldVersion
-        | B::MacPlaceTruncated
+        | B::MacAddressTruncated
         | B::RootLinesShared => with(CounterChoice::Mono56, &versions),
         B::BlankChildStaysZeros => {
             let levels = TreeDesign { levels: vec![CounterChoice::Sc128], ..TreeKind::Counters.into() };
             with(CounterChoice::Vault32, &levels)
         }
-        B::PlaceWithoutHighBits | B::OneKeyForDataAndTweak => {
+        B::AddressWithoutHighBits | B::OneKeyForDataAndTweak => {
             Parts { cipher: CipherChoice::Aes128Xts, ..with(CounterChoice::Sc64, &TreeKind::Bonsai.into()) }
         }
         B::OneKeyForTagsAndTree => {
@@ -135,10 +135,10 @@ fn cases() -> Vec<Case> {
         (Bug::ChunkIndexMissing, Code, "chunks 0 and 1 fit when swapped with their tags", Design),
         (Bug::ZeroTagFits, Code, "a stored tag fits every line", Design),
         (Bug::OneTagKey, Code, "the key survives a boot", Design),
-        (Bug::CounterStandsStill, Counters, "a write did not advance the counter at 0", Code),
+        (Bug::CounterNotAdvanced, Counters, "a write did not advance the counter at 0", Code),
         (Bug::ExhaustedWraps, Counters, "went back", Design),
         (Bug::MinorWraps, Counters, "went back", Design),
-        (Bug::MajorStandsStill, Counters, "went back", Design),
+        (Bug::MajorNotAdvanced, Counters, "went back", Design),
         (Bug::GroupOffByOne, Counters, "line 0x3f is not at its own position 63 of group 1", Cipher),
         (Bug::PositionTruncated, Counters, "line 0x20 is not at its own position 0 of group 0", Code),
         (Bug::ZccSizeNotStepped, Counters, "a write of", Design),
@@ -160,8 +160,8 @@ fn cases() -> Vec<Case> {
         (Bug::MacWithoutVersion, Tree, "counter: an old child still fits", Code),
         (Bug::EmbeddedMacUnchecked, Tree, "counter: a written line passes for a blank one", Cipher),
         (Bug::SealedUnderOldVersion, Tree, "counter: a child does not fit the parent that was told", Counters),
-        (Bug::MacPlaceTruncated, Tree, "fits far away, at ", Design),
-        (Bug::PlaceWithoutHighBits, Cipher, "the place is not in the ciphertext", Design),
+        (Bug::MacAddressTruncated, Tree, "fits far away, at ", Design),
+        (Bug::AddressWithoutHighBits, Cipher, "the place is not in the ciphertext", Design),
         (Bug::OneKeyForDataAndTweak, Keys, "one key encrypts data and tweaks", Cipher),
         (Bug::OneKeyForDataAndTags, Keys, "one key encrypts data and authenticates it", Code),
         (Bug::OneKeyForTagsAndTree, Keys, "one key authenticates data and makes the tree", Tree),

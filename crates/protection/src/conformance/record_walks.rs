@@ -15,9 +15,9 @@ use units::random::Random;
 use units::{Duration, Frequency, Line, LineAddr, ZERO_LINE};
 
 /// A receiver without releases and faults: both panic.
-struct Nobody;
+struct NoReceiver;
 
-impl Receiver for Nobody {
+impl Receiver for NoReceiver {
     fn released(&self, line: LineAddr, _: &Plaintext) {
         panic!("line {line} was released");
     }
@@ -94,8 +94,14 @@ impl RecordMachine {
         let layout = with_records(layout, SLOTS as u64, LEAF_LINES as u64);
         let executor = Executor::new();
         let channel = Channel::start(executor.clock(), cryptopage_memory());
-        let memory =
-            TimedMemory::new(executor.clock(), channel, layout.shape(), &cryptopage_engines(), false, Rc::new(Nobody));
+        let memory = TimedMemory::new(
+            executor.clock(),
+            channel,
+            layout.shape(),
+            &cryptopage_engines(),
+            false,
+            Rc::new(NoReceiver),
+        );
         let records = Records::new(&layout, &Key([5; 16]), Random::new(9), walks, Planted::NONE);
         RecordMachine { executor, memory: Rc::new(memory), records: Rc::new(records) }
     }

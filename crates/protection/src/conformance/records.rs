@@ -174,7 +174,7 @@ fn changed(memory: &RecordMemory, chunk: u64) -> Checked {
     for (slot, line) in memory.content(&slots) {
         for bit in 0..LINE_BITS {
             memory.refuses(chunk, &[(slot, flipped(&line, bit))], || {
-                format!("bit {bit} of {} is not covered", memory.layout.place(slot).0)
+                format!("bit {bit} of {} is not covered", memory.layout.role_and_index(slot).0)
             })?;
         }
     }

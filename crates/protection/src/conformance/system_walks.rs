@@ -74,7 +74,7 @@ pub fn check(planted: Planted) -> Checked {
         let mut memory = memory(entries, in_pairs, planted)?;
         over_a_switch(&memory)?;
         honest(&mut memory)?;
-        lies(&mut memory)?;
+        false_nodes(&mut memory)?;
         interrupted(&mut memory, 200)?;
         random(&mut memory, &mut Random::new(entries as u64), 2_000)?;
     }
@@ -94,7 +94,7 @@ fn honest(memory: &mut RecordMemory) -> Checked {
 }
 
 /// Each false LoadNode ends in the security exception, or without a record.
-fn lies(memory: &mut RecordMemory) -> Checked {
+fn false_nodes(memory: &mut RecordMemory) -> Checked {
     let chunk = 9;
     let names: Vec<NodeName> = memory.path(chunk).collect();
     for &name in &names {
@@ -104,16 +104,16 @@ fn lies(memory: &mut RecordMemory) -> Checked {
         let before = memory.content(&slots);
         memory.renew(chunk)?;
         let now = memory.content(&slots);
-        let refused = |what: &str, told: Result<Option<Record>, Fault>| {
-            hold(!matches!(told, Ok(Some(_))), || format!("{what} at depth {} passes", name.depth))
+        let refused = |what: &str, outcome: Result<Option<Record>, Fault>| {
+            hold(!matches!(outcome, Ok(Some(_))), || format!("{what} at depth {} passes", name.depth))
         };
         let lie = |address, name: NodeName| memory.lie(chunk, name.depth, (address, name));
         let others = slots.iter().map(|slot| (*slot, [9; 64])).collect();
         for (what, lines) in [("a stale pair", before), ("swapped siblings", swapped(&now)), ("another node", others)] {
             memory.put(&lines);
-            let told = memory.lie(chunk, name.depth, (right, name));
+            let outcome = memory.lie(chunk, name.depth, (right, name));
             memory.put(&now);
-            refused(what, told)?;
+            refused(what, outcome)?;
         }
         // Loads the right bytes under another name, and other bytes under the right name.
         let elsewhere = NodeName { position: name.position ^ 2, ..name };
@@ -182,9 +182,9 @@ fn over_a_switch(memory: &RecordMemory) -> Checked {
     let top = NodeName { depth: 1, position: 0 };
     hold(memory.load_right(top) == LoadNode::Loaded, || "the cache of nodes outlives a switch".into())?;
     memory.records.forget_nodes();
-    let told = memory.check(1);
-    hold(told.is_ok(), || "an empty line raises the exception".into())?;
-    hold(told == Ok(HashCheck::Empty), || "a line of the buffer outlives a switch".into())?;
+    let outcome = memory.check(1);
+    hold(outcome.is_ok(), || "an empty line raises the exception".into())?;
+    hold(outcome == Ok(HashCheck::Empty), || "a line of the buffer outlives a switch".into())?;
     memory.load_right(top);
     hold(memory.check(1) == Ok(HashCheck::Nodes), || "the topmost pair is refused".into())?;
     memory.records.forget_nodes();

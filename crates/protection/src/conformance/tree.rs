@@ -8,7 +8,7 @@ use crate::layout::{Layout, Region};
 use crate::planted::Planted;
 use crate::tree::{Node, Parent, Tree};
 use crate::verbs::{Role, Slot};
-use crypto::PLACE_BITS;
+use crypto::LINE_NUMBER_BITS;
 use std::collections::HashSet;
 use strum::VariantArray;
 use units::random::Random;
@@ -58,12 +58,12 @@ fn one_child(tree: &Tree, layout: &Layout, region: &Region) -> Checked {
     let fits = |node: &Line, content: &Line| tree.fits(slot, role, content, tree.voucher(parent, node));
     hold(fits(&node, &ZERO_LINE), || format!("{role}: a blank child does not fit a blank parent"))?;
     let mut random = Random::new(1);
-    let told = |node: &mut Line, content: &Line| {
-        let told = tree.update(parent, node, slot, content);
-        let voucher = told.map_err(|overflow| format!("{role}: {overflow:?} at once"))?;
+    let updated = |node: &mut Line, content: &Line| {
+        let updated = tree.update(parent, node, slot, content);
+        let voucher = updated.map_err(|overflow| format!("{role}: {overflow:?} at once"))?;
         Ok::<Line, String>(tree.seal_under(slot, role, content, voucher))
     };
-    let first = told(&mut node, &random.line())?;
+    let first = updated(&mut node, &random.line())?;
     hold(fits(&node, &first), || format!("{role}: a child does not fit the parent that was told of it"))?;
     hold(!fits(&node, &ZERO_LINE), || format!("{role}: a written line passes for a blank one"))?;
     for bit in 0..LINE_BITS {
@@ -71,7 +71,7 @@ fn one_child(tree: &Tree, layout: &Layout, region: &Region) -> Checked {
     }
     elsewhere(tree, layout, region, parent, &node, &first)?;
     let before = node;
-    let second = told(&mut node, &random.line())?;
+    let second = updated(&mut node, &random.line())?;
     hold(fits(&node, &second), || format!("{role}: a child does not fit the parent that was told of it again"))?;
     hold(!fits(&node, &first), || format!("{role}: an old child still fits"))?;
     for position in (0..tree.arity(parent.level) as usize).filter(|position| *position != parent.position) {
@@ -90,11 +90,11 @@ fn elsewhere(tree: &Tree, layout: &Layout, region: &Region, parent: Parent, node
     let same_level = (0..region.lines).map(|index| region.slot(index));
     let levels = layout.levels().iter().map(|level| level.slot(level.lines / 2));
     for other in same_level.chain(levels).filter(|other| *other != own) {
-        let role = layout.place(other).0;
+        let role = layout.role_and_index(other).0;
         hold(!tree.fits(other, role, child, voucher), || format!("the child of slot {own} fits at {other} as well"))?;
     }
     // Slots far away exist in larger memories.
-    (0..PLACE_BITS).map(|bit| Slot(own.0 ^ 1 << bit)).try_for_each(|other| {
+    (0..LINE_NUMBER_BITS).map(|bit| Slot(own.0 ^ 1 << bit)).try_for_each(|other| {
         let fits = tree.fits(other, region.role, child, voucher);
         hold(!fits, || format!("the child of slot {own} fits far away, at {other}, as well"))
     })

@@ -206,7 +206,7 @@ impl Counters {
         position: usize,
         draw: impl FnOnce() -> u64,
     ) -> Result<Counter, Overflow> {
-        if self.planted.has(Bug::CounterStandsStill) {
+        if self.planted.has(Bug::CounterNotAdvanced) {
             return Ok(self.read(counters, position));
         }
         let begins = self.organisation == Organisation::Random && self.read(counters, position).0 == 0;

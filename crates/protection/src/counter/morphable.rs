@@ -88,16 +88,16 @@ fn in_use(line: &Line) -> u128 {
 
 /// First bit and size of the minor of a position in use. `None` if the position is not in use, or if the minor is not
 /// within its field, as in forged lines.
-fn used_place(line: &Line, position: usize) -> Option<(usize, u32)> {
+fn used_minor_bits(line: &Line, position: usize) -> Option<(usize, u32)> {
     let (in_use, size) = (in_use(line), field(line, SIZE));
     let rank = (in_use & ((1 << position) - 1)).count_ones();
     let start = u64::from(rank) * size;
-    let lies_within = in_use >> position & 1 == 1 && size > 0 && start + size <= MINORS_USED_BITS;
-    lies_within.then_some((MINORS_USED + start as usize, size as u32))
+    let fits_field = in_use >> position & 1 == 1 && size > 0 && start + size <= MINORS_USED_BITS;
+    fits_field.then_some((MINORS_USED + start as usize, size as u32))
 }
 
 fn used_minor(line: &Line, position: usize) -> u64 {
-    used_place(line, position).map_or(0, |place| field(line, place))
+    used_minor_bits(line, position).map_or(0, |place| field(line, place))
 }
 
 fn uniform_minor(line: &Line, position: usize) -> u64 {
@@ -109,7 +109,7 @@ fn set_uniform_minor(line: &mut Line, position: usize, minor: u64) {
 }
 
 fn next_sparse(line: &Line, position: usize, planted: Planted) -> Next {
-    if let Some((start, size)) = used_place(line, position)
+    if let Some((start, size)) = used_minor_bits(line, position)
         && field(line, (start, size)) < bits::max(size)
     {
         let mut next = *line;

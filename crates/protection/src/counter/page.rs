@@ -38,7 +38,7 @@ pub(super) fn next(line: &Line, position: usize, drawn: u64, planted: Planted) -
         bits::set(&mut next, MARKS_START + position, 1, 1);
         return Next::Advanced(next);
     }
-    if !planted.has(Bug::MajorStandsStill) {
+    if !planted.has(Bug::MajorNotAdvanced) {
         // A page that was never renewed has the number zero.
         bits::set(&mut next, 0, NUMBER_BITS, drawn.max(1));
     }

@@ -106,7 +106,7 @@ impl Split {
         if major >= self.major_max() {
             return Next::Exhausted;
         }
-        bits::set(&mut next, 0, MAJOR_BITS, major + u64::from(!planted.has(Bug::MajorStandsStill)));
+        bits::set(&mut next, 0, MAJOR_BITS, major + u64::from(!planted.has(Bug::MajorNotAdvanced)));
         if !planted.has(Bug::MinorsNotReset) {
             for position in 0..self.positions {
                 bits::set(&mut next, self.minor_at(position), self.minor_bits, 0);

@@ -35,7 +35,7 @@ const DRAWS_IN_STRETCH: u64 = 1 << 9;
 /// A library of lines of counters, at moments of a long life.
 pub struct Steady {
     library: Box<[Line]>,
-    places: u64,
+    tag_layout: u64,
 }
 
 impl Steady {
@@ -61,12 +61,12 @@ impl Steady {
             line
         });
         let library = library.collect();
-        Some(Steady { library, places: random.word() })
+        Some(Steady { library, tag_layout: random.word() })
     }
 
     /// The initial line of counters of this slot.
     pub fn of(&self, slot: Slot) -> &Line {
-        let drawn = Random::for_purpose(self.places, slot.0).below(self.library.len() as u64);
+        let drawn = Random::for_purpose(self.tag_layout, slot.0).below(self.library.len() as u64);
         &self.library[drawn as usize]
     }
 }

@@ -1,7 +1,7 @@
 //! The choices of encryption, and the conditions that each puts on the other parts of a design.
 
 use super::keys::{Keys, Purpose};
-use crate::cipher::{Cipher, Told};
+use crate::cipher::{Cipher, NonceInputs};
 use crate::codec::has_offset;
 use crate::planted::Planted;
 use crate::spilled::spilled;
@@ -55,14 +55,14 @@ pub enum CipherChoice {
 
 impl CipherChoice {
     /// Inputs that the mode gets for a line.
-    pub(crate) fn told(self) -> Told {
+    pub(crate) fn nonce_inputs(self) -> NonceInputs {
         use CipherChoice as C;
         match self {
-            C::Aes128Counter | C::Aes192Counter | C::Aes256Counter | C::TdesCounter => Told::FreshNonce,
-            C::Aes128Gcm | C::Aes256Gcm => Told::FreshNonce,
-            C::Aes128Ocb | C::Aes128OcbChunks | C::Aes256OcbChunks | C::TdesOcbChunks => Told::FreshNonce,
-            C::Aes128Cbc | C::TdesCbc => Told::PlaceAndVersion,
-            C::None | C::Aes128Xts | C::Aes256Xts | C::Aes128Ecb | C::TdesEcb => Told::Place,
+            C::Aes128Counter | C::Aes192Counter | C::Aes256Counter | C::TdesCounter => NonceInputs::FreshNonce,
+            C::Aes128Gcm | C::Aes256Gcm => NonceInputs::FreshNonce,
+            C::Aes128Ocb | C::Aes128OcbChunks | C::Aes256OcbChunks | C::TdesOcbChunks => NonceInputs::FreshNonce,
+            C::Aes128Cbc | C::TdesCbc => NonceInputs::AddressAndVersion,
+            C::None | C::Aes128Xts | C::Aes256Xts | C::Aes128Ecb | C::TdesEcb => NonceInputs::Address,
         }
     }
 
@@ -139,7 +139,7 @@ impl CipherChoice {
             C::Aes128Ecb => Box::new(Ecb::<Aes128>::new(&short)),
             C::TdesEcb => Box::new(Ecb::<TdesEde3>::new(&middle)),
         };
-        Cipher::new(mode, self.told(), planted)
+        Cipher::new(mode, self.nonce_inputs(), planted)
     }
 
     /// Returns the parts of the key that a planted bug leaves in memory, with their slots.
@@ -159,7 +159,7 @@ impl CipherChoice {
     /// Returns the weak choices that a reviewer would object to; `versioned` is true if the design has counters.
     pub(crate) fn weaknesses(self, versioned: bool) -> impl Iterator<Item = &'static str> {
         use CipherChoice as C;
-        let deterministic = self != C::None && (self.told() == Told::Place || !versioned);
+        let deterministic = self != C::None && (self.nonce_inputs() == NonceInputs::Address || !versioned);
         let weak = [
             (self == C::None, "no encryption"),
             (deterministic, "deterministic encryption"),

@@ -1,7 +1,7 @@
 //! Memory lines shorter than 64 bytes, and the parts of a design that support them.
 
 use super::{Ownership, Parts};
-use crate::mac::Place;
+use crate::mac::TagLocation;
 use units::LineLength;
 
 /// Returns the rule that a design breaks over lines of this length, if any. The cipher checks the length when it is
@@ -11,7 +11,7 @@ pub(super) fn rule(parts: &Parts, length: LineLength) -> Option<String> {
         return None;
     }
     let by_whole_lines = [
-        (parts.mac.place != Place::Region, "mac.place, with spare bits of whole lines,"),
+        (parts.mac.place != TagLocation::Region, "mac.place, with spare bits of whole lines,"),
         (parts.ownership != Ownership::None, "ownership"),
         (!parts.speculation.is_left_out(), "speculation"),
         (parts.persistence.exists(), "persistence"),

@@ -2,7 +2,7 @@
 
 use super::ciphers::CipherChoice;
 use super::keys::{Keys, Purpose};
-use crate::mac::{Coverage, GROUP_MAX, Mac, Place};
+use crate::mac::{Coverage, GROUP_MAX, Mac, TagLocation};
 use crate::planted::{Bug, Planted};
 use crypto::{
     Aes128, Aes256, CbcMac, ChunkText, Cmac, Gcm, Gmac, HmacSha1, HmacSha256, HmacSha512, LineMac, Multilinear, Ocb3,
@@ -93,7 +93,7 @@ pub struct MacDesign {
     pub covers: Vec<Covered>,
     /// Place of the tags in memory.
     #[serde(default)]
-    pub place: Place,
+    pub place: TagLocation,
     /// Lines under one tag: 1, 2 or 4.
     #[serde(default = "one")]
     pub lines: u64,
@@ -111,7 +111,7 @@ impl Default for MacDesign {
             chunk_tag_bits: None,
             over: Over::default(),
             covers: Vec::new(),
-            place: Place::default(),
+            place: TagLocation::default(),
             lines: one(),
         }
     }
@@ -185,7 +185,7 @@ impl MacDesign {
                 "mac.over says what a tag is over, and there is none: set mac.code = \"gmac\" or leave mac.over out",
             ),
             (
-                self.place != Place::Region && self.code == M::None,
+                self.place != TagLocation::Region && self.code == M::None,
                 "mac.place says where tags lie, and there are none: set mac.code = \"gmac\" or leave mac.place out",
             ),
             (![1, 2, GROUP_MAX as u64].contains(&self.lines), "mac.lines must be 1, 2 or 4"),
@@ -200,7 +200,7 @@ impl MacDesign {
         let rules = [
             (self.code == M::None, "mac.lines says what a tag is over, and there is none: leave mac.lines out"),
             (
-                self.place != Place::Region,
+                self.place != TagLocation::Region,
                 "mac.lines above 1 saves lines of tags, and with this mac.place there are none to save; several lines have \
                  room for several tags: set mac.lines = 1 or mac.place = \"region\"",
             ),
@@ -293,7 +293,7 @@ impl MacDesign {
             (exists && bits / self.chunks(cipher) < SHORT_TAG_BITS, "short tag"),
             (exists && self.over == Over::Plaintext && !versioned, "equal plaintexts have equal tags"),
             (self.code == M::HmacSha1, "SHA-1"),
-            (self.place == Place::Ecc && bits > 64 - SEC_DED_BITS, "no ECC bits left to correct errors"),
+            (self.place == TagLocation::Ecc && bits > 64 - SEC_DED_BITS, "no ECC bits left to correct errors"),
         ];
         weak.into_iter().filter_map(|(is, word)| is.then_some(word))
     }

@@ -3,7 +3,7 @@
 use super::keys::{Keys, Purpose};
 use super::{CipherChoice, CounterChoice, MacChoice, Ownership, Parts, TreeKind};
 use crate::layout::{DataLines, LEVELS_MAX, Layout, Needs, OnChipReport, with_contexts, with_records};
-use crate::mac::{Place, Places};
+use crate::mac::{TagLayout, TagLocation};
 use crate::moving::{ChunkLines, ContextsDesign, MovingLines, PermutationTime, SLOTS_PER_TAG_MAX, SmallCache};
 use crate::planted::Planted;
 use crate::record::{HashCharge, LEAF_LINES, MerkleCacheDesign, Record, Records, SLOTS, WalkDesign};
@@ -98,7 +98,7 @@ impl PermutationDesign {
             (parts.mac.code != MacChoice::None, "mac"),
             (parts.tree.kind != TreeKind::None, "tree"),
         ];
-        let beside = [
+        let excluded = [
             (parts.ownership != Ownership::None, "ownership"),
             (parts.persistence.exists(), "persistence"),
             (!parts.speculation.is_left_out(), "speculation"),
@@ -111,7 +111,7 @@ impl PermutationDesign {
                  permutation.lines = \"plain\" for lines as they are"
             ));
         }
-        if let Some(key) = first(&beside) {
+        if let Some(key) = first(&excluded) {
             return Some(format!("{key} cannot be had with permutation: leave one of them out"));
         }
         if self.lines == MovingText::Plain && parts.release == Release::Speculative {
@@ -193,7 +193,7 @@ impl PermutationDesign {
     /// Same errors as [`Layout::new`].
     pub(super) fn layout(&self, data: DataLines) -> Result<Layout, String> {
         let per_tag = self.slots_per_tag as u64;
-        let tags = (self.lines == MovingText::Sealed).then(|| Places::of(TAG_BITS, Place::Beside, per_tag));
+        let tags = (self.lines == MovingText::Sealed).then(|| TagLayout::of(TAG_BITS, TagLocation::Inline, per_tag));
         let layout = Layout::new(data, Needs { lines_per_counter_line: None, tags, tree: None })?;
         let layout = with_records(layout, SLOTS as u64, LEAF_LINES as u64);
         let outside = self.contexts.map_or(0, |contexts| contexts.outside as u64);

@@ -6,7 +6,7 @@
 use super::ciphers::CipherChoice;
 use super::keys::Keys;
 use super::macs::{DEFAULT_BITS, MacChoice, MacDesign};
-use crate::mac::Place;
+use crate::mac::TagLocation;
 use crate::planted::Planted;
 use crypto::ALL_GIVE_BITS;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -92,10 +92,10 @@ impl MacDesign {
     /// Returns the rule that a tag longer than its place breaks.
     fn broken_room(&self, cipher: CipherChoice) -> Option<String> {
         let (bits, room, chunks) = (self.line_bits(cipher), self.place.room_bits(), self.chunks(cipher));
-        let place = match self.place {
-            Place::Ecc => "\"ecc\"",
-            Place::Beside => "\"beside\"",
-            Place::Region => "\"region\"",
+        let location = match self.place {
+            TagLocation::Ecc => "\"ecc\"",
+            TagLocation::Inline => "\"beside\"",
+            TagLocation::Region => "\"region\"",
         };
         (self.code != MacChoice::None && bits > room).then(|| {
             let shorter = match self.chunk_tag_bits {
@@ -103,7 +103,7 @@ impl MacDesign {
                 None => format!("mac.tag_bits = {room}"),
             };
             format!(
-                "mac.place = {place} has room for {room} bits of a line's tag, and these are {bits}: set {shorter} or mac.place = \
+                "mac.place = {location} has room for {room} bits of a line's tag, and these are {bits}: set {shorter} or mac.place = \
                  \"region\""
             )
         })

@@ -4,12 +4,12 @@
 
 use super::macs::DEFAULT_BITS;
 use super::{CounterChoice, Covered, MacChoice, Parts, TreeDesign, TreeKind};
-use crate::cipher::Told;
+use crate::cipher::NonceInputs;
 
 /// Returns the rule for the first unused part or key, if there is any.
 pub(super) fn rule(parts: &Parts) -> Option<&'static str> {
     let Parts { cipher, counters, mac, tree, .. } = parts;
-    let takes_counters = cipher.told() != Told::Place
+    let takes_counters = cipher.nonce_inputs() != NonceInputs::Address
         || mac.has_nonce()
         || mac.covers.contains(&Covered::Counter)
         || tree.kind != TreeKind::None;

@@ -214,10 +214,10 @@ impl<V: Verbs + Watch, K: Keep> EngineVerbs for Explained<V, K> {
     }
 
     async fn await_offered(&self, offered: &Offered, block: u32) -> bool {
-        let asked = self.inside.now();
+        let requested = self.inside.now();
         let was_out = self.inside.await_offered(offered, block).await;
         if !was_out {
-            let waited = (asked, self.inside.now());
+            let waited = (requested, self.inside.now());
             self.known((Verb::Match, Unit::Wait), || in_bytes(offered.blocks.piece), waited);
         }
         was_out
@@ -261,7 +261,7 @@ impl<V: Verbs + Watch, K: Keep> EngineVerbs for Explained<V, K> {
 
 fn verb_of(purpose: Purpose) -> Verb {
     match purpose {
-        Purpose::Ahead => Verb::Pad,
+        Purpose::Nonce => Verb::Pad,
         Purpose::Sealing => Verb::Encrypt,
         Purpose::Opening => Verb::Decrypt,
         Purpose::Tag => Verb::Mac,
@@ -360,7 +360,7 @@ impl<V: Verbs + Watch, K: Keep> ExitVerbs for Explained<V, K> {
         let verdict = if plaintext.verified { "verified" } else { "unverified" };
         self.mark(Verb::Release, || match exit {
             Exit::Controller => verdict.to_owned(),
-            Exit::AheadOfVerdict => "ahead".to_owned(),
+            Exit::BeforeVerdict => "ahead".to_owned(),
             Exit::L2 => format!("{verdict} in L2"),
             Exit::LastLevel => "in last-level cache".to_owned(),
         });

@@ -32,7 +32,7 @@ pub struct OverflowLimits {
 /// Permits for renewals, and entries for their reads and writes.
 struct Limited {
     renewals: Permits,
-    places: Permits,
+    tag_layout: Permits,
     channels: MemorySystem,
     shape: Shape,
 }
@@ -51,8 +51,8 @@ pub(super) struct Overflows(Option<Limited>);
 
 impl Overflows {
     pub fn limited(clock: &Clock, limits: OverflowLimits, channels: MemorySystem, shape: Shape) -> Overflows {
-        let [renewals, places] = [limits.outstanding, limits.slots].map(|total| Permits::new(clock, total));
-        Overflows(Some(Limited { renewals, places, channels, shape }))
+        let [renewals, tag_layout] = [limits.outstanding, limits.slots].map(|total| Permits::new(clock, total));
+        Overflows(Some(Limited { renewals, tag_layout, channels, shape }))
     }
 
     /// Waits at the door while a write waits for its renewal.
@@ -77,7 +77,7 @@ impl Overflows {
     /// Waits for the entries that these slots need.
     pub async fn take_places(&self, slots: &[Slot]) {
         if let Some(limited) = &self.0 {
-            limited.places.take(limited.lines(slots).count()).await;
+            limited.tag_layout.take(limited.lines(slots).count()).await;
         }
     }
 
@@ -87,12 +87,12 @@ impl Overflows {
             for line in limited.lines(slots) {
                 limited.channels.left(line).await;
             }
-            limited.places.give_back(limited.lines(slots).count());
+            limited.tag_layout.give_back(limited.lines(slots).count());
         }
     }
 
     /// Returns the most renewals that were under way at once and the most entries that they held, if they are limited.
     pub fn most(&self) -> Option<(usize, usize)> {
-        self.0.as_ref().map(|limited| (limited.renewals.most(), limited.places.most()))
+        self.0.as_ref().map(|limited| (limited.renewals.most(), limited.tag_layout.most()))
     }
 }

@@ -124,7 +124,7 @@ impl std::ops::Sub for Parts {
 #[derive(Default)]
 pub(super) struct ReadProgress {
     /// Time of arrival at the door; `None` once words of the line are released.
-    came: Cell<Option<Time>>,
+    arrived: Cell<Option<Time>>,
     /// Time at which its first words were released, until the remaining words are.
     began_release: Cell<Option<Time>>,
     /// Time at which the read was admitted.
@@ -141,7 +141,7 @@ impl ReadProgress {
     /// Begins an access, which arrives at the door.
     #[inline]
     pub fn begin(&self, now: Time) {
-        self.came.set(Some(now));
+        self.arrived.set(Some(now));
         // Earlier work has no effect on this read: its ends may stay, since they are in the past.
         self.fetch.set(None);
         self.began_release.set(None);
@@ -181,26 +181,26 @@ impl ReadProgress {
 
     /// Notes that words of the line have arrived after the words wanted first.
     #[inline]
-    pub fn words_came(&self, at: Time) {
+    pub fn words_arrived(&self, at: Time) {
         self.later_words.set(self.later_words.get().max(at));
     }
 
     /// Releases the words wanted first, or the whole line. Returns the latency and its parts, at the first release only.
     pub fn released(&self, now: Time, whole: bool) -> Option<(Duration, Parts)> {
-        let came = self.came.take()?;
+        let arrived = self.arrived.take()?;
         if whole {
             self.ended(ReadPart::Data, self.later_words.get());
         } else {
             self.began_release.set(Some(now));
         }
-        let (began, waited) = self.fetch.get().unwrap_or((came, Duration::ZERO));
-        let mut way = Way { reached: came, now, parts: Parts::default() };
+        let (began, waited) = self.fetch.get().unwrap_or((arrived, Duration::ZERO));
+        let mut way = Way { reached: arrived, now, parts: Parts::default() };
         way.reach(ReadPart::Reencryption, self.let_in.get().min(began));
         way.reach(ReadPart::Admission, self.ends[ReadPart::Admission].get().min(began));
         way.reach(ReadPart::Reencryption, self.ends[ReadPart::Reencryption].get().min(began));
         way.reach(ReadPart::Admission, began);
         way.reach(ReadPart::MemoryQueue, began + waited);
-        Some((now.since(came), self.arriving(way)))
+        Some((now.since(arrived), self.arriving(way)))
     }
 
     /// Releases the remaining words of a line, after words that were released first. Returns the parts of the time since then.
@@ -324,7 +324,7 @@ mod tests {
             let progress = ReadProgress::default();
             progress.begin(at(0));
             progress.fetched(Role::Data, (at(0), Duration::ZERO), at(100));
-            progress.words_came(at(135));
+            progress.words_arrived(at(135));
             progress.ended(P::Engine, at(196));
             let (_, parts) = progress.released(at(196), whole).unwrap();
             assert_eq!(of_some_length(parts), expected);
@@ -336,7 +336,7 @@ mod tests {
         let progress = ReadProgress::default();
         progress.begin(at(0));
         progress.fetched(Role::Data, (at(0), Duration::ZERO), at(100));
-        progress.words_came(at(135));
+        progress.words_arrived(at(135));
         progress.ended(P::Engine, at(110));
         assert!(progress.released(at(110), false).is_some());
         progress.ended(P::EngineQueue, at(150));

@@ -201,8 +201,8 @@ impl TimedMemory {
     }
 
     /// Prefetches the content of a slot into the host's caches.
-    pub fn look_ahead(&self, slot: Slot) {
-        self.media.borrow().look_ahead(slot);
+    pub fn prefetch_host(&self, slot: Slot) {
+        self.media.borrow().prefetch_host(slot);
     }
 
     /// Returns whether a line was ever written to its slot.
@@ -293,7 +293,7 @@ impl Timed {
         if !late {
             self.memory.durable.put(&self.memory.media, slot, content, persists);
         }
-        let asked = self.memory.clock.now();
+        let requested = self.memory.clock.now();
         let channels = &self.memory.channels;
         let bursts = self.memory.shape.bursts(slot);
         self.count_moved(bursts);
@@ -308,7 +308,7 @@ impl Timed {
         if late {
             self.memory.durable.put(&self.memory.media, slot, content, persists);
         }
-        let waited = self.memory.clock.now() > asked;
+        let waited = self.memory.clock.now() > requested;
         self.account.set(Account { waited_for: waited.then_some(Cause::Queue), ..Account::default() });
     }
 

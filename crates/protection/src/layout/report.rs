@@ -1,7 +1,7 @@
 //! The layout as people read it: regions of memory, their costs, and the stores on the chip.
 
 use super::{Layout, Region};
-use crate::mac::Place;
+use crate::mac::TagLocation;
 use crate::verbs::{Role, Slot};
 use serde::Serialize;
 use units::{Bytes, LINE_BYTES};
@@ -80,12 +80,12 @@ impl Layout {
         let start = shape.byte(region.slot(0));
         let percent = |bytes| bytes as f64 * 100.0 / shape.data_bytes() as f64;
         let tags = self.tags.filter(|_| region.role == Role::Data);
-        let role = match tags.map(|tags| tags.place) {
-            Some(Place::Ecc) => format!("{} (tags in its ECC)", region.role),
+        let role = match tags.map(|tags| tags.location) {
+            Some(TagLocation::Ecc) => format!("{} (tags in its ECC)", region.role),
             _ => region.role.to_string(),
         };
         let level = if let Role::Node(level) = region.role { Some(level) } else { None };
-        let behind = tags.filter(|tags| tags.place == Place::Beside).map(|tags| {
+        let behind = tags.filter(|tags| tags.location == TagLocation::Inline).map(|tags| {
             let bytes = region.lines / tags.lines * tags.bytes as u64;
             RegionReport {
                 role: "tags behind the lines".to_owned(),

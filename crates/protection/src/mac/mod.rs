@@ -3,15 +3,15 @@
 //! # Contract
 //! A tag is a function of the ciphertext, or of the plaintext, and of the other inputs in its [`Coverage`]. It covers one
 //! line or the lines of a *tag group*, aligned to their number. Tags are stored in a separate region, or each with its
-//! line ([`Places`]).
+//! line ([`TagLayout`]).
 
 mod comparison;
 mod pairing;
-mod places;
 mod stored;
+mod tag_layout;
 
-pub use places::{Place, Places};
 pub(crate) use stored::StoredTag;
+pub use tag_layout::{TagLayout, TagLocation};
 
 use crate::counter::Counter;
 use crate::memo::{Memo, Message};
@@ -49,7 +49,7 @@ pub struct Mac {
     bits: u32,
     pub(crate) comparison: Comparison,
     pub(crate) coverage: Coverage,
-    places: Places,
+    tag_layout: TagLayout,
     planted: Planted,
     memo: Rc<Memo<Tag>>,
     pairing: Rc<Pairing>,
@@ -64,7 +64,7 @@ impl Mac {
             code: code.into(),
             bits,
             coverage,
-            places: Places::of(bits, Place::Region, 1),
+            tag_layout: TagLayout::of(bits, TagLocation::Region, 1),
             planted,
             memo: Rc::default(),
             pairing: Rc::default(),
@@ -72,19 +72,19 @@ impl Mac {
         }
     }
 
-    /// The same code with its tags at `place`, each over `lines` lines.
-    pub fn placed(self, place: Place, lines: u64) -> Mac {
-        Mac { places: Places::of(self.bits, place, lines), ..self }
+    /// The same code with its tags at `line_number`, each over `lines` lines.
+    pub fn placed(self, line_number: TagLocation, lines: u64) -> Mac {
+        Mac { tag_layout: TagLayout::of(self.bits, line_number, lines), ..self }
     }
 
     /// Returns the layout of the tags.
-    pub fn places(&self) -> Places {
-        self.places
+    pub fn tag_layout(&self) -> TagLayout {
+        self.tag_layout
     }
 
     /// Returns true if each tag is stored with its line.
     pub fn travels(&self) -> bool {
-        self.places.place != Place::Region
+        self.tag_layout.location != TagLocation::Region
     }
 
     /// The uses of a block cipher that a line's tag takes, if the code is made of one.
@@ -144,7 +144,7 @@ impl Mac {
         let text = if self.planted.has(Bug::TagWithoutLastBlock) { &without_last_block(text) } else { text };
         let bound = self.coverage.bitmap && !self.planted.has(Bug::TagWithoutBitmap);
         let bitmap = if bound { bitmap.0 } else { 0 };
-        Message { place: at.bound(), version: counter.0, bitmap, text: *text }
+        Message { line_number: at.bound(), version: counter.0, bitmap, text: *text }
     }
 
     /// Returns one tag over these lines, in order, each with its version and its covered text. The lines are not re-ordered.
@@ -200,16 +200,17 @@ impl Mac {
             .unwrap_or_else(|| unreachable!("a design that needs the halves of a tag has a code with halves"))
     }
 
-    fn nonce(&self, place: u64, counter: Counter) -> Nonce {
+    fn nonce(&self, line_number: u64, counter: Counter) -> Nonce {
         let address = self.coverage.address && !self.planted.has(Bug::TagWithoutAddress);
         let version = self.coverage.counter && !self.planted.has(Bug::TagWithoutCounter);
-        let place = if address { place } else { 0 };
+        let line_number = if address { line_number } else { 0 };
         let counter = if version { counter } else { Counter::default() };
-        let place = if self.planted.has(Bug::TagAddressTruncated) { place % 64 } else { place };
+        let line_number = if self.planted.has(Bug::TagAddressTruncated) { line_number % 64 } else { line_number };
         let line_of_tags = self.planted.has(Bug::TagNamesLineOfTags);
-        let place = if line_of_tags { place / self.places.lines / self.places.per_line() } else { place };
+        let line_number =
+            if line_of_tags { line_number / self.tag_layout.lines / self.tag_layout.per_line() } else { line_number };
         let counter = if self.planted.has(Bug::TagCounterTruncated) { Counter(counter.0 % 128) } else { counter };
-        Nonce::new(place, counter.0)
+        Nonce::new(line_number, counter.0)
     }
 
     /// Returns true if a stored tag matches the computed one. Compares all bits, unused ones included.

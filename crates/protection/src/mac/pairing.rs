@@ -35,10 +35,10 @@ impl Pairing {
     }
 
     /// Removes `needed`, then removes and returns the oldest of the remaining messages.
-    fn oldest_beside(&self, needed: &Message) -> Option<Message> {
+    fn oldest_pair(&self, needed: &Message) -> Option<Message> {
         let mut messages = self.messages.borrow_mut();
-        if let Some(place) = messages.iter().position(|message| message == needed) {
-            messages.remove(place);
+        if let Some(line_number) = messages.iter().position(|message| message == needed) {
+            messages.remove(line_number);
         }
         messages.pop_front()
     }
@@ -59,16 +59,16 @@ impl Mac {
     /// Computes a tag, and with it the oldest scheduled one if the code computes pairs.
     pub(super) fn compute(&self, message: &Message) -> Tag {
         let bits = if self.planted.has(Bug::TagCutShort) { self.bits / 2 } else { self.bits };
-        let nonce = |of: &Message| self.nonce(of.place, Counter(of.version)).with_bitmap(of.bitmap);
-        let beside = self.code.pairs().and_then(|pairs| Some((pairs, self.pairing.oldest_beside(message)?)));
-        let Some((pairs, other)) = beside else {
+        let nonce = |of: &Message| self.nonce(of.line_number, Counter(of.version)).with_bitmap(of.bitmap);
+        let paired = self.code.pairs().and_then(|pairs| Some((pairs, self.pairing.oldest_pair(message)?)));
+        let Some((pairs, other)) = paired else {
             self.count(1, 0);
             return self.code.tag(&nonce(message), &message.text, bits);
         };
         let lines = [(&nonce(message), &message.text), (&nonce(&other), &other.text)];
         self.count(2, 2);
-        let [tag, beside] = pairs.tags(lines, bits);
-        self.memo.learn(&other, beside);
+        let [tag, paired] = pairs.tags(lines, bits);
+        self.memo.learn(&other, paired);
         tag
     }
 }

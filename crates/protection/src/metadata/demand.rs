@@ -55,7 +55,7 @@ impl Metadata {
         let levels = (0..self.layout.levels().len()).map(|level| Role::Node(level as u8));
         // From the leaves up, since each level that leaves makes the level above dirty.
         for role in [Role::Owner, Role::Bitmap, Role::Tag, Role::Counter].into_iter().chain(levels) {
-            self.on_chip(|chip| chip.caches.dismiss_dirty(role, |slot| self.layout.place(slot).0 == role));
+            self.on_chip(|chip| chip.caches.dismiss_dirty(role, |slot| self.layout.role_and_index(slot).0 == role));
             self.write_back_leaving(verbs).await;
         }
         self.on_chip(OnChip::forget_clean);

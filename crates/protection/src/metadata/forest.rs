@@ -28,7 +28,9 @@ impl Metadata {
 
 impl<V: Verbs> ParentUpdate<'_, V> {
     async fn raise(&self, leaf: Slot) -> Result<(), Fault> {
-        let Some(root) = self.update_upward((leaf, self.metadata.layout.place(leaf).0)).await? else { return Ok(()) };
+        let Some(root) = self.update_upward((leaf, self.metadata.layout.role_and_index(leaf).0)).await? else {
+            return Ok(());
+        };
         let noted = |chip: &mut OnChip| {
             chip.forest.note(root);
             chip.forest.change()
@@ -59,7 +61,7 @@ impl<V: Verbs> ParentUpdate<'_, V> {
 
     /// Makes a node a root, unless other roots have taken the last entry meanwhile.
     pub async fn promote(&self, node: Slot) -> Result<(), Fault> {
-        let role = self.metadata.layout.place(node).0;
+        let role = self.metadata.layout.role_and_index(node).0;
         loop {
             self.metadata.bring(self.verbs, node, role).await?;
             if self.metadata.on_chip(|chip| chip.keep(role, node)) {
@@ -70,7 +72,7 @@ impl<V: Verbs> ParentUpdate<'_, V> {
 
     /// Makes a root an ordinary node, after the nodes above vouch for its content.
     pub async fn fold(&self, root: Slot) -> Result<(), Fault> {
-        let role = self.metadata.layout.place(root).0;
+        let role = self.metadata.layout.role_and_index(root).0;
         loop {
             let Some(content) = self.metadata.on_chip(|chip| chip.forest.node(root).copied()) else { return Ok(()) };
             let folds = !self.metadata.planted.has(Bug::RootDropped);

@@ -89,7 +89,7 @@ impl<V: Verbs> Rebuild<'_, V> {
     /// Keeps the roots of a forest on the chip.
     fn keep(&self, forest: Lines) {
         for (slot, content) in forest {
-            if let Role::Node(level) = self.metadata.layout.place(slot).0 {
+            if let Role::Node(level) = self.metadata.layout.role_and_index(slot).0 {
                 self.metadata.on_chip(|chip| chip.forest.keep(slot, usize::from(level), content));
             }
         }

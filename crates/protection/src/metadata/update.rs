@@ -46,7 +46,7 @@ impl Metadata {
         let update = ParentUpdate { metadata: self, verbs };
         while let Some(slot) = self.on_chip(|chip| chip.caches.departures.claim()) {
             let is_wanted = self.on_chip(|chip| chip.power.writes_back(slot));
-            if !is_wanted && matches!(self.layout.place(slot).0, Role::Node(_)) {
+            if !is_wanted && matches!(self.layout.role_and_index(slot).0, Role::Node(_)) {
                 self.on_chip(|chip| chip.caches.departures.end(slot));
                 continue;
             }
@@ -91,7 +91,7 @@ pub(crate) struct ParentUpdate<'a, V> {
 impl<V: Verbs> ParentUpdate<'_, V> {
     /// Writes a leaving line to memory after the update of its parent. If an access recalls the line meanwhile, it stays.
     async fn write_back(&self, slot: Slot) -> Result<(), Fault> {
-        let role = self.metadata.layout.place(slot).0;
+        let role = self.metadata.layout.role_and_index(slot).0;
         loop {
             let Some(departure) = self.settled(slot).await else { return Ok(()) };
             let guard = self.verbs.lock(LockName::Metadata(slot), Mode::Exclusive).await;
@@ -277,7 +277,7 @@ impl<V: Verbs> ParentUpdate<'_, V> {
     }
 
     async fn renew_child(&self, child: Slot, (old, new): (Voucher, Voucher)) -> Result<(), Fault> {
-        let role = self.metadata.layout.place(child).0;
+        let role = self.metadata.layout.role_and_index(child).0;
         let Some(tree) = &self.metadata.tree else { return Ok(()) };
         // A child on the chip is sealed when it leaves. A clean one becomes dirty, since memory's copy is old now.
         if self.metadata.on_chip(|chip| chip.caches.departures.of(child).is_some() || chip.edit(role, child).is_some())

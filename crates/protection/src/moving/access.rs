@@ -32,7 +32,7 @@ impl<V: Verbs> LineAccess<'_, V> {
             }
         }
         lines.cache().enter_stored(line, text);
-        self.permute_ahead().await
+        self.permute_in_advance().await
     }
 
     /// Reads a line into the cache, if it does not have it.
@@ -61,7 +61,7 @@ impl<V: Verbs> LineAccess<'_, V> {
             }
         }
         drop(coming);
-        self.permute_ahead().await
+        self.permute_in_advance().await
     }
 
     /// Unlocks the chunk of the line, if this bug is planted. Has no effect without the bug.
@@ -91,22 +91,22 @@ impl<V: Verbs> LineAccess<'_, V> {
         let group = group_of(&record, line, lines.lines.slots_per_tag());
         let _tag = self.tag(&group).await;
         lines.counted.borrow_mut().filled(placed(&record, line), &group);
-        let ahead = Cell::new(false);
+        let in_advance = Cell::new(false);
         let decrypted = |text: &Line| {
             if lines.release == Release::Speculative {
-                ahead.set(true);
-                verbs.release(line, Plaintext { bytes: *text, verified: false }, Exit::AheadOfVerdict);
+                in_advance.set(true);
+                verbs.release(line, Plaintext { bytes: *text, verified: false }, Exit::BeforeVerdict);
             }
         };
         lines.lines.boot(verbs, (&group, &record), line, &lines.entered);
         let opened = lines.lines.open_line(verbs, (&group, &record), (line, &lines.entered), decrypted).await;
-        if ahead.get() {
+        if in_advance.get() {
             verbs.settle(line, opened.is_ok());
         }
         let text = opened?;
         // A line that is stored as plaintext counts as present in memory once it was read.
         lines.entered.borrow_mut().note(line);
-        if !ahead.get() {
+        if !in_advance.get() {
             verbs.release(line, Plaintext { bytes: text, verified: lines.lines.are_checked() }, Exit::Controller);
         }
         Ok(text)
@@ -124,7 +124,7 @@ impl<V: Verbs> LineAccess<'_, V> {
     }
 
     /// Permutes a chunk if a line of the same set would need the last way.
-    async fn permute_ahead(&self) -> Result<(), Fault> {
+    async fn permute_in_advance(&self) -> Result<(), Fault> {
         if self.lines.cache().unlocked_ways(self.line) > 1 {
             return Ok(());
         }

@@ -45,8 +45,9 @@ pub(super) fn group_of(record: &Record, line: LineAddr, slots_per_tag: usize) ->
 
 /// Returns all lines of a chunk in groups of `slots_per_tag`, in order of slots.
 pub(super) fn groups(chunk: u64, record: &Record, slots_per_tag: usize) -> impl Iterator<Item = Group> + '_ {
-    let mut places = record.lines_by_slot().into_iter().map(move |position| placed(record, line_at(chunk, position)));
-    (0..SLOTS / slots_per_tag).map(move |_| places.by_ref().take(slots_per_tag).collect())
+    let mut tag_layout =
+        record.lines_by_slot().into_iter().map(move |position| placed(record, line_at(chunk, position)));
+    (0..SLOTS / slots_per_tag).map(move |_| tag_layout.by_ref().take(slots_per_tag).collect())
 }
 
 /// Returns the number of a slot in its chunk.

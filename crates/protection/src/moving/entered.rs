@@ -14,7 +14,7 @@ type Lines = [u64; SLOTS / 64];
 pub(super) struct Entered(FxHashMap<u64, Lines>);
 
 /// Returns the chunk of a line, its word and its bit in that word.
-fn place(LineAddr(line): LineAddr) -> (u64, usize, u64) {
+fn indices(LineAddr(line): LineAddr) -> (u64, usize, u64) {
     let in_chunk = line % SLOTS as u64;
     (line / SLOTS as u64, (in_chunk / 64) as usize, 1 << (in_chunk % 64))
 }
@@ -22,13 +22,13 @@ fn place(LineAddr(line): LineAddr) -> (u64, usize, u64) {
 impl Entered {
     /// Returns whether memory has a line.
     pub fn has(&self, line: LineAddr) -> bool {
-        let (chunk, word, bit) = place(line);
+        let (chunk, word, bit) = indices(line);
         self.0.get(&chunk).is_some_and(|lines| lines[word] & bit != 0)
     }
 
     /// Notes that memory has a line from now on.
     pub fn note(&mut self, line: LineAddr) {
-        let (chunk, word, bit) = place(line);
+        let (chunk, word, bit) = indices(line);
         self.0.entry(chunk).or_default()[word] |= bit;
     }
 }

@@ -94,7 +94,7 @@ impl ChunkLines {
         }
         let mut contents: Contents = group.iter().map(|at| Free(verbs).read(at.slot())).collect();
         let nothing_is_there = contents.iter().all(Untrusted::is_blank);
-        let is_genuine = || contents.last().map(Untrusted::beside) == self.code((group, record), &contents);
+        let is_genuine = || contents.last().map(Untrusted::spare_bits) == self.code((group, record), &contents);
         let Some(position) = group.iter().position(|at| at.line() == line) else { return };
         let at = group[position];
         let may_boot = nothing_is_there && !group.iter().any(|at| entered.borrow().has(at.line()))

@@ -21,7 +21,7 @@ pub(super) type Contents = ArrayVec<Untrusted, SLOTS_PER_TAG_MAX>;
 
 /// Begins the work that needs only the record: the pads of `lines` lines and the first block of a code.
 pub(super) fn begin<V: Verbs>(verbs: &V, lines: usize) -> Passing {
-    let blocks = Blocks::parallel(BlockCipher::Aes, Purpose::Ahead, (lines * CHUNK_LINE_BLOCKS + 1) as u32);
+    let blocks = Blocks::parallel(BlockCipher::Aes, Purpose::Nonce, (lines * CHUNK_LINE_BLOCKS + 1) as u32);
     verbs.pad(AesUnits::Controller, blocks, Known::default())
 }
 
@@ -102,7 +102,7 @@ impl<'a, V: Verbs> GroupOpening<'a, V> {
             }
         }
         let last = self.group.len() - 1;
-        let tag = self.bytes(last, CHUNK_LINE_BYTES, BURST_BYTES - CHUNK_LINE_BYTES).await.beside();
+        let tag = self.bytes(last, CHUNK_LINE_BYTES, BURST_BYTES - CHUNK_LINE_BYTES).await.spare_bits();
         tag == code(cipher, &self.contents())
     }
 

@@ -147,10 +147,10 @@ impl<V: Verbs> Permutation<'_, V> {
             let store = lines.lines.store(verbs, (&group, record), &texts);
             verbs.in_places(&slots_of(&group), store).await;
         };
-        let mut places: Vec<Group> = groups(chunk, record, lines.lines.slots_per_tag()).collect();
+        let mut tag_layout: Vec<Group> = groups(chunk, record, lines.lines.slots_per_tag()).collect();
         if lines.planted.has(ChunkBug::SweepByLine) {
-            places.sort_unstable_by_key(|group| group[0].line());
+            tag_layout.sort_unstable_by_key(|group| group[0].line());
         }
-        join_all(places.into_iter().map(write)).await;
+        join_all(tag_layout.into_iter().map(write)).await;
     }
 }

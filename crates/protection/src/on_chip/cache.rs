@@ -2,7 +2,7 @@
 
 use crate::slot::{Kind, Role, Slot};
 use enum_map::EnumMap;
-use machine::cache::{Slot as Place, TagArray};
+use machine::cache::{Slot as EntryIndex, TagArray};
 use std::rc::Rc;
 use units::{LINE_BYTES, Line, ZERO_LINE};
 
@@ -88,27 +88,27 @@ impl MetadataCache {
     }
 
     /// Returns the line in an entry.
-    fn held(&self, place: Place) -> &Held {
-        let block = self.blocks[place.index() / BLOCK_LINES].as_ref();
-        block.map_or(&NOTHING, |block| &block[place.index() % BLOCK_LINES])
+    fn held(&self, entry: EntryIndex) -> &Held {
+        let block = self.blocks[entry.index() / BLOCK_LINES].as_ref();
+        block.map_or(&NOTHING, |block| &block[entry.index() % BLOCK_LINES])
     }
 
     /// Returns the line in an entry, for changing.
-    fn held_mut(&mut self, place: Place) -> &mut Held {
-        let block = self.blocks[place.index() / BLOCK_LINES].get_or_insert_with(|| Rc::new([NOTHING; BLOCK_LINES]));
-        &mut Rc::make_mut(block)[place.index() % BLOCK_LINES]
+    fn held_mut(&mut self, entry: EntryIndex) -> &mut Held {
+        let block = self.blocks[entry.index() / BLOCK_LINES].get_or_insert_with(|| Rc::new([NOTHING; BLOCK_LINES]));
+        &mut Rc::make_mut(block)[entry.index() % BLOCK_LINES]
     }
 
     /// Returns the content of a line, if the cache has it.
     pub fn get(&mut self, slot: Slot) -> Option<&Line> {
-        let place = self.tags.lookup(slot.0)?;
-        Some(&self.held(place).content)
+        let entry = self.tags.lookup(slot.0)?;
+        Some(&self.held(entry).content)
     }
 
     /// Returns the content of a line, for a change that memory has too. Does not update replacement state.
     pub fn get_mut(&mut self, slot: Slot) -> Option<&mut Line> {
-        let place = self.tags.probe(slot.0)?;
-        Some(&mut self.held_mut(place).content)
+        let entry = self.tags.probe(slot.0)?;
+        Some(&mut self.held_mut(entry).content)
     }
 
     /// Returns true if the cache has a line. Does not update replacement state.
@@ -118,45 +118,45 @@ impl MetadataCache {
 
     /// Returns the content of a line for changing, and marks the line dirty.
     pub fn edit(&mut self, slot: Slot) -> Option<&mut Line> {
-        let place = self.tags.lookup(slot.0)?;
-        self.tags.mark_dirty(place);
-        Some(&mut self.held_mut(place).content)
+        let entry = self.tags.lookup(slot.0)?;
+        self.tags.mark_dirty(entry);
+        Some(&mut self.held_mut(entry).content)
     }
 
     /// Returns the number of requests for a line that have served no read yet, if the cache has it. Does not update
     /// replacement state.
     pub fn unused(&mut self, slot: Slot) -> Option<&mut u64> {
-        let place = self.tags.probe(slot.0)?;
-        Some(&mut self.held_mut(place).unused)
+        let entry = self.tags.probe(slot.0)?;
+        Some(&mut self.held_mut(entry).unused)
     }
 
     /// Returns one bit for each position in a line of counters, set if its first offset is kept, if the cache has the
     /// line. Does not update replacement state.
     pub fn offsets(&mut self, slot: Slot) -> Option<&mut u128> {
-        let place = self.tags.probe(slot.0)?;
-        Some(&mut self.held_mut(place).offsets)
+        let entry = self.tags.probe(slot.0)?;
+        Some(&mut self.held_mut(entry).offsets)
     }
 
     /// Enters a line. Returns the line that lost its entry to it, if one did.
     pub fn insert(&mut self, role: Role, slot: Slot, content: &Line, dirty: bool) -> Option<Evicted> {
-        let (place, evicted) = self.tags.insert(slot.0, dirty);
-        let held = std::mem::replace(self.held_mut(place), Held { role, content: *content, unused: 0, offsets: 0 });
+        let (entry, evicted) = self.tags.insert(slot.0, dirty);
+        let held = std::mem::replace(self.held_mut(entry), Held { role, content: *content, unused: 0, offsets: 0 });
         evicted.map(|evicted| Evicted { slot: Slot(evicted.key), held, dirty: evicted.dirty })
     }
 
     /// Removes a line, and returns its content.
     pub fn take(&mut self, slot: Slot) -> Option<Line> {
-        let place = self.tags.probe(slot.0)?;
+        let entry = self.tags.probe(slot.0)?;
         self.tags.invalidate(slot.0);
-        Some(self.held(place).content)
+        Some(self.held(entry).content)
     }
 
     /// Records that memory has this content: a line with the same content is clean from now on.
     pub fn written_through(&mut self, slot: Slot, content: &Line) {
-        if let Some(place) = self.tags.probe(slot.0)
-            && self.held(place).content == *content
+        if let Some(entry) = self.tags.probe(slot.0)
+            && self.held(entry).content == *content
         {
-            self.tags.share(place);
+            self.tags.share(entry);
         }
     }
 
@@ -180,7 +180,7 @@ impl Clone for MetadataCache {
     /// Leaves out the content of empty entries, which is never read.
     fn clone(&self) -> MetadataCache {
         let mut blocks: Box<[Option<Rc<Block>>]> = vec![None; self.blocks.len()].into();
-        for block in self.tags.entries().map(|(place, _)| place.index() / BLOCK_LINES) {
+        for block in self.tags.entries().map(|(entry, _)| entry.index() / BLOCK_LINES) {
             blocks[block].clone_from(&self.blocks[block]);
         }
         MetadataCache { tags: self.tags.clone(), blocks }

@@ -63,7 +63,7 @@ pub struct Copies {
     /// Copies of each core, up to the highest core that has had a look-up.
     held: Vec<MetadataCache>,
     /// The L2s that hold the copies, if there is a machine.
-    places: Option<Box<dyn SecondLevel>>,
+    tag_layout: Option<Box<dyn SecondLevel>>,
     /// Cores with L2s that begin no reads now, and keep no copies.
     off: BTreeSet<usize>,
     /// The reads that L2s have begun and that have not ended, by the line of counters that they use. The flag is set
@@ -76,8 +76,8 @@ pub struct Copies {
 impl Copies {
     /// Returns an empty set of copies, with room for `geometry` in each L2.
     pub fn new(geometry: Geometry) -> Copies {
-        let (held, places, off, begun, seen) = Default::default();
-        Copies { geometry, held, places, off, begun, seen }
+        let (held, tag_layout, off, begun, seen) = Default::default();
+        Copies { geometry, held, tag_layout, off, begun, seen }
     }
 
     /// Returns a copy of this state.
@@ -86,9 +86,9 @@ impl Copies {
     /// If an L2 has begun a read that has not ended, or if the L2s are a machine's.
     pub(super) fn twin(&self) -> Copies {
         assert!(!self.are_in_use(), "a chip is copied between two accesses");
-        assert!(self.places.is_none(), "a machine's L2s are not copied");
+        assert!(self.tag_layout.is_none(), "a machine's L2s are not copied");
         let Copies { geometry, ref held, ref off, seen, .. } = *self;
-        Copies { geometry, held: held.clone(), places: None, off: off.clone(), begun: Vec::new(), seen }
+        Copies { geometry, held: held.clone(), tag_layout: None, off: off.clone(), begun: Vec::new(), seen }
     }
 
     /// Returns true if an L2 has begun a read that has not ended.
@@ -97,8 +97,8 @@ impl Copies {
     }
 
     /// Stores the copies in these L2s. To be called before the first copy enters.
-    pub fn lie_in(&mut self, places: Box<dyn SecondLevel>) {
-        self.places = Some(places);
+    pub fn lie_in(&mut self, tag_layout: Box<dyn SecondLevel>) {
+        self.tag_layout = Some(tag_layout);
     }
 
     /// Returns the counts so far.
@@ -137,8 +137,8 @@ impl Copies {
         let found = self.of(core).get(slot).copied();
         self.seen.hits += u64::from(found.is_some());
         self.seen.misses += u64::from(found.is_none());
-        if let Some(places) = self.places.as_ref().filter(|_| found.is_some()) {
-            places.touch(core, slot);
+        if let Some(tag_layout) = self.tag_layout.as_ref().filter(|_| found.is_some()) {
+            tag_layout.touch(core, slot);
         }
         found
     }
@@ -160,7 +160,7 @@ impl Copies {
                 self.leave(core, evicted.slot);
             }
         }
-        let displaced = self.places.as_ref().and_then(|places| places.enter(core, slot));
+        let displaced = self.tag_layout.as_ref().and_then(|tag_layout| tag_layout.enter(core, slot));
         if let Some(unused) = self.of(core).unused(slot) {
             *unused = if from_memory { 0 } else { *unused + 1 };
         }
@@ -209,8 +209,8 @@ impl Copies {
 
     /// Drops the copies of a core that have lost their entries in its L2.
     fn settle(&mut self, core: usize) {
-        let Some(places) = &self.places else { return };
-        for slot in places.displaced(core) {
+        let Some(tag_layout) = &self.tag_layout else { return };
+        for slot in tag_layout.displaced(core) {
             let was_there = self.lose(core, slot);
             debug_assert!(was_there, "content and places agree");
             self.seen.displaced += 1;
@@ -226,17 +226,17 @@ impl Copies {
 
     /// Frees the L2 entry of a copy that was dropped.
     fn leave(&self, core: usize, slot: Slot) {
-        if let Some(places) = &self.places {
-            places.leave(core, slot);
+        if let Some(tag_layout) = &self.tag_layout {
+            tag_layout.leave(core, slot);
         }
     }
 }
 
 impl OnChip {
     /// Stores the copies in a machine's L2s. To be called before the first access.
-    pub fn copies_lie_in(&mut self, places: Box<dyn SecondLevel>) {
+    pub fn copies_lie_in(&mut self, tag_layout: Box<dyn SecondLevel>) {
         if let Some(copies) = &mut self.copies {
-            copies.lie_in(places);
+            copies.lie_in(tag_layout);
         }
     }
 

@@ -25,7 +25,7 @@ bugs! {
     /// The key of the encryption is stored in memory.
     KeySpilled,
     /// The cipher gets only those bits of a line's place that a 32-bit address contains.
-    PlaceWithoutHighBits,
+    AddressWithoutHighBits,
     /// The key that encrypts data also encrypts the places that XTS tweaks with.
     OneKeyForDataAndTweak,
     /// The key that encrypts data also authenticates it.
@@ -123,13 +123,13 @@ bugs! {
 
     // In counters.
     /// A write does not advance the counter.
-    CounterStandsStill,
+    CounterNotAdvanced,
     /// A monolithic counter at its full width starts again at zero.
     ExhaustedWraps,
     /// A minor counter wraps to zero without a renewal.
     MinorWraps,
     /// Overflow clears the minor counters but keeps the major one.
-    MajorStandsStill,
+    MajorNotAdvanced,
     /// Overflow advances the major counter but leaves the minor ones.
     MinorsNotReset,
     /// The last line of each group counts for the next group.
@@ -161,7 +161,7 @@ bugs! {
     /// those lines enter memory.
     TagOverBlankLines,
     /// A line that joins a tag over several lines takes the other lines from memory unchecked.
-    BootBesideForgery,
+    BootDuringForgery,
     /// A write under a tag over several lines takes the other lines from memory unchecked.
     OthersUnchecked,
     /// Only 32 bits of a major counter are used.
@@ -229,7 +229,7 @@ bugs! {
     /// A line of counters that was never written gets zeros as its first version, not its initial content.
     BlankChildStaysZeros,
     /// The MAC in a line of a counter tree names the line by the lowest twelve bits of its place.
-    MacPlaceTruncated,
+    MacAddressTruncated,
     /// With eager updates the nearest parent is notified of a change, and no node above.
     RaiseStopsEarly,
     /// A line that is called back while it leaves the chip counts as one that memory has.

@@ -113,8 +113,8 @@ impl<'a, V: Verbs> Access<'a, V> {
     /// Puts the line's tag into its entry on the chip.
     pub async fn enter_tag(&self, slot: Slot, tag: Tag) -> Result<(), Fault> {
         let Some(mac) = &self.scheme.codec.mac else { return Ok(()) };
-        let (places, position) = (mac.places(), mac.places().entry_of(self.line()).1);
-        let enter = |tags: &mut Line| places.set_entry(tags, position, tag);
+        let (tag_layout, position) = (mac.tag_layout(), mac.tag_layout().entry_of(self.line()).1);
+        let enter = |tags: &mut Line| tag_layout.set_entry(tags, position, tag);
         self.scheme.metadata.edit(self.verbs, slot, Role::Tag, enter).await
     }
 
@@ -127,13 +127,13 @@ impl<'a, V: Verbs> Access<'a, V> {
     }
 
     /// Fetches the inputs for opening and checking the line at once: the line and its version, from the two futures, its
-    /// tag, and the other lines under that tag. The bitmap may arrive later ([`LineBitmap::beside`](super::bitmap)).
+    /// tag, and the other lines under that tag. The bitmap may arrive later ([`LineBitmap::spare_bits`](super::bitmap)).
     pub async fn arrive<T>(
         &self,
         line: impl Future<Output = Arriving>,
         version: impl Future<Output = Result<T, Fault>>,
     ) -> Result<(T, Arrivals), Fault> {
-        let beside_version = async {
+        let with_version = async {
             // Boxed, since few accesses need it: inline, it would enlarge the future of each access.
             if self.scheme.layout.lines_per_tag() > 1 {
                 let (tag, others) = Box::pin(async { join!(self.stored_tag(), self.fetch_others()) }).await;
@@ -141,8 +141,8 @@ impl<'a, V: Verbs> Access<'a, V> {
             }
             Ok((self.stored_tag().await?, Fetched::new()))
         };
-        let (line, version, beside_version) = join!(line, version, beside_version);
-        let (version, (tag, others)) = (version?, beside_version?);
+        let (line, version, with_version) = join!(line, version, with_version);
+        let (version, (tag, others)) = (version?, with_version?);
         let (tag, word) = (self.scheme.codec.tag_of(&line.content, tag), self.word);
         Ok((version, Arrivals { at: self.at, word, stored: line.content, beats: line.beats, tag, others }))
     }
@@ -152,7 +152,7 @@ impl<'a, V: Verbs> Access<'a, V> {
         match (&self.scheme.codec.mac, self.scheme.tag_slot(self.line())) {
             (Some(mac), Some(slot)) => {
                 let tags = self.scheme.metadata.get(self.verbs, slot, Role::Tag).await?;
-                Ok(mac.places().entry(&tags, mac.places().entry_of(self.line()).1).into())
+                Ok(mac.tag_layout().entry(&tags, mac.tag_layout().entry_of(self.line()).1).into())
             }
             _ => Ok(StoredTag::NONE),
         }
@@ -208,7 +208,7 @@ impl Arrivals {
         let Some((&(at, counter, text), others)) = lines.split_first() else { return Ok(()) };
         let line = Arrived::untagged(at, counter, text.into());
         let arrived = Arrived { tag: self.tag.clone(), others: others.to_vec(), ..line };
-        let (ahead, check) = (scheme.codec.work.to_tag_ahead(verbs), scheme.codec.check(verbs, &arrived, &text));
+        let (ahead, check) = (scheme.codec.work.to_tag_early(verbs), scheme.codec.check(verbs, &arrived, &text));
         if scheme.codec.work.tag.is_some() {
             // A chain begins with the blocks that depend on the nonce only.
             ahead.await;

@@ -44,7 +44,7 @@ impl<'a, V: Verbs> LineBitmap<'a, V> {
     }
 
     /// Does work on a line in the order of the bitmap, and fetches the bitmap in parallel.
-    pub async fn beside<T>(&self, work: impl AsyncFnOnce(Order<'_>) -> T) -> T {
+    pub async fn in_parallel<T>(&self, work: impl AsyncFnOnce(Order<'_>) -> T) -> T {
         let brought = Brought::default();
         join!(async { brought.set(self.get().await) }, work(Order::by(&brought))).1
     }
@@ -54,7 +54,7 @@ impl<'a, V: Verbs> LineBitmap<'a, V> {
         let LineBitmap { scheme, verbs, .. } = *self;
         let last = scheme.layout.data_lines() - 1;
         let next = LineAddr((self.line.0 + bitmaps::LINES_PER_LINE).min(last));
-        match slot(&scheme.layout, next).filter(|_| scheme.metadata.brings_bitmaps_ahead()) {
+        match slot(&scheme.layout, next).filter(|_| scheme.metadata.prefetches_bitmaps()) {
             Some(slot) => scheme.metadata.get(verbs, slot, Role::Bitmap).await.map(drop),
             None => Ok(()),
         }

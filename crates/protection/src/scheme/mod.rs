@@ -207,7 +207,7 @@ impl Scheme {
 
     /// The slot of a line's tag, if there is a region of tags.
     pub fn tag_slot(&self, line: LineAddr) -> Option<Slot> {
-        let entry = self.codec.mac.as_ref().map(|mac| mac.places().entry_of(line));
+        let entry = self.codec.mac.as_ref().map(|mac| mac.tag_layout().entry_of(line));
         self.layout.region(Kind::Tags).zip(entry).map(|(region, (index, _))| region.slot(index))
     }
 }

@@ -37,7 +37,7 @@ pub(super) struct Renewer<'a, V> {
 impl<'a, V: Verbs> Renewer<'a, V> {
     /// Renews the group of the line about to be written after its counter has overflowed. Encrypts the other lines again.
     /// Returns the line's new version.
-    pub async fn renew_in_place(&self, slot: Slot, written: LineAddr, overflow: &Overflow) -> Result<Counter, Fault> {
+    pub async fn renew_group(&self, slot: Slot, written: LineAddr, overflow: &Overflow) -> Result<Counter, Fault> {
         self.verbs.renewing(self.renew_and_reencrypt(slot, written, overflow)).await
     }
 
@@ -95,7 +95,7 @@ impl<'a, V: Verbs> Renewer<'a, V> {
     /// The lines that a renewal encrypts again: all but the one that is written with the new counters.
     pub fn renewed_lines(&self, renewal: &Renewal, written: Option<LineAddr>) -> Renewed {
         let (layout, planted) = (&self.scheme.layout, self.scheme.planted);
-        let group = layout.place(renewal.counters).1;
+        let group = layout.role_and_index(renewal.counters).1;
         let concerned = |line: &LineAddr| Some(*line) != written && line.0 < layout.data_lines();
         let skipped = planted.has(Bug::RenewalSkipsFirst).into();
         let mut positions = renewal.positions();
@@ -135,7 +135,9 @@ impl<'a, V: Verbs> Renewer<'a, V> {
     pub async fn reopen(&self, access: &Access<'a, V>, old: &Line, new: Option<&Line>) -> Result<Option<Line>, Fault> {
         match LineBitmap::of(self.scheme, self.verbs, access.line()) {
             None => self.reopen_in(Order::AS_IT_IS, access, old, new).await,
-            Some(bitmap) => Box::pin(bitmap.beside(async |order| self.reopen_in(order, access, old, new).await)).await,
+            Some(bitmap) => {
+                Box::pin(bitmap.in_parallel(async |order| self.reopen_in(order, access, old, new).await)).await
+            }
         }
     }
 
@@ -147,7 +149,7 @@ impl<'a, V: Verbs> Renewer<'a, V> {
         new: Option<&Line>,
     ) -> Result<Option<Line>, Fault> {
         let (scheme, verbs, codec) = (self.scheme, self.verbs, &self.scheme.codec);
-        let pad = codec.work.pad_ahead(verbs, false);
+        let pad = codec.work.begin_pad(verbs, false);
         scheme.counted.change(|counted| counted.renewals.lines += 1);
         let ((), arrivals) = access.arrive(access.fetch(Wanted::LINE), ready(Ok(()))).await?;
         if arrivals.stored.is_blank() {
@@ -156,7 +158,7 @@ impl<'a, V: Verbs> Renewer<'a, V> {
             return Ok(None);
         }
         if let Some(new) = new {
-            let pad = codec.work.pad_ahead(verbs, false);
+            let pad = codec.work.begin_pad(verbs, false);
             let (_, verdict) = codec.open(verbs, &arrivals.under(scheme, new, order), pad.into(), |_, _| ()).await;
             if verdict.is_ok() {
                 return Ok(None);
@@ -198,7 +200,7 @@ impl<'a, V: Verbs> Renewer<'a, V> {
         let lines = (0..there).map(|_| codec.work.to_reseal(verbs));
         let tag = async {
             if there > 0 {
-                codec.work.to_tag_ahead(verbs).await;
+                codec.work.to_tag_early(verbs).await;
             }
         };
         join!(join_all(lines), tag);

@@ -39,12 +39,12 @@ impl Bitmap {
 
     /// Returns a line in its stored order.
     pub fn arrange(self, line: &Line) -> Line {
-        self.moved(line, |words, place| (words[place].index(), place))
+        self.moved(line, |words, position| (words[position].index(), position))
     }
 
     /// Returns the line that has this stored order.
     pub fn restore(self, lying: &Line) -> Line {
-        self.moved(lying, |words, place| (place, words[place].index()))
+        self.moved(lying, |words, position| (position, words[position].index()))
     }
 
     fn moved(self, line: &Line, from_to: impl Fn(&[Word; WORDS_PER_LINE], usize) -> (usize, usize)) -> Line {
@@ -52,29 +52,29 @@ impl Bitmap {
             return *line;
         }
         let (words, mut moved) = (self.words(), [0; LINE_BYTES]);
-        for place in 0..WORDS_PER_LINE {
-            let (from, to) = from_to(&words, place);
+        for position in 0..WORDS_PER_LINE {
+            let (from, to) = from_to(&words, position);
             moved[to * WORD_BYTES..][..WORD_BYTES].copy_from_slice(&line[from * WORD_BYTES..][..WORD_BYTES]);
         }
         moved
     }
 
     /// Returns the stored position of a word of the line.
-    pub fn place_of(self, word: Word) -> Word {
+    pub fn position_of(self, word: Word) -> Word {
         if self.moves_nothing() {
             return word;
         }
-        let place = self.words().iter().position(|lying| *lying == word).unwrap_or_default();
-        Word::at(place * WORD_BYTES)
+        let position = self.words().iter().position(|lying| *lying == word).unwrap_or_default();
+        Word::at(position * WORD_BYTES)
     }
 
     /// Returns the words of the line at these stored positions.
-    pub fn words_at(self, places: Words) -> Words {
+    pub fn words_at(self, tag_layout: Words) -> Words {
         if self.moves_nothing() {
-            return places;
+            return tag_layout;
         }
         let (words, mut there) = (self.words(), Words::NONE);
-        places.iter().for_each(|place| there.add(Words::of(words[place.index()])));
+        tag_layout.iter().for_each(|position| there.add(Words::of(words[position.index()])));
         there
     }
 }
@@ -101,9 +101,9 @@ mod tests {
             assert_eq!(bitmap.restore(&lying), line);
             assert_eq!(lying == line, bitmap.moves_nothing(), "{bitmap:?}");
             for word in Words::ALL.iter() {
-                let place = bitmap.place_of(word);
-                assert_eq!(place.of(&lying), word.of(&line));
-                assert_eq!(bitmap.words_at(Words::of(place)), Words::of(word));
+                let position = bitmap.position_of(word);
+                assert_eq!(position.of(&lying), word.of(&line));
+                assert_eq!(bitmap.words_at(Words::of(position)), Words::of(word));
             }
         }
     }

@@ -37,7 +37,7 @@ impl Candidates {
     }
 
     /// Returns the index of the candidate that equals the chunk, if there is one.
-    pub fn place_of(&self, chunk: &[u8]) -> Option<usize> {
+    pub fn position_of(&self, chunk: &[u8]) -> Option<usize> {
         let mut ranks = words_of(chunk).map(|word| self.rank(word));
         let first = ranks.next()??;
         let Some(second) = ranks.next() else { return Some(first) };
@@ -48,8 +48,8 @@ impl Candidates {
     }
 
     /// Returns a line in which every chunk is this candidate.
-    pub fn line(&self, place: usize) -> Line {
-        let words = self.words_at(place).map(u64::to_le_bytes);
+    pub fn line(&self, index: usize) -> Line {
+        let words = self.words_at(index).map(u64::to_le_bytes);
         let mut line = [0; LINE_BYTES];
         let of_line = line.as_chunks_mut::<WORD_BYTES>().0.iter_mut();
         of_line.zip(words.iter().cycle()).for_each(|(bytes, word)| *bytes = *word);
@@ -57,12 +57,12 @@ impl Candidates {
     }
 
     /// Returns the two words of a pair, or one value twice.
-    fn words_at(&self, place: usize) -> [u64; 2] {
+    fn words_at(&self, index: usize) -> [u64; 2] {
         if self.chunk_bytes == WORD_BYTES {
-            return [self.words[place]; 2];
+            return [self.words[index]; 2];
         }
-        let rarer = place.isqrt();
-        let turn = place - rarer * rarer;
+        let rarer = index.isqrt();
+        let turn = index - rarer * rarer;
         let (first, second) = if turn <= rarer { (turn, rarer) } else { (rarer, turn - rarer - 1) };
         [self.words[first], self.words[second]]
     }
@@ -94,12 +94,12 @@ mod tests {
         for (chunk_bytes, expected) in [(8, 8), (16, 64)] {
             let candidates = Candidates::of(WORDS.to_vec(), chunk_bytes);
             assert_eq!(candidates.count(), expected);
-            let lines: std::collections::BTreeSet<Line> = (0..expected).map(|place| candidates.line(place)).collect();
+            let lines: std::collections::BTreeSet<Line> = (0..expected).map(|index| candidates.line(index)).collect();
             assert_eq!(lines.len(), expected);
-            for place in 0..expected {
-                let line = candidates.line(place);
+            for index in 0..expected {
+                let line = candidates.line(index);
                 let chunks = line.chunks(chunk_bytes);
-                assert!(chunks.into_iter().all(|chunk| candidates.place_of(chunk) == Some(place)), "{place}");
+                assert!(chunks.into_iter().all(|chunk| candidates.position_of(chunk) == Some(index)), "{index}");
             }
         }
     }
@@ -118,21 +118,21 @@ mod tests {
     #[test]
     fn the_most_frequent_come_first_and_a_pair_before_all_with_a_rarer_value() {
         let pairs = Candidates::of(WORDS.to_vec(), 16);
-        let rarer = |place: usize| pairs.words_at(place).iter().map(|word| pairs.rank(*word).unwrap()).max().unwrap();
+        let rarer = |index: usize| pairs.words_at(index).iter().map(|word| pairs.rank(*word).unwrap()).max().unwrap();
         assert_eq!(pairs.words_at(0), [40, 40]);
-        assert!((1..pairs.count()).all(|place| rarer(place - 1) <= rarer(place)));
+        assert!((1..pairs.count()).all(|index| rarer(index - 1) <= rarer(index)));
         // The candidates of a smaller table are the first ones of a larger table.
         let fewer = Candidates::of(WORDS[..3].to_vec(), 16);
-        assert!((0..fewer.count()).all(|place| fewer.line(place) == pairs.line(place)));
+        assert!((0..fewer.count()).all(|index| fewer.line(index) == pairs.line(index)));
     }
 
     #[test]
     fn a_chunk_with_a_word_that_is_none_of_the_values_is_no_candidate() {
         let pairs = Candidates::of(WORDS.to_vec(), 16);
         let chunk = |words: [u64; 2]| words.map(u64::to_le_bytes).concat();
-        assert_eq!(pairs.place_of(&chunk([40, 41])), None);
-        assert_eq!(pairs.place_of(&chunk([41, 40])), None);
-        assert_eq!(pairs.place_of(&chunk([40, 30])), Some(1));
-        assert_eq!(Candidates::of(Vec::new(), 8).place_of(&[0; 8]), None);
+        assert_eq!(pairs.position_of(&chunk([40, 41])), None);
+        assert_eq!(pairs.position_of(&chunk([41, 40])), None);
+        assert_eq!(pairs.position_of(&chunk([40, 30])), Some(1));
+        assert_eq!(Candidates::of(Vec::new(), 8).position_of(&[0; 8]), None);
     }
 }

@@ -85,19 +85,19 @@ impl CountedWords {
     /// for longest, unless the list has room.
     fn as_candidate(&mut self, word: u64) -> usize {
         let candidates = &mut self.candidates;
-        let place = candidates.iter().position(|seen| seen.word == word).unwrap_or_else(|| {
+        let index = candidates.iter().position(|seen| seen.word == word).unwrap_or_else(|| {
             let seen = SeenWord { word, count: 0, at: 0 };
             if candidates.len() < CANDIDATES * self.size {
                 candidates.push(seen);
                 return candidates.len() - 1;
             }
-            let oldest = (0..candidates.len()).min_by_key(|&place| candidates[place].at).unwrap_or(0);
+            let oldest = (0..candidates.len()).min_by_key(|&index| candidates[index].at).unwrap_or(0);
             candidates[oldest] = seen;
             oldest
         });
-        let seen = &mut candidates[place];
+        let seen = &mut candidates[index];
         (seen.count, seen.at) = (seen.count.saturating_add(1), self.seen);
-        place
+        index
     }
 }
 

@@ -234,7 +234,7 @@ impl Speculation {
     }
 
     /// Counts a line that arrived and had these candidates.
-    pub(crate) fn came(&self, line: &Line, candidates: &Candidates) {
+    pub(crate) fn count_predictable(&self, line: &Line, candidates: &Candidates) {
         self.count(|counted| counted.predictable.count(candidates.frequent(line)));
     }
 

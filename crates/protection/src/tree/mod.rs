@@ -148,7 +148,7 @@ impl Tree {
 
     /// The parent of a slot, if the tree covers it.
     pub fn parent(&self, layout: &Layout, slot: Slot) -> Option<Parent> {
-        let (role, index) = layout.place(slot);
+        let (role, index) = layout.role_and_index(slot);
         let level = match role {
             Role::Node(level) => level as usize + 1,
             leaf if self.covers(leaf) => 0,
@@ -172,7 +172,7 @@ impl Tree {
         };
         let index = match parent.node {
             Node::Root(line) => line as u64,
-            Node::Stored(slot) => layout.place(slot).1,
+            Node::Stored(slot) => layout.role_and_index(slot).1,
         };
         let first = index * self.arity(parent.level);
         below.into_iter().flat_map(move |region| {
@@ -272,7 +272,7 @@ impl Tree {
     /// The tag of a child in its place.
     fn tag(&self, hashes: &NodeHashes, memo: &Memo<Tag>, slot: Slot, content: &Line) -> Tag {
         let named = self.named(slot);
-        memo.of(&Message { place: named.0, version: 0, bitmap: 0, text: *content }, || hashes.tag(named, content))
+        memo.of(&Message { line_number: named.0, version: 0, bitmap: 0, text: *content }, || hashes.tag(named, content))
     }
 
     /// The place that tags and MACs name.

@@ -48,11 +48,11 @@ impl Versions {
     pub fn seal(&self, slot: Slot, role: Role, content: &Line, version: Counter) -> Line {
         let counters = self.of(role);
         let version = if self.planted.has(Bug::MacWithoutVersion) { Counter(1) } else { version };
-        let slot = if self.planted.has(Bug::MacPlaceTruncated) { Slot(slot.0 % 4096) } else { slot };
+        let slot = if self.planted.has(Bug::MacAddressTruncated) { Slot(slot.0 % 4096) } else { slot };
         let mut sealed = *content;
         counters.set_embedded_mac(&mut sealed, 0);
         let nonce = Nonce::new(slot.0, version.0);
-        let message = Message { place: slot.0, version: version.0, bitmap: 0, text: sealed };
+        let message = Message { line_number: slot.0, version: version.0, bitmap: 0, text: sealed };
         let mac = self.memo.of(&message, || self.mac.tag(&nonce, &sealed, counters.embedded_mac_bits()).low_word());
         counters.set_embedded_mac(&mut sealed, mac);
         sealed

@@ -2,7 +2,7 @@
 //! stores.
 
 use crate::durable::durable;
-use casemate_protection::design::{Battery, CounterChoice, MacPlace, Order, Parts, Persistence, Point, TreeKind};
+use casemate_protection::design::{Battery, CounterChoice, Order, Parts, Persistence, Point, TagLocation, TreeKind};
 use casemate_protection::domain::Registers;
 use casemate_protection::execution::{Explained, Functional, Operation, run_now};
 use casemate_protection::scheme::{DurableCaches, Scheme};
@@ -78,7 +78,7 @@ const KINDS: [Change; 7] = [
     |parts| parts.tree.arity = 2,
     |parts| parts.counters = CounterChoice::Morphable,
     |parts| parts.counters = CounterChoice::Mono56,
-    |parts| parts.mac.place = MacPlace::Ecc,
+    |parts| parts.mac.place = TagLocation::Ecc,
     |parts| parts.caches.counters_in_llc = true,
 ];
 
@@ -254,12 +254,12 @@ fn a_battery_writes_lines_then_metadata_and_saves_the_root_when_all_is_there() {
     machine.verbs.take_operations();
     machine.loses_power(&[(3, 2), (900, 2)]);
     let done = machine.verbs.take_operations();
-    let place = |is_it: fn(&Operation) -> bool| done.iter().rposition(is_it).unwrap();
-    let data = place(|done| matches!(done, Operation::Store(Role::Data, ..)));
-    let counters = place(|done| matches!(done, Operation::Store(Role::Counter, ..)));
-    let nodes = place(|done| matches!(done, Operation::Store(Role::Node(_), ..)));
-    let fence = place(|done| matches!(done, Operation::Fence));
-    let root = place(|done| matches!(done, Operation::Complete(_)));
+    let position = |is_it: fn(&Operation) -> bool| done.iter().rposition(is_it).unwrap();
+    let data = position(|done| matches!(done, Operation::Store(Role::Data, ..)));
+    let counters = position(|done| matches!(done, Operation::Store(Role::Counter, ..)));
+    let nodes = position(|done| matches!(done, Operation::Store(Role::Node(_), ..)));
+    let fence = position(|done| matches!(done, Operation::Fence));
+    let root = position(|done| matches!(done, Operation::Complete(_)));
     assert!([data, counters, nodes, fence, root].is_sorted(), "{done:?}");
     assert_eq!(root + 1, done.len());
 }

@@ -1,7 +1,7 @@
 //! Reads that L2s begin: the place of each step, and that no L2 continues with counters that have changed.
 
 use casemate_protection::design::{
-    CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, MacPlace, Parts, Persistence, SpeculationDesign,
+    CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, Parts, Persistence, SpeculationDesign, TagLocation,
     TreeDesign, TreeKind,
 };
 use casemate_protection::execution::{Explained, Functional, Operation, run_now};
@@ -19,7 +19,7 @@ fn parts() -> Parts {
     Parts {
         cipher: CipherChoice::Aes128Counter,
         counters: CounterChoice::Morphable,
-        mac: MacDesign { code: MacChoice::Gmac, place: MacPlace::Ecc, ..MacDesign::default() },
+        mac: MacDesign { code: MacChoice::Gmac, place: TagLocation::Ecc, ..MacDesign::default() },
         tree: TreeDesign { levels: vec![CounterChoice::Morphable], ..TreeKind::Counters.into() },
         ownership: Ownership::None,
         caches: caches.resized(Bytes(256), 2),
@@ -223,7 +223,7 @@ fn no_copy_outlives_an_overflow() {
 fn an_l2_refuses_every_flipped_bit_of_a_line_and_of_its_tag() {
     flips_are_refused(&Bench::new(), &[1000, 1001, 1055]);
     let mut wide = parts();
-    wide.mac = MacDesign { place: MacPlace::Beside, ..wide.mac }.with_line_bits(128);
+    wide.mac = MacDesign { place: TagLocation::Inline, ..wide.mac }.with_line_bits(128);
     flips_are_refused(&Bench::of(&wide), &Vec::from_iter(1000..1128));
 }
 
@@ -235,12 +235,12 @@ fn flips_are_refused(bench: &Bench, spare: &[usize]) {
     for bit in (0..8 * LINE_BYTES).chain(spare.iter().copied()) {
         let honest = bench.verbs.inside().media.borrow().read(slot);
         let mut bytes = honest.examine();
-        let mut beside = honest.beside();
+        let mut spare_bits = honest.spare_bits();
         match bit {
-            1000.. => beside ^= 1 << (bit - 1000),
+            1000.. => spare_bits ^= 1 << (bit - 1000),
             _ => bytes[bit / 8] ^= 1 << (bit % 8),
         }
-        let forged = Untrusted::with(bytes, beside);
+        let forged = Untrusted::with(bytes, spare_bits);
         bench.verbs.inside().media.borrow_mut().store(slot, forged);
         let (outcome, operations) = bench.read(0, 5);
         assert_eq!(outcome, Err(Fault::Tag(LineAddr(5))), "bit {bit}");
@@ -321,8 +321,8 @@ fn what_l2s_cannot_do_is_refused_with_the_rule() {
     let refused = |change: fn(&mut Parts), rule: &str| {
         let mut parts = parts();
         change(&mut parts);
-        let told = parts.check().unwrap_err();
-        assert!(told.contains(rule), "{told}");
+        let error = parts.check().unwrap_err();
+        assert!(error.contains(rule), "{error}");
     };
     assert_eq!(parts().check(), Ok(()));
     refused(|parts| parts.caches.counters_in_llc = false, "set caches.counters_in_llc = true");

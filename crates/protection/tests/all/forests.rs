@@ -148,7 +148,7 @@ proptest! {
         let mut memory = Memory::new(Some(forest), seed);
         run(&mut memory, &steps)?;
         let layout = memory.scheme.layout().clone();
-        let covered = |slot: &Slot| !matches!(layout.place(*slot).0, Role::Data | Role::Tag);
+        let covered = |slot: &Slot| !matches!(layout.role_and_index(*slot).0, Role::Data | Role::Tag);
         let slots: Vec<Slot> = memory.image().into_iter().map(|(slot, _)| slot).filter(covered).collect();
         for slot in slots {
             memory.flip(slot, bit);

@@ -111,8 +111,8 @@ fn a_page_that_was_given_away_is_of_no_use_to_anybody_before_it_is_accepted() {
     for asker in [TENANT, neighbour] {
         assert_eq!(memory.read(asker), Err(Fault::Refused(LINE)), "{asker:?}");
     }
-    let beside = LineAddr(LINE.0 + 64);
-    run_now(memory.scheme.write(&memory.verbs, beside, &[3; 64]));
+    let next_page = LineAddr(LINE.0 + 64);
+    run_now(memory.scheme.write(&memory.verbs, next_page, &[3; 64]));
     assert_eq!(memory.verbs.take_fault(), None, "the next page is the tenant's as before");
 }
 

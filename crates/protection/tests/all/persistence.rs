@@ -2,7 +2,9 @@
 
 use crate::durable::durable;
 use casemate_protection::counter::StartingAge;
-use casemate_protection::design::{CounterChoice, MacChoice, MacDesign, MacPlace, Order, Parts, Persistence, TreeKind};
+use casemate_protection::design::{
+    CounterChoice, MacChoice, MacDesign, Order, Parts, Persistence, TagLocation, TreeKind,
+};
 use casemate_protection::domain::{Domain, Queue, Registers, Renewing};
 use casemate_protection::execution::{Explained, Functional, Operation, run_now};
 use casemate_protection::media::Media;
@@ -93,13 +95,13 @@ fn every_line_comes_back_after_a_counter_has_overflowed() {
 /// Features that tuples support: tags with their lines, metadata in the last-level cache, reads that L2s begin,
 /// speculative release, and all of them.
 const ALONG: [Change; 6] = [
-    |parts| parts.mac.place = MacPlace::Ecc,
-    |parts| parts.mac.place = MacPlace::Beside,
+    |parts| parts.mac.place = TagLocation::Ecc,
+    |parts| parts.mac.place = TagLocation::Inline,
     |parts| (parts.caches.counters_in_llc, parts.caches.nodes_in_llc) = (true, true),
     |parts| (parts.caches.counters_in_llc, parts.caches.counters_in_l2) = (true, Some(Bytes(256))),
     |parts| parts.release = Release::Speculative,
     |parts| {
-        (parts.mac.place, parts.release) = (MacPlace::Ecc, Release::Speculative);
+        (parts.mac.place, parts.release) = (TagLocation::Ecc, Release::Speculative);
         (parts.caches.counters_in_llc, parts.caches.counters_in_l2) = (true, Some(Bytes(256)));
     },
 ];

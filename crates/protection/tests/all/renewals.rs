@@ -1,7 +1,7 @@
 //! Counts of renewals: they equal the transfers between chip and memory that overflows cause.
 
 use casemate_protection::design::{
-    CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, MacPlace, Parts, Persistence, SpeculationDesign,
+    CacheDesign, CipherChoice, CounterChoice, MacChoice, MacDesign, Parts, Persistence, SpeculationDesign, TagLocation,
     TreeDesign, TreeKind,
 };
 use casemate_protection::execution::{Explained, Functional, Operation, run_now};
@@ -15,7 +15,7 @@ const LINES: u64 = 1 << 16;
 /// A scheme with `lines_per_tag` lines under a tag, and with these counters and this tree.
 fn scheme(lines_per_tag: u64, counters: CounterChoice, tree: impl Into<TreeDesign>) -> Scheme {
     let mac =
-        MacDesign { code: MacChoice::Gmac, place: MacPlace::Region, lines: lines_per_tag, ..MacDesign::default() };
+        MacDesign { code: MacChoice::Gmac, place: TagLocation::Region, lines: lines_per_tag, ..MacDesign::default() };
     let parts = Parts {
         cipher: CipherChoice::Aes128Counter,
         counters,

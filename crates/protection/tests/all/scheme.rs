@@ -2,8 +2,8 @@
 
 use crate::tag_lengths::long_tags;
 use casemate_protection::design::{
-    CacheDesign, CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, MacPlace, Over, Parts, Persistence,
-    SpeculationDesign, TreeDesign, TreeKind,
+    CacheDesign, CipherChoice, CounterChoice, Covered, MacChoice, MacDesign, Over, Parts, Persistence,
+    SpeculationDesign, TagLocation, TreeDesign, TreeKind,
 };
 use casemate_protection::execution::{Explained, Functional, Operation, run_now};
 use casemate_protection::ownership::Ownership;
@@ -62,7 +62,7 @@ pub fn over_plaintext(mut parts: Parts) -> Parts {
 }
 
 /// Puts tags into this place, each over this number of lines.
-pub fn tags(mut parts: Parts, place: MacPlace, lines: u64) -> Parts {
+pub fn tags(mut parts: Parts, place: TagLocation, lines: u64) -> Parts {
     (parts.mac.place, parts.mac.lines) = (place, lines);
     parts
 }
@@ -74,7 +74,7 @@ fn unified(mut parts: Parts, bytes: u64) -> Parts {
 }
 
 /// Releases lines before their verdicts.
-fn ahead(parts: Parts) -> Parts {
+fn speculative(parts: Parts) -> Parts {
     Parts { release: Release::Speculative, ..parts }
 }
 
@@ -138,20 +138,20 @@ fn compositions() -> Vec<Parts> {
         parts(C::TdesCbc, N::None, M::HmacSha512, T::None),
         parts(C::Aes128Ecb, N::None, M::Cmac, T::None),
         parts(C::TdesEcb, N::None, M::None, T::None),
-        tags(parts(C::Aes128Counter, N::Mono56, M::Gmac, counters(&[N::Mono56], 1, Lazy)), MacPlace::Ecc, 1),
-        tags(parts(C::Aes128Xts, N::None, M::Sha3, T::None), MacPlace::Ecc, 1),
-        tags(parts(C::Aes128Ocb, N::Sc64, M::Ocb, T::Bonsai), MacPlace::Beside, 1),
-        tags(parts(C::Aes128Counter, N::Sc64, M::CbcMac, T::Bonsai), MacPlace::Beside, 1),
-        tags(parts(C::Aes128Counter, N::Sc64, M::Gmac, T::Bonsai), MacPlace::Region, 4),
-        tags(parts(C::Aes128Gcm, N::Sc128, M::Gmac, T::Bonsai), MacPlace::Region, 2),
-        tags(parts(C::Aes128Counter, N::Morphable, M::Cmac, T::Bonsai), MacPlace::Region, 4),
-        tags(parts(C::Aes128Cbc, N::None, M::HmacSha256, T::None), MacPlace::Region, 2),
-        tags(parts(C::Aes128Xts, N::None, M::Cmac, hashes(T::Merkle, 8, Lazy)), MacPlace::Region, 4),
+        tags(parts(C::Aes128Counter, N::Mono56, M::Gmac, counters(&[N::Mono56], 1, Lazy)), TagLocation::Ecc, 1),
+        tags(parts(C::Aes128Xts, N::None, M::Sha3, T::None), TagLocation::Ecc, 1),
+        tags(parts(C::Aes128Ocb, N::Sc64, M::Ocb, T::Bonsai), TagLocation::Inline, 1),
+        tags(parts(C::Aes128Counter, N::Sc64, M::CbcMac, T::Bonsai), TagLocation::Inline, 1),
+        tags(parts(C::Aes128Counter, N::Sc64, M::Gmac, T::Bonsai), TagLocation::Region, 4),
+        tags(parts(C::Aes128Gcm, N::Sc128, M::Gmac, T::Bonsai), TagLocation::Region, 2),
+        tags(parts(C::Aes128Counter, N::Morphable, M::Cmac, T::Bonsai), TagLocation::Region, 4),
+        tags(parts(C::Aes128Cbc, N::None, M::HmacSha256, T::None), TagLocation::Region, 2),
+        tags(parts(C::Aes128Xts, N::None, M::Cmac, hashes(T::Merkle, 8, Lazy)), TagLocation::Region, 4),
         unified(parts(C::Aes128Counter, N::Sc64, M::Gmac, T::Bonsai), 256),
         unified(parts(C::Aes128Counter, N::Mono56, M::Gmac, counters(&[N::Mono56], 1, Eager)), 128),
-        ahead(parts(C::Aes128Counter, N::Sc64, M::Gmac, T::Bonsai)),
-        ahead(over_plaintext(parts(C::Aes128Cbc, N::Mono56, M::Cmac, counters(&[N::Mono56], 1, Lazy)))),
-        ahead(tags(parts(C::Aes128Xts, N::None, M::Sha3, T::None), MacPlace::Region, 4)),
+        speculative(parts(C::Aes128Counter, N::Sc64, M::Gmac, T::Bonsai)),
+        speculative(over_plaintext(parts(C::Aes128Cbc, N::Mono56, M::Cmac, counters(&[N::Mono56], 1, Lazy)))),
+        speculative(tags(parts(C::Aes128Xts, N::None, M::Sha3, T::None), TagLocation::Region, 4)),
         in_llc(parts(C::Aes128Counter, N::Sc64, M::Gmac, T::Bonsai)),
         in_llc(parts(C::Aes128Counter, N::Morphable, M::Gmac, counters(&[N::Morphable], 1, Eager))),
         nodes_in_llc(parts(C::Aes128Counter, N::Sc64, M::Gmac, T::Bonsai)),
@@ -287,7 +287,7 @@ fn compositions_that_make_no_sense_are_refused_with_a_way_out() {
     assert_eq!(odd.check(), Ok(()));
     odd.caches.nodes = Some(Bytes(1024));
     assert!(odd.check().unwrap_err().contains("caches.unified"));
-    let unchecked = ahead(parts(C::Aes128Counter, N::Sc64, M::None, T::None));
+    let unchecked = speculative(parts(C::Aes128Counter, N::Sc64, M::None, T::None));
     assert!(unchecked.check().unwrap_err().contains("leave release out"));
     let without = in_llc(parts(C::Aes128Xts, N::None, M::None, T::None));
     assert!(without.check().unwrap_err().contains("counters = \"sc64\""));
@@ -313,7 +313,7 @@ fn what_only_one_key_of_the_authentication_breaks_is_refused_with_a_way_out() {
 
 #[test]
 fn the_place_of_tags_decides_what_an_access_moves() {
-    use {CipherChoice as C, CounterChoice as N, MacChoice as M, MacPlace as P, TreeKind as T};
+    use {CipherChoice as C, CounterChoice as N, MacChoice as M, TagLocation as P, TreeKind as T};
     let moved = |place, lines| {
         let scheme = tags(parts(C::Aes128Xts, N::None, M::HmacSha256, T::None), place, lines).build(LINES, 1).unwrap();
         let memory = Explained::new(Functional::new(scheme.layout().total_lines()));
@@ -334,7 +334,7 @@ fn the_place_of_tags_decides_what_an_access_moves() {
         (write, count(&|| run_now(scheme.read(&memory, LineAddr(9)))))
     };
     assert_eq!(moved(P::Region, 1), ((0, 1, 1), (1, 1, 1)));
-    assert_eq!([P::Ecc, P::Beside].map(|place| moved(place, 1)), [((0, 0, 1), (1, 0, 1)); 2]);
+    assert_eq!([P::Ecc, P::Inline].map(|place| moved(place, 1)), [((0, 0, 1), (1, 0, 1)); 2]);
     // A write checks all stored lines under the tag, then computes a new tag over all.
     assert_eq!(moved(P::Region, 2), ((2, 1, 4), (2, 1, 2)));
     assert_eq!(moved(P::Region, 4), ((4, 1, 8), (4, 1, 4)));
@@ -356,7 +356,7 @@ fn weak_choices_are_named() {
     );
     // A tag of 56 bits has 14 bits for each of four chunks.
     assert_eq!(weak(parts(C::Aes128OcbChunks, N::Sc64, M::OcbChunks, T::Bonsai)), ["short tag"]);
-    let mut in_ecc = tags(parts(C::Aes128Counter, N::Sc64, M::Gmac, T::Bonsai), MacPlace::Ecc, 1);
+    let mut in_ecc = tags(parts(C::Aes128Counter, N::Sc64, M::Gmac, T::Bonsai), TagLocation::Ecc, 1);
     assert_eq!(weak(in_ecc.clone()), [""; 0]);
     in_ecc.mac.tag_bits = Some(64);
     assert_eq!(weak(in_ecc), ["no ECC bits left to correct errors"]);

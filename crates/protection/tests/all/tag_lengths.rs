@@ -2,7 +2,7 @@
 
 use crate::scheme::{LINES, over_plaintext, parts, tags};
 use casemate_protection::design::{
-    CipherChoice, CounterChoice, MacChoice, MacDesign, MacPlace, Over, Parts, TreeDesign, TreeKind,
+    CipherChoice, CounterChoice, MacChoice, MacDesign, Over, Parts, TagLocation, TreeDesign, TreeKind,
 };
 use casemate_protection::execution::{Functional, run_now};
 use casemate_protection::verbs::{Fault, Slot, Untrusted};
@@ -27,11 +27,11 @@ fn over_ciphertext(parts: Parts) -> Parts {
 
 /// Compositions with tags of more than one word, and with tags of chunks.
 pub fn long_tags() -> Vec<Parts> {
-    use {CipherChoice as C, CounterChoice as N, MacChoice as M, MacPlace as P, TreeKind as T};
+    use {CipherChoice as C, CounterChoice as N, MacChoice as M, TagLocation as P, TreeKind as T};
     let binary: fn(T) -> TreeDesign = |kind| TreeDesign { arity: 2, ..kind.into() };
     vec![
         of_line(parts(C::Aes128Counter, N::Sc64, M::Gmac, T::Bonsai), 128),
-        of_line(tags(parts(C::Aes128Counter, N::Sc64, M::Gmac, T::Bonsai), P::Beside, 1), 128),
+        of_line(tags(parts(C::Aes128Counter, N::Sc64, M::Gmac, T::Bonsai), P::Inline, 1), 128),
         of_line(tags(parts(C::Aes128Counter, N::Sc64, M::Gmac, T::Bonsai), P::Region, 4), 128),
         of_line(parts(C::Aes256Counter, N::Morphable, M::HmacSha256, T::Bonsai), 256),
         of_line(tags(parts(C::Aes128Cbc, N::None, M::HmacSha1, T::None), P::Region, 2), 160),
@@ -40,25 +40,25 @@ pub fn long_tags() -> Vec<Parts> {
         over_ciphertext(of_chunk(parts(C::TdesOcbChunks, N::Sc64, M::OcbChunks, T::Bonsai), 64)),
         of_chunk(parts(C::Aes256OcbChunks, N::Sc64, M::OcbChunks, T::Bonsai), 128),
         over_ciphertext(of_chunk(parts(C::Aes256OcbChunks, N::Sc64, M::OcbChunks, T::None), 128)),
-        over_ciphertext(of_chunk(tags(parts(C::TdesOcbChunks, N::Sc64, M::OcbChunks, T::Bonsai), P::Beside, 1), 16)),
-        of_chunk(tags(parts(C::Aes128OcbChunks, N::Mono56, M::OcbChunks, T::None), P::Beside, 1), 32),
+        over_ciphertext(of_chunk(tags(parts(C::TdesOcbChunks, N::Sc64, M::OcbChunks, T::Bonsai), P::Inline, 1), 16)),
+        of_chunk(tags(parts(C::Aes128OcbChunks, N::Mono56, M::OcbChunks, T::None), P::Inline, 1), 32),
     ]
 }
 
 #[test]
 fn tags_that_cannot_lie_there_are_refused_with_a_way_out() {
-    use {CipherChoice as C, CounterChoice as N, MacChoice as M, MacPlace as P, TreeKind as T};
+    use {CipherChoice as C, CounterChoice as N, MacChoice as M, TagLocation as P, TreeKind as T};
     let bonsai = parts(C::Aes128Counter, N::Sc64, M::Gmac, T::Bonsai);
     for (parts, remedy) in [
         (tags(bonsai.clone(), P::Ecc, 4), "mac.place = \"region\""),
-        (tags(bonsai.clone(), P::Beside, 2), "mac.place = \"region\""),
+        (tags(bonsai.clone(), P::Inline, 2), "mac.place = \"region\""),
         (tags(bonsai.clone(), P::Region, 3), "1, 2 or 4"),
         (tags(bonsai.clone(), P::Region, 0), "1, 2 or 4"),
         (tags(over_plaintext(bonsai.clone()), P::Region, 2), "mac.over = \"ciphertext\""),
         (tags(parts(C::Aes128Ocb, N::Sc64, M::Ocb, T::Bonsai), P::Region, 2), "mac.lines = 1"),
         (tags(parts(C::Aes128Counter, N::Sc64, M::SgxCw, T::Bonsai), P::Region, 4), "mac.code = \"gmac\""),
         (tags(parts(C::Aes128Xts, N::None, M::Cmac, T::Merkle), P::Ecc, 1), "tree.kind = \"bonsai\""),
-        (tags(parts(C::Aes128Xts, N::None, M::None, T::None), P::Beside, 1), "leave mac.place out"),
+        (tags(parts(C::Aes128Xts, N::None, M::None, T::None), P::Inline, 1), "leave mac.place out"),
         (tags(parts(C::Aes128Xts, N::None, M::None, T::None), P::Region, 4), "leave mac.lines out"),
     ] {
         let refusal = parts.check().unwrap_err();
@@ -68,7 +68,7 @@ fn tags_that_cannot_lie_there_are_refused_with_a_way_out() {
 
 #[test]
 fn lengths_that_code_or_place_do_not_have_are_refused_with_the_nearest_that_they_have() {
-    use {CipherChoice as C, CounterChoice as N, MacChoice as M, MacPlace as P, TreeKind as T};
+    use {CipherChoice as C, CounterChoice as N, MacChoice as M, TagLocation as P, TreeKind as T};
     let of = |code, bits, place| of_line(tags(parts(C::Aes128Counter, N::Sc64, code, T::Bonsai), place, 1), bits);
     let chunks = |cipher, code, bits, place| of_chunk(tags(parts(cipher, N::Sc64, code, T::Bonsai), place, 1), bits);
     for (parts, remedy) in [
@@ -80,7 +80,7 @@ fn lengths_that_code_or_place_do_not_have_are_refused_with_the_nearest_that_they
         (of(M::SgxCw, 65, P::Region), "up to 64: set mac.tag_bits = 64"),
         (of(M::Gmac, 72, P::Ecc), "room for 64 bits of a line's tag, and these are 72: set mac.tag_bits = 64"),
         (
-            of(M::HmacSha256, 129, P::Beside),
+            of(M::HmacSha256, 129, P::Inline),
             "room for 128 bits of a line's tag, and these are 129: set mac.tag_bits = 128",
         ),
         (chunks(C::Aes128Counter, M::Gmac, 64, P::Region), "mac.code = \"ocb-chunks\", or give"),
@@ -88,7 +88,7 @@ fn lengths_that_code_or_place_do_not_have_are_refused_with_the_nearest_that_they
         (chunks(C::Aes256OcbChunks, M::OcbChunks, 129, P::Region), "set mac.chunk_tag_bits = 128"),
         (chunks(C::Aes128OcbChunks, M::OcbChunks, 0, P::Region), "set mac.chunk_tag_bits = 1"),
         (chunks(C::Aes128OcbChunks, M::OcbChunks, u32::MAX, P::Region), "set mac.chunk_tag_bits = 128"),
-        (chunks(C::TdesOcbChunks, M::OcbChunks, 17, P::Beside), "set mac.chunk_tag_bits = 16 or mac.place"),
+        (chunks(C::TdesOcbChunks, M::OcbChunks, 17, P::Inline), "set mac.chunk_tag_bits = 16 or mac.place"),
         (chunks(C::Aes128OcbChunks, M::OcbChunks, 17, P::Ecc), "set mac.chunk_tag_bits = 16 or mac.place"),
     ] {
         let refusal = parts.check().unwrap_err();
@@ -101,12 +101,12 @@ fn lengths_that_code_or_place_do_not_have_are_refused_with_the_nearest_that_they
     grouped.mac.lines = 2;
     assert!(grouped.check().unwrap_err().contains("mac.lines = 1"));
     for right in [
-        of(M::Gmac, 128, P::Beside),
+        of(M::Gmac, 128, P::Inline),
         of(M::HmacSha256, 256, P::Region),
         of(M::Gmac, 1, P::Ecc),
         chunks(C::TdesOcbChunks, M::OcbChunks, 64, P::Region),
         chunks(C::Aes256OcbChunks, M::OcbChunks, 128, P::Region),
-        chunks(C::TdesOcbChunks, M::OcbChunks, 16, P::Beside),
+        chunks(C::TdesOcbChunks, M::OcbChunks, 16, P::Inline),
     ] {
         assert_eq!(right.check(), Ok(()), "{right:?}");
     }
@@ -114,7 +114,7 @@ fn lengths_that_code_or_place_do_not_have_are_refused_with_the_nearest_that_they
 
 #[test]
 fn a_layout_has_room_for_tags_of_every_length() {
-    use {CipherChoice as C, CounterChoice as N, MacChoice as M, MacPlace as P, TreeKind as T};
+    use {CipherChoice as C, CounterChoice as N, MacChoice as M, TagLocation as P, TreeKind as T};
     let plain = || parts(C::Aes128Counter, N::Sc64, M::HmacSha256, T::None);
     // Returns the lines of data that a line of tags serves, and the size of the region in percent of the data.
     let region = |parts: Parts| {
@@ -132,7 +132,7 @@ fn a_layout_has_room_for_tags_of_every_length() {
     assert_eq!(region(of_chunk(chunks(), 32)), (2, 50.0));
     // Tags travel with their lines.
     let data = |bits| {
-        let report = of_line(tags(plain(), P::Beside, 1), bits).layout_report(LINES, 0).unwrap();
+        let report = of_line(tags(plain(), P::Inline, 1), bits).layout_report(LINES, 0).unwrap();
         let [data, tags, above, ..] = &report.regions[..] else { panic!("{report:?}") };
         (data.bytes, tags.role.clone(), tags.bytes, above.start)
     };
@@ -156,11 +156,11 @@ fn every_bit_of_a_long_tag_counts_wherever_it_lies() {
         let start = (line.0 / scheme.layout().lines_per_tag()) as usize * places % LINE_BYTES;
         for bit in 0..8 * places {
             let mut bytes = stored.examine();
-            let beside = if scheme.layout().tags_with_data() { 1 << bit } else { 0 };
-            if beside == 0 {
+            let spare_bits = if scheme.layout().tags_with_data() { 1 << bit } else { 0 };
+            if spare_bits == 0 {
                 bytes[start + bit / 8] ^= 1 << (bit % 8);
             }
-            put(&memory, slot, Untrusted::with(bytes, stored.beside() ^ beside));
+            put(&memory, slot, Untrusted::with(bytes, stored.spare_bits() ^ spare_bits));
             run_now(scheme.read(&memory, line));
             assert!(memory.take_fault().is_some(), "bit {bit} under {parts:?}");
             assert_eq!(memory.take_released(), None, "bit {bit} under {parts:?}");

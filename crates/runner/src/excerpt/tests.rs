@@ -218,8 +218,8 @@ fn the_spans_of_a_read_lie_between_its_request_and_its_arrival_but_for_what_foll
     assert!(trips.len() > 1000);
     let mut releases = 0;
     for (unit, name, start, length, access) in &found {
-        let Some((asked, arrived)) = trips.get(access) else { continue };
-        assert!(start >= asked, "{unit}: {name}");
+        let Some((requested, arrived)) = trips.get(access) else { continue };
+        assert!(start >= requested, "{unit}: {name}");
         if name == "release verified" {
             releases += 1;
             assert!(start + length <= *arrived);
@@ -291,19 +291,19 @@ fn several_cores_have_tracks_of_their_own() {
 fn a_window_past_the_end_is_refused_and_leaves_nothing_but_the_record_and_the_bus() {
     let folder = Folder::new("past");
     let path = folder.0.join("file");
-    let asked = options("none", &path, 900 * US, US);
-    let refused = run(&asked, gups(), |_| Control::GoOn).unwrap_err();
+    let requested = options("none", &path, 900 * US, US);
+    let refused = run(&requested, gups(), |_| Control::GoOn).unwrap_err();
     assert!(refused.to_string().contains("begins at 900us"), "{refused}");
     assert!(folder.names().is_empty(), "{:?}", folder.names());
     let bus = crate::bus::BusOptions { path: folder.0.join("bus"), bytes: false };
     let Err(RunError::Unfinished(found)) =
-        run(&RunOptions { bus: Some(bus), ..asked.clone() }, gups(), |_| Control::GoOn)
+        run(&RunOptions { bus: Some(bus), ..requested.clone() }, gups(), |_| Control::GoOn)
     else {
         panic!("expected the record and why there is no excerpt")
     };
     assert!(matches!(found.excerpt, Err(ExcerptError::PastTheEnd(..))) && found.bus.is_ok());
     assert_eq!(folder.names(), ["bus"]);
-    let whole = run(&RunOptions { excerpt: None, ..asked }, gups(), |_| Control::GoOn).unwrap();
+    let whole = run(&RunOptions { excerpt: None, ..requested }, gups(), |_| Control::GoOn).unwrap();
     assert_eq!(found.record.event_hash, whole.event_hash);
 }
 

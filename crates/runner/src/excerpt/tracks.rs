@@ -138,7 +138,7 @@ impl Units {
     }
 
     fn of_memory(&self, line: LineAddr, verb: Verb) -> Name {
-        let channel = self.memory.place(line).0;
+        let channel = self.memory.channel_of(line).0;
         let first = 1000 * channel as u32;
         match (verb, self.memory.row(line)) {
             (Verb::Fetch, Some(row)) => {
@@ -165,7 +165,7 @@ impl Units {
     /// The data bus and the time span in which a read transferred its line over it.
     fn on_bus(&self, piece: &Piece) -> Option<(Name, Range<Time>)> {
         let (Unit::Memory(slot), Some(end)) = (piece.unit, piece.data) else { return None };
-        let channel = self.memory.place(self.last_line(slot)).0;
+        let channel = self.memory.channel_of(self.last_line(slot)).0;
         let name = (Part::Memory, 1000 * channel as u32, format!("channel {channel} data bus: reads"));
         Some((name, Time::from_fs(end.as_fs() - self.burst.as_fs())..end))
     }

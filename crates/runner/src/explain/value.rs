@@ -10,9 +10,9 @@ use units::{LINE_BYTES, Line, LineLength, WORD_BYTES};
 /// Words for lines: zeros, or a value from or outside the table of a speculation.
 const NAMED: [(&str, Value); 4] = [
     ("zeros", Value::of([0; LINE_BYTES])),
-    ("frequent", Value { line: [0; LINE_BYTES], place: Some(Place::First) }),
-    ("rarest", Value { line: [RAREST; LINE_BYTES], place: Some(Place::Last) }),
-    ("other", Value { line: Value::USUAL.line, place: Some(Place::Nowhere) }),
+    ("frequent", Value { line: [0; LINE_BYTES], rank: Some(Rank::First) }),
+    ("rarest", Value { line: [RAREST; LINE_BYTES], rank: Some(Rank::Last) }),
+    ("other", Value { line: Value::USUAL.line, rank: Some(Rank::Nowhere) }),
 ];
 
 /// Byte that fills the rarest value of a table.
@@ -34,7 +34,7 @@ pub(super) fn table_of(speculation: &SpeculationDesign) -> Vec<u64> {
 
 /// A position in the table of a speculation.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Rank {
     First,
     Last,
     Nowhere,
@@ -47,7 +47,7 @@ enum Place {
 pub struct Value {
     line: Line,
     /// Position of the value in a table, if the user gave it by that.
-    place: Option<Place>,
+    rank: Option<Rank>,
 }
 
 impl Value {
@@ -55,17 +55,17 @@ impl Value {
     pub const USUAL: Value = Value::of([0x5a; LINE_BYTES]);
 
     const fn of(line: Line) -> Value {
-        Value { line, place: None }
+        Value { line, rank: None }
     }
 
     /// The content for this table: replaces a position by the value at this position.
     pub(super) fn under(self, table: &[u64]) -> Value {
-        let word = match self.place {
+        let word = match self.rank {
             None => return self,
-            Some(Place::First) => table.first().copied(),
-            Some(Place::Last) => table.last().copied(),
+            Some(Rank::First) => table.first().copied(),
+            Some(Rank::Last) => table.last().copied(),
             // No table holds all the candidates, which repeat one byte.
-            Some(Place::Nowhere) => {
+            Some(Rank::Nowhere) => {
                 (self.line[0]..=u8::MAX).map(|byte| u64::from_le_bytes([byte; 8])).find(|word| !table.contains(word))
             }
         };

@@ -126,7 +126,7 @@ impl<S: Source + 'static> Bench<S> {
     pub fn fed(&self) -> impl Iterator<Item = FeedCounters> + '_ {
         let of = |team: usize| self.programs.iter().skip(team).step_by(self.teams.len());
         (0..self.teams.len())
-            .filter_map(move |team| of(team).map(|program| program.borrow().counters()).reduce(FeedCounters::beside))
+            .filter_map(move |team| of(team).map(|program| program.borrow().counters()).reduce(FeedCounters::with_core))
     }
 
     /// Descriptions of the programs, in their order.

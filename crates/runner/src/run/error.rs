@@ -117,7 +117,7 @@ pub enum RunError {
     Stopped,
     /// A bug: all tasks wait for each other.
     #[error("internal error: the simulation stands still at {0}; please report this with the configuration")]
-    StandsStill(Time),
+    NoProgress(Time),
 }
 
 /// A run with a missing output file.

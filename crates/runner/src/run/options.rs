@@ -61,12 +61,12 @@ impl RunOptions {
 
     /// Checks that the requested outputs support the machine's line length.
     fn check_lines(&self) -> Result<(), RunError> {
-        let asked_for = [
+        let requested = [
             (self.bus.is_some(), "the file of what crosses the pins"),
             (self.excerpt.is_some(), "the trace of a window"),
             (!self.tables.is_empty(), "the table of frequent values"),
         ];
-        let what = asked_for.into_iter().find(|(is_there, _)| *is_there).map(|(_, what)| what);
+        let what = requested.into_iter().find(|(is_there, _)| *is_there).map(|(_, what)| what);
         match (what, self.machine.line_length()) {
             (None, _) | (_, LineLength::WHOLE) => Ok(()),
             (Some(what), length) => Err(RunError::ShortLines { what, bytes: length.bytes() }),
@@ -99,7 +99,7 @@ impl RunOptions {
             warm_up: self.warm_up,
             detail: self.detail,
             workload,
-            beside: programs,
+            other_programs: programs,
         }
     }
 }

@@ -254,7 +254,7 @@ fn run_to<S: Source + 'static>(
         return Err(RunError::Stopped);
     }
     if !ended {
-        return Err(RunError::StandsStill(clock.now()));
+        return Err(RunError::NoProgress(clock.now()));
     }
     bench.ends.take_error().map_or(Ok(()), |error| Err(error.into()))
 }

@@ -35,8 +35,8 @@ impl Schedule {
 
     /// Start of the next unit, in instructions from the beginning of the program.
     pub fn next_start(&mut self) -> u64 {
-        let ahead = (self.stride + self.residue - self.next % self.stride) % self.stride;
-        let number = self.next + ahead;
+        let offset = (self.stride + self.residue - self.next % self.stride) % self.stride;
+        let number = self.next + offset;
         self.next = number + 1;
         self.offset + number * self.period
     }

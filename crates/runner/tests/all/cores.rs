@@ -42,7 +42,7 @@ fn four_copies_of_a_program_get_back_what_they_wrote() {
         assert!(record.checks.passed, "{name}: {:?}", record.checks);
         assert_eq!(record.cores.iter().map(|core| core.instructions).collect::<Vec<_>>(), [100_000; 4], "{name}");
         assert_eq!((record.llc.from_cores, record.llc.upgrades), (0, 0), "{name}: nothing is shared");
-        assert_eq!((record.configuration.beside.len(), record.feed.processes), (3, 4));
+        assert_eq!((record.configuration.other_programs.len(), record.feed.processes), (3, 4));
     }
 }
 

@@ -126,8 +126,8 @@ fn each_line_from_memory_tells_once_where_its_counters_were_found() {
 fn the_last_level_is_asked_by_l2s_before_and_by_the_controller_after_its_own_cache() {
     let (_, eager) = found("emcc");
     let copies = eager.counters_in_l2.unwrap();
-    let asked = eager.counters_found.unwrap().looked_up_in_last_level;
-    assert!(asked >= copies.misses && asked < eager.node.l2.misses, "{asked}, {copies:?}");
+    let requests = eager.counters_found.unwrap().looked_up_in_last_level;
+    assert!(requests >= copies.misses && requests < eager.node.l2.misses, "{requests}, {copies:?}");
     assert!(copies.useless > 0 && copies.useless < copies.misses, "{copies:?}");
     // A controller with serial look-ups asks the last-level cache only for counters that it does not hold.
     let ([_, _, in_last_level, in_memory], serial) = found("morphable-llc");
@@ -191,16 +191,21 @@ fn an_l2_that_memory_seldom_serves_leaves_all_to_the_controller() {
         assert!(record.checks.passed, "{:?}", record.checks);
         record
     };
-    let asked = |record: &Record| {
+    let requests = |record: &Record| {
         let copies = record.counters_in_l2.unwrap();
         copies.hits + copies.misses
     };
     let threshold = Some(OffBelow { per_thousand_requests: 300, sample: 500 });
     let [always, seldom] = [None, threshold].map(|off_below| with(off_below, "128 KB"));
-    assert!(asked(&seldom) < asked(&always) / 2, "{} of {} looks for counters", asked(&seldom), asked(&always));
+    assert!(
+        requests(&seldom) < requests(&always) / 2,
+        "{} of {} looks for counters",
+        requests(&seldom),
+        requests(&always)
+    );
     // If memory serves most requests, the threshold changes no event.
     let [always, busy] = [None, threshold].map(|off_below| with(off_below, "64 MB"));
-    assert_eq!((asked(&busy), busy.event_hash), (asked(&always), always.event_hash));
+    assert_eq!((requests(&busy), busy.event_hash), (requests(&always), always.event_hash));
 }
 
 #[test]

@@ -84,15 +84,15 @@ impl Late {
     fn follow(&mut self, words: &[u64]) {
         let mut at = 0;
         while let Some(count) = word::record_words(&words[at..]) {
-            let beside = &words[at + 1..at + count];
+            let loaded_words = &words[at + 1..at + count];
             match word::parse(words[at]) {
                 Word::Control { which: Some(Told::Line), operand, .. } => {
-                    let content: Vec<u8> = beside.iter().flat_map(|word| word.to_le_bytes()).collect();
-                    self.shadow.tell(VirtAddr(operand), content[..].try_into().unwrap());
+                    let content: Vec<u8> = loaded_words.iter().flat_map(|word| word.to_le_bytes()).collect();
+                    self.shadow.show(VirtAddr(operand), content[..].try_into().unwrap());
                     self.lines.insert(operand);
                 }
                 Word::Access { store: true, log2_bytes, addr, .. } => {
-                    self.shadow.store(VirtAddr(addr), 1 << log2_bytes, beside[0]);
+                    self.shadow.store(VirtAddr(addr), 1 << log2_bytes, loaded_words[0]);
                 }
                 _ => {}
             }

@@ -129,10 +129,10 @@ fn lines_used_before_their_verdict_come_sooner_and_the_time_between_is_told() {
 
 #[test]
 fn the_place_of_tags_and_counters_shows_in_what_is_moved_and_how_long_it_takes() {
-    let [plain, beside, four, llc] = ["sc64-bmt", "sc64-bmt-beside", "sc64-bmt-mac4", "sc64-bmt-llc"].map(gups);
+    let [plain, inline, four, llc] = ["sc64-bmt", "sc64-bmt-beside", "sc64-bmt-mac4", "sc64-bmt-llc"].map(gups);
     let fetched = |record: &Record| record.protection.fetched;
     // Each access to a line with its tag moves two lines over the channel.
-    assert_eq!(fetched(&beside)[Kind::Tags], fetched(&beside)[Kind::Data]);
+    assert_eq!(fetched(&inline)[Kind::Tags], fetched(&inline)[Kind::Data]);
     assert!(
         fetched(&four)[Kind::Data] > 3 * fetched(&plain)[Kind::Data]
             && fetched(&four)[Kind::Tags] < fetched(&plain)[Kind::Tags]
@@ -143,8 +143,8 @@ fn the_place_of_tags_and_counters_shows_in_what_is_moved_and_how_long_it_takes()
     assert_eq!(plain.counters_in_llc, None);
     assert!(found.hits > 0 && fetched(&llc)[Kind::Counters] < fetched(&plain)[Kind::Counters], "{found:?}");
     let [counters, ..] = llc.metadata_caches;
-    let asked = found.hits + found.merged + found.misses;
-    assert_eq!(asked, counters.merged + counters.misses, "what one cache does not have, the other is asked for");
+    let requests = found.hits + found.merged + found.misses;
+    assert_eq!(requests, counters.merged + counters.misses, "what one cache does not have, the other is asked for");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::common::kernel;
 use casemate_runner::explain::{Lines, OnChip, Scenario, explain};
 use casemate_runner::{Control, Record, RunOptions, run};
 use catalogue::Machine;
-use protection::design::{CipherChoice, MacChoice, MacPlace, Parts};
+use protection::design::{CipherChoice, MacChoice, Parts, TagLocation};
 use protection::slot::Kind;
 use units::Bytes;
 
@@ -110,7 +110,7 @@ fn what_is_of_whole_lines_is_refused_on_a_machine_with_short_ones() {
     };
     assert!(refused(|parts| parts.mac.code = MacChoice::SgxCw).contains("mac.code works by lines of 64 bytes"));
     assert!(refused(|parts| parts.cipher = CipherChoice::Aes128Cbc).contains("whose blocks hang together, works by"));
-    assert!(refused(|parts| parts.mac.place = MacPlace::Ecc).contains("with spare bits of whole lines, works by"));
+    assert!(refused(|parts| parts.mac.place = TagLocation::Ecc).contains("with spare bits of whole lines, works by"));
     let watched = RunOptions { tables: vec![128], ..options("none", 1_000) };
     assert!(
         watched

@@ -53,8 +53,8 @@ impl Pipe {
         let items = Items { ready: ready.max(now), waiting: Cell::new(items), starts: RefCell::default() };
         let batch = IdleBatch(Rc::new(items));
         let mut batches = self.idle.batches.borrow_mut();
-        let place = batches.iter().rposition(|other| other.0.ready <= batch.0.ready).map_or(0, |before| before + 1);
-        batches.insert(place, batch.clone());
+        let slot = batches.iter().rposition(|other| other.0.ready <= batch.0.ready).map_or(0, |before| before + 1);
+        batches.insert(slot, batch.clone());
         self.idle.any.set(true);
         batch
     }

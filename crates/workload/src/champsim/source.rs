@@ -51,7 +51,7 @@ pub struct ChampsimSource<R> {
     records: R,
     origin: Origin,
     /// Next record; it determines the length of the one before.
-    ahead: Option<Record>,
+    next_record: Option<Record>,
     started: bool,
     /// First block at each address. Nearly all addresses have only one, so one look-up by address finds it.
     first: FxHashMap<u64, (BlockShape, BlockId)>,
@@ -68,7 +68,7 @@ impl<R: Trace> ChampsimSource<R> {
         ChampsimSource {
             records,
             origin,
-            ahead: None,
+            next_record: None,
             started: false,
             first: FxHashMap::default(),
             further: FxHashMap::default(),
@@ -131,12 +131,12 @@ impl<R: Trace> Source for ChampsimSource<R> {
             let beginning =
                 [word::control(Control::Process, Birth::First as u8, 0), word::control(Control::Thread, 0, 0)];
             chunk.words.extend(beginning);
-            self.ahead = self.records.next().transpose()?;
+            self.next_record = self.records.next().transpose()?;
         }
         while chunk.words.len() < CHUNK_WORDS {
-            let Some(record) = self.ahead.take() else { break };
-            self.ahead = self.records.next().transpose()?;
-            let next = self.ahead.map(|next| next.pc);
+            let Some(record) = self.next_record.take() else { break };
+            self.next_record = self.records.next().transpose()?;
+            let next = self.next_record.map(|next| next.pc);
             self.emit(&record, next, &mut chunk);
         }
         self.origin.restarts = self.records.restarts();

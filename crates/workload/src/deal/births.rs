@@ -10,7 +10,7 @@ type Fork = (u32, u32);
 /// Forks that their processes have not reached.
 pub(super) struct Births {
     /// Forks in chunks that no core has completed.
-    ahead: FxHashSet<Fork>,
+    announced: FxHashSet<Fork>,
     /// Forks in the current chunk of each core.
     in_hand: Vec<Vec<Fork>>,
 }
@@ -18,12 +18,12 @@ pub(super) struct Births {
 impl Births {
     /// Returns an empty state for `cores` cores.
     pub fn new(cores: usize) -> Births {
-        Births { ahead: FxHashSet::default(), in_hand: vec![Vec::new(); cores] }
+        Births { announced: FxHashSet::default(), in_hand: vec![Vec::new(); cores] }
     }
 
     /// Notes the fork of a chunk that the dealer keeps for its core.
     pub fn keep(&mut self, chunk: &Chunk) {
-        self.ahead.extend(fork_of(chunk));
+        self.announced.extend(fork_of(chunk));
     }
 
     /// Notes that the dealer hands this chunk to the core.
@@ -34,14 +34,14 @@ impl Births {
     /// Notes that a core requests its next chunk and so has completed the previous one. Returns true if a forked
     /// process may begin now.
     pub fn ask(&mut self, core: usize) -> bool {
-        let (in_hand, ahead) = (&mut self.in_hand[core], &mut self.ahead);
-        in_hand.drain(..).fold(false, |any, fork| any | ahead.remove(&fork))
+        let (in_hand, announced) = (&mut self.in_hand[core], &mut self.announced);
+        in_hand.drain(..).fold(false, |any, fork| any | announced.remove(&fork))
     }
 
     /// True if a core may start the chunk: the chunk does not begin a copy, or the parent has reached the fork.
     pub fn may_begin(&self, chunk: &Chunk) -> bool {
         let birth = birth_of(chunk);
-        birth.is_none_or(|(birth, parent, fork)| birth != Birth::Fork || !self.ahead.contains(&(parent, fork)))
+        birth.is_none_or(|(birth, parent, fork)| birth != Birth::Fork || !self.announced.contains(&(parent, fork)))
     }
 }
 

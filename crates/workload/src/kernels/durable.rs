@@ -87,5 +87,5 @@ pub trait Recovery: Send {
     fn recover(&self, image: &mut Image<'_>) -> Result<(u64, Vec<Held>), Damage>;
 
     /// Words that an operation should have left in memory.
-    fn asked_for(&self, number: u64) -> Vec<u64>;
+    fn expected_words(&self, number: u64) -> Vec<u64>;
 }

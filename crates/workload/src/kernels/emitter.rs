@@ -39,7 +39,7 @@ struct BlockEntry {
 pub struct Emitter {
     arena: Arena,
     /// One bit per line of the arena: set if the consumer knows the line's content.
-    told: Vec<u64>,
+    sent: Vec<u64>,
     entries: Vec<BlockEntry>,
     /// The accesses, flushes and fences of all blocks, block after block, as stream words without their address.
     operands: Vec<u64>,
@@ -71,7 +71,7 @@ impl Emitter {
     /// Creates an emitter for a program at `code` that works in `arena`.
     pub fn new(arena: Arena, code: VirtAddr, extent: Extent, chunks: Sender<Arc<Chunk>>) -> Emitter {
         Emitter {
-            told: vec![0; arena.lines().div_ceil(64)],
+            sent: vec![0; arena.lines().div_ceil(64)],
             arena,
             entries: Vec::new(),
             operands: Vec::new(),
@@ -90,7 +90,7 @@ impl Emitter {
     /// Adds a block to the program, directly after the block declared before it.
     pub fn declare(&mut self, listing: Listing) -> BlockId {
         let id = BlockId(self.entries.len() as u32);
-        let (instructions, operands) = listing.place(self.next_pc);
+        let (instructions, operands) = listing.lay_out(self.next_pc);
         let end = instructions.last().map_or(self.next_pc, |last| last.fall_through());
         let word = word::block(id.0, instructions.len() as u16);
         let count = instructions.len() as u64;
@@ -152,35 +152,35 @@ impl Emitter {
     /// The function is inlined: a kernel reads the value at its use, or not at all if it ignores the value. A miss of
     /// the host's caches would cost more than all other work of this function.
     #[inline(always)]
-    pub fn load<T: Scalar>(&mut self, place: ValueAddress<T>) -> T {
+    pub fn load<T: Scalar>(&mut self, address: ValueAddress<T>) -> T {
         let operand = self.next_operand::<T>(AccessKind::Load);
         if !self.silent {
-            self.tell_line_of(place.addr);
-            self.words.push(operand | place.addr);
+            self.send_line_of(address.addr);
+            self.words.push(operand | address.addr);
             if self.load_values {
-                self.words.push(self.arena.read(place).to_bits());
+                self.words.push(self.arena.read(address).to_bits());
             }
         }
-        self.arena.read(place)
+        self.arena.read(address)
     }
 
     /// Makes the current block's next access, a store.
     #[inline]
-    pub fn store<T: Scalar>(&mut self, place: ValueAddress<T>, value: T) {
+    pub fn store<T: Scalar>(&mut self, address: ValueAddress<T>, value: T) {
         let operand = self.next_operand::<T>(AccessKind::Store);
         if !self.silent {
-            self.tell_line_of(place.addr);
-            self.words.push(operand | place.addr);
+            self.send_line_of(address.addr);
+            self.words.push(operand | address.addr);
             self.words.push(value.to_bits());
         }
-        self.arena.write(place, value);
+        self.arena.write(address, value);
     }
 
     /// Makes the current block's next two accesses, an update in place, and returns the new value.
     #[inline]
-    pub fn update<T: Scalar>(&mut self, place: ValueAddress<T>, change: impl FnOnce(T) -> T) -> T {
-        let value = change(self.load(place));
-        self.store(place, value);
+    pub fn update<T: Scalar>(&mut self, address: ValueAddress<T>, change: impl FnOnce(T) -> T) -> T {
+        let value = change(self.load(address));
+        self.store(address, value);
         value
     }
 
@@ -189,7 +189,7 @@ impl Emitter {
     pub fn flush(&mut self, addr: u64) {
         let operand = self.next_word(word::control(Control::Flush, 0, 0) >> 56, 56);
         if !self.silent {
-            self.tell_line_of(addr);
+            self.send_line_of(addr);
             self.words.push(operand | addr);
         }
     }
@@ -204,14 +204,14 @@ impl Emitter {
     }
 
     /// Reads memory without an access of the program.
-    pub fn peek<T: Scalar>(&self, place: ValueAddress<T>) -> T {
-        self.arena.read(place)
+    pub fn peek<T: Scalar>(&self, address: ValueAddress<T>) -> T {
+        self.arena.read(address)
     }
 
     /// Writes memory without an access of the program: input that exists when the program starts.
-    pub fn poke<T: Scalar>(&mut self, place: ValueAddress<T>, value: T) {
-        debug_assert!(!self.is_told(place.addr), "the consumer already knows this line");
-        self.arena.write(place, value);
+    pub fn poke<T: Scalar>(&mut self, address: ValueAddress<T>, value: T) {
+        debug_assert!(!self.is_sent(address.addr), "the consumer already knows this line");
+        self.arena.write(address, value);
     }
 
     /// Does `work` without recording it, for the program's phase before the recording begins.
@@ -263,22 +263,22 @@ impl Emitter {
         operand
     }
 
-    fn is_told(&self, addr: u64) -> bool {
+    fn is_sent(&self, addr: u64) -> bool {
         let line = self.arena.line_of(addr);
-        self.told[line / 64] >> (line % 64) & 1 == 1
+        self.sent[line / 64] >> (line % 64) & 1 == 1
     }
 
     #[inline]
-    fn tell_line_of(&mut self, addr: u64) {
-        if !self.is_told(addr) {
-            self.tell_line(addr);
+    fn send_line_of(&mut self, addr: u64) {
+        if !self.is_sent(addr) {
+            self.send_line(addr);
         }
     }
 
     #[cold]
-    fn tell_line(&mut self, addr: u64) {
+    fn send_line(&mut self, addr: u64) {
         let line = self.arena.line_of(addr);
-        self.told[line / 64] |= 1 << (line % 64);
+        self.sent[line / 64] |= 1 << (line % 64);
         let start = VirtAddr(addr).line_start();
         self.words.push(word::control(Control::Line, LineCause::FirstTouch as u8, start.0));
         self.words.extend_from_slice(self.arena.line(line));

@@ -148,9 +148,9 @@ impl GraphShape {
             let ends = [emit.load(graph.edges.at(2 * edge)), emit.load(graph.edges.at(2 * edge + 1))];
             for (from, to) in [(ends[0], ends[1]), (ends[1], ends[0])] {
                 let cursor = graph.cursors.at(u64::from(from));
-                let place = emit.load(cursor);
-                emit.store(graph.neighbours.at(place), to);
-                emit.store(cursor, place + 1);
+                let position = emit.load(cursor);
+                emit.store(graph.neighbours.at(position), to);
+                emit.store(cursor, position + 1);
             }
         }
         Ok(())

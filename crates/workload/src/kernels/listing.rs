@@ -172,7 +172,7 @@ impl Listing {
     }
 
     /// Places the instructions from `start` on; returns them and their effects, in order.
-    pub fn place(mut self, start: VirtAddr) -> (Vec<Instruction>, Vec<Operand>) {
+    pub fn lay_out(mut self, start: VirtAddr) -> (Vec<Instruction>, Vec<Operand>) {
         let mut pc = start;
         for instruction in &mut self.instructions {
             instruction.pc = pc;
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn instructions_follow_each_other_without_gaps() {
-        let (code, _) = Listing::new().load(8, RAX, &[RAX]).alu(RCX, &[RCX]).branch().place(VirtAddr(0x400));
+        let (code, _) = Listing::new().load(8, RAX, &[RAX]).alu(RCX, &[RCX]).branch().lay_out(VirtAddr(0x400));
         assert_eq!(code[0].pc, VirtAddr(0x400));
         assert!(code.windows(2).all(|pair| pair[0].fall_through() == pair[1].pc));
     }
@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn a_wide_access_is_several_of_eight_bytes_and_an_update_reads_before_it_writes() {
         let (_, operands) =
-            Listing::new().lea(RAX, &[]).load(16, xmm(0), &[RAX]).update(4, &[RCX], &[RAX]).place(VirtAddr(0));
+            Listing::new().lea(RAX, &[]).load(16, xmm(0), &[RAX]).update(4, &[RCX], &[RAX]).lay_out(VirtAddr(0));
         let flat: Vec<_> = operands.iter().map(|operand| (operand.instruction, operand.effect)).collect();
         let load = |log2_bytes| Effect::Access { kind: AccessKind::Load, log2_bytes };
         let store = Effect::Access { kind: AccessKind::Store, log2_bytes: 2 };

@@ -104,7 +104,7 @@ impl Log {
         }
     }
 
-    fn asked_for(&self, random: &mut Random) -> LogRecords {
+    fn expected_words(&self, random: &mut Random) -> LogRecords {
         LogRecords { salt: random.word(), longest: self.longest }
     }
 }
@@ -117,7 +117,7 @@ impl Program for Log {
     fn run(&self, emit: &mut Emitter, random: &mut Random) -> Result<u64, Stopped> {
         let code = LogCode::declare(emit, self.order);
         let base = emit.array::<u64>(self.arena_bytes() / 8).at(0).addr;
-        let records = self.asked_for(random);
+        let records = self.expected_words(random);
         let mut writer = Writer { code, base, last: CommitWord::default(), sum: 0 };
         for number in 0..self.records {
             let length = records.length(number);
@@ -141,7 +141,7 @@ impl Program for Log {
     }
 
     fn recovery(&self, base: u64, random: &mut Random) -> Option<Box<dyn Recovery>> {
-        Some(Box::new(LogRecovery { base, halves: self.halves, records: self.asked_for(random) }))
+        Some(Box::new(LogRecovery { base, halves: self.halves, records: self.expected_words(random) }))
     }
 }
 
@@ -158,20 +158,20 @@ impl Writer {
     fn append(&mut self, emit: &mut Emitter, start: u64, number: u64, records: LogRecords) -> Result<(), Stopped> {
         let code = &self.code;
         let length = records.length(number);
-        let place = |word: u64| ValueAddress::<u64>::at(start + 8 * word);
+        let word_at = |word: u64| ValueAddress::<u64>::at(start + 8 * word);
         let mut checksum = CHECKSUM_START;
         let mut take = |word: u64| {
             checksum = (checksum ^ word).wrapping_mul(CHECKSUM_PRIME);
             word
         };
         emit.block(code.header)?;
-        emit.store(place(0), take(header(number, length)));
+        emit.store(word_at(0), take(header(number, length)));
         for index in 0..length {
             emit.block(code.word)?;
-            emit.store(place(1 + index), take(records.word(number, index)));
+            emit.store(word_at(1 + index), take(records.word(number, index)));
         }
         emit.block(code.checksum)?;
-        emit.store(place(1 + length), checksum);
+        emit.store(word_at(1 + length), checksum);
         self.sum = self.sum.wrapping_add(checksum);
         if let Some(durable) = &code.durable {
             for line in lines(start..start + 8 * (length + FRAME_WORDS)) {
@@ -218,8 +218,8 @@ mod tests {
         assert!(right.flushes >= 2 * records && right.flushes == wrong.flushes && unfenced.flushes == 0);
         assert_eq!((right.stores, right.answer), (unfenced.stores, unfenced.answer));
         let words: u64 = {
-            let asked = LogRecords { salt: Random::new(5).word(), longest: 20 };
-            (0..records).map(|number| asked.length(number) + FRAME_WORDS + 1).sum()
+            let expected = LogRecords { salt: Random::new(5).word(), longest: 20 };
+            (0..records).map(|number| expected.length(number) + FRAME_WORDS + 1).sum()
         };
         assert_eq!(right.stores, words);
     }

@@ -19,7 +19,7 @@ use units::random::{Random, mix};
 use units::{Bytes, VirtAddr};
 
 /// Maximum chunks in the channel.
-const CHUNKS_AHEAD: usize = 4;
+const CHUNKS_IN_FLIGHT: usize = 4;
 /// Lowest address of position-independent executables on 64-bit Linux.
 const EXECUTABLES: u64 = 0x5555_5555_4000;
 
@@ -98,7 +98,7 @@ impl KernelSource {
     }
 
     fn start(program: Box<dyn Program>, seed: u64, extent: Extent) -> State {
-        let (sender, chunks) = bounded(CHUNKS_AHEAD);
+        let (sender, chunks) = bounded(CHUNKS_IN_FLIGHT);
         let thread = thread::spawn(move || {
             // The result is ignored: the kernel either completed, or stopped because its consumer was dropped.
             let _ = execute(&*program, seed, extent, sender);

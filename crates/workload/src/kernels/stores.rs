@@ -78,7 +78,7 @@ impl Stores {
     }
 
     /// Returns the index of the word that the store writes.
-    fn place(&self, store: u64) -> u64 {
+    fn word_of(&self, store: u64) -> u64 {
         let words = WORDS_PER_LINE as u64;
         let line = (u128::from(store) * u128::from(LINES) / u128::from(self.per_line)) as u64 % self.lines;
         line * words + store % words
@@ -120,7 +120,7 @@ impl Program for Stores {
             }
             text = text.rotate_left(7) ^ number;
             emit.block(store)?;
-            emit.store(words.at(self.place(number)), text);
+            emit.store(words.at(self.word_of(number)), text);
         }
         Ok((0..self.lines * WORDS_PER_LINE as u64).fold(0, |sum, at| sum.rotate_left(1) ^ emit.peek(words.at(at))))
     }
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn a_line_gets_so_many_stores_before_the_next_in_the_mean() {
         let stores = Stores { lines: 512, rate: 474, per_line: 21, stores: 0 };
-        let lines: Vec<u64> = (0..2100).map(|store| stores.place(store) / WORDS_PER_LINE as u64).collect();
+        let lines: Vec<u64> = (0..2100).map(|store| stores.word_of(store) / WORDS_PER_LINE as u64).collect();
         let visits = 1 + lines.windows(2).filter(|pair| pair[0] != pair[1]).count();
         assert_eq!(visits, 1000);
         assert!(lines.chunk_by(|one, next| one == next).all(|visit| (2..=3).contains(&visit.len())));

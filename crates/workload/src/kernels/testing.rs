@@ -135,8 +135,8 @@ impl Reader {
     fn line(&mut self, start: u64, words: &[u64]) {
         assert_eq!(start % 64, 0);
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        let told_before = self.shadow.insert(start, bytes.try_into().unwrap());
-        assert!(told_before.is_none(), "{start:#x} is told twice");
+        let earlier = self.shadow.insert(start, bytes.try_into().unwrap());
+        assert!(earlier.is_none(), "{start:#x} is told twice");
         self.seen.lines += 1;
     }
 

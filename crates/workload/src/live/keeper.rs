@@ -17,13 +17,13 @@ struct Shared {
     /// Keeper process. Callers lock it to wait for it or to signal it: after the wait, another process may have its
     /// number.
     child: Mutex<Child>,
-    told_to_end: AtomicBool,
+    end_requested: AtomicBool,
 }
 
 impl Keeper {
     /// Starts the keeper by this command.
     pub fn start(command: &mut Command) -> io::Result<Keeper> {
-        let shared = Shared { child: Mutex::new(command.spawn()?), told_to_end: AtomicBool::new(false) };
+        let shared = Shared { child: Mutex::new(command.spawn()?), end_requested: AtomicBool::new(false) };
         Ok(Keeper(Ender(Arc::new(shared))))
     }
 
@@ -38,8 +38,8 @@ impl Keeper {
     }
 
     /// True if a caller requested the end while the program was still running.
-    pub fn was_told_to_end(&self) -> bool {
-        self.0.0.told_to_end.load(Ordering::Acquire)
+    pub fn was_end_requested(&self) -> bool {
+        self.0.0.end_requested.load(Ordering::Acquire)
     }
 
     /// Ends the program and every process that it started. All of them have ended when this function returns.
@@ -55,7 +55,7 @@ impl Ender {
     pub fn end(&self) {
         let mut child = self.child();
         if matches!(child.try_wait(), Ok(None)) {
-            self.0.told_to_end.store(true, Ordering::Release);
+            self.0.end_requested.store(true, Ordering::Release);
             process::terminate(child.id());
         }
     }

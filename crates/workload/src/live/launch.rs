@@ -111,8 +111,8 @@ pub struct Started {
 /// Starts the program under QEMU.
 pub fn start(options: &LiveOptions) -> Result<Started, WorkloadError> {
     let name = options.program.first().ok_or(WorkloadError::NoProgram)?;
-    let asked = find(name).ok_or_else(|| WorkloadError::ProgramNotFound(name.into()))?;
-    let (program, called) = recordable(&asked, &options.program)?;
+    let executable = find(name).ok_or_else(|| WorkloadError::ProgramNotFound(name.into()))?;
+    let (program, called) = recordable(&executable, &options.program)?;
     if !options.recorder.is_file() {
         return Err(WorkloadError::RecorderMissing(options.recorder.clone()));
     }
@@ -141,7 +141,7 @@ pub fn start(options: &LiveOptions) -> Result<Started, WorkloadError> {
         .process_group(0);
     let complaints = redirect(&mut command, options.output)?;
     let keeper = Keeper::start(&mut command).map_err(WorkloadError::io("starting", &keeper))?;
-    Ok(Started { program: asked, origin: origin(options, version), ring, keeper, complaints })
+    Ok(Started { program: executable, origin: origin(options, version), ring, keeper, complaints })
 }
 
 fn keeper(options: &LiveOptions, recorder: &Path) -> Result<PathBuf, WorkloadError> {

@@ -31,8 +31,8 @@ impl Predictor {
     /// Returns the guess, if the position had a record before.
     #[inline]
     pub fn guess(&self) -> Option<u64> {
-        let place = self.blocks.get(self.block)?.get(self.at)?;
-        Some(place.word & !ADDRESS | place.word.wrapping_add(place.stride) & ADDRESS)
+        let entry = self.blocks.get(self.block)?.get(self.at)?;
+        Some(entry.word & !ADDRESS | entry.word.wrapping_add(entry.stride) & ADDRESS)
     }
 
     /// Address of the previous access.
@@ -46,10 +46,10 @@ impl Predictor {
         let is_access = word >> 63 == 0;
         if let Some(places) = self.blocks.get_mut(self.block) {
             match places.get_mut(self.at) {
-                Some(place) => {
-                    let both = is_access && place.word >> 63 == 0;
-                    place.stride = if both { word.wrapping_sub(place.word) & ADDRESS } else { 0 };
-                    place.word = word;
+                Some(entry) => {
+                    let both = is_access && entry.word >> 63 == 0;
+                    entry.stride = if both { word.wrapping_sub(entry.word) & ADDRESS } else { 0 };
+                    entry.word = word;
                 }
                 None => places.push(LinePosition { word, stride: 0 }),
             }

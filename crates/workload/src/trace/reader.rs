@@ -51,7 +51,7 @@ impl TraceReader {
         let origin: Option<Origin> =
             serde_json::from_slice(&origin).ok().filter(|_| crc32fast::hash(&origin) == checksum);
         let origin = origin.ok_or_else(|| damaged(path, 0, "the description before it does not match its checksum"))?;
-        let end = end_ahead(&mut file).map_err(WorkloadError::io("reading", path))?;
+        let end = find_end(&mut file).map_err(WorkloadError::io("reading", path))?;
         Ok(TraceReader {
             path: path.to_owned(),
             file,
@@ -139,7 +139,7 @@ impl Source for TraceReader {
 
 /// Reads the end record by its distance: skips the records before it and restores the file position. `None` if the
 /// trace has no end record; a read up to that point reports the defect.
-fn end_ahead(file: &mut BufReader<File>) -> io::Result<Option<End>> {
+fn find_end(file: &mut BufReader<File>) -> io::Result<Option<End>> {
     let start = file.stream_position()?;
     let mut head = [0; RECORD_HEADER_BYTES];
     let mut end = None;

@@ -120,7 +120,7 @@ pub enum Event<'a> {
     },
     /// A hint that the recorder will send a line soon, for some lines. Only
     /// [`Walker::next_step`](super::Walker::next_step) returns it.
-    LineAhead {
+    UpcomingLine {
         /// Strand that will touch the line.
         strand: Strand,
         /// Address of the line's first byte.

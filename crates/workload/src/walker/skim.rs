@@ -39,7 +39,7 @@ enum Stop {
     /// Enough instructions were skimmed.
     Enough,
     /// The next word is a control word.
-    Told(Control, u8, u64),
+    ControlWord(Control, u8, u64),
 }
 
 impl<S: Supplier> Walker<S> {
@@ -67,9 +67,9 @@ impl<S: Supplier> Walker<S> {
                     }
                 }
                 Stop::Enough => return Ok(count),
-                Stop::Told(which, detail, operand) => {
+                Stop::ControlWord(which, detail, operand) => {
                     count += self.finish_before(which);
-                    if self.tell(which, detail, operand, to)?.is_break() {
+                    if self.apply(which, detail, operand, to)?.is_break() {
                         return Ok(count);
                     }
                 }
@@ -142,7 +142,7 @@ impl<S: Supplier> Walker<S> {
                 Word::Control { which: None, .. } => break Err(unknown(strand, word)),
                 Word::Control { which: Some(which), detail, operand } => {
                     self.at += 1;
-                    break Ok(Stop::Told(which, detail, operand));
+                    break Ok(Stop::ControlWord(which, detail, operand));
                 }
             }
         };
@@ -161,7 +161,7 @@ impl<S: Supplier> Walker<S> {
         (position.ran - due) as u64
     }
 
-    fn tell(
+    fn apply(
         &mut self,
         which: Control,
         detail: u8,

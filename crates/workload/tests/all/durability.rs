@@ -23,13 +23,13 @@ const FIRST: u64 = 0xca5e_3a7e_0000_0000;
 
 /// Relevant event of a recording: stores and flushed lines are identified by their numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Told {
+enum Durability {
     Store(u64),
     /// A flush of the line of the store with this number.
     Flush(u64),
     Fence,
 }
-use Told::{Fence, Flush, Store};
+use Durability::{Fence, Flush, Store};
 
 /// Returns the address and the number, if the access stores one of the program's numbers.
 fn number_of(access: &Access) -> Option<(VirtAddr, u64)> {
@@ -38,10 +38,10 @@ fn number_of(access: &Access) -> Option<(VirtAddr, u64)> {
 }
 
 /// Returns the events of each process, in order, and the finish of the program.
-fn told_by(source: impl Source) -> (Vec<Vec<Told>>, Finish) {
+fn events_of(source: impl Source) -> (Vec<Vec<Durability>>, Finish) {
     let mut walker = Walker::new(source);
     let mut memory = Memory::default();
-    let (mut told, mut lines, mut seen) = (BTreeMap::<u32, Vec<Told>>::new(), BTreeMap::new(), BTreeSet::new());
+    let (mut found, mut lines, mut seen) = (BTreeMap::<u32, Vec<Durability>>::new(), BTreeMap::new(), BTreeSet::new());
     while let Some(event) = walker.next().unwrap() {
         match &event {
             Event::Instruction(step) => {
@@ -53,38 +53,38 @@ fn told_by(source: impl Source) -> (Vec<Vec<Told>>, Finish) {
                     && seen.insert(number)
                 {
                     lines.insert(memory.line_id(process, addr), number);
-                    told.entry(process).or_default().push(Store(number));
+                    found.entry(process).or_default().push(Store(number));
                 }
             }
             Event::Flush { strand, addr } => {
                 let line = memory.line_id(strand.process, *addr);
-                told.entry(strand.process).or_default().push(Flush(lines[&line]));
+                found.entry(strand.process).or_default().push(Flush(lines[&line]));
             }
-            Event::Fence { strand } => told.entry(strand.process).or_default().push(Fence),
+            Event::Fence { strand } => found.entry(strand.process).or_default().push(Fence),
             Event::Sync { strand, object, part } => {
                 if let Some(synced) = memory.sync(*object, part) {
-                    let told = told.entry(strand.process).or_default();
-                    told.extend(synced.iter().filter_map(|line| Some(Flush(*lines.get(line)?))));
-                    told.push(Fence);
+                    let found = found.entry(strand.process).or_default();
+                    found.extend(synced.iter().filter_map(|line| Some(Flush(*lines.get(line)?))));
+                    found.push(Fence);
                 }
             }
             _ => {}
         }
         memory.follow(&event);
     }
-    (told.into_values().collect(), walker.origin().finish)
+    (found.into_values().collect(), walker.origin().finish)
 }
 
 /// Runs the body of a program live and stores its trace. Returns the events, which must be the same in both.
-fn told(name: &str, body: &str) -> Option<Vec<Vec<Told>>> {
+fn found(name: &str, body: &str) -> Option<Vec<Vec<Durability>>> {
     let recorder = recorder()?;
     let program = Compiled::new(name, body);
     let options = program.options(recorder);
-    let (live, finish) = told_by(Live::start(options.clone()).unwrap());
+    let (live, finish) = events_of(Live::start(options.clone()).unwrap());
     assert_eq!(finish, Finish::Exited(0));
     let trace = program.file("trace");
     record(Live::start(options).unwrap(), &trace).unwrap();
-    assert_eq!(told_by(TraceReader::open(&trace).unwrap()).0, live);
+    assert_eq!(events_of(TraceReader::open(&trace).unwrap()).0, live);
     Some(live)
 }
 
@@ -97,10 +97,10 @@ fn msync_flushes_what_was_stored_to_its_range_and_is_a_fence() {
         store(at, 5);
         check(msync(at, 2 * PAGE, MS_SYNC), 0);
         check(msync(at, 2 * PAGE, MS_SYNC), 0);";
-    let Some(told) = told("msync", body) else { return };
+    let Some(found) = found("msync", body) else { return };
     let expected =
         [Store(1), Store(2), Store(3), Store(4), Flush(4), Flush(1), Fence, Store(5), Flush(5), Flush(3), Fence, Fence];
-    assert_eq!(told, [expected]);
+    assert_eq!(found, [expected]);
 }
 
 #[test]
@@ -112,8 +112,8 @@ fn an_asynchronous_or_failed_msync_is_neither_a_flush_nor_a_fence() {
         check(msync(at + 1, PAGE, MS_SYNC), -1);
         store(at + LINE, 2);
         check(msync(at, PAGE, MS_SYNC), 0);";
-    let Some(told) = told("async", body) else { return };
-    assert_eq!(told, [[Store(1), Store(2), Flush(1), Flush(2), Fence]]);
+    let Some(found) = found("async", body) else { return };
+    assert_eq!(found, [[Store(1), Store(2), Flush(1), Flush(2), Fence]]);
 }
 
 #[test]
@@ -132,11 +132,11 @@ fn fsync_and_fdatasync_flush_their_file_and_no_other_whether_it_is_still_mapped(
         int plain = open(argv[2], O_RDONLY);
         munmap(other, PAGE);
         check(fsync(plain), 0);";
-    let Some(told) = told("fsync", body) else { return };
+    let Some(found) = found("fsync", body) else { return };
     let stores = (1..=5).map(Store);
-    let expected: Vec<Told> =
+    let expected: Vec<Durability> =
         stores.chain([Flush(2), Flush(1), Fence, Store(6), Flush(6), Fence, Flush(3), Fence, Fence]).collect();
-    assert_eq!(told, [expected]);
+    assert_eq!(found, [expected]);
 }
 
 #[test]
@@ -146,8 +146,8 @@ fn a_part_of_a_file_is_flushed_through_all_its_mappings() {
         char *whole = map(one, MAP_SHARED, 0, 4), *third = map(one, MAP_SHARED, 2, 1);
         store(whole + 2 * PAGE, 1); store(whole + PAGE, 2); store(third + LINE, 3);
         check(msync(third, PAGE, MS_SYNC), 0);";
-    let Some(told) = told("aliases", body) else { return };
-    assert_eq!(told, [[Store(1), Store(2), Store(3), Flush(1), Flush(3), Fence]]);
+    let Some(found) = found("aliases", body) else { return };
+    assert_eq!(found, [[Store(1), Store(2), Store(3), Flush(1), Flush(3), Fence]]);
 }
 
 #[test]
@@ -170,11 +170,11 @@ fn lines_of_a_file_are_flushed_although_they_are_unmapped_replaced_or_moved() {
         store(moved + PAGE, 9);
         check(msync(fourth, PAGE, MS_SYNC), 0);
         check(msync(moved, PAGE, MS_SYNC), 0);";
-    let Some(told) = told("moved", body) else { return };
+    let Some(found) = found("moved", body) else { return };
     let stores = (1..=7).map(Store);
     let flushed = [1, 2, 3, 6, 7].map(Flush);
     let later = [Fence, Store(8), Store(9), Flush(9), Fence, Flush(8), Fence];
-    assert_eq!(told, [stores.chain(flushed).chain(later).collect::<Vec<Told>>()]);
+    assert_eq!(found, [stores.chain(flushed).chain(later).collect::<Vec<Durability>>()]);
 }
 
 #[test]
@@ -185,8 +185,8 @@ fn a_child_flushes_its_own_stores_and_those_of_its_parent() {
         if (fork() == 0) { store(at + LINE, 2); check(msync(at, PAGE, MS_SYNC), 0); _exit(0); }
         wait(0);
         check(msync(at, PAGE, MS_SYNC), 0);";
-    let Some(told) = told("fork", body) else { return };
-    assert_eq!(told, [vec![Store(1), Fence], vec![Store(2), Flush(1), Flush(2), Fence]]);
+    let Some(found) = found("fork", body) else { return };
+    assert_eq!(found, [vec![Store(1), Fence], vec![Store(2), Flush(1), Flush(2), Fence]]);
 }
 
 #[test]
@@ -198,8 +198,8 @@ fn what_another_thread_has_stored_is_flushed_too() {
         check(pthread_create(&other, 0, work, at) | pthread_join(other, 0), 0);
         store(at + LINE, 2);
         check(msync(at, PAGE, MS_SYNC), 0);";
-    let Some(told) = told("thread", body) else { return };
-    assert_eq!(told, [[Store(1), Store(2), Flush(1), Flush(2), Fence]]);
+    let Some(found) = found("thread", body) else { return };
+    assert_eq!(found, [[Store(1), Store(2), Flush(1), Flush(2), Fence]]);
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn what_was_stored_or_made_durable_outside_the_recorded_region_is_not_told() {
         store(at + 2 * LINE, 3); MARK(); check(msync(at, PAGE, MS_SYNC), 0);";
     let program = Compiled::new("region", body);
     let options = LiveOptions { marked_region: true, ..program.options(recorder) };
-    assert_eq!(told_by(Live::start(options).unwrap()).0, [[Store(2), Flush(2), Fence, Store(3)]]);
+    assert_eq!(events_of(Live::start(options).unwrap()).0, [[Store(2), Flush(2), Fence, Store(3)]]);
 }
 
 /// The flushes use all forms of addresses: relative to the instruction, base with index, and a thread's segment.
@@ -228,10 +228,10 @@ fn a_program_that_flushes_by_itself_flushes_the_lines_that_it_names() {
         store(at[second], 3); store(at[fourth], 4); store(at[fourth] + 8, 5);
         clflushopt((uint64_t *)at[fourth]); clwb((uint64_t *)(at[second] + 56)); sfence();
         sfence();";
-    let Some(told) = told("own", body) else { return };
+    let Some(found) = found("own", body) else { return };
     let expected =
         [Store(1), Flush(1), Store(2), Flush(2), Fence, Store(3), Store(4), Store(5), Flush(5), Flush(3), Fence];
-    assert_eq!(told, [expected]);
+    assert_eq!(found, [expected]);
 }
 
 #[test]
@@ -240,9 +240,9 @@ fn a_line_that_is_stored_to_past_the_caches_is_flushed_once_when_the_next_begins
         uint64_t *at = aligned_alloc(LINE, 4 * LINE);
         past_caches(at, 1); past_caches(at + 1, 2); past_caches(at + 8, 3); store((char *)(at + 16), 4); sfence();
         past_caches(at + 24, 5); __asm__ volatile(\"mfence\" ::: \"memory\"); sfence();";
-    let Some(told) = told("past", body) else { return };
+    let Some(found) = found("past", body) else { return };
     let expected = [Store(1), Store(2), Flush(2), Store(3), Store(4), Flush(3), Fence, Store(5), Flush(5), Fence];
-    assert_eq!(told, [expected]);
+    assert_eq!(found, [expected]);
 }
 
 /// Two threads step through the same code at once, and every loaded value must be right.
@@ -270,10 +270,10 @@ fn threads_that_flush_at_once_do_not_mix_up_their_lines_or_values() {
     let options = LiveOptions { load_values: true, ..program.options(recorder) };
     let report = check_values(Live::start(options.clone()).unwrap()).unwrap();
     assert_eq!(report.wrong, 0, "{report:?}");
-    let (told, finish) = told_by(Live::start(options).unwrap());
+    let (found, finish) = events_of(Live::start(options).unwrap());
     assert_eq!(finish, Finish::Exited(0));
     for what in [Flush(0), Flush(1)] {
-        assert_eq!(told[0].iter().filter(|told| **told == what).count() as u64, EACH, "{what:?}");
+        assert_eq!(found[0].iter().filter(|found| **found == what).count() as u64, EACH, "{what:?}");
     }
-    assert_eq!(told[0].iter().filter(|told| **told == Fence).count() as u64, 2 * EACH);
+    assert_eq!(found[0].iter().filter(|found| **found == Fence).count() as u64, 2 * EACH);
 }

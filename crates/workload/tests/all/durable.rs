@@ -32,7 +32,7 @@ fn memories(name: &str, settings: &[(&str, &str)], mut at_commit: impl FnMut(&Be
     let (mut walker, mut shadow, mut commits) = (Walker::new(source), Shadow::default(), 0);
     while let Some(event) = walker.next().unwrap() {
         match event {
-            Event::Line { addr, content, .. } => shadow.tell(addr, content),
+            Event::Line { addr, content, .. } => shadow.show(addr, content),
             Event::Instruction(step) => {
                 for access in step.accesses.iter().filter(|access| access.kind == AccessKind::Store) {
                     shadow.store(access.addr, access.bytes, access.value.unwrap());
@@ -66,7 +66,7 @@ fn after_each_commit_a_program_finds_exactly_the_operations_until_then() {
             let (operations, held) = recovered(program, shadow, None).unwrap();
             assert_eq!(operations, commits, "{name}");
             assert!(held.last().is_some_and(|held| held.number + 1 >= commits));
-            assert!(held.iter().all(|held| held.words == program.recovery.asked_for(held.number)), "{name}");
+            assert!(held.iter().all(|held| held.words == program.recovery.expected_words(held.number)), "{name}");
         });
     }
 }
@@ -81,7 +81,7 @@ fn a_flipped_bit_is_seldom_missed_by_a_tree_and_never_by_a_log_with_checksums() 
             let bit = 512 + random.below((program.arena.end - program.arena.start) * 8 - 512);
             match recovered(program, shadow, Some(bit)) {
                 Ok((operations, held)) => {
-                    let is_wrong = |held: &Held| held.words != program.recovery.asked_for(held.number);
+                    let is_wrong = |held: &Held| held.words != program.recovery.expected_words(held.number);
                     let differs = operations != commits || held.iter().any(is_wrong);
                     assert!(name == "btree" || !differs, "the log has checksums: bit {bit}");
                     noticed += u64::from(differs);

@@ -16,13 +16,13 @@ const REP_MOVSB: &[u8] = &[0xf3, 0xa4];
 
 /// Events that both must pass equally: accesses in order, and branches with their targets.
 #[derive(PartialEq, Eq, Debug, Default)]
-struct Told {
+struct HandedOver {
     accesses: Vec<Access>,
     branches: Vec<(u64, u64)>,
     blocks: usize,
 }
 
-impl Skimmer for Told {
+impl Skimmer for HandedOver {
     fn block(&mut self, _: Strand, _: &[Instruction]) {
         self.blocks += 1;
     }
@@ -88,19 +88,19 @@ fn execution(script: &[(u8, u8)], chunk_records: usize) -> Vec<Chunk> {
 
 /// Alternately steps and skims the given numbers of instructions, to the end. Returns the events and the number of
 /// instructions.
-fn go_through(chunks: Vec<Chunk>, turns: &[(u64, u64)]) -> (Told, u64) {
+fn go_through(chunks: Vec<Chunk>, turns: &[(u64, u64)]) -> (HandedOver, u64) {
     let mut walker = Walker::new(Listed::new(chunks));
-    let (mut told, mut count) = (Told::default(), 0);
+    let (mut handed_over, mut count) = (HandedOver::default(), 0);
     for (step, skim) in turns.iter().cycle() {
         for _ in 0..*step {
-            let Some(step) = walker.next_step(|_| ()).unwrap() else { return (told, count) };
+            let Some(step) = walker.next_step(|_| ()).unwrap() else { return (handed_over, count) };
             count += 1;
-            told.accesses.extend(step.accesses);
+            handed_over.accesses.extend(step.accesses);
             if let (false, Some(next)) = (step.instruction.flow == Flow::Next, step.next) {
-                told.branches.push((step.instruction.pc.0, next.0));
+                handed_over.branches.push((step.instruction.pc.0, next.0));
             }
         }
-        let skimmed = walker.skim(*skim, &mut told).unwrap();
+        let skimmed = walker.skim(*skim, &mut handed_over).unwrap();
         assert!(skimmed <= *skim);
         count += skimmed;
     }
@@ -129,8 +129,8 @@ const BLOCK: u64 = word::BLOCK_INSTRUCTIONS as u64;
 fn a_block_that_would_be_too_much_is_left_for_later() {
     let chunks = execution(&[(0, 0); 1000], 100);
     let mut walker = Walker::new(Listed::new(chunks));
-    let mut told = Told::default();
-    assert_eq!(walker.skim(BLOCK, &mut told).unwrap(), BLOCK / 3 * 3, "blocks of three instructions");
-    assert_eq!(told.blocks as u64, BLOCK / 3);
+    let mut handed_over = HandedOver::default();
+    assert_eq!(walker.skim(BLOCK, &mut handed_over).unwrap(), BLOCK / 3 * 3, "blocks of three instructions");
+    assert_eq!(handed_over.blocks as u64, BLOCK / 3);
     assert_eq!(walker.next_step(|_| ()).unwrap().unwrap().instruction.pc.0, 0x100);
 }

@@ -109,9 +109,9 @@ fn a_flush_and_a_fence_are_told_behind_all_instructions_before_the_one_that_make
     let words = [load(0, 0x8000), control(Control::Flush, 2, 0x8000), control(Control::Fence, 3, 0)];
     let words = [word::block(0, 4)].into_iter().chain(words).collect();
     let mut walker = Walker::new(Listed::new(vec![chunk(0, blocks, words)]));
-    let mut told = Vec::new();
+    let mut events = Vec::new();
     while let Some(event) = walker.next().unwrap() {
-        told.push(match event {
+        events.push(match event {
             Event::Instruction(step) => format!("{:#x}", step.instruction.pc.0),
             Event::Flush { addr, .. } => format!("flush {:#x}", addr.0),
             Event::Fence { .. } => "fence".to_owned(),
@@ -119,7 +119,7 @@ fn a_flush_and_a_fence_are_told_behind_all_instructions_before_the_one_that_make
             _ => unreachable!("nothing else was said"),
         });
     }
-    assert_eq!(told, ["0x100", "0x103", "flush 0x8000", "0x104", "fence", "0x105"]);
+    assert_eq!(events, ["0x100", "0x103", "flush 0x8000", "0x104", "fence", "0x105"]);
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn a_line_is_announced_with_the_one_sent_before_it_if_it_comes_soon_and_in_the_s
     let (mut walker, mut heard) = (Walker::new(Listed::new(chunks)), Vec::new());
     let note = |event: Event<'_>, heard: &mut Vec<_>| match event {
         Event::Line { addr, .. } => heard.push(("line", addr.0)),
-        Event::LineAhead { addr, .. } => heard.push(("ahead", addr.0)),
+        Event::UpcomingLine { addr, .. } => heard.push(("ahead", addr.0)),
         _ => {}
     };
     while walker.next_step(|event| note(event, &mut heard)).unwrap().is_some() {}

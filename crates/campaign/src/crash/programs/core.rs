@@ -127,8 +127,8 @@ impl Core {
         let Core::Held { holder, stores } = self else { return None };
         holder.stop(bench);
         let (scheme, verbs, seen) = (bench.scheme.clone(), bench.verbs.clone(), Rc::new(Cell::new(None)));
-        let told = seen.clone();
-        bench.run(async move { told.set(Some(PersistBuffer::of(&scheme).admit(&*verbs, Observers::Blocked).await)) });
+        let note = seen.clone();
+        bench.run(async move { note.set(Some(PersistBuffer::of(&scheme).admit(&*verbs, Observers::Blocked).await)) });
         assert_eq!(seen.get(), Some(Sight::Consistent), "an observer is let in when there is nothing to come");
         let steps = behind(stores, holder.taken().len());
         Some((Reached { durable: steps, begun: steps }, Kept::of(bench)))

@@ -215,7 +215,7 @@ impl<'a> Life<'a> {
         if operations > most {
             return Err((Verdict::Garbled, said(format!("its recovery finds {operations}"))));
         }
-        if let Some(wrong) = wrong_among(&held, operations, |number| self.script.asked_for(number)) {
+        if let Some(wrong) = wrong_among(&held, operations, |number| self.script.expected_words(number)) {
             return Err((Verdict::Garbled, said(wrong)));
         }
         match machine.bench.memory.keystream_reuse() {
@@ -227,7 +227,7 @@ impl<'a> Life<'a> {
 
 /// Describes the error in the operations that a program holds, if any: one is out of order, or has other content than requested.
 /// Each operation contains its number. Without the check of the order, a misplaced operation would be compared with its original.
-fn wrong_among(held: &[Held], operations: u64, asked_for: impl Fn(u64) -> Vec<u64>) -> Option<String> {
+fn wrong_among(held: &[Held], operations: u64, expected_words: impl Fn(u64) -> Vec<u64>) -> Option<String> {
     let (first, last) = (held.first()?.number, held.last()?.number);
     if let Some((number, held)) = (first..).zip(held).find(|(number, held)| held.number != *number) {
         return Some(format!("operation {} is where {number} was", held.number));
@@ -235,7 +235,7 @@ fn wrong_among(held: &[Held], operations: u64, asked_for: impl Fn(u64) -> Vec<u6
     if last + 1 < operations {
         return Some(format!("its recovery finds {operations}, and holds none behind operation {last}"));
     }
-    let wrong = held.iter().find(|held| held.words != asked_for(held.number))?;
+    let wrong = held.iter().find(|held| held.words != expected_words(held.number))?;
     Some(format!("operation {} is not what was asked for", wrong.number))
 }
 
@@ -303,18 +303,18 @@ mod tests {
 
     #[test]
     fn what_is_held_must_have_the_numbers_of_the_last_operations_in_their_order() {
-        let asked_for = |number: u64| vec![100 + number];
+        let expected_words = |number: u64| vec![100 + number];
         let wrong = |numbers: &[u64], operations| {
             let held: Vec<Held> =
-                numbers.iter().map(|number| Held { number: *number, words: asked_for(*number) }).collect();
-            wrong_among(&held, operations, asked_for)
+                numbers.iter().map(|number| Held { number: *number, words: expected_words(*number) }).collect();
+            wrong_among(&held, operations, expected_words)
         };
         assert_eq!((wrong(&[], 7), wrong(&[5, 6], 7), wrong(&[0, 1, 2], 2)), (None, None, None));
         assert_eq!(wrong(&[6, 5], 6).as_deref(), Some("operation 5 is where 7 was"));
         assert_eq!(wrong(&[4, 6], 7).as_deref(), Some("operation 6 is where 5 was"));
         assert_eq!(wrong(&[4, 5], 7).as_deref(), Some("its recovery finds 7, and holds none behind operation 5"));
-        let other = [Held { number: 6, words: asked_for(5) }];
-        assert_eq!(wrong_among(&other, 7, asked_for).as_deref(), Some("operation 6 is not what was asked for"));
+        let other = [Held { number: 6, words: expected_words(5) }];
+        assert_eq!(wrong_among(&other, 7, expected_words).as_deref(), Some("operation 6 is not what was asked for"));
     }
 
     #[test]

@@ -111,7 +111,7 @@ impl Script {
     fn take(&mut self, event: Event<'_>, shadow: &mut Shadow) {
         match event {
             Event::Line { addr, content, .. } => {
-                shadow.tell(addr, content);
+                shadow.show(addr, content);
                 self.before.insert(self.line(addr.0), *content);
             }
             Event::Flush { addr, .. } => self.steps.push(Step::Flush(self.line(addr.0))),
@@ -167,8 +167,8 @@ impl Script {
     }
 
     /// Returns the content that an operation was to leave.
-    pub fn asked_for(&self, number: u64) -> Vec<u64> {
-        self.recovery.asked_for(number)
+    pub fn expected_words(&self, number: u64) -> Vec<u64> {
+        self.recovery.expected_words(number)
     }
 }
 

@@ -7,11 +7,11 @@ use protection::scheme::Release;
 
 /// Returns the designs of [`swept`] with lines that do not move, in memory lines of 64 bytes. The same tests for moving lines are in
 /// `protection/src/conformance/moving.rs` and `moving_in_time.rs`.
-pub fn swept_in_place() -> Vec<Design> {
+pub fn designs_without_persistence() -> Vec<Design> {
     swept().into_iter().filter(|design| design.parts.permutation.is_none()).collect()
 }
 
-/// Returns the designs of [`swept_in_place`] with different memories when the machine is off: designs that differ only in caches, release
+/// Returns the designs of [`designs_without_persistence`] with different memories when the machine is off: designs that differ only in caches, release
 /// or persistence count once. `CASEMATE_SWEEPS=all` returns all.
 pub fn swept_at_rest() -> Vec<Design> {
     let mut seen: Vec<Parts> = Vec::new();
@@ -22,5 +22,5 @@ pub fn swept_at_rest() -> Vec<Design> {
         seen.push(at_rest);
         is_new
     };
-    swept_in_place().into_iter().filter(is_new).collect()
+    designs_without_persistence().into_iter().filter(is_new).collect()
 }

@@ -9,7 +9,7 @@ use protection::planted::{Bug, Planted};
 use units::LineAddr;
 
 /// Bugs that are caught here.
-pub const BUGS: [Bug; 3] = [Bug::BootTrustsMemory, Bug::TagOverBlankLines, Bug::BootBesideForgery];
+pub const BUGS: [Bug; 3] = [Bug::BootTrustsMemory, Bug::TagOverBlankLines, Bug::BootDuringForgery];
 
 /// Reads a line for the first time while its counters are those of a line that was written once; then restores the counters and
 /// writes the line. Returns whether the first read left any content in memory, and whether keystream was used twice.
@@ -20,15 +20,15 @@ fn first_read_under_forged_counters(planted: Planted) -> (bool, bool) {
     // The neighbour has counters in the same line, so that memory has a line of counters to restore.
     [LineAddr(6), ahead].into_iter().for_each(|line| assert_eq!(victim.write(line, &[1; 64]), None));
     victim.flush();
-    let (slot, _) = victim.map().place(Structure::Counter, target).unwrap();
-    let counters = |line| victim.attacked(|bus| bus.read_place(Structure::Counter, line)).unwrap();
+    let (slot, _) = victim.map().slot_bytes(Structure::Counter, target).unwrap();
+    let counters = |line| victim.attacked(|bus| bus.read_structure(Structure::Counter, line)).unwrap();
     let (right, forged) = (counters(target), counters(ahead));
     victim.attacked(|bus| bus.write(slot, &forged));
     let (answer, _) = victim.read(target);
     assert!(answer.reported && answer.released.is_none());
     victim.flush();
     victim.attacked(|bus| bus.write(slot, &right));
-    let (data, _) = victim.map().place(Structure::Data, target).unwrap();
+    let (data, _) = victim.map().slot_bytes(Structure::Data, target).unwrap();
     let left = victim.attacked(|bus| bus.record()).get(data).is_some();
     victim.write(target, &[2; 64]);
     (left, victim.keystream_reuse().is_some())
@@ -65,14 +65,14 @@ fn a_tag_over_lines_that_are_not_there_yet_uses_their_masks_again_when_they_come
 
 /// Flips a line, then reads another line under the same tag for the first time, so that both get a new tag. Returns the verdict
 /// on the first line.
-fn tampered_beside_a_boot(lines: u64, planted: Planted) -> Verdict {
+fn tampered_during_a_boot(lines: u64, planted: Planted) -> Verdict {
     const BIT: usize = 99;
     let mut parts = catalogue::design("sc64-bmt-mac4").unwrap().parts;
     parts.mac.lines = lines;
     let (target, neighbour) = (LineAddr(4), LineAddr(5));
     let mut victim = Victim::booting(&parts, &[target, neighbour], 1, planted).unwrap();
     assert_eq!((victim.write(target, &[1; 64]), victim.flush()), (None, None));
-    victim.attacked(|bus| bus.flip_place(Structure::Data, target, BIT));
+    victim.attacked(|bus| bus.flip_bit_of(Structure::Data, target, BIT));
     victim.read(neighbour);
     let oracle = victim.oracle();
     let wished = oracle.wished_bytes(target, Wish::Flipped(BIT));
@@ -81,10 +81,10 @@ fn tampered_beside_a_boot(lines: u64, planted: Planted) -> Verdict {
 
 #[test]
 fn a_forgery_gets_a_valid_tag_if_a_line_that_boots_beside_it_takes_it_as_it_is() {
-    let planted = Planted::new(Bug::BootBesideForgery);
+    let planted = Planted::new(Bug::BootDuringForgery);
     for lines in [2, 4] {
-        assert_eq!(tampered_beside_a_boot(lines, Planted::NONE), Verdict::Detected, "{lines}");
-        assert_eq!(tampered_beside_a_boot(lines, planted), Verdict::Forged, "{lines}");
+        assert_eq!(tampered_during_a_boot(lines, Planted::NONE), Verdict::Detected, "{lines}");
+        assert_eq!(tampered_during_a_boot(lines, planted), Verdict::Forged, "{lines}");
     }
     let design = catalogue::design("sc64-bmt-mac4").unwrap();
     assert_eq!(honest(&design.parts, 2_000, 1, planted).unwrap().finding, None, "nor does it show without an attacker");

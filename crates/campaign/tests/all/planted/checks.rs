@@ -96,19 +96,19 @@ pub fn run(check: Check, design: &Design, planted: Planted) -> Found {
         Check::EveryBit(structure) => every_bit(design, structure, planted),
         Check::SpliceFrom(distance) => tampered(design, planted, |bus, line| {
             for part in [Structure::Data, Structure::Tag] {
-                let (slot, bytes) = bus.map().place(part, line).unwrap();
-                let (from, source) = bus.map().place(part, LineAddr(line.0 + distance)).unwrap();
+                let (slot, bytes) = bus.map().slot_bytes(part, line).unwrap();
+                let (from, source) = bus.map().slot_bytes(part, LineAddr(line.0 + distance)).unwrap();
                 let content = bus.read(from);
                 bus.write_bytes(slot, bytes, &content[source]);
             }
         }),
         Check::ZeroTag => tampered(design, planted, |bus, line| {
-            bus.flip_place(Structure::Data, line, 77);
-            let (slot, bytes) = bus.map().place(Structure::Tag, line).unwrap();
+            bus.flip_bit_of(Structure::Data, line, 77);
+            let (slot, bytes) = bus.map().slot_bytes(Structure::Tag, line).unwrap();
             bus.write_bytes(slot, bytes.clone(), &vec![0; bytes.len()]);
         }),
         Check::ZeroLine => tampered(design, planted, |bus, line| {
-            let (slot, bytes) = bus.map().place(Structure::Data, line).unwrap();
+            let (slot, bytes) = bus.map().slot_bytes(Structure::Data, line).unwrap();
             bus.write_bytes(slot, bytes.clone(), &vec![0; bytes.len()]);
         }),
         Check::SwappedTags => tampered(design, planted, |bus, line| swap_chunks(bus, Structure::Tag, line)),
@@ -146,7 +146,7 @@ fn tampered(design: &Design, planted: Planted, tamper: impl FnOnce(&mut Bus<'_>,
 /// Exchanges the parts of the first two of eight chunks in a line or in its entry of tags. In memory a tag is stored from its
 /// lowest byte up, with the first chunk's tag at its top.
 fn swap_chunks(bus: &mut Bus<'_>, structure: Structure, line: LineAddr) {
-    let (slot, bytes) = bus.map().place(structure, line).unwrap();
+    let (slot, bytes) = bus.map().slot_bytes(structure, line).unwrap();
     let width = bytes.len() / 8;
     let mut content = bus.read(slot)[bytes.clone()].to_vec();
     if structure == Structure::Tag {
@@ -163,7 +163,7 @@ fn swap_chunks(bus: &mut Bus<'_>, structure: Structure, line: LineAddr) {
 /// Checks a line with four equal blocks.
 fn equal_blocks(design: &Design, planted: Planted) -> Found {
     let victim = written_once(design, planted);
-    let stored = victim.attacked(|bus| bus.read_place(Structure::Data, WRITTEN[0])).unwrap();
+    let stored = victim.attacked(|bus| bus.read_structure(Structure::Data, WRITTEN[0])).unwrap();
     if stored[..16] == stored[16..32] { Found::Alike } else { Found::Nothing }
 }
 
@@ -171,7 +171,7 @@ fn equal_blocks(design: &Design, planted: Planted) -> Found {
 fn zero_counters(design: &Design, planted: Planted) -> Found {
     let mut victim = written_once(design, planted);
     victim.attacked(|bus| {
-        let (slot, _) = bus.map().place(Structure::Counter, WRITTEN[0]).unwrap();
+        let (slot, _) = bus.map().slot_bytes(Structure::Counter, WRITTEN[0]).unwrap();
         bus.write(slot, &[0; 64]);
     });
     let refused = victim.write(WRITTEN[0], &[200; 64]).is_some();
@@ -191,15 +191,15 @@ fn chosen_ciphertext(design: &Design, planted: Planted) -> Found {
     };
     let block = |line: &Line| line.first_chunk().map_or(0, |block| u128::from_le_bytes(*block));
     let opened = read_as(ZERO_LINE).released.unwrap_or(ZERO_LINE);
-    let place = u128::from(target.0);
-    let mut masks = [block(&opened) ^ place; LINE_BYTES / 16];
+    let slot_bytes = u128::from(target.0);
+    let mut masks = [block(&opened) ^ slot_bytes; LINE_BYTES / 16];
     for index in 1..masks.len() {
         let before = masks[index - 1];
         masks[index] = before << 1 ^ if before >> 127 == 1 { 0x87 } else { 0 };
     }
     let line =
         |block: u128| -> Line { std::array::from_fn(|byte| (block ^ masks[byte / 16]).to_le_bytes()[byte % 16]) };
-    match victim.oracle().judge(target, &read_as(line(masks[0])), Some(line(place))) {
+    match victim.oracle().judge(target, &read_as(line(masks[0])), Some(line(slot_bytes))) {
         Verdict::Forged => Found::Ended(Verdict::Forged.into(), Vec::new()),
         _ => Found::Nothing,
     }
@@ -224,9 +224,9 @@ fn equal_nodes(design: &Design, planted: Planted) -> Found {
         victim.write(line, &[line.0 as u8; 64]);
     }
     victim.flush();
-    let [first, second] = lines.map(|line| victim.attacked(|bus| bus.read_place(Structure::Counter, line)));
+    let [first, second] = lines.map(|line| victim.attacked(|bus| bus.read_structure(Structure::Counter, line)));
     assert!(first.is_some() && first == second, "the scene is set: equal counters");
-    let node = victim.attacked(|bus| bus.read_place(Structure::Node(0), lines[0])).unwrap();
+    let node = victim.attacked(|bus| bus.read_structure(Structure::Node(0), lines[0])).unwrap();
     let entry = |child: usize| &node[8 * child..8 * child + 8];
     if entry(0) == entry(1) { Found::Alike } else { Found::Nothing }
 }

@@ -38,7 +38,7 @@ pub fn cases() -> Vec<Case> {
         Case::new(Bug::KeysSurviveReset, row(Attack::PowerOffRollback), ended(Verdict::Stale), row(Attack::FlipData))
             .of("ctr-mac"),
         // Lines 4 GB apart open in each other's slots.
-        Case::new(Bug::PlaceWithoutHighBits, row(Attack::SpliceData), ended(Verdict::Forged), row(Attack::FlipData))
+        Case::new(Bug::AddressWithoutHighBits, row(Attack::SpliceData), ended(Verdict::Forged), row(Attack::FlipData))
             .of("xts"),
         // A line of zeros in a slot reveals the mask of the slot.
         Case::new(Bug::OneKeyForDataAndTweak, ChosenCiphertext, ended(Verdict::Forged), row(Attack::SpliceData))

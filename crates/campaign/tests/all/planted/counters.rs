@@ -29,11 +29,11 @@ pub fn cases() -> Vec<Case> {
     let morphable = morphable.map(|(bug, finds)| Case::new(bug, Ageing, finds, row(Attack::SpoofNode)).of("morphable"));
     let all = vec![
         // The second write of a line has the pad of the first: here, of the write that filled the page.
-        Case::new(Bug::CounterStandsStill, Overflow, Overflowed(vec![], Some(1)), row(Attack::SpoofNode)),
+        Case::new(Bug::CounterNotAdvanced, Overflow, Overflowed(vec![], Some(1)), row(Attack::SpoofNode)),
         // The 128th write after the first starts again with its pad; no line is re-encrypted.
         Case::new(Bug::MinorWraps, Overflow, Overflowed(vec![], Some(128)), row(Attack::ReplayBelowLevel)),
         // Re-encryption happens in time, but starts the numbers again.
-        Case::new(Bug::MajorStandsStill, Overflow, Overflowed(vec![127], Some(128)), row(Attack::ReplayBelowLevel)),
+        Case::new(Bug::MajorNotAdvanced, Overflow, Overflowed(vec![127], Some(128)), row(Attack::ReplayBelowLevel)),
         // Safe, but ruinous: each write after the first overflow is an overflow. Only the count of overflows shows it.
         Case::new(Bug::MinorsNotReset, Overflow, Overflowed((127..=OVERFLOW_WRITES).collect(), None), Honest),
         Case::new(Bug::ReencryptionTrustsMemory, TamperBeforeOverflow, ended(Verdict::Forged), row(Attack::FlipData)),

@@ -121,5 +121,5 @@ fn old_nodes_raise_false_alarms_if_recovery_keeps_them() {
 
 #[test]
 fn pads_are_used_again_after_a_loss_if_counters_stand_still() {
-    assert_eq!(ends("plp-sp", Loss::PadReuseAfterLoss, Some(Bug::CounterStandsStill)), Verdict::Leaked);
+    assert_eq!(ends("plp-sp", Loss::PadReuseAfterLoss, Some(Bug::CounterNotAdvanced)), Verdict::Leaked);
 }

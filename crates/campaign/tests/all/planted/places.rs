@@ -19,14 +19,14 @@ pub const BUGS: [Bug; 4] =
 
 /// Flips a line, then writes another line under the same tag, so that both get a new tag. Returns the verdict on the first
 /// line.
-fn tampered_beside_a_write(planted: Planted) -> Verdict {
+fn tampered_during_a_write(planted: Planted) -> Verdict {
     const BIT: usize = 99;
     let design = catalogue::design("sc64-bmt-mac4").unwrap();
     let mut victim = Victim::blank(&design.parts, 1, planted).unwrap();
     let (target, neighbour) = (LineAddr(4), LineAddr(6));
     victim.write(target, &[1; 64]);
     victim.flush();
-    victim.attacked(|bus| bus.flip_place(Structure::Data, target, BIT));
+    victim.attacked(|bus| bus.flip_bit_of(Structure::Data, target, BIT));
     victim.write(neighbour, &[2; 64]);
     let oracle = victim.oracle();
     let wished = oracle.wished_bytes(target, casemate_campaign::oracle::Wish::Flipped(BIT));
@@ -36,8 +36,8 @@ fn tampered_beside_a_write(planted: Planted) -> Verdict {
 #[test]
 fn a_forgery_gets_a_valid_tag_if_a_write_beside_it_takes_it_as_it_is() {
     let planted = Planted::new(Bug::OthersUnchecked);
-    assert_eq!(tampered_beside_a_write(Planted::NONE), Verdict::Detected);
-    assert_eq!(tampered_beside_a_write(planted), Verdict::Forged);
+    assert_eq!(tampered_during_a_write(Planted::NONE), Verdict::Detected);
+    assert_eq!(tampered_during_a_write(planted), Verdict::Forged);
     let design = catalogue::design("sc64-bmt-mac4").unwrap();
     let flips = attack(&design, Attack::FlipData, &Options { trials: 60, seed: 1, planted });
     assert_eq!(flips.worst, Verdict::Detected, "but without a write it is found out");

@@ -61,7 +61,7 @@ struct Stored {
 
 fn stored(bus: &Bus<'_>, line: LineAddr) -> Stored {
     let [data, tag] = [Structure::Data, Structure::Tag].map(|structure| {
-        let (slot, bytes) = bus.map().place(structure, line).unwrap();
+        let (slot, bytes) = bus.map().slot_bytes(structure, line).unwrap();
         bus.read(slot)[bytes].to_vec()
     });
     Stored { data, tag }
@@ -69,7 +69,7 @@ fn stored(bus: &Bus<'_>, line: LineAddr) -> Stored {
 
 fn put(bus: &mut Bus<'_>, line: LineAddr, stored: &Stored) {
     for (structure, source) in [(Structure::Data, &stored.data), (Structure::Tag, &stored.tag)] {
-        let (slot, bytes) = bus.map().place(structure, line).unwrap();
+        let (slot, bytes) = bus.map().slot_bytes(structure, line).unwrap();
         bus.write_bytes(slot, bytes, source);
     }
 }
@@ -114,12 +114,12 @@ fn verdict_by(
 
 /// Flips a bit of the tag of the last chunk, which is at the bottom.
 fn flip_tag(bus: &mut Bus<'_>, _: Loot) {
-    bus.flip_place(Structure::Tag, LINE, 3);
+    bus.flip_bit_of(Structure::Tag, LINE, 3);
 }
 
 /// Flips a bit in the second half of a chunk of either length.
 fn flip_second_half(bus: &mut Bus<'_>, _: Loot) {
-    bus.flip_place(Structure::Data, LINE, 8 * 15 + 2);
+    bus.flip_bit_of(Structure::Data, LINE, 8 * 15 + 2);
 }
 
 /// Copies the first chunk over the second, with its tag.
@@ -134,7 +134,7 @@ fn copy_first_chunk(bus: &mut Bus<'_>, loot: Loot) {
 
 /// Flips a bit in the first half of a later chunk, of either length.
 fn flip_later_chunk(bus: &mut Bus<'_>, _: Loot) {
-    bus.flip_place(Structure::Data, LINE, 8 * 48);
+    bus.flip_bit_of(Structure::Data, LINE, 8 * 48);
 }
 
 type Tampering = fn(&mut Bus<'_>, Loot);
@@ -203,8 +203,8 @@ fn spliced(name: &str, planted: Planted, trials: u64) -> (End, Vec<String>) {
     // Lines with equal numbers of writes have the same version.
     design.parts.counters = CounterChoice::Mono56;
     let outcome = attack(&design, Attack::CandidateSplice, &Options { trials, planted, ..Options::default() });
-    let came_out = outcome.counts.into_iter().filter(|(what, count)| what.contains("came out") && *count > 0);
-    (outcome.worst, came_out.map(|(what, _)| what).collect())
+    let output = outcome.counts.into_iter().filter(|(what, count)| what.contains("came out") && *count > 0);
+    (outcome.worst, output.map(|(what, _)| what).collect())
 }
 
 #[test]
@@ -218,9 +218,9 @@ fn a_chunk_from_elsewhere_comes_out_where_candidates_are_of_that_position_line_o
             (Bug::CandidatesOfLineBefore, "chunks of another line that came out", 100),
             (Bug::CandidatesOfVersionBefore, "chunks of an earlier time that came out", 20),
         ] {
-            let (end, mut came_out) = spliced(name, Planted::new(bug), trials);
-            came_out.retain(|what| what != old);
-            assert_eq!((end, came_out), (Verdict::Forged.into(), vec![what.to_owned()]), "{name}: {bug:?}");
+            let (end, mut output) = spliced(name, Planted::new(bug), trials);
+            output.retain(|what| what != old);
+            assert_eq!((end, output), (Verdict::Forged.into(), vec![what.to_owned()]), "{name}: {bug:?}");
         }
         for bug in [Bug::CandidateTagNotCompared, Bug::CandidateComparedShort] {
             assert_eq!(spliced(name, Planted::new(bug), 20).0, Verdict::Stale, "{name}: {bug:?} is another matter");

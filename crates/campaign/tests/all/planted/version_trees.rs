@@ -10,7 +10,7 @@ use units::LineAddr;
 
 /// Bugs that are caught here.
 pub const BUGS: [Bug; 4] =
-    [Bug::MacWithoutVersion, Bug::RenewalTrustsMemory, Bug::FirstChildNotRenewed, Bug::MacPlaceTruncated];
+    [Bug::MacWithoutVersion, Bug::RenewalTrustsMemory, Bug::FirstChildNotRenewed, Bug::MacAddressTruncated];
 
 /// SGX's counters below nodes with 3-bit versions, which overflow all the time.
 fn design() -> Design {
@@ -39,12 +39,12 @@ fn replay_before_a_renewal(planted: Planted) -> Verdict {
     let old = [Structure::Data, Structure::Tag, Structure::Counter, Structure::Node(0)];
     victim.write(target, &[1; 64]);
     victim.flush();
-    let recorded = victim.attacked(|bus| old.map(|structure| bus.read_place(structure, target)));
+    let recorded = victim.attacked(|bus| old.map(|structure| bus.read_structure(structure, target)));
     victim.write(target, &[2; 64]);
     victim.flush();
     victim.attacked(|bus| {
         for (structure, content) in old.into_iter().zip(recorded) {
-            let (slot, _) = bus.map().place(structure, target).unwrap();
+            let (slot, _) = bus.map().slot_bytes(structure, target).unwrap();
             bus.write(slot, &content.unwrap());
         }
     });
@@ -110,7 +110,7 @@ fn exchanged_before_a_write(distance: u64, planted: Planted) -> (bool, bool) {
     }
     victim.flush();
     victim.attacked(|bus| {
-        let slots = [target, other].map(|line| bus.map().place(Structure::Counter, line).unwrap().0);
+        let slots = [target, other].map(|line| bus.map().slot_bytes(Structure::Counter, line).unwrap().0);
         let content = slots.map(|slot| bus.read(slot));
         bus.write(slots[0], &content[1]);
         bus.write(slots[1], &content[0]);
@@ -121,7 +121,7 @@ fn exchanged_before_a_write(distance: u64, planted: Planted) -> (bool, bool) {
 
 #[test]
 fn lines_of_counters_far_apart_stand_for_each_other_if_macs_name_a_part_of_the_place() {
-    let planted = Planted::new(Bug::MacPlaceTruncated);
+    let planted = Planted::new(Bug::MacAddressTruncated);
     for distance in [1, 8, 4096, 8192] {
         assert_eq!(exchanged_before_a_write(distance, Planted::NONE), (true, false), "{distance}");
     }

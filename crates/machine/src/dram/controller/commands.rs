@@ -45,7 +45,7 @@ impl Controller {
         let requests = self.queues[kind as usize].of_bank(bank);
         let waiting = requests[position];
         let open_row = self.device.banks[bank].open_row;
-        if open_row == waiting.place.row {
+        if open_row == waiting.cell.row {
             self.load[bank].overtaken += u32::from(position > 0);
             self.note_first_command(waiting, RowOutcome::Hit, at);
             self.leave_queue(kind, bank, position);
@@ -53,7 +53,7 @@ impl Controller {
         } else if open_row == CLOSED {
             self.note_first_command(waiting, RowOutcome::Closed, at);
             self.leave_queue(kind, bank, position);
-            self.device.activate(bank, waiting.place.row, at);
+            self.device.activate(bank, waiting.cell.row, at);
             self.resting.iter_mut().for_each(|resting| resting.used(bank));
             self.counters.activates += 1;
             self.load[bank] = BankLoad { opening: true, overtaken: 0 };

@@ -56,7 +56,7 @@ pub(in crate::node) enum Answer {
     /// The data arrives at this cycle.
     At(u64),
     /// The caches requested the line and wake the waiter when it arrives.
-    Asked,
+    Requested,
     /// No miss register is free.
     Stalled,
 }
@@ -67,7 +67,7 @@ impl Answer {
     pub(in crate::node) fn known(self) -> Option<u64> {
         match self {
             Answer::At(cycle) => Some(cycle),
-            Answer::Asked | Answer::Stalled => None,
+            Answer::Requested | Answer::Stalled => None,
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::node::waiting::List;
 use units::{Cycles, LineAddr, Words};
 
 #[cold]
-fn not_asked_for(line: LineAddr) -> ! {
+fn not_requested(line: LineAddr) -> ! {
     panic!("line {line} was filled but not asked for");
 }
 
@@ -30,7 +30,7 @@ impl Caches {
         out: &mut Vec<Request>,
     ) -> List {
         self.answered(cycle);
-        let Some(register) = self.l2_mshrs.arrived(line.0, cycle) else { not_asked_for(line) };
+        let Some(register) = self.l2_mshrs.arrived(line.0, cycle) else { not_requested(line) };
         self.count_miss(register, cycle);
         let wanted = self.outstanding[register];
         let granted = self.granted(line, permission);
@@ -51,9 +51,9 @@ impl Caches {
 
     /// Records words of a line that arrived before the remaining words. Returns the list of waiters that need only these
     /// words.
-    pub(in crate::node) fn came_in_part(&mut self, line: LineAddr, words: Words, cycle: u64) -> List {
+    pub(in crate::node) fn arrived_in_part(&mut self, line: LineAddr, words: Words, cycle: u64) -> List {
         self.answered(cycle);
-        let Some(register) = self.l2_mshrs.find(line.0) else { not_asked_for(line) };
+        let Some(register) = self.l2_mshrs.find(line.0) else { not_requested(line) };
         self.count_miss(register, cycle);
         let (mut served, mut others) = (List::EMPTY, List::EMPTY);
         let mut all = self.outstanding[register].waiters;
@@ -103,7 +103,7 @@ impl Caches {
         }
         let (slot, evicted) = self.l1d.fill(key, arrival, state);
         self.l1d_counters.prefetches.useless += u64::from(self.l1d_unused.take(slot));
-        if purpose == Purpose::Ahead {
+        if purpose == Purpose::Prefetch {
             self.l1d_unused.note(slot);
         }
         if let Some(Evicted { key, dirty: true }) = evicted {
@@ -128,7 +128,7 @@ impl Caches {
         }
         let (slot, evicted) = self.l2.insert_as(key, state);
         self.l2_counters.prefetches.useless += u64::from(self.l2_unused.take(slot));
-        if purpose == Purpose::Ahead {
+        if purpose == Purpose::Prefetch {
             self.l2_unused.note(slot);
         }
         let Some(Evicted { key, dirty }) = evicted else { return };

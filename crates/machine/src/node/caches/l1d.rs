@@ -16,7 +16,7 @@ const REMEMBERED: usize = 8;
 #[derive(Clone, Copy, Debug)]
 struct TlbLookUp {
     page: PageKey,
-    asked: u64,
+    requested: u64,
     start: u64,
 }
 
@@ -33,7 +33,7 @@ struct TlbLookUps {
 
 /// Result of a request for a translation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::node) struct Asked {
+pub(in crate::node) struct TlbReply {
     /// Cycle at which the TLB begins the look-up.
     pub(in crate::node) start: u64,
     /// Cycle of the translation if the TLB hits.
@@ -44,19 +44,19 @@ pub(in crate::node) struct Asked {
 
 impl TlbLookUps {
     /// Requests the translation of an access that entered at `entered`.
-    fn ask(&mut self, page: PageKey, entered: u64) -> Asked {
-        let of_page = |other: &&TlbLookUp| other.page == page && other.asked <= entered;
+    fn ask(&mut self, page: PageKey, entered: u64) -> TlbReply {
+        let of_page = |other: &&TlbLookUp| other.page == page && other.requested <= entered;
         if let Some(&TlbLookUp { start, .. }) = self.latest.iter().filter(of_page).find(|other| entered <= other.start)
         {
-            return Asked { start, answer: start + self.latency, shared: true };
+            return TlbReply { start, answer: start + self.latency, shared: true };
         }
         let start = self.places.start(entered);
         // An answer serves all accesses to its page that are waiting at its cycle.
         let earlier = self.latest.iter().filter(of_page).map(|other| other.start + self.latency);
         let answer = earlier.filter(|answer| *answer > entered).fold(start + self.latency, u64::min);
-        self.latest[self.next] = TlbLookUp { page, asked: entered, start };
+        self.latest[self.next] = TlbLookUp { page, requested: entered, start };
         self.next = (self.next + 1) % REMEMBERED;
-        Asked { start, answer, shared: false }
+        TlbReply { start, answer, shared: false }
     }
 }
 
@@ -80,7 +80,7 @@ impl LookUps {
             tlb: config.dtlb_lookups.as_ref().map(|places| TlbLookUps {
                 places: pool(places),
                 latency: places.latency_cycles,
-                latest: [TlbLookUp { page: PageKey(u64::MAX), asked: 0, start: 0 }; REMEMBERED],
+                latest: [TlbLookUp { page: PageKey(u64::MAX), requested: 0, start: 0 }; REMEMBERED],
                 next: 0,
             }),
             cache_latency: config.l1d.latency_cycles,
@@ -105,10 +105,10 @@ impl LookUps {
 
     /// Requests the translation of an access that entered at `entered`.
     #[inline]
-    pub(in crate::node) fn ask(&mut self, page: PageKey, entered: u64) -> Asked {
+    pub(in crate::node) fn ask(&mut self, page: PageKey, entered: u64) -> TlbReply {
         match &mut self.tlb {
             Some(tlb) => tlb.ask(page, entered),
-            None => Asked { start: entered, answer: entered, shared: false },
+            None => TlbReply { start: entered, answer: entered, shared: false },
         }
     }
 

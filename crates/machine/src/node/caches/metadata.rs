@@ -16,7 +16,7 @@ use units::LineAddr;
 impl Node {
     /// Returns the node with an L2 in which lines from number `data_lines` on are metadata.
     #[must_use]
-    pub fn beside_metadata(mut self, data_lines: u64) -> Node {
+    pub fn with_metadata(mut self, data_lines: u64) -> Node {
         self.core.caches.data_lines = LineAddr(data_lines);
         self
     }

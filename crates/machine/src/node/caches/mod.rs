@@ -7,7 +7,6 @@
 //! accesses are *scheduled*, which is nearly program order, and not in the order of their cycles.
 
 pub(super) mod access;
-pub(super) mod ahead;
 mod contents;
 mod fill;
 mod l1d;
@@ -15,6 +14,7 @@ mod metadata;
 mod mshr;
 mod outstanding;
 pub(super) mod prefetch;
+pub(super) mod prefetching;
 mod sharing;
 pub(super) mod timed;
 mod warm;
@@ -262,7 +262,7 @@ impl Caches {
         self.outstanding[register].want_data(data, purpose, &mut self.l1d_counters.prefetches);
         self.l1d_mshrs.take_for(vacancy, self.l1d_lines.key(word));
         self.l1d_counters.misses += u64::from(kind != RequestKind::Upgrade);
-        Answer::Asked
+        Answer::Requested
     }
 
     /// Adds a data access to the line that `register` of L2 awaits.
@@ -284,11 +284,11 @@ impl Caches {
         let purpose = if store { Purpose::Write } else { Purpose::Read };
         outstanding.want_data(data, purpose, &mut self.l1d_counters.prefetches);
         outstanding.want_second(self.l2_lines.covered(word), false, &mut self.l2_counters.prefetches);
-        if let Some(came) = outstanding.came(waiter.wants(word, self.l1i_lines)) {
-            return Answer::At(earliest.max(came));
+        if let Some(arrival_of) = outstanding.arrival_of(waiter.wants(word, self.l1i_lines)) {
+            return Answer::At(earliest.max(arrival_of));
         }
         self.waiters.push(&mut outstanding.waiters, (waiter, earliest, waiter.wants(word, self.l1i_lines)));
-        Answer::Asked
+        Answer::Requested
     }
 
     /// Looks up code in L1I. Fetch waits for one line at a time, in order; a hit adds no front-end latency.
@@ -306,7 +306,7 @@ impl Caches {
             outstanding.want_second(self.l2_lines.covered(word), false, &mut self.l2_counters.prefetches);
             self.waiters
                 .push(&mut outstanding.waiters, (Waiter::Fetch, cycle, Waiter::Fetch.wants(word, self.l1i_lines)));
-            return Answer::Asked;
+            return Answer::Requested;
         }
         if self.l2_mshrs.vacancy(cycle).is_none() && self.l2.probe(self.l2_lines.key(word)).is_none() {
             return Answer::Stalled;
@@ -323,7 +323,7 @@ impl Caches {
         let Some(register) = self.ask(word, looked_up, kind, Waiter::Fetch, out) else { return Answer::Stalled };
         self.outstanding[register].code.add(self.l1i_lines.covered(word));
         self.l1i_counters.misses += 1;
-        Answer::Asked
+        Answer::Requested
     }
 
     pub(in crate::node) fn in_l1d(&self, word: WordAddr) -> bool {

@@ -9,15 +9,15 @@ use units::Words;
 /// A line outstanding beyond L2.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::node) struct Outstanding {
-    /// Words that L1D wants. `written` and `data_ahead` are the words among them to write and to prefetch.
+    /// Words that L1D wants. `written` and `data_prefetched` are the words among them to write and to prefetch.
     pub(in crate::node) data: Words,
     pub(in crate::node) written: Words,
-    data_ahead: Words,
+    data_prefetched: Words,
     /// Words that L1I wants.
     pub(in crate::node) code: Words,
-    /// Words that L2 wants (for itself or for a first-level cache). `second_ahead` are the prefetched words among them.
+    /// Words that L2 wants (for itself or for a first-level cache). `second_prefetched` are the prefetched words among them.
     pub(in crate::node) second: Words,
-    second_ahead: Words,
+    second_prefetched: Words,
     /// Cycle of the request, if an access to data sent it.
     pub(in crate::node) sent_for_data: Option<u64>,
     /// Words that arrived before the remaining words, and the cycle of their arrival.
@@ -33,17 +33,17 @@ pub(in crate::node) enum Purpose {
     /// Demand write by the core.
     Write,
     /// Prefetch ahead of its use.
-    Ahead,
+    Prefetch,
 }
 
 impl Outstanding {
     pub(in crate::node) const NOT_WANTED: Outstanding = Outstanding {
         data: Words::NONE,
         written: Words::NONE,
-        data_ahead: Words::NONE,
+        data_prefetched: Words::NONE,
         code: Words::NONE,
         second: Words::NONE,
-        second_ahead: Words::NONE,
+        second_prefetched: Words::NONE,
         sent_for_data: None,
         first: (Words::NONE, 0),
         waiters: List::EMPTY,
@@ -52,8 +52,8 @@ impl Outstanding {
     /// Adds `words` that L1D wants. If its prefetcher had requested them, the prefetch counts as late.
     pub(in crate::node) fn want_data(&mut self, words: Words, purpose: Purpose, prefetches: &mut PrefetchCounters) {
         match purpose {
-            Purpose::Ahead => self.data_ahead.add(words.without(self.data)),
-            Purpose::Read | Purpose::Write if self.data_ahead.remove(words) => prefetches.count_use(true),
+            Purpose::Prefetch => self.data_prefetched.add(words.without(self.data)),
+            Purpose::Read | Purpose::Write if self.data_prefetched.remove(words) => prefetches.count_use(true),
             Purpose::Read | Purpose::Write => {}
         }
         self.data.add(words);
@@ -62,18 +62,18 @@ impl Outstanding {
         }
     }
 
-    /// Adds `words` that L2 wants, for its prefetcher (`ahead`) or for an access from above.
-    pub(in crate::node) fn want_second(&mut self, words: Words, ahead: bool, prefetches: &mut PrefetchCounters) {
-        if ahead {
-            self.second_ahead.add(words.without(self.second));
-        } else if self.second_ahead.remove(words) {
+    /// Adds `words` that L2 wants, for its prefetcher (`is_prefetch`) or for an access from above.
+    pub(in crate::node) fn want_second(&mut self, words: Words, is_prefetch: bool, prefetches: &mut PrefetchCounters) {
+        if is_prefetch {
+            self.second_prefetched.add(words.without(self.second));
+        } else if self.second_prefetched.remove(words) {
             prefetches.count_use(true);
         }
         self.second.add(words);
     }
 
     /// Returns the arrival cycle of these words if they arrived before the remaining words.
-    pub(in crate::node) fn came(&self, wanted: Words) -> Option<u64> {
+    pub(in crate::node) fn arrival_of(&self, wanted: Words) -> Option<u64> {
         let (words, cycle) = self.first;
         words.contains(wanted).then_some(cycle)
     }
@@ -82,8 +82,8 @@ impl Outstanding {
     pub(in crate::node) fn data_purpose(&self, words: Words) -> Purpose {
         if self.written.overlap(words) {
             Purpose::Write
-        } else if self.data_ahead.overlap(words) {
-            Purpose::Ahead
+        } else if self.data_prefetched.overlap(words) {
+            Purpose::Prefetch
         } else {
             Purpose::Read
         }
@@ -91,6 +91,6 @@ impl Outstanding {
 
     /// Returns the purpose for which some words enter L2.
     pub(in crate::node) fn second_purpose(&self, words: Words) -> Purpose {
-        if self.second_ahead.overlap(words) { Purpose::Ahead } else { Purpose::Read }
+        if self.second_prefetched.overlap(words) { Purpose::Prefetch } else { Purpose::Read }
     }
 }

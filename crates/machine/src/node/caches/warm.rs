@@ -67,9 +67,9 @@ impl Caches {
     }
 
     /// Trains the prefetchers with an access that missed in L1D or not; predicted lines arrive at once.
-    pub(in crate::node) fn warm_ahead(&mut self, seen: Seen, missed: bool, out: &mut Vec<Request>) {
+    pub(in crate::node) fn warm_prefetch(&mut self, seen: Seen, missed: bool, out: &mut Vec<Request>) {
         if missed {
-            self.warm_ahead_l2(seen, out);
+            self.warm_l2_prefetch(seen, out);
         }
         let Some(prefetcher) = &mut self.l1d_prefetcher else { return };
         for address in prefetcher.expect(seen) {
@@ -78,18 +78,18 @@ impl Caches {
                 if self.hit_l2(word).is_none() {
                     self.ask_warm(word, RequestKind::Prefetch, Purpose::Read, out);
                 }
-                self.fill_l1d(word, LONG_AGO, Purpose::Ahead, State::Exclusive, LONG_AGO, out);
-                self.warm_ahead_l2(Seen { address, ..seen }, out);
+                self.fill_l1d(word, LONG_AGO, Purpose::Prefetch, State::Exclusive, LONG_AGO, out);
+                self.warm_l2_prefetch(Seen { address, ..seen }, out);
             }
         }
     }
 
-    fn warm_ahead_l2(&mut self, seen: Seen, out: &mut Vec<Request>) {
+    fn warm_l2_prefetch(&mut self, seen: Seen, out: &mut Vec<Request>) {
         let Some(prefetcher) = &mut self.l2_prefetcher else { return };
         for address in prefetcher.expect(seen) {
             let word = WordAddr::at(address);
             if !self.in_l1d(word) && self.l2.probe(self.l2_lines.key(word)).is_none() {
-                self.ask_warm(word, RequestKind::Prefetch, Purpose::Ahead, out);
+                self.ask_warm(word, RequestKind::Prefetch, Purpose::Prefetch, out);
             }
         }
     }

@@ -21,16 +21,16 @@ impl Bimodal {
     }
 
     pub(in crate::node) fn peek(&self, pc: u64) -> bool {
-        self.counters[self.place(pc)] >= Bimodal::WEAKLY_TAKEN
+        self.counters[self.index(pc)] >= Bimodal::WEAKLY_TAKEN
     }
 
     pub(in crate::node) fn learn(&mut self, pc: u64, taken: bool) {
-        let place = self.place(pc);
-        let counter = &mut self.counters[place];
+        let index = self.index(pc);
+        let counter = &mut self.counters[index];
         *counter = if taken { (*counter + 1).min(3) } else { counter.saturating_sub(1) };
     }
 
-    fn place(&self, pc: u64) -> usize {
+    fn index(&self, pc: u64) -> usize {
         pc as usize & (self.counters.len() - 1)
     }
 }

@@ -83,11 +83,11 @@ impl Predictor {
     }
 
     fn indirect(&mut self, pc: u64, next: VirtAddr) -> bool {
-        let by_place = self.targets.predict(pc, next.0);
+        let by_address = self.targets.predict(pc, next.0);
         let path = self.path;
         let by_path = self.targets_by_path.as_mut().and_then(|table| table.predict(pc ^ path, next.0));
         self.path = (path << 5 | path >> 27) & 0xffff_ffff ^ (next.0 & 0xffff_ffff);
-        by_path.or(by_place) == Some(next.0)
+        by_path.or(by_address) == Some(next.0)
     }
 }
 

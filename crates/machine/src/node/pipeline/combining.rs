@@ -85,16 +85,16 @@ impl Combining {
         self.merging.retain(|merging| *merging != line);
     }
 
-    fn place(&self, line: LineAddr) -> Option<usize> {
+    fn index(&self, line: LineAddr) -> Option<usize> {
         self.open.iter().position(|open| open.word.line() == line)
     }
 
     /// Adds a store to the buffer of its line, or to a free one. Returns the index of the buffer, or `None` if all are
     /// taken.
     fn add(&mut self, word: WordAddr, bytes: u64) -> Option<usize> {
-        if let Some(place) = self.place(word.line()) {
-            self.open[place].bytes |= bytes;
-            return Some(place);
+        if let Some(index) = self.index(word.line()) {
+            self.open[index].bytes |= bytes;
+            return Some(index);
         }
         if self.open.len() + self.sent == BUFFERS {
             return None;
@@ -122,22 +122,22 @@ impl Core {
 
     /// Writes a store to a buffer; returns false if no buffer is free.
     fn put_together(&mut self, Combined { store, word, bytes }: Combined, cycle: u64, out: &mut Vec<Request>) -> bool {
-        let mut place = self.combining.add(word, bytes);
-        if place.is_none() && self.combining.has_open() {
+        let mut index = self.combining.add(word, bytes);
+        if index.is_none() && self.combining.has_open() {
             self.close(0, cycle, out);
-            place = self.combining.add(word, bytes);
+            index = self.combining.add(word, bytes);
         }
-        let Some(place) = place else { return false };
-        if self.combining.open[place].bytes == self.combining.whole {
-            self.close(place, cycle, out);
+        let Some(index) = index else { return false };
+        if self.combining.open[index].bytes == self.combining.whole {
+            self.close(index, cycle, out);
         }
         self.stores.written(store, cycle + 1);
         true
     }
 
-    /// Removes the line of the buffer at `place` at `cycle`: to memory if it is complete, else to the caches.
-    fn close(&mut self, place: usize, cycle: u64, out: &mut Vec<Request>) {
-        let Some(Open { word, bytes }) = self.combining.open.remove(place) else { return };
+    /// Removes the line of the buffer at `index` at `cycle`: to memory if it is complete, else to the caches.
+    fn close(&mut self, index: usize, cycle: u64, out: &mut Vec<Request>) {
+        let Some(Open { word, bytes }) = self.combining.open.remove(index) else { return };
         if bytes == self.combining.whole {
             self.combining.sent += 1;
             self.caches.send(WordAddr::of(word.line(), 0), cycle, RequestKind::PastCaches, out);
@@ -158,9 +158,9 @@ impl Core {
     #[inline]
     pub(in crate::node) fn close_line(&mut self, line: LineAddr, cycle: u64, out: &mut Vec<Request>) {
         if self.combining.has_open()
-            && let Some(place) = self.combining.place(line)
+            && let Some(index) = self.combining.index(line)
         {
-            self.close(place, cycle, out);
+            self.close(index, cycle, out);
         }
     }
 

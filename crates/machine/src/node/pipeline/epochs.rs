@@ -190,7 +190,7 @@ impl Core {
             epochs.answered(line, cycle);
         }
         while let Some((owner, cycle)) = self.epochs.as_mut().and_then(|epochs| epochs.next_fence()) {
-            self.tell(owner, Role::Operand, cycle, out);
+            self.input_arrives(owner, Role::Operand, cycle, out);
         }
         self.cascade(out);
         self.retire(out);

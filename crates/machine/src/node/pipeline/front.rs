@@ -146,7 +146,7 @@ impl Core {
         let instruction = step.instruction;
         let bits = |list: &[Reg]| list.iter().fold(0u64, |bits, register| bits | 1 << register.0);
         self.named |= bits(&instruction.address_sources) | bits(&instruction.sources) | bits(&instruction.destinations);
-        results.room_beside(self.named.count_ones().into(), instruction.destinations.len() as u64)
+        results.room_with(self.named.count_ones().into(), instruction.destinations.len() as u64)
     }
 
     /// Charges the cycles from the latest dispatch to each of the limits to the first limit that reaches them.

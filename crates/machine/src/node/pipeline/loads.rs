@@ -27,12 +27,12 @@ impl Core {
             return self.look_up(number, touch, forward, cycle, out);
         };
         let key = self.caches.data_key(WordAddr::touched(touch));
-        let came = queue.come(cycle);
-        if let Some(left) = queue.meets(key, came) {
+        let arrived = queue.come(cycle);
+        if let Some(left) = queue.meets(key, arrived) {
             return self.merge(number, touch, forward, left, out);
         }
-        queue.came(key, came);
-        self.look_up(number, touch, forward, came, out)
+        queue.arrived(key, arrived);
+        self.look_up(number, touch, forward, arrived, out)
     }
 
     /// Looks up a load that arrived at `cycle`.
@@ -71,10 +71,10 @@ impl Core {
         if self.caches.lookups.are_unlimited() {
             return self.translate(Side::Data, page, entered, goal, out);
         }
-        let asked = self.caches.lookups.ask(page, entered);
-        let found = self.tlbs.look_up(Side::Data, page, asked.start, !asked.shared);
+        let reply = self.caches.lookups.ask(page, entered);
+        let found = self.tlbs.look_up(Side::Data, page, reply.start, !reply.shared);
         let translated = self.translated_or_walk(found, page, (Side::Data, goal), out)?;
-        Some(self.caches.lookups.translated(entered, translated.max(asked.answer)))
+        Some(self.caches.lookups.translated(entered, translated.max(reply.answer)))
     }
 
     /// Merges a load with another one of its line, which left the queue at `left`.
@@ -124,9 +124,9 @@ impl Core {
     /// Admits waiting accesses, after a walk has ended at `cycle` or a line has arrived.
     pub(in crate::node) fn let_in(&mut self, cycle: u64, out: &mut Vec<Request>) {
         while self.caches.has_room()
-            && let Some((goal, came)) = self.walker.as_mut().and_then(|walker| walker.next_outside())
+            && let Some((goal, arrived)) = self.walker.as_mut().and_then(|walker| walker.next_outside())
         {
-            let cycle = cycle.max(came);
+            let cycle = cycle.max(arrived);
             match goal {
                 Translated::Load { number, touch, forward, shared } => {
                     let ready = if shared {
@@ -135,7 +135,7 @@ impl Core {
                         self.look_up(number, &touch, forward, cycle, out)
                     };
                     if let Some(ready) = ready {
-                        self.tell(number, Role::Operand, ready, out);
+                        self.input_arrives(number, Role::Operand, ready, out);
                     }
                 }
                 Translated::Store { store } => {

@@ -228,10 +228,10 @@ impl Core {
         let loads = step.touches.len() as u32 - stores;
         let Some(cycle) = self.admit(step, loads, stores, out) else { return false };
         let number = self.window.enter();
-        let place = self.place(number);
+        let entry_index = self.entry_index(number);
         let results = step.instruction.destinations.len() as u32;
         let pc = step.instruction.pc.0 as u32;
-        self.entries[place] = Entry { completed: UNKNOWN, waiters: List::EMPTY, loads, stores, results, pc };
+        self.entries[entry_index] = Entry { completed: UNKNOWN, waiters: List::EMPTY, loads, stores, results, pc };
         let plan = self.plan(number, step, cycle);
         match step.orders {
             None => self.schedule(number, plan, step.touches, out),
@@ -291,12 +291,12 @@ impl Core {
     /// Adds `number` to the list of instructions that wait for `maker`.
     #[inline(always)]
     pub(in crate::node) fn depend(&mut self, number: u64, maker: u64, role: Role, delay: u64) {
-        let place = self.place(maker);
-        self.dependents.push(&mut self.entries[place].waiters, Dependent { number, role, delay });
+        let entry_index = self.entry_index(maker);
+        self.dependents.push(&mut self.entries[entry_index].waiters, Dependent { number, role, delay });
     }
 
     fn write_registers(&mut self, number: u64, step: &Step<'_>) {
-        let completed = self.entries[self.place(number)].completed;
+        let completed = self.entries[self.entry_index(number)].completed;
         let value = if completed == UNKNOWN { PENDING | number } else { completed };
         let instruction = step.instruction;
         for &register in &instruction.destinations {
@@ -315,11 +315,11 @@ impl Core {
         if number + (self.entries.len() as u64) < self.window.entered() {
             return Some(0);
         }
-        Some(self.entries[self.place(number)].completed).filter(|cycle| *cycle != UNKNOWN)
+        Some(self.entries[self.entry_index(number)].completed).filter(|cycle| *cycle != UNKNOWN)
     }
 
     #[inline]
-    pub(in crate::node) fn place(&self, number: u64) -> usize {
+    pub(in crate::node) fn entry_index(&self, number: u64) -> usize {
         number as usize & (self.entries.len() - 1)
     }
 }

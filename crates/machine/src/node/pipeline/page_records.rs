@@ -33,9 +33,9 @@ impl PageRecords {
         let Some(waiters) = self.waiting.get_mut(&page) else { return false };
         waiters.push(waiter);
         // A younger access may need the record at an earlier cycle than an older one with late operands.
-        let is_it = |asked: &&mut PageRecordRequest| asked.page == page && asked.is_needed;
-        if let Some(asked) = self.requests.iter_mut().find(is_it) {
-            asked.cycle = asked.cycle.min(cycle);
+        let is_it = |requested: &&mut PageRecordRequest| requested.page == page && requested.is_needed;
+        if let Some(requested) = self.requests.iter_mut().find(is_it) {
+            requested.cycle = requested.cycle.min(cycle);
         }
         true
     }

@@ -38,7 +38,7 @@ enum Waiting {
 
 /// A store that L1D holds.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::node) struct Came {
+pub(in crate::node) struct StoreInL1d {
     pub(in crate::node) line: LineAddr,
     /// True if the store continues to the buffer.
     pub(in crate::node) persistent: bool,
@@ -57,7 +57,7 @@ pub(in crate::node) struct PersistPath {
     /// Number of the next store that the buffer accepts.
     next: u64,
     /// The next store and later ones; `None` for those that L1D does not hold yet.
-    in_l1d: VecDeque<Option<Came>>,
+    in_l1d: VecDeque<Option<StoreInL1d>>,
     pub(in crate::node) pieces: Pieces,
     /// Cycle at which the latest store was accepted.
     accepted: u64,
@@ -87,12 +87,12 @@ impl PersistPath {
     }
 
     /// Records a store that L1D holds.
-    pub(in crate::node) fn came(&mut self, store: u64, came: Came) {
-        let place = (store - self.next) as usize;
-        if place >= self.in_l1d.len() {
-            self.in_l1d.resize(place + 1, None);
+    pub(in crate::node) fn record_in_l1d(&mut self, store: u64, record_in_l1d: StoreInL1d) {
+        let index = (store - self.next) as usize;
+        if index >= self.in_l1d.len() {
+            self.in_l1d.resize(index + 1, None);
         }
-        self.in_l1d[place] = Some(came);
+        self.in_l1d[index] = Some(record_in_l1d);
     }
 
     /// Looks up the next store, if L1D holds it and the previous one was accepted. Returns its number and the cycle at which
@@ -101,7 +101,7 @@ impl PersistPath {
         if self.is_waiting() {
             return None;
         }
-        let Came { line, persistent, cycle } = (*self.in_l1d.front()?)?;
+        let StoreInL1d { line, persistent, cycle } = (*self.in_l1d.front()?)?;
         let from = cycle.max(self.accepted);
         // Only the last piece of a store enters the buffer, as the whole store.
         if self.pieces.is_whole() && persistent {

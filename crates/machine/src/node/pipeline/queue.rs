@@ -81,7 +81,7 @@ impl Queue {
     }
 
     /// Like [`Queue::room`], with `taken` entries permanently occupied.
-    pub(in crate::node) fn room_beside(&self, taken: u64, count: u64) -> Option<u64> {
+    pub(in crate::node) fn room_with(&self, taken: u64, count: u64) -> Option<u64> {
         self.room(if count == 0 { 0 } else { count + taken })
     }
 
@@ -94,7 +94,7 @@ impl Queue {
             0 => Some(0),
             _ if count == 0 => Some(0),
             _ if must_leave > self.left => None,
-            _ => Some(self.departures[self.place(must_leave - 1)]),
+            _ => Some(self.departures[self.index(must_leave - 1)]),
         }
     }
 
@@ -105,20 +105,20 @@ impl Queue {
 
     /// Returns the cycle of the latest departure.
     pub(in crate::node) fn last_departure(&self) -> u64 {
-        self.left.checked_sub(1).map_or(0, |last| self.departures[self.place(last)])
+        self.left.checked_sub(1).map_or(0, |last| self.departures[self.index(last)])
     }
 
     /// Returns the cycle at which entry `number` left. It must be among the latest departures, as many as the queue
     /// keeps.
     pub(in crate::node) fn departure(&self, number: u64) -> u64 {
-        self.departures[self.place(number)]
+        self.departures[self.index(number)]
     }
 
     /// Returns true if entry `number` is inside at `cycle`, as far as is known.
     #[inline]
     pub(in crate::node) fn holds(&self, number: u64, cycle: u64) -> bool {
         let forgotten = number + (self.departures.len() as u64) < self.left;
-        number >= self.left || (!forgotten && self.departures[self.place(number)] > cycle)
+        number >= self.left || (!forgotten && self.departures[self.index(number)] > cycle)
     }
 
     #[inline]
@@ -134,13 +134,13 @@ impl Queue {
 
     #[inline]
     pub(in crate::node) fn leave(&mut self, cycle: u64) {
-        let place = self.place(self.left);
-        self.departures[place] = cycle;
+        let index = self.index(self.left);
+        self.departures[index] = cycle;
         self.left += 1;
     }
 
     #[inline]
-    fn place(&self, number: u64) -> usize {
+    fn index(&self, number: u64) -> usize {
         number as usize & (self.departures.len() - 1)
     }
 }

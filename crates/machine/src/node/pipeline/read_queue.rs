@@ -15,7 +15,7 @@ const TABLE: usize = 256;
 #[derive(Clone, Copy, Debug)]
 pub(in crate::node) struct Queued {
     key: u64,
-    came: u64,
+    arrived: u64,
     left: u64,
 }
 
@@ -29,7 +29,7 @@ pub(in crate::node) struct ReadQueue {
 impl ReadQueue {
     /// Creates a queue that accepts `width` loads per cycle.
     pub(in crate::node) fn new(width: u8) -> ReadQueue {
-        let none = Queued { key: u64::MAX, came: 0, left: 0 };
+        let none = Queued { key: u64::MAX, arrived: 0, left: 0 };
         ReadQueue { arrivals: Pool::ports(width), latest: vec![none; TABLE].into() }
     }
 
@@ -39,31 +39,31 @@ impl ReadQueue {
         self.arrivals.start(cycle)
     }
 
-    /// Returns the cycle at which the waiting load of this line leaves the queue, for a load that arrives at `came`.
+    /// Returns the cycle at which the waiting load of this line leaves the queue, for a load that arrives at `arrived`.
     /// [`UNKNOWN`] if that cycle is not known yet; `None` if no load of the line waits.
     #[inline]
-    pub(in crate::node) fn meets(&self, key: u64, came: u64) -> Option<u64> {
-        let queued = &self.latest[place(key)];
-        (queued.key == key && queued.came <= came && came <= queued.left).then_some(queued.left)
+    pub(in crate::node) fn meets(&self, key: u64, arrived: u64) -> Option<u64> {
+        let queued = &self.latest[table_index(key)];
+        (queued.key == key && queued.arrived <= arrived && arrived <= queued.left).then_some(queued.left)
     }
 
-    /// Records a load of this line that arrived at `came`.
+    /// Records a load of this line that arrived at `arrived`.
     #[inline]
-    pub(in crate::node) fn came(&mut self, key: u64, came: u64) {
-        self.latest[place(key)] = Queued { key, came, left: UNKNOWN };
+    pub(in crate::node) fn arrived(&mut self, key: u64, arrived: u64) {
+        self.latest[table_index(key)] = Queued { key, arrived, left: UNKNOWN };
     }
 
     /// Records that the load of this line leaves the queue at `left`.
     #[inline]
     pub(in crate::node) fn left(&mut self, key: u64, left: u64) {
-        let queued = &mut self.latest[place(key)];
+        let queued = &mut self.latest[table_index(key)];
         if queued.key == key {
             queued.left = left;
         }
     }
 }
 
-fn place(key: u64) -> usize {
+fn table_index(key: u64) -> usize {
     (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % TABLE
 }
 
@@ -74,10 +74,10 @@ mod tests {
     #[test]
     fn a_load_meets_an_earlier_one_of_its_line_until_that_has_left() {
         let mut queue = ReadQueue::new(2);
-        queue.came(7, 10);
+        queue.arrived(7, 10);
         assert_eq!((queue.meets(7, 99), queue.meets(8, 99)), (Some(UNKNOWN), None));
         queue.left(7, 12);
-        assert_eq!([9, 10, 12, 13].map(|came| queue.meets(7, came)), [None, Some(12), Some(12), None]);
+        assert_eq!([9, 10, 12, 13].map(|arrived| queue.meets(7, arrived)), [None, Some(12), Some(12), None]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Scheduling of instructions: at entry if all times are known, else when memory answers.
 
 use crate::node::caches::access::{Answer, Waiter};
-use crate::node::caches::ahead::Origin;
+use crate::node::caches::prefetching::Origin;
 use crate::node::interface::Request;
 use crate::node::interface::{PageKey, Permission, Touch, UNKNOWN};
 use crate::node::lines::WordAddr;
@@ -16,24 +16,24 @@ impl Core {
     /// Schedules an instruction that has just entered, as far as is possible.
     #[inline(always)]
     pub(in crate::node) fn schedule(&mut self, number: u64, mut plan: Plan, touches: &[Touch], out: &mut Vec<Request>) {
-        let place = self.place(number);
+        let entry_index = self.entry_index(number);
         if plan.addresses_missing == 0 {
             for touch in touches {
                 let forward = if touch.store { None } else { self.stores.find(touch) };
                 plan.note(self.issue(number, touch, forward, plan.addresses, out));
             }
         } else {
-            let mut kept = std::mem::take(&mut self.pending[place].touches);
+            let mut kept = std::mem::take(&mut self.pending[entry_index].touches);
             kept.extend(touches.iter().map(|touch| (*touch, self.stores.find(touch).filter(|_| !touch.store))));
-            self.pending[place].touches = kept;
+            self.pending[entry_index].touches = kept;
         }
         for touch in touches.iter().filter(|touch| touch.store) {
             self.stores.enter(touch, number);
         }
         if plan.is_complete() {
-            self.entries[place].completed = self.units.execute(&plan);
+            self.entries[entry_index].completed = self.units.execute(&plan);
         } else {
-            self.pending[place].plan = plan;
+            self.pending[entry_index].plan = plan;
         }
     }
 
@@ -63,7 +63,7 @@ impl Core {
     /// Returns the instruction as the prefetchers know it.
     #[inline]
     pub(in crate::node) fn origin(&self, number: u64) -> Origin {
-        Origin { number, pc: self.entries[self.place(number)].pc }
+        Origin { number, pc: self.entries[self.entry_index(number)].pc }
     }
 
     /// Returns the cycle at which a store's address is translated. With a walker, the translation is delayed until the
@@ -120,40 +120,40 @@ impl Core {
         }
         let begun = walker.begin(page, cycle, waiter);
         self.tlbs.count_walk();
-        let (place, first) = begun?;
-        let done = self.walk_on(place, first, out)?;
-        self.end_walk(place, done);
+        let (entry_index, first) = begun?;
+        let done = self.walk_on(entry_index, first, out)?;
+        self.end_walk(entry_index, done);
         Some(done)
     }
 
     /// Advances a walk while its entries are available. Returns the cycle at which it is done, if it is.
-    fn walk_on(&mut self, place: usize, mut next: Next, out: &mut Vec<Request>) -> Option<u64> {
+    fn walk_on(&mut self, entry_index: usize, mut next: Next, out: &mut Vec<Request>) -> Option<u64> {
         loop {
             match next {
                 Next::Done(cycle) => return Some(cycle),
                 Next::Read(line, cycle) => {
-                    let answer = self.caches.access(WordAddr::of(line, 0), cycle, Waiter::Walk(place), out);
+                    let answer = self.caches.access(WordAddr::of(line, 0), cycle, Waiter::Walk(entry_index), out);
                     let ready = answer.known()?;
-                    next = self.walker.as_mut()?.go_on(place, ready);
+                    next = self.walker.as_mut()?.go_on(entry_index, ready);
                 }
             }
         }
     }
 
     /// Enters a translation into the TLBs; returns the accesses that waited for it.
-    fn end_walk(&mut self, place: usize, cycle: u64) -> Vec<(Side, Translated)> {
+    fn end_walk(&mut self, entry_index: usize, cycle: u64) -> Vec<(Side, Translated)> {
         let Some(walker) = &mut self.walker else { return Vec::new() };
-        let walk = walker.end(place);
+        let walk = walker.end(entry_index);
         self.tlbs.walked(walk.waiters.iter().map(|waiter| waiter.0), walk.page, cycle);
         walk.waiters
     }
 
     /// Continues a walk after an entry that it had requested arrived.
-    fn walk_answered(&mut self, place: usize, cycle: u64, out: &mut Vec<Request>) {
-        let mut next = self.walker.as_mut().map(|walker| (place, walker.go_on(place, cycle)));
-        while let Some((place, step)) = next {
-            let Some(done) = self.walk_on(place, step, out) else { return };
-            for (_, goal) in self.end_walk(place, done) {
+    fn walk_answered(&mut self, entry_index: usize, cycle: u64, out: &mut Vec<Request>) {
+        let mut next = self.walker.as_mut().map(|walker| (entry_index, walker.go_on(entry_index, cycle)));
+        while let Some((entry_index, step)) = next {
+            let Some(done) = self.walk_on(entry_index, step, out) else { return };
+            for (_, goal) in self.end_walk(entry_index, done) {
                 self.translated(goal, done, out);
             }
             next = self.walker.as_mut().and_then(|walker| walker.begin_waiting(done));
@@ -183,11 +183,11 @@ impl Core {
     /// Continues an access that waited for a translation.
     fn translated(&mut self, goal: Translated, cycle: u64, out: &mut Vec<Request>) {
         match goal {
-            Translated::StoreAddress { number, .. } => self.tell(number, Role::StoreAddress, cycle, out),
+            Translated::StoreAddress { number, .. } => self.input_arrives(number, Role::StoreAddress, cycle, out),
             Translated::Load { number, touch, forward, shared } => {
                 let cycle = if shared { cycle } else { self.caches.lookups.enter(cycle) };
                 if let Some(ready) = self.load(number, &touch, forward, shared, cycle, out) {
-                    self.tell(number, Role::Operand, ready, out);
+                    self.input_arrives(number, Role::Operand, ready, out);
                 }
             }
             Translated::Store { store } => {
@@ -209,8 +209,8 @@ impl Core {
             // L1D has accepted it, though its line may be on its way from L2.
             Answer::At(_) if self.stores.is_buffered() => self.stores.written(store, cycle + 1),
             Answer::At(written) => self.stores.written(store, written),
-            Answer::Asked if self.stores.is_buffered() => self.stores.written(store, cycle),
-            Answer::Asked | Answer::Stalled => {}
+            Answer::Requested if self.stores.is_buffered() => self.stores.written(store, cycle),
+            Answer::Requested | Answer::Stalled => {}
         }
     }
 
@@ -245,8 +245,14 @@ impl Core {
     }
 
     /// Wakes the waiters of some words of a line that arrived before the remaining words.
-    pub(in crate::node) fn came_in_part(&mut self, line: LineAddr, words: Words, cycle: u64, out: &mut Vec<Request>) {
-        let mut served = self.caches.came_in_part(line, words, cycle);
+    pub(in crate::node) fn arrived_in_part(
+        &mut self,
+        line: LineAddr,
+        words: Words,
+        cycle: u64,
+        out: &mut Vec<Request>,
+    ) {
+        let mut served = self.caches.arrived_in_part(line, words, cycle);
         while let Some((waiter, earliest)) = self.caches.next_waiter(&mut served) {
             self.answer(waiter, cycle.max(earliest), out);
         }
@@ -257,16 +263,16 @@ impl Core {
     fn answer(&mut self, waiter: Waiter, cycle: u64, out: &mut Vec<Request>) {
         match waiter {
             Waiter::Load(number, _) | Waiter::SharedLoad(number, _) => {
-                self.tell(number, Role::Operand, cycle + self.load_return, out)
+                self.input_arrives(number, Role::Operand, cycle + self.load_return, out)
             }
             // A buffered store was released when its miss got a register.
             Waiter::Store(_) if self.stores.is_buffered() => {}
             Waiter::Merge(line) => self.combining.merged(line),
             Waiter::Store(store) => self.stores.written(store, cycle),
-            Waiter::Walk(place) => {
+            Waiter::Walk(entry_index) => {
                 let oldest = self.oldest();
-                self.walker.iter_mut().for_each(|walker| walker.served(place, oldest));
-                self.walk_answered(place, cycle, out);
+                self.walker.iter_mut().for_each(|walker| walker.served(entry_index, oldest));
+                self.walk_answered(entry_index, cycle, out);
             }
             Waiter::Fetch => self.fetched(cycle),
         }
@@ -277,10 +283,10 @@ impl Core {
         let mut next = 0;
         while let Some(&number) = self.resolved.get(next) {
             next += 1;
-            let place = self.place(number);
-            let completed = self.entries[place].completed;
-            while let Some(dependent) = self.dependents.pop(&mut self.entries[place].waiters) {
-                self.tell(dependent.number, dependent.role, completed + dependent.delay, out);
+            let entry_index = self.entry_index(number);
+            let completed = self.entries[entry_index].completed;
+            while let Some(dependent) = self.dependents.pop(&mut self.entries[entry_index].waiters) {
+                self.input_arrives(dependent.number, dependent.role, completed + dependent.delay, out);
             }
         }
         self.resolved.clear();
@@ -288,9 +294,9 @@ impl Core {
 
     /// Records that an input of instruction `number` arrives at `cycle`. The plan is read in place, field by field: a copy would
     /// stall until the host has stored the fields that have just changed.
-    pub(in crate::node) fn tell(&mut self, number: u64, role: Role, cycle: u64, out: &mut Vec<Request>) {
-        let place = self.place(number);
-        let plan = &mut self.pending[place].plan;
+    pub(in crate::node) fn input_arrives(&mut self, number: u64, role: Role, cycle: u64, out: &mut Vec<Request>) {
+        let entry_index = self.entry_index(number);
+        let plan = &mut self.pending[entry_index].plan;
         match role {
             Role::Operand => {
                 plan.operands = plan.operands.max(cycle);
@@ -308,30 +314,30 @@ impl Core {
                 }
             }
         }
-        let plan = &self.pending[place].plan;
+        let plan = &self.pending[entry_index].plan;
         if plan.is_complete() {
-            self.entries[place].completed = self.units.execute(plan);
+            self.entries[entry_index].completed = self.units.execute(plan);
             self.resolved.push(number);
         }
     }
 
     /// Starts the accesses that waited for their addresses.
     fn issue_kept(&mut self, number: u64, out: &mut Vec<Request>) {
-        let place = self.place(number);
-        let address = self.pending[place].plan.addresses;
-        let mut touches = std::mem::take(&mut self.pending[place].touches);
+        let entry_index = self.entry_index(number);
+        let address = self.pending[entry_index].plan.addresses;
+        let mut touches = std::mem::take(&mut self.pending[entry_index].touches);
         for (touch, forward) in touches.drain(..) {
             let started = self.issue(number, &touch, forward, address, out);
-            self.pending[place].plan.note(started);
+            self.pending[entry_index].plan.note(started);
         }
-        self.pending[place].touches = touches;
+        self.pending[entry_index].touches = touches;
     }
 
     /// Retires completed instructions in order, and starts the writes of their stores.
     #[inline]
     pub(in crate::node) fn retire(&mut self, out: &mut Vec<Request>) {
         while self.window.left() < self.window.entered() {
-            let entry = self.entries[self.place(self.window.left())];
+            let entry = self.entries[self.entry_index(self.window.left())];
             if entry.completed == UNKNOWN {
                 break;
             }

@@ -16,7 +16,7 @@
 use crate::node::config::NodeConfig;
 use crate::node::interface::{PageKey, Touch, UNKNOWN};
 use crate::node::lines::WordAddr;
-use crate::node::pipeline::persist::{Came, PersistPath};
+use crate::node::pipeline::persist::{PersistPath, StoreInL1d};
 use crate::node::pipeline::pieces::Pieces;
 use crate::node::pipeline::queue::{Pacer, Queue};
 use std::collections::VecDeque;
@@ -135,7 +135,7 @@ impl StoreQueue {
         });
         let end = touch.offset + touch.bytes;
         for word in words(touch) {
-            self.latest[place(touch.line, word)] =
+            self.latest[table_index(touch.line, word)] =
                 Some(Latest { line: touch.line, first: touch.offset, end, store, owner });
         }
     }
@@ -146,7 +146,7 @@ impl StoreQueue {
         let end = load.offset + load.bytes;
         let overlapping = |latest: &&Latest| latest.line == load.line && latest.first < end && load.offset < latest.end;
         let found = words(load)
-            .filter_map(|word| self.latest[place(load.line, word)].as_ref())
+            .filter_map(|word| self.latest[table_index(load.line, word)].as_ref())
             .filter(overlapping)
             .max_by_key(|latest| latest.store)?;
         let covers = found.first <= load.offset && end <= found.end;
@@ -185,7 +185,7 @@ impl StoreQueue {
     pub(in crate::node) fn written(&mut self, store: u64, cycle: u64) {
         if let Some(path) = &mut self.persist {
             let StoreEntry { word, persistent, .. } = self.entries[(store - self.first) as usize];
-            path.came(store, Came { line: word.line(), persistent, cycle });
+            path.record_in_l1d(store, StoreInL1d { line: word.line(), persistent, cycle });
             self.persist();
         } else {
             self.leaves(store, cycle);
@@ -311,7 +311,7 @@ fn words(touch: &Touch) -> std::ops::RangeInclusive<u8> {
     touch.offset / WORD_BYTES..=(touch.offset + touch.bytes.max(1) - 1) / WORD_BYTES
 }
 
-fn place(line: LineAddr, word: u8) -> usize {
+fn table_index(line: LineAddr, word: u8) -> usize {
     let key = line.0 * 8 + u64::from(word);
     (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % TABLE
 }

@@ -106,7 +106,7 @@ impl TageTable {
     }
 
     /// Returns the index of the branch's entry and its tag (never zero, the tag of an unused entry).
-    fn place(&self, pc: u64) -> Place {
+    fn entry_of(&self, pc: u64) -> TableEntry {
         let pc = pc as u32;
         let index = (pc ^ pc >> self.folds.widths[0] ^ self.folds.index()) & (self.entries.len() as u32 - 1);
         let tag = (pc ^ self.folds.tag()) & ((1 << TAG_BITS) - 1);
@@ -115,7 +115,7 @@ impl TageTable {
 }
 
 /// An index into a table, and a tag.
-type Place = (u32, u16);
+type TableEntry = (u32, u16);
 
 /// State of the predictor.
 #[derive(Clone, Debug)]
@@ -131,7 +131,7 @@ pub(in crate::node) struct Tage {
 
 /// Look-up result of one branch: its entry in every table, and the table that decides.
 struct Finding {
-    places: [Place; TABLES],
+    places: [TableEntry; TABLES],
     provider: Option<usize>,
     alternate: bool,
     predicted: bool,
@@ -162,7 +162,7 @@ impl Tage {
             Finding { places: [(0, 0); TABLES], provider: None, alternate: self.base.peek(pc), predicted: false };
         let mut answer = finding.alternate;
         for (number, table) in self.tables.iter().enumerate() {
-            let (index, tag) = table.place(pc);
+            let (index, tag) = table.entry_of(pc);
             finding.places[number] = (index, tag);
             let entry = table.entries[index as usize];
             if entry.tag == tag {
@@ -211,13 +211,13 @@ impl Tage {
         let places = &finding.places[longer..];
         let mut candidates = self.tables[longer..].iter_mut().zip(places);
         if let Some((table, &(index, tag))) =
-            candidates.find(|(table, place)| table.entries[place.0 as usize].useful == 0)
+            candidates.find(|(table, entry_of)| table.entries[entry_of.0 as usize].useful == 0)
         {
             table.entries[index as usize] = TageEntry { tag, counter: if taken { 0 } else { -1 }, useful: 0 };
             return;
         }
-        for (table, place) in self.tables[longer..].iter_mut().zip(places) {
-            table.entries[place.0 as usize].useful -= 1;
+        for (table, entry_of) in self.tables[longer..].iter_mut().zip(places) {
+            table.entries[entry_of.0 as usize].useful -= 1;
         }
     }
 

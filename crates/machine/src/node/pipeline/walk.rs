@@ -30,7 +30,7 @@ const LINE_ENTRIES: u64 = 8;
 pub(in crate::node) struct Walk {
     pub(in crate::node) page: PageKey,
     /// Cycle at which the walk was requested.
-    pub(in crate::node) asked: u64,
+    pub(in crate::node) requested: u64,
     step: usize,
     /// First line to read, if a structure cache supplies it.
     first: Option<LineAddr>,
@@ -99,8 +99,8 @@ impl Walker {
 
     /// Adds a waiter to the walk for `page`; returns false if no walk for the page exists.
     pub(in crate::node) fn join(&mut self, page: PageKey, waiter: (Side, Translated)) -> bool {
-        if let Some(&place) = self.by_page.get(&page)
-            && let Some(walk) = &mut self.walks[place]
+        if let Some(&position) = self.by_page.get(&page)
+            && let Some(walk) = &mut self.walks[position]
         {
             self.inside += waiter.1.counted();
             walk.waiters.push(waiter);
@@ -140,29 +140,29 @@ impl Walker {
         cycle: u64,
         waiter: (Side, Translated),
     ) -> Option<(usize, Next)> {
-        let walk = Walk { page, asked: cycle, step: 0, first: None, waiters: vec![waiter] };
+        let walk = Walk { page, requested: cycle, step: 0, first: None, waiters: vec![waiter] };
         self.inside += waiter.1.counted();
-        let Some(place) = self.walks.iter().position(Option::is_none) else {
+        let Some(position) = self.walks.iter().position(Option::is_none) else {
             self.waiting.push_back(walk);
             return None;
         };
-        Some((place, self.start(place, walk, cycle)))
+        Some((position, self.start(position, walk, cycle)))
     }
 
     /// Starts the walk that has waited for longest, after another one ended at `cycle`.
     pub(in crate::node) fn begin_waiting(&mut self, cycle: u64) -> Option<(usize, Next)> {
-        let place = self.walks.iter().position(Option::is_none)?;
+        let position = self.walks.iter().position(Option::is_none)?;
         let walk = self.waiting.pop_front()?;
-        let cycle = cycle.max(walk.asked);
-        Some((place, self.start(place, walk, cycle)))
+        let cycle = cycle.max(walk.requested);
+        Some((position, self.start(position, walk, cycle)))
     }
 
-    fn start(&mut self, place: usize, mut walk: Walk, cycle: u64) -> Next {
+    fn start(&mut self, position: usize, mut walk: Walk, cycle: u64) -> Next {
         let page = walk.page;
         (walk.step, walk.first) = self.shortcut(page);
         let line = walk.first.unwrap_or_else(|| self.lines(page)[walk.step]);
-        self.by_page.insert(page, place);
-        self.walks[place] = Some(walk);
+        self.by_page.insert(page, position);
+        self.walks[position] = Some(walk);
         Next::Read(line, cycle + self.config.step_cycles)
     }
 
@@ -181,10 +181,10 @@ impl Walker {
         (0, None)
     }
 
-    /// Records that a line arrived for the walk at `place`. `oldest` is the number of the oldest instruction in the
+    /// Records that a line arrived for the walk at `position`. `oldest` is the number of the oldest instruction in the
     /// window.
-    pub(in crate::node) fn served(&mut self, place: usize, oldest: Option<u64>) {
-        let mut waiters = self.walks[place].iter().flat_map(|walk| &walk.waiters);
+    pub(in crate::node) fn served(&mut self, position: usize, oldest: Option<u64>) {
+        let mut waiters = self.walks[position].iter().flat_map(|walk| &walk.waiters);
         self.awaited_served |= waiters.any(|(_, goal)| goal.is_awaited(oldest));
     }
 
@@ -193,9 +193,9 @@ impl Walker {
         std::mem::take(&mut self.awaited_served)
     }
 
-    /// Returns the next action of the walk at `place`, after its line arrived at `cycle`.
-    pub(in crate::node) fn go_on(&mut self, place: usize, cycle: u64) -> Next {
-        let Some(walk) = &mut self.walks[place] else { unreachable!("only a walk under way is answered") };
+    /// Returns the next action of the walk at `position`, after its line arrived at `cycle`.
+    pub(in crate::node) fn go_on(&mut self, position: usize, cycle: u64) -> Next {
+        let Some(walk) = &mut self.walks[position] else { unreachable!("only a walk under way is answered") };
         let (page, step) = (walk.page, walk.step);
         walk.step += 1;
         let lines = &self.tables[&page];
@@ -218,7 +218,7 @@ impl Walker {
 
     /// Returns the lines that a walk for `page` reads, if every read returns at once. No walk may be active.
     pub(in crate::node) fn walk_at_once(&mut self, page: PageKey) -> ArrayVec<LineAddr, { WALK_LEVELS_MAX + 1 }> {
-        let walk = Walk { page, asked: 0, step: 0, first: None, waiters: Vec::new() };
+        let walk = Walk { page, requested: 0, step: 0, first: None, waiters: Vec::new() };
         let mut next = self.start(0, walk, 0);
         let mut lines = ArrayVec::new();
         while let Next::Read(line, _) = next {
@@ -230,8 +230,8 @@ impl Walker {
     }
 
     /// Removes the finished walk from its entry.
-    pub(in crate::node) fn end(&mut self, place: usize) -> Walk {
-        let Some(walk) = self.walks[place].take() else { unreachable!("only a walk under way ends") };
+    pub(in crate::node) fn end(&mut self, position: usize) -> Walk {
+        let Some(walk) = self.walks[position].take() else { unreachable!("only a walk under way ends") };
         self.by_page.remove(&walk.page);
         self.inside -= walk.waiters.iter().map(|waiter| waiter.1.counted()).sum::<usize>();
         walk

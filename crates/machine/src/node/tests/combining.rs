@@ -136,8 +136,8 @@ proptest! {
             let left = sent.iter().filter(|request| **request == (PastCaches, line)).count();
             let of = |half| ops.iter().filter(|op| (op.0, op.1) == (line, half) && op.2 > 2).count();
             prop_assert!(left <= of(0).min(of(1)), "{line} left {left} times: {sent:?}");
-            let asked = sent.iter().any(|(kind, asked)| *asked == line && kind.is_answered());
-            prop_assert!(asked || left > 0 || of(0) + of(1) == 0, "{line} never left: {sent:?}");
+            let requested = sent.iter().any(|(kind, requested)| *requested == line && kind.is_answered());
+            prop_assert!(requested || left > 0 || of(0) + of(1) == 0, "{line} never left: {sent:?}");
         }
     }
 }

@@ -12,7 +12,7 @@ struct Case {
     /// Lines that were loaded before the program, in this order.
     warm: &'static [u64],
     ops: Vec<Op>,
-    beside: u64,
+    with_it: u64,
 }
 
 fn unit_of(config: &mut NodeConfig, class: Class) -> &mut FunctionalUnit {
@@ -49,7 +49,7 @@ fn half_of(line: u64) -> Op {
 fn of_units() -> Vec<Case> {
     let case = |name, set: Change, class| {
         let ops = vec![op(class, &[1], &[]), after(1)];
-        Case { name, set, warm: &[], ops, beside: 1 }
+        Case { name, set, warm: &[], ops, with_it: 1 }
     };
     vec![
         case("int_alu", |c, n| unit_of(c, Class::IntAlu).latency_cycles = n, Class::IntAlu),
@@ -63,7 +63,7 @@ fn of_units() -> Vec<Case> {
 }
 
 fn of_the_core() -> Vec<Case> {
-    let case = |name, set, ops, beside| Case { name, set, warm: &[64], ops, beside };
+    let case = |name, set, ops, with_it| Case { name, set, warm: &[64], ops, with_it };
     let wrong = branch(Flow::Conditional, &[], 0x1100);
     let unknown_target = vec![branch(Flow::Jump, &[], 0x1100), alu(&[1], &[])];
     vec![
@@ -90,7 +90,7 @@ fn of_the_core() -> Vec<Case> {
 }
 
 fn of_caches_and_tlbs() -> Vec<Case> {
-    let case = |name, set, warm, ops, beside| Case { name, set, warm, ops, beside };
+    let case = |name, set, warm, ops, with_it| Case { name, set, warm, ops, with_it };
     let load = || vec![load(1, &[], 64, 0), after(1)];
     let code_at = |line| vec![Op { code: line, ..op(Class::Nop, &[], &[]) }];
     vec![
@@ -114,7 +114,7 @@ fn each_latency_costs_what_it_is_set_to() {
             let mut config = small();
             (case.set)(&mut config, latency);
             let cycles = Bench::warm(&config, case.warm).cycles(&case.ops);
-            assert_eq!(cycles, latency + case.beside, "{} of {latency}", case.name);
+            assert_eq!(cycles, latency + case.with_it, "{} of {latency}", case.name);
         }
     }
 }

@@ -8,7 +8,7 @@ const SETS: u64 = 4;
 
 /// A core that also sends the clean lines that its L2 evicts.
 fn node() -> Node {
-    Node::new(&small()).beside_metadata(METADATA).sending_clean_victims()
+    Node::new(&small()).with_metadata(METADATA).sending_clean_victims()
 }
 
 /// Loads or stores data of one set of L2; returns the evictions.

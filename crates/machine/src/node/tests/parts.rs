@@ -27,7 +27,7 @@ fn cycles(config: &NodeConfig, ops: &[Op], piece: usize) -> u64 {
         if words == Words::ALL {
             bench.node.answered(line, at, Permission::Exclusive, &mut out);
         } else {
-            bench.node.came_in_part(line, words, at, &mut out);
+            bench.node.arrived_in_part(line, words, at, &mut out);
             under_way.push((at + clock.span(Cycles(TAIL)), line, Words::ALL));
         }
     }

@@ -94,8 +94,9 @@ impl Owner {
     fn take(&mut self, out: &mut Vec<Request>) {
         let clock = self.bench.node.clock;
         let after = |at, cycles| at + clock.span(Cycles(cycles));
-        let asked = out.drain(..).filter(|request| request.kind.is_answered());
-        self.events.extend(asked.map(|request| (after(request.at, self.bench.memory), Event::Filled(request.line))));
+        let requested = out.drain(..).filter(|request| request.kind.is_answered());
+        self.events
+            .extend(requested.map(|request| (after(request.at, self.bench.memory), Event::Filled(request.line))));
         for request in self.bench.node.persist_requests() {
             match request {
                 PersistRequest::Persist { at, allocates, .. } if self.waits.hold(allocates) => {
@@ -330,12 +331,15 @@ fn warming_leaves_the_entries_that_detail_leaves() {
         lines.iter().for_each(|&line| owner.run(&stores(&[line])));
         let (mut node, mut out) = (Node::new(&config), Vec::new());
         lines.iter().for_each(|&line| node.warm_data(&touch(line, 0, 8, true), &mut out));
-        let told = |request: &PersistRequest| match *request {
+        let described = |request: &PersistRequest| match *request {
             PersistRequest::Persist { line, allocates, .. } => (line, Some(allocates)),
             PersistRequest::Drain { line, .. } => (line, None),
         };
         let warmed: Vec<_> = node.persist_requests().collect();
-        assert_eq!(warmed.iter().map(told).collect::<Vec<_>>(), owner.requests.iter().map(told).collect::<Vec<_>>());
+        assert_eq!(
+            warmed.iter().map(described).collect::<Vec<_>>(),
+            owner.requests.iter().map(described).collect::<Vec<_>>()
+        );
         assert_eq!(node.persist_counters(), Some(PersistCounters::default()), "what is skimmed is not counted");
     }
 }

@@ -1,7 +1,7 @@
 //! The path into a persist buffer, scheduled in advance, against a naive model that steps by cycle and searches everything.
 
 use super::*;
-use crate::node::pipeline::persist::{Came, PersistPath};
+use crate::node::pipeline::persist::{PersistPath, StoreInL1d};
 use crate::persist::PersistBufferConfig;
 use proptest::prelude::*;
 
@@ -30,7 +30,7 @@ struct Remote {
 #[derive(PartialEq, Debug)]
 struct Outcome {
     accepted: Vec<u64>,
-    asked: Vec<(u64, u64, Option<bool>)>,
+    requested: Vec<(u64, u64, Option<bool>)>,
     counters: PersistCounters,
 }
 
@@ -43,7 +43,7 @@ fn scheduled(config: &NodeConfig, persist: PersistConfig, stores: &[Store], remo
         Drained(u64),
     }
     let mut path = PersistPath::new(config).unwrap();
-    let mut outcome = Outcome { accepted: Vec::new(), asked: Vec::new(), counters: PersistCounters::default() };
+    let mut outcome = Outcome { accepted: Vec::new(), requested: Vec::new(), counters: PersistCounters::default() };
     let known =
         |(number, store): (usize, &Store)| (store.in_l1d.saturating_sub(store.known_before), Event::Known(number));
     let mut events: Vec<(u64, Event)> = stores.iter().enumerate().map(known).collect();
@@ -60,7 +60,7 @@ fn scheduled(config: &NodeConfig, persist: PersistConfig, stores: &[Store], remo
             }
             Event::Known(number) => {
                 let Store { line, persistent, in_l1d, .. } = stores[number];
-                path.came(number as u64, Came { line: LineAddr(line), persistent, cycle: in_l1d });
+                path.record_in_l1d(number as u64, StoreInL1d { line: LineAddr(line), persistent, cycle: in_l1d });
                 None
             }
             Event::Answer => Some(path.persisted(cycle)),
@@ -79,12 +79,12 @@ fn scheduled(config: &NodeConfig, persist: PersistConfig, stores: &[Store], remo
                     if persist.waits.hold(allocates) {
                         events.push((cycle(at) + answer, Event::Answer));
                     }
-                    outcome.asked.push((cycle(at), line.0, Some(allocates)));
+                    outcome.requested.push((cycle(at), line.0, Some(allocates)));
                 }
                 PersistRequest::Drain { at, line } => {
                     events.push((cycle(at) + stores[drains % stores.len()].drain, Event::Drained(line.0)));
                     drains += 1;
-                    outcome.asked.push((cycle(at), line.0, None));
+                    outcome.requested.push((cycle(at), line.0, None));
                 }
             }
         }
@@ -122,7 +122,7 @@ fn awaits_answer(waits: Waits, allocates: bool) -> bool {
 
 fn ticking(persist: PersistConfig, stores: &[Store], remotes: &[Remote]) -> Outcome {
     let PersistBufferConfig { entries: room, drain_from, drain_to } = persist.buffer;
-    let mut outcome = Outcome { accepted: Vec::new(), asked: Vec::new(), counters: PersistCounters::default() };
+    let mut outcome = Outcome { accepted: Vec::new(), requested: Vec::new(), counters: PersistCounters::default() };
     let counters = &mut outcome.counters;
     let mut entries: Vec<Entry> = Vec::new();
     let (mut answer, mut draining) = (None, false);
@@ -132,7 +132,7 @@ fn ticking(persist: PersistConfig, stores: &[Store], remotes: &[Remote]) -> Outc
         for remote in remotes.iter().filter(|remote| remote.cycle == cycle) {
             let leaves = cycle + stores[(counters.drains + counters.flushed) as usize % stores.len()].drain;
             if meets(*remote, &mut entries, leaves, counters) == Some(false) {
-                outcome.asked.push((cycle, remote.line, None));
+                outcome.requested.push((cycle, remote.line, None));
             }
         }
         while let Some(store) = stores.get(outcome.accepted.len()) {
@@ -165,7 +165,7 @@ fn ticking(persist: PersistConfig, stores: &[Store], remotes: &[Remote]) -> Outc
                     counters.allocations += 1;
                 }
                 counters.stores += 1;
-                outcome.asked.push((cycle, store.line, Some(allocates)));
+                outcome.requested.push((cycle, store.line, Some(allocates)));
                 if awaits_answer(persist.waits, allocates) { cycle + store.answer } else { cycle }
             };
             answer = Some(until);
@@ -180,7 +180,7 @@ fn ticking(persist: PersistConfig, stores: &[Store], remotes: &[Remote]) -> Outc
                 let drains = counters.drains + counters.flushed;
                 oldest.leaves = Some(cycle + stores[drains as usize % stores.len()].drain);
                 counters.drains += 1;
-                outcome.asked.push((cycle, oldest.line, None));
+                outcome.requested.push((cycle, oldest.line, None));
             }
             draining = false;
         }

@@ -69,9 +69,9 @@ fn naive(accesses: &[(u64, u64)], degree: u32) -> Vec<Vec<u64>> {
         }
         *previous = address;
         let step = if stride.abs() < 64 { 64 * stride.signum() } else { *stride };
-        let ahead = (1..=i128::from(degree)).map(|n| address + n * step);
-        let same_frame = ahead.take_while(|ahead| ahead.div_euclid(4096) == address / 4096);
-        if *state == 3 || *stride == 0 { Vec::new() } else { same_frame.map(|ahead| ahead as u64).collect() }
+        let predicted = (1..=i128::from(degree)).map(|n| address + n * step);
+        let same_frame = predicted.take_while(|predicted| predicted.div_euclid(4096) == address / 4096);
+        if *state == 3 || *stride == 0 { Vec::new() } else { same_frame.map(|predicted| predicted as u64).collect() }
     };
     accesses.iter().map(&mut expect).collect()
 }
@@ -116,7 +116,7 @@ fn a_stream_ends_with_its_page_and_each_page_followed_has_its_own() {
 fn naive_streams(lines: &[u64], degree: i64, distance: i64) -> Vec<Vec<u64>> {
     let mut pages: BTreeMap<i64, (Vec<i64>, Vec<i64>)> = BTreeMap::new();
     let mut expect = |line: i64| {
-        let (steps, asked) = pages.entry(line / 64).or_default();
+        let (steps, requested) = pages.entry(line / 64).or_default();
         if steps.last() == Some(&line) {
             // This is no step, but a stream may still advance up to its distance.
         } else {
@@ -125,13 +125,13 @@ fn naive_streams(lines: &[u64], degree: i64, distance: i64) -> Vec<Vec<u64>> {
         let ways: Vec<i64> = steps.windows(2).map(|pair| (pair[1] - pair[0]).signum()).collect();
         let [.., before, way] = ways[..] else { return Vec::new() };
         if before != way {
-            asked.clear();
+            requested.clear();
             return Vec::new();
         }
-        let furthest = asked.iter().map(|ahead| (ahead - line) * way).fold(0, i64::max);
-        let new = (furthest + 1..=distance).take(degree as usize).map(|ahead| line + ahead * way);
-        let new: Vec<i64> = new.filter(|ahead| ahead.div_euclid(64) == line / 64).collect();
-        asked.extend(&new);
+        let furthest = requested.iter().map(|predicted| (predicted - line) * way).fold(0, i64::max);
+        let new = (furthest + 1..=distance).take(degree as usize).map(|predicted| line + predicted * way);
+        let new: Vec<i64> = new.filter(|predicted| predicted.div_euclid(64) == line / 64).collect();
+        requested.extend(&new);
         new.into_iter().map(|line| line as u64).collect()
     };
     lines.iter().map(|line| expect(*line as i64)).collect()
@@ -149,7 +149,7 @@ proptest! {
         let seen: Vec<(u64, u64)> = lines.iter().map(|line| (0, line * 64)).collect();
         let config = PrefetcherConfig::Stream { degree, distance, pages: 3 };
         let found: Vec<Vec<u64>> = expected(config, 64, &seen);
-        let found: Vec<Vec<u64>> = found.into_iter().map(|ahead| ahead.into_iter().map(|a| a / 64).collect()).collect();
+        let found: Vec<Vec<u64>> = found.into_iter().map(|predicted| predicted.into_iter().map(|a| a / 64).collect()).collect();
         prop_assert_eq!(found, naive_streams(&lines, degree.into(), distance.into()));
     }
 }

@@ -158,7 +158,7 @@ impl Trial {
         let core = &self.node.core;
         let oldest = core.window.entered().saturating_sub(core.entries.len() as u64);
         for number in oldest..core.window.entered() {
-            self.outcome.completions[number as usize] = core.entries[core.place(number)].completed;
+            self.outcome.completions[number as usize] = core.entries[core.entry_index(number)].completed;
         }
     }
 }

@@ -68,8 +68,8 @@ impl Recorded {
         let (mut lines, mut records) = (Vec::new(), Vec::new());
         loop {
             let Ok(pause) = bench.node.run(&mut feed, Time::NEVER, &mut out);
-            let asked = out.drain(..).filter(|request| request.kind.is_answered());
-            lines.extend(asked.map(|Request { at, line, .. }| (at + clock.span(Cycles(MEMORY)), line)));
+            let requested = out.drain(..).filter(|request| request.kind.is_answered());
+            lines.extend(requested.map(|Request { at, line, .. }| (at + clock.span(Cycles(MEMORY)), line)));
             for request in bench.node.take_record_requests() {
                 let cycle = |at| clock.cycle_at_or_after(at).0;
                 match request {

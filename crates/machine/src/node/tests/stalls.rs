@@ -20,8 +20,8 @@ pub(super) fn run_in(
     let (mut out, mut under_way, mut lost) = (Vec::new(), Vec::new(), Vec::new());
     loop {
         let Ok(pause) = bench.node.run(&mut feed, Time::NEVER, &mut out);
-        let asked = out.drain(..).filter(|request| request.kind.is_answered());
-        under_way.extend(asked.map(|Request { at, line, .. }| (at + clock.span(Cycles(memory(line))), line)));
+        let requested = out.drain(..).filter(|request| request.kind.is_answered());
+        under_way.extend(requested.map(|Request { at, line, .. }| (at + clock.span(Cycles(memory(line))), line)));
         if under_way.is_empty() {
             assert_eq!(pause, Pause::Finished);
             return (bench.clock() - start, lost);

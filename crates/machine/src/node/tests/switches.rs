@@ -56,21 +56,21 @@ fn an_empty_tlb_misses_each_page_again_and_has_given_up_its_record() {
     // The core requests each page once, and once more after the TLBs were emptied.
     let mut given_up = 0;
     for _ in 0..3 {
-        let (mut feed, mut out, mut asked) = (Script { ops: ops.iter() }, Vec::new(), Vec::new());
+        let (mut feed, mut out, mut requested) = (Script { ops: ops.iter() }, Vec::new(), Vec::new());
         while bench.node.run(&mut feed, Time::NEVER, &mut out) != Ok(Pause::Finished) || bench.node.outstanding() > 0 {
             let delay = clock.span(Cycles(MEMORY));
             for request in bench.node.take_record_requests() {
                 let RecordRequest::Bring { page, at, .. } = request else { panic!("no TLB is full") };
-                asked.push(page);
+                requested.push(page);
                 bench.node.record_arrived(page, at + delay, &mut out);
             }
             for Request { at, line, .. } in std::mem::take(&mut out) {
                 bench.node.filled(line, at + delay, &mut out);
             }
         }
-        asked.sort_unstable();
-        asked.dedup();
-        assert_eq!(asked.len(), 3, "the page of the code and two of data");
+        requested.sort_unstable();
+        requested.dedup();
+        assert_eq!(requested.len(), 3, "the page of the code and two of data");
         bench.node.empty_tlbs(bench.node.now());
         let requests: Vec<_> = bench.node.take_record_requests().collect();
         assert!(requests.iter().all(|request| matches!(request, RecordRequest::GiveUp { .. })), "{requests:?}");

@@ -82,8 +82,8 @@ proptest! {
       for config in [small_caches(), short_lines()] {
         let detailed = in_detail(&config, &uses);
         let (node, requests) = warmed(&config, &uses);
-        let told = |requests: &[Request]| requests.iter().map(|request| (request.line, request.kind)).collect::<Vec<_>>();
-        prop_assert_eq!(told(&requests), told(&detailed.requests));
+        let described = |requests: &[Request]| requests.iter().map(|request| (request.line, request.kind)).collect::<Vec<_>>();
+        prop_assert_eq!(described(&requests), described(&detailed.requests));
         prop_assert_eq!(node.dirty_lines(), detailed.node.dirty_lines());
         let hits = |node: &Node| (node.counters().itlb, node.counters().dtlb, node.counters().stlb);
         prop_assert_eq!(hits(&node), hits(&detailed.node));
@@ -110,12 +110,12 @@ fn prefetchers_learn_while_warming_and_fetch_what_they_expect() {
     config.l2.prefetcher = Some(PrefetcherConfig::Stride { degree: 1, entries: 16 });
     let (mut node, mut out) = (Node::new(&config), Vec::new());
     for line in [0, 2, 4, 6] {
-        node.warm_data_ahead(VirtAddr(0x1000), &touch(line, 0, 8, false), &mut out);
+        node.warm_data_prefetch(VirtAddr(0x1000), &touch(line, 0, 8, false), &mut out);
     }
-    let asked: Vec<_> = out.iter().map(|request| (request.line.0, request.kind)).collect();
+    let requested: Vec<_> = out.iter().map(|request| (request.line.0, request.kind)).collect();
     use RequestKind::{Prefetch, Read};
     // After two accesses the stride is a guess. The caches do not request prefetched lines again.
-    assert_eq!(asked, [(0, Read), (2, Read), (4, Prefetch), (6, Prefetch), (8, Prefetch)]);
+    assert_eq!(requested, [(0, Read), (2, Read), (4, Prefetch), (6, Prefetch), (8, Prefetch)]);
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn a_page_whose_walk_was_warmed_needs_no_walk() {
     bench.node.warm_code(LineAddr(CODE_LINE), 0, &mut out);
     bench.node.warm_data_page(PageKey(4), &mut out);
     bench.node.warm_data(&touch(4 * 64, 0, 8, false), &mut out);
-    let asked: Vec<u64> = out.iter().map(|request| request.line.0).collect();
-    assert_eq!(asked, [9000, 9100, CODE_LINE, 9200, 9301, 4 * 64], "each table, then the line");
+    let requested: Vec<u64> = out.iter().map(|request| request.line.0).collect();
+    assert_eq!(requested, [9000, 9100, CODE_LINE, 9200, 9301, 4 * 64], "each table, then the line");
     assert_eq!(bench.cycles(&[load(1, &[], 4 * 64, 0)]), 5);
 }

@@ -26,7 +26,7 @@ impl MemoryVerbs for Timed {
         let work = self.working(None, (end, end), Duration::ZERO);
         async move {
             work.await;
-            self.progress.words_came(end);
+            self.progress.words_arrived(end);
         }
     }
 
@@ -96,7 +96,7 @@ impl EngineVerbs for Timed {
     async fn await_offered(&self, offered: &Offered, block: u32) -> bool {
         let Some((pipe, batch)) = self.idle_work(offered) else { return true };
         let clock = &self.memory.clock;
-        let asked = clock.now();
+        let requested = clock.now();
         let out = loop {
             match pipe.comes_out(clock.now(), batch, block as usize) {
                 Some(out) => break out,
@@ -104,8 +104,8 @@ impl EngineVerbs for Timed {
                 None => clock.sleep_until(clock.now().max(offered.ready) + pipe.latency()).await,
             }
         };
-        self.working(Some(ReadPart::Engine), (asked, out), Duration::ZERO).await;
-        out <= asked
+        self.working(Some(ReadPart::Engine), (requested, out), Duration::ZERO).await;
+        out <= requested
     }
 
     fn give_up(&self, offered: &Offered) -> u32 {
@@ -218,7 +218,7 @@ impl ExitVerbs for Timed {
                 memory.counters.borrow_mut().released_unverified += u64::from(!plaintext.verified);
                 memory.receiver.released(line, &plaintext);
             }
-            Exit::AheadOfVerdict => {
+            Exit::BeforeVerdict => {
                 memory.windows.open(line, memory.clock.now());
                 memory.receiver.released(line, &plaintext);
             }

@@ -2,7 +2,7 @@
 //! candidates of a speculation, unless these wait for a bitmap.
 
 use super::{Access, Read};
-use crate::codec::{Ahead, Begun, OfferedCandidates};
+use crate::codec::{Begun, EarlyBlocks, OfferedCandidates};
 use crate::scheme::bitmap::LineBitmap;
 use crate::scheme::offsets;
 use crate::verbs::{Known, Verbs};
@@ -11,27 +11,27 @@ use units::{Line, Word};
 impl<V: Verbs> Read<'_, V> {
     /// Begins the steps that need only the line's counter.
     pub(super) fn begin(&self) -> Begun {
-        let ahead = self.pad_ahead();
-        let candidates = self.offer(ahead.as_ref()).unwrap_or_default();
-        Begun { ahead, candidates }
+        let early = self.begin_pad();
+        let candidates = self.offer(early.as_ref()).unwrap_or_default();
+        Begun { early, candidates }
     }
 
     /// Begins the blocks that need only the counter, without the line's first offset if the chip has it.
-    fn pad_ahead(&self) -> Option<Ahead> {
+    fn begin_pad(&self) -> Option<EarlyBlocks> {
         let Access { scheme, verbs, at, .. } = self.access;
-        scheme.codec.work.pad_ahead(verbs, offsets::is_kept(scheme, at.line()))
+        scheme.codec.work.begin_pad(verbs, offsets::is_kept(scheme, at.line()))
     }
 
     /// Offers the candidates of a speculation, if there is one. If their tags bind the line's bitmap, the chip must have it.
-    fn offer(&self, ahead: Option<&Ahead>) -> Option<OfferedCandidates> {
+    fn offer(&self, early: Option<&EarlyBlocks>) -> Option<OfferedCandidates> {
         let Access { scheme, verbs, at, .. } = self.access;
         let speculation = scheme.codec.speculation.as_ref()?;
-        let offset = ahead.filter(|_| !offsets::is_kept(scheme, at.line()));
+        let offset = early.filter(|_| !offsets::is_kept(scheme, at.line()));
         let offset = offset.map_or(Known::default(), offset_known);
         if speculation.waits_for_bitmap() && self.bitmap()?.on_chip().is_none() {
             return Some(OfferedCandidates::InOrder(offset));
         }
-        scheme.codec.offer(verbs, self.likely_place(), offset).map(OfferedCandidates::Now)
+        scheme.codec.offer(verbs, self.likely_position(), offset).map(OfferedCandidates::Now)
     }
 
     /// The bitmap of the line, if lines are re-ordered.
@@ -40,9 +40,9 @@ impl<V: Verbs> Read<'_, V> {
     }
 
     /// Returns the position of the requested word by the line's bitmap if the chip has it; otherwise by the empty bitmap.
-    pub(super) fn likely_place(&self) -> Word {
+    pub(super) fn likely_position(&self) -> Word {
         let bitmap = self.bitmap().and_then(|bitmap| bitmap.on_chip());
-        bitmap.unwrap_or_default().place_of(self.access.word)
+        bitmap.unwrap_or_default().position_of(self.access.word)
     }
 
     /// Keeps the first offset of an opened and verified line, and passes its plaintext to the table of values.
@@ -54,7 +54,7 @@ impl<V: Verbs> Read<'_, V> {
 }
 
 /// Returns the time at which the blocks that need only the nonce are ready.
-fn offset_known((first, second): &Ahead) -> Known {
+fn offset_known((first, second): &EarlyBlocks) -> Known {
     let known = first.known();
     second.as_ref().map_or(known, |second| known.max(second.known()))
 }

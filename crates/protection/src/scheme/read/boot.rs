@@ -27,18 +27,18 @@ impl<V: Verbs> Access<'_, V> {
         let counter = Counter(arrived.counter.0 + u128::from(next));
         let sealed = scheme.codec.encrypt_for_now(at, counter, plaintext);
         arrived.order = arrived.order.booted();
-        let mut beside = 0;
+        let mut spare_bits = 0;
         if let Some(mac) = &scheme.codec.mac {
             let tag = self.tag_at_boot(mac, arrived, &sealed)?;
             arrived.tag = tag.into();
             if mac.travels() {
-                beside = tag.low_128();
+                spare_bits = tag.low_128();
             } else {
                 self.boot_tag(mac, tag).await?;
             }
         }
         scheme.codec.spend_pad(verbs, &sealed);
-        arrived.stored = Untrusted::with(sealed.ciphertext, beside);
+        arrived.stored = Untrusted::with(sealed.ciphertext, spare_bits);
         verbs.boot(at.slot(), Role::Data, |_| arrived.stored);
         Ok(())
     }
@@ -64,7 +64,7 @@ impl<V: Verbs> Access<'_, V> {
     fn tag_at_boot(&self, mac: &Mac, arrived: &Arrived<'_>, sealed: &Sealed) -> Result<Tag, Fault> {
         let planted = self.scheme.planted;
         let is_alone = arrived.others.is_empty() || planted.has(Bug::TagOverBlankLines);
-        let checked = is_alone || planted.has(Bug::BootBesideForgery);
+        let checked = is_alone || planted.has(Bug::BootDuringForgery);
         if !checked && !mac.fits(arrived.tag.get(), mac.tag_over(&arrived.others)) {
             return Err(Fault::Tag(arrived.at.line()));
         }
@@ -79,8 +79,8 @@ impl<V: Verbs> Access<'_, V> {
         if self.scheme.metadata.tree().is_some_and(|tree| tree.covers(Role::Tag)) {
             return Box::pin(self.enter_tag(slot, tag)).await;
         }
-        let (places, position) = (mac.places(), mac.places().entry_of(self.line()).1);
-        let enter = |tags: &mut Line| places.set_entry(tags, position, tag);
+        let (tag_layout, position) = (mac.tag_layout(), mac.tag_layout().entry_of(self.line()).1);
+        let enter = |tags: &mut Line| tag_layout.set_entry(tags, position, tag);
         self.verbs.boot(slot, Role::Tag, |stored| changed(stored, enter));
         self.scheme.metadata.on_chip(|chip| chip.caches.amend_tags(slot, enter));
         Ok(())
@@ -90,5 +90,5 @@ impl<V: Verbs> Access<'_, V> {
 fn changed(stored: Untrusted, change: impl Fn(&mut Line)) -> Untrusted {
     let mut line = stored.examine();
     change(&mut line);
-    Untrusted::with(line, stored.beside())
+    Untrusted::with(line, stored.spare_bits())
 }

@@ -68,7 +68,7 @@ pub(in crate::scheme) struct Begun<'a, V> {
     /// Set once the source of the line is known: true if it is memory, false if the L2 need not decrypt the line.
     from_memory: Once<bool>,
     /// True if the L2 requested the counters from the last-level cache, and has received no valid copy.
-    asked_in_vain: Cell<bool>,
+    requested_in_vain: Cell<bool>,
     /// True if the line of counters has changed since the read began.
     changed: Rc<Cell<bool>>,
 }
@@ -103,7 +103,7 @@ impl Scheme {
             return;
         }
         let early = Early::default();
-        let asked = pin!(async {
+        let answered = pin!(async {
             let comes = request.await;
             early.settle();
             comes
@@ -112,7 +112,7 @@ impl Scheme {
         let access = Access { word, ..Access::new(self, verbs, line) };
         // The fetch is polled first: its line must have arrived when the read checks for it.
         let read = async {
-            let outcome = read_asked(access, (core, predicted), asked, &early).await;
+            let outcome = read_requested(access, (core, predicted), answered, &early).await;
             self.finish(verbs, outcome).await;
         };
         join!(early.fetch(&access, prediction), read);
@@ -120,7 +120,7 @@ impl Scheme {
 }
 
 /// Reads a line after its request; `early` may already fetch the line.
-async fn read_asked<'a, V: Verbs>(
+async fn read_requested<'a, V: Verbs>(
     access: Access<'a, V>,
     (core, predicted): (usize, bool),
     request: impl Future<Output = bool>,
@@ -153,8 +153,8 @@ impl<'a, V: Verbs> Begun<'a, V> {
     fn new(access: Access<'a, V>, core: usize, predicted: bool) -> Option<Begun<'a, V>> {
         let slot = access.counter_slot()?;
         let changed = access.scheme.metadata.on_copies(|copies| copies.begin(core, slot))??;
-        let (found, padded, from_memory, asked_in_vain) = Default::default();
-        Some(Begun { access, core, slot, predicted, found, padded, from_memory, asked_in_vain, changed })
+        let (found, padded, from_memory, requested_in_vain) = Default::default();
+        Some(Begun { access, core, slot, predicted, found, padded, from_memory, requested_in_vain, changed })
     }
 
     /// Waits for the part of the read that the L2 can do.
@@ -192,7 +192,7 @@ impl<'a, V: Verbs> Begun<'a, V> {
         let counter = scheme.codec.work.decode(verbs);
         hit_is_over.await;
         if self.from_memory.get() != Some(&false) {
-            let pad = verbs.pad(AesUnits::L2(self.core), scheme.codec.work.ahead_in_l2(), counter);
+            let pad = verbs.pad(AesUnits::L2(self.core), scheme.codec.work.early_in_l2(), counter);
             verbs.await_blocks(pad).await;
             self.padded.set(());
         }
@@ -211,7 +211,7 @@ impl<'a, V: Verbs> Begun<'a, V> {
         verbs.travel(Leg::Request(core, slot.on_chip())).await;
         scheme.counted.change(|counted| counted.counters_found.looked_up_in_last_level += 1);
         let Some(counters) = scheme.metadata.on_chip(|chip| chip.shared(slot)) else {
-            self.asked_in_vain.set(true);
+            self.requested_in_vain.set(true);
             verbs.travel(Leg::ToController).await;
             self.found.set(Found::Nothing);
             return false;
@@ -234,7 +234,7 @@ impl<'a, V: Verbs> Begun<'a, V> {
 
     /// Enters a copy in the L2, unless the line of counters has changed since the read began.
     fn enter_copy(&self, counters: &Line) {
-        self.asked_in_vain.set(self.is_void());
+        self.requested_in_vain.set(self.is_void());
         let scheme = self.access.scheme;
         if !self.is_void() || scheme.planted.has(Bug::OutdatedCopyEnters) {
             let from_memory = self.is_from_memory();
@@ -246,7 +246,7 @@ impl<'a, V: Verbs> Begun<'a, V> {
     fn end(&self) {
         self.access.scheme.metadata.on_copies(|copies| {
             copies.end(&self.changed);
-            copies.seen.useless += u64::from(self.asked_in_vain.get() && !self.is_from_memory());
+            copies.seen.useless += u64::from(self.requested_in_vain.get() && !self.is_from_memory());
         });
     }
 

@@ -107,7 +107,7 @@ impl<'a, V: Verbs> Read<'a, V> {
         }
         let Access { scheme, .. } = self.access;
         let wanted = match scheme.release {
-            Release::Verified => scheme.codec.wanted(self.likely_place()),
+            Release::Verified => scheme.codec.wanted(self.likely_position()),
             Release::Speculative => Wanted::LINE,
         };
         self.access.fetch(wanted).await
@@ -119,13 +119,13 @@ impl<'a, V: Verbs> Read<'a, V> {
         &Version { ref counters, in_l2 }: &Version<'a, V>,
         arrivals: &Arrivals,
     ) -> Result<Complete<'_, 'a, V>, Fault> {
-        let as_it_came = || arrivals.under(self.access.scheme, counters, self.order);
+        let unchanged = || arrivals.under(self.access.scheme, counters, self.order);
         if let Some(plaintext) = self.started_with(&arrivals.stored) {
-            let mut arrived = as_it_came();
+            let mut arrived = unchanged();
             self.access.boot(&mut arrived, plaintext).await?;
             return Ok(Complete { arrived: self.arrived.get_or_init(|| arrived), in_l2 });
         }
-        Ok(Complete { arrived: self.arrived.get_or_init(as_it_came), in_l2 })
+        Ok(Complete { arrived: self.arrived.get_or_init(unchanged), in_l2 })
     }
 
     /// Returns the initial content of the line if memory does not have it yet.

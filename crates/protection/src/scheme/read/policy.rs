@@ -55,7 +55,7 @@ async fn read_by<'a, V: Verbs>(
     locks: impl Sized,
 ) -> Result<(), Fault> {
     let was_missed = bitmap.on_chip().is_none();
-    bitmap.beside(async |order| Read::new(access, begun, early, order).by_policy().await).await?;
+    bitmap.in_parallel(async |order| Read::new(access, begun, early, order).by_policy().await).await?;
     drop(locks);
     if was_missed { bitmap.bring_next().await } else { Ok(()) }
 }

@@ -28,7 +28,7 @@ use units::Line;
 
 /// Inputs for opening the line before it is verified.
 #[derive(Default)]
-struct Came {
+struct UnverifiedInputs {
     /// The line that memory returned.
     stored: Once<Untrusted>,
     /// The line of counters at the controller, perhaps not verified yet; `None` if no counters arrived.
@@ -48,18 +48,19 @@ impl<V: Verbs> Read<'_, V> {
     /// Releases the line when it is decrypted, under the counter that arrived, and settles it after its verdict.
     pub(super) async fn speculative(&self) -> Result<(), Fault> {
         let (begun, complete, opened) = (Cell::new(Begun::default()), Once::default(), Opened::default());
-        let came = Came::default();
+        let inputs = UnverifiedInputs::default();
         let begin = |counters: &Line| {
-            came.counters.set(Some(*counters));
+            inputs.counters.set(Some(*counters));
             begun.set(self.begin());
         };
         let bring = async {
-            complete.set(self.bring(|stored| came.stored.set(*stored), begin).await);
-            came.counters.set(None);
+            complete.set(self.bring(|stored| inputs.stored.set(*stored), begin).await);
+            inputs.counters.set(None);
         };
         let count = async { self.count(*self.found.wait().await) };
         let bring = async { join!(bring, count) };
-        let (_, (), verdict) = join!(bring, self.open_ahead(&came, &begun, &opened), self.verdict(&complete, &opened));
+        let (_, (), verdict) =
+            join!(bring, self.open_unverified_line(&inputs, &begun, &opened), self.verdict(&complete, &opened));
         begun.take().give_up(self.access.verbs);
         let Some(released) = opened.released.get() else { return verdict };
         self.access.verbs.settle(self.access.line(), verdict.is_ok());
@@ -69,10 +70,10 @@ impl<V: Verbs> Read<'_, V> {
         verdict
     }
 
-    async fn open_ahead(&self, came: &Came, begun: &Cell<Begun>, opened: &Opened) {
+    async fn open_unverified_line(&self, inputs: &UnverifiedInputs, begun: &Cell<Begun>, opened: &Opened) {
         let Access { scheme, verbs, at, .. } = self.access;
-        let stored = came.stored.wait().await;
-        let Some(counters) = came.counters.wait().await else { return };
+        let stored = inputs.stored.wait().await;
+        let Some(counters) = inputs.counters.wait().await else { return };
         let started_with = self.started_with(stored).copied();
         let looked_up_again = Brought::default();
         let order = match (started_with, self.bitmap()) {
@@ -92,7 +93,7 @@ impl<V: Verbs> Read<'_, V> {
         // A line is not released if its order is unknown: its verdict gives the reason.
         let Ok(in_order) = scheme.codec.open_unverified(verbs, &arrived, begun, lying).await else { return };
         let bytes = started_with.unwrap_or(in_order);
-        verbs.release(at.line(), Plaintext { bytes, verified: false }, Exit::AheadOfVerdict);
+        verbs.release(at.line(), Plaintext { bytes, verified: false }, Exit::BeforeVerdict);
         opened.released.set(bytes);
     }
 

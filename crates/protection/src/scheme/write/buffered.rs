@@ -165,8 +165,8 @@ async fn move_data<V: Verbs>(access: Access<'_, V>) -> Result<(), Fault> {
     }
     let (sealed, tag) = write.seal().await;
     write.spend(sealed, &Others::new());
-    let beside = tag.filter(|_| access.scheme.codec.tags_travel()).unwrap_or_default();
-    access.verbs.store(access.at.slot(), Role::Data, sealed.with(beside)).await;
+    let spare_bits = tag.filter(|_| access.scheme.codec.tags_travel()).unwrap_or_default();
+    access.verbs.store(access.at.slot(), Role::Data, sealed.with(spare_bits)).await;
     access.scheme.pending.entries.borrow_mut().remove(access.line());
     Ok(())
 }

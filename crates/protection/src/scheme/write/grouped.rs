@@ -15,7 +15,7 @@
 //! one after.
 
 use super::Write;
-use super::in_place::Advanced;
+use super::immediate::Advanced;
 use crate::codec::Others;
 use crate::planted::Bug;
 use crate::scheme::access::versioned;
@@ -40,7 +40,7 @@ impl<'a, V: Verbs> Write<'a, V> {
                     return Ok((group, others));
                 }
                 Err(overflow) if mode == Mode::Exclusive => {
-                    Renewer { scheme, verbs }.renew_in_place(slot, self.access.line(), &overflow).await?;
+                    Renewer { scheme, verbs }.renew_group(slot, self.access.line(), &overflow).await?;
                 }
                 Err(_) => mode = Mode::Exclusive,
             }

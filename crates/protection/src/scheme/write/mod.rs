@@ -4,7 +4,7 @@
 //! counter + 1 ─┬─ pad ─ ciphertext ─ tag ─ store both
 //!              └─ tree: the nodes above the counter, if it is eager; the bitmap, if the line is re-ordered
 //! ```
-//! Each step is done at most once. A *policy* decides when: at once and in place ([`in_place`]), or in tuples that become
+//! Each step is done at most once. A *policy* decides when: at once and in place ([`immediate`]), or in tuples that become
 //! durable ([`tuple`](mod@tuple)). Stores in a persist buffer are durable before their tuples ([`buffered`]), and stores in
 //! durable caches without any tuple ([`cached`]). After a tuple a forest may change ([`reshape`]). Before a line's counter
 //! advances, the controller checks the lines that share its tag ([`grouped`]).
@@ -13,7 +13,7 @@ mod buffered;
 mod cached;
 mod gathering;
 mod grouped;
-mod in_place;
+mod immediate;
 mod observed;
 mod pending;
 mod policy;

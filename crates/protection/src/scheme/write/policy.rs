@@ -26,7 +26,7 @@ impl<V: Verbs> Access<'_, V> {
         self.admit(asker).await?;
         await_verdicts(scheme, verbs, self.line()).await?;
         outdate_root(scheme, verbs);
-        Write::new(self, plaintext).in_place().await
+        Write::new(self, plaintext).write_immediately().await
     }
 }
 

@@ -80,7 +80,7 @@ impl<V: Verbs> Reshape<'_, V> {
     /// Turns a root into an ordinary node. If a line that leaves the chip changes the root meanwhile, notifies the parent again.
     async fn fold(&mut self, root: Slot) -> Result<(), Fault> {
         let (metadata, planted) = (&self.scheme.metadata, self.scheme.planted);
-        let role = self.scheme.layout.place(root).0;
+        let role = self.scheme.layout.role_and_index(root).0;
         while let Some(content) = metadata.on_chip(|chip| chip.forest.node(root).copied()) {
             let mut reached = Completion::default();
             if !planted.has(Bug::RootDropped) {
@@ -99,7 +99,7 @@ impl<V: Verbs> Reshape<'_, V> {
     /// Updates the nodes above a root with its content, up to the next root.
     async fn notify_above(&mut self, root: Slot, content: Line) -> Result<Completion, Fault> {
         let metadata = &self.scheme.metadata;
-        let role: Role = self.scheme.layout.place(root).0;
+        let role: Role = self.scheme.layout.role_and_index(root).0;
         let climbed = metadata.climb(self.verbs, &mut self.tuple.stages, (role, Lines::from([(root, content)]))).await;
         self.tuple.or_halt(climbed)
     }

@@ -153,15 +153,15 @@ impl<'a, V: Verbs> Tuple<'a, V> {
     async fn complete_group(&mut self, access: &Access<'a, V>) -> Result<(), Fault> {
         let scheme = self.scheme;
         let group = scheme.counters.group(access.line());
-        let is_ahead = |entry: &&Entry| {
+        let has_advanced = |entry: &&Entry| {
             entry.counter.is_some() && entry.line != access.line() && scheme.counters.group(entry.line) == group
         };
-        let ahead: Vec<LineAddr> =
-            scheme.pending.entries.borrow().all().iter().filter(is_ahead).map(|entry| entry.line).collect();
+        let advanced: Vec<LineAddr> =
+            scheme.pending.entries.borrow().all().iter().filter(has_advanced).map(|entry| entry.line).collect();
         if scheme.planted.has(Bug::RenewalForgetsEntries) {
             return Ok(());
         }
-        for line in ahead {
+        for line in advanced {
             self.complete_entry(&Access::new(scheme, self.verbs, line)).await?;
         }
         Ok(())
@@ -242,8 +242,8 @@ impl<'a, V: Verbs> Tuple<'a, V> {
         // A tuple ahead of this one may have been given up meanwhile: the nodes that this one has changed know of it.
         writes.iter().try_for_each(|write| write.access.refuse_if_halted())?;
         let travels = scheme.codec.tags_travel();
-        let beside = |tag: Option<Tag>| tag.filter(|_| travels).unwrap_or_default();
-        let data = sealed.iter().map(|(sealed, tag)| (sealed.at.slot(), Role::Data, sealed.with(beside(*tag))));
+        let spare_bits = |tag: Option<Tag>| tag.filter(|_| travels).unwrap_or_default();
+        let data = sealed.iter().map(|(sealed, tag)| (sealed.at.slot(), Role::Data, sealed.with(spare_bits(*tag))));
         let unless = |bug| move |_: &(Slot, Role, Untrusted)| !planted.has(bug);
         let counters = counters.iter().map(|(slot, content)| (*slot, Role::Counter, (*content).into()));
         let tags = tags.iter().map(|(slot, content)| (*slot, Role::Tag, (*content).into()));

@@ -14,7 +14,7 @@ use units::{Line, LineAddr, Time, ZERO_LINE};
 use workload::Persistent;
 
 /// Number of mismatches to list; later ones are only counted.
-const TOLD: usize = 20;
+const LISTED_MAX: usize = 20;
 /// Number of stores in the second session.
 const STORES_AFTER: usize = 64;
 /// Separates the random stores of the second session from all other draws of the same seed.
@@ -130,9 +130,9 @@ impl<'a> Judge<'a> {
         self.judged
     }
 
-    fn tell(&mut self, mismatch: Mismatch) {
+    fn add(&mut self, mismatch: Mismatch) {
         self.judged.wrong += 1;
-        if self.judged.mismatches.len() < TOLD {
+        if self.judged.mismatches.len() < LISTED_MAX {
             self.judged.mismatches.push(mismatch);
         }
     }
@@ -140,7 +140,7 @@ impl<'a> Judge<'a> {
     /// Checks that the machine has reported no tampering.
     pub fn alarm(&mut self, fault: Option<Fault>) {
         if let Some(fault) = fault {
-            self.tell(Mismatch::new(1, None, None, Wrong::FalseAlarm(fault.to_string())));
+            self.add(Mismatch::new(1, None, None, Wrong::FalseAlarm(fault.to_string())));
         }
     }
 
@@ -149,7 +149,7 @@ impl<'a> Judge<'a> {
     pub fn acceptance(&mut self, at: Moment) {
         let log = self.log;
         for store in log.overtaking() {
-            self.tell(Mismatch::new(1, Some(store.line), Some(store), Wrong::AcceptedEarly));
+            self.add(Mismatch::new(1, Some(store.line), Some(store), Wrong::AcceptedEarly));
         }
         let never_accepted: Vec<&Store> = if at.ended {
             log.not_accepted().collect()
@@ -159,14 +159,14 @@ impl<'a> Judge<'a> {
             Vec::new()
         };
         for store in never_accepted {
-            self.tell(Mismatch::new(1, Some(store.line), Some(store), Wrong::NeverAccepted));
+            self.add(Mismatch::new(1, Some(store.line), Some(store), Wrong::NeverAccepted));
         }
     }
 
     /// Compares the memory after the first recovery.
     pub fn first_session(&mut self, recovered: &Recovered) {
         if let Some(fault) = recovered.fault {
-            self.tell(Mismatch::new(1, None, None, Wrong::MemoryRefused(fault.to_string())));
+            self.add(Mismatch::new(1, None, None, Wrong::MemoryRefused(fault.to_string())));
             return;
         }
         let mut fits = Vec::new();
@@ -180,11 +180,11 @@ impl<'a> Judge<'a> {
             }
         }
         if self.parts.persistence.takes_each_store()
-            && let Some(place) = first_without(&fits, there)
+            && let Some(index) = first_without(&fits, there)
         {
-            let store = fits[place].stores.last().cloned();
+            let store = fits[index].stores.last().cloned();
             let line = store.as_ref().map(|store| store.line);
-            self.tell(Mismatch::new(1, line, store.as_ref(), Wrong::Overtaken));
+            self.add(Mismatch::new(1, line, store.as_ref(), Wrong::Overtaken));
         }
         self.judged.pad_used_twice |= recovered.has_used_a_pad_twice();
     }
@@ -197,7 +197,7 @@ impl<'a> Judge<'a> {
         }
         self.judged.lines_compared += 1;
         let Some(found) = recovered.read(line) else {
-            self.tell(Mismatch::new(1, Some(line), held.last(), Wrong::Refused));
+            self.add(Mismatch::new(1, Some(line), held.last(), Wrong::Refused));
             return None;
         };
         self.found.push((line, found));
@@ -210,7 +210,7 @@ impl<'a> Judge<'a> {
             let newest = with(&held, stores.iter().chain(&from_outside));
             let (offset, expected) = newest.first_wrong(&found).unwrap_or((0, found[0]));
             let wrong = Wrong::Byte { offset, expected, found: found[offset] };
-            self.tell(Mismatch::new(1, Some(line), newest.last(), wrong));
+            self.add(Mismatch::new(1, Some(line), newest.last(), wrong));
             return None;
         }
         Some(Fit { stores, counts })
@@ -229,24 +229,24 @@ impl<'a> Judge<'a> {
         let mut expected = std::mem::take(&mut self.found);
         let mut stores = Vec::new();
         for _ in 0..STORES_AFTER.min(expected.len()) {
-            let place = random.below(expected.len() as u64) as usize;
-            expected[place].1 = random.line();
-            stores.push(expected[place]);
+            let index = random.below(expected.len() as u64) as usize;
+            expected[index].1 = random.line();
+            stores.push(expected[index]);
         }
         let again = Recovered::of(options, &recovered.goes_on(self.parts, &stores))?;
         if let Some(fault) = again.fault {
-            self.tell(Mismatch::new(2, None, None, Wrong::MemoryRefused(fault.to_string())));
+            self.add(Mismatch::new(2, None, None, Wrong::MemoryRefused(fault.to_string())));
         }
         for (line, expected) in expected {
             self.judged.lines_compared += 1;
             let wrong = match again.read(line) {
                 None => Wrong::Refused,
-                Some(found) => match (0..found.len()).find(|place| found[*place] != expected[*place]) {
+                Some(found) => match (0..found.len()).find(|index| found[*index] != expected[*index]) {
                     None => continue,
                     Some(offset) => Wrong::Byte { offset, expected: expected[offset], found: found[offset] },
                 },
             };
-            self.tell(Mismatch::new(2, Some(line), None, wrong));
+            self.add(Mismatch::new(2, Some(line), None, wrong));
         }
         self.judged.pad_used_twice |= again.has_used_a_pad_twice();
         Ok(())

@@ -83,7 +83,7 @@ pub struct Split {
     pub copy_slot: BlockId,
     pub shift_enter: BlockId,
     pub shift: BlockId,
-    pub place: BlockId,
+    pub write_entry: BlockId,
 }
 
 impl BtreeCode {
@@ -227,7 +227,7 @@ impl CommitCode {
 impl Split {
     fn declare(emit: &mut Emitter, durable: bool) -> Split {
         let enter = allocate(Listing::new().load(8, R8, &[R12]), R13, durable).alu(R8, &[R8]).load(8, R10, &[R12, R8]);
-        let place = Listing::new().store(8, &[R10], &[RDX, RCX]).store(8, &[R13], &[RDX, RCX]).lea(R8, &[R8]);
+        let write_entry = Listing::new().store(8, &[R10], &[RDX, RCX]).store(8, &[R13], &[RDX, RCX]).lea(R8, &[R8]);
         Split {
             enter: emit.declare(enter.store(8, &[R8], &[R12]).store(8, &[R8], &[R13]).alu(RCX, &[])),
             copy_key: emit.declare(moved(Listing::new(), R12, R13).count_up(RCX, R9)),
@@ -235,7 +235,7 @@ impl Split {
             copy_slot: emit.declare(moved(Listing::new(), R12, R13).count_up(RCX, R9)),
             shift_enter: emit.declare(Listing::new().load(8, R8, &[RDX]).compare(&[R8]).branch()),
             shift: emit.declare(moved(moved(Listing::new(), RDX, RDX), RDX, RDX).count_up(RCX, R9)),
-            place: emit.declare(place.store(8, &[R8], &[RDX]).ret()),
+            write_entry: emit.declare(write_entry.store(8, &[R8], &[RDX]).ret()),
         }
     }
 }

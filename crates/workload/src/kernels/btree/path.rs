@@ -37,9 +37,9 @@ impl Path {
 
     /// Takes a free node, by one access of the current block.
     pub fn take(&mut self, emit: &mut Emitter) -> Node {
-        let place = self.place(self.taken);
+        let write_entry = self.write_entry(self.taken);
         self.taken += 1;
-        Node(emit.load(place))
+        Node(emit.load(write_entry))
     }
 
     /// Copies a node, and puts the old one at the end of the ring. The code of the copy is a function with its return
@@ -53,7 +53,7 @@ impl Path {
     ) -> Result<Node, Stopped> {
         emit.block(code.enter)?;
         let new = self.take(emit);
-        emit.store(self.place(self.given), old.0);
+        emit.store(self.write_entry(self.given), old.0);
         self.given += 1;
         for offset in (0..NODE_BYTES).step_by(8) {
             emit.block(code.word)?;
@@ -80,7 +80,7 @@ impl Path {
     ) -> Result<(), Stopped> {
         for taken in self.began..self.taken {
             emit.block(code.node)?;
-            let node = emit.load(self.place(taken));
+            let node = emit.load(self.write_entry(taken));
             for line in (0..NODE_BYTES).step_by(LINE_BYTES) {
                 emit.block(code.flush)?;
                 emit.flush(node + line);
@@ -98,14 +98,14 @@ impl Path {
             emit.block(code.replenish)?;
             let node = emit.load(free);
             emit.store(free, node + NODE_BYTES);
-            emit.store(self.place(self.given), node);
+            emit.store(self.write_entry(self.given), node);
             self.given += 1;
             emit.block(code.enough)?;
         }
         Ok(())
     }
 
-    fn place(&self, number: u64) -> ValueAddress<u64> {
+    fn write_entry(&self, number: u64) -> ValueAddress<u64> {
         self.ring.at(number % RING_WORDS)
     }
 }

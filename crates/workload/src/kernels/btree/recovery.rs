@@ -49,7 +49,7 @@ impl Recovery for TreeRecovery {
         Ok((operations, held))
     }
 
-    fn asked_for(&self, number: u64) -> Vec<u64> {
+    fn expected_words(&self, number: u64) -> Vec<u64> {
         vec![mix(self.salt ^ number)]
     }
 }
@@ -109,7 +109,7 @@ mod tests {
 
     /// Recovers a tree: a root with one key, and two leaves with one key each and the values 0 and 1.
     fn found(left: u64, root: u64, right: u64) -> Result<u64, Damage> {
-        let node = |place: u64| Node(FIRST + place * NODE_BYTES);
+        let node = |write_entry: u64| Node(FIRST + write_entry * NODE_BYTES);
         let mut words = BTreeMap::from([(0, FIRST)]);
         words.extend([(node(0).header().addr, 1), (node(0).key(0).addr, root)]);
         for (leaf, key) in [(1, left), (2, right)] {

@@ -91,20 +91,25 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Returns the node at `place` for changes by an insert, and true if it is full. In a tree that survives a loss of
-    /// power the node is a copy; `place` then points to the copy, unless `place` is the root's word.
-    fn enter(&mut self, emit: &mut Emitter, block: BlockId, place: ValueAddress<u64>) -> Result<(Node, bool), Stopped> {
+    /// Returns the node at `write_entry` for changes by an insert, and true if it is full. In a tree that survives a loss of
+    /// power the node is a copy; `write_entry` then points to the copy, unless `write_entry` is the root's word.
+    fn enter(
+        &mut self,
+        emit: &mut Emitter,
+        block: BlockId,
+        write_entry: ValueAddress<u64>,
+    ) -> Result<(Node, bool), Stopped> {
         emit.block(block)?;
-        let mut node = Node(emit.load(place));
+        let mut node = Node(emit.load(write_entry));
         if let Some((path, code)) = self.path.as_mut().zip(self.code.durable.as_ref()) {
             emit.store(self.stack, emit.end_of(block));
             node = path.copy(emit, &code.copy, node, self.stack)?;
-            if place.addr == self.root.addr {
+            if write_entry.addr == self.root.addr {
                 emit.block(code.entered)?;
                 path.ends_in(node);
             } else {
                 emit.block(code.linked)?;
-                emit.store(place, node.0);
+                emit.store(write_entry, node.0);
             }
         }
         Ok((node, emit.load(node.header()) & MAX_KEYS == MAX_KEYS))
@@ -143,9 +148,9 @@ impl<'a> Tree<'a> {
         let header = emit.load(leaf.header());
         for index in (rank..header & MAX_KEYS).rev() {
             emit.block(code.shift)?;
-            for place in [Node::key, Node::slot] {
-                let moved = emit.load(place(leaf, index));
-                emit.store(place(leaf, index + 1), moved);
+            for write_entry in [Node::key, Node::slot] {
+                let moved = emit.load(write_entry(leaf, index));
+                emit.store(write_entry(leaf, index + 1), moved);
             }
         }
         emit.block(code.put)?;
@@ -203,7 +208,7 @@ impl<'a> Tree<'a> {
             let slot = emit.load(parent.slot(index + 1));
             emit.store(parent.slot(index + 2), slot);
         }
-        emit.block(code.place)?;
+        emit.block(code.write_entry)?;
         emit.store(parent.key(position), separator);
         emit.store(parent.slot(position + 1), new.0);
         emit.store(parent.header(), count + 1);

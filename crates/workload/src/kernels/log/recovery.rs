@@ -50,7 +50,7 @@ impl Recovery for LogRecovery {
         }
     }
 
-    fn asked_for(&self, number: u64) -> Vec<u64> {
+    fn expected_words(&self, number: u64) -> Vec<u64> {
         (0..self.records.length(number)).map(|index| self.records.word(number, index)).collect()
     }
 }

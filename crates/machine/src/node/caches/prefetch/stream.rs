@@ -63,8 +63,8 @@ impl Streams {
         let stream = &mut self.streams[slot.index()];
         stream.step(line);
         let room = if stream.direction > 0 { last - stream.reached } else { stream.reached };
-        let ahead = (stream.reached - line) * stream.direction;
-        let steps = if stream.confirmed { self.degree.min(self.distance - ahead).min(room).max(0) } else { 0 };
+        let distance_now = (stream.reached - line) * stream.direction;
+        let steps = if stream.confirmed { self.degree.min(self.distance - distance_now).min(room).max(0) } else { 0 };
         let from = start + (stream.reached * self.line_bytes) as u64;
         stream.reached += steps * stream.direction;
         (from, stream.direction * self.line_bytes, steps as u32)

@@ -8,7 +8,7 @@ use workload::stream::Strand;
 /// Attributes of the next instruction other than its accesses: page tables that its core receives with it, and its
 /// persist ordering.
 #[derive(Default)]
-pub(super) struct Beside {
+pub(super) struct Attributes {
     /// Page tables that the core receives.
     pub tables: Vec<PageTables>,
     /// Flushes and the fence of the instruction.
@@ -27,11 +27,11 @@ pub(super) struct Beside {
 }
 
 // Marked cold: most instructions do not have these attributes.
-impl Beside {
+impl Attributes {
     /// Adds a line that the instruction flushes.
     #[cold]
     pub fn flush(&mut self, strand: Strand, line: LineAddr) {
-        self.flushing.told(strand, line);
+        self.flushing.recorded(strand, line);
         self.orders.flushes.push(line);
         self.is_there = true;
     }
@@ -49,8 +49,12 @@ impl Beside {
     pub fn go_on(&mut self) {
         let fence = self.fence_behind;
         let flushing = std::mem::take(&mut self.flushing);
-        *self =
-            Beside { orders: Orders { fence, ..Orders::default() }, is_there: fence, flushing, ..Beside::default() };
+        *self = Attributes {
+            orders: Orders { fence, ..Orders::default() },
+            is_there: fence,
+            flushing,
+            ..Attributes::default()
+        };
     }
 
     /// Persist ordering of the instruction, if it has any.

@@ -14,7 +14,7 @@ const LEAST_BYTES: usize = 8;
 /// Place of the tags in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
-pub enum Place {
+pub enum TagLocation {
     /// In a separate region, read through a cache of tags. A line holds as many as fit: eight of up to 64 bits.
     #[default]
     Region,
@@ -23,39 +23,40 @@ pub enum Place {
     Ecc,
     /// Each behind its line in ordinary memory: the slot takes 8 or 16 bytes more and crosses a line of the channel, so
     /// the channel moves two lines.
-    Beside,
+    #[serde(rename = "beside")]
+    Inline,
 }
 
-impl Place {
+impl TagLocation {
     /// Returns the bits of the longest tag that fits this place.
     pub fn room_bits(self) -> u32 {
         match self {
-            Place::Region => Tag::BITS,
-            Place::Ecc => u64::BITS,
-            Place::Beside => u128::BITS,
+            TagLocation::Region => Tag::BITS,
+            TagLocation::Ecc => u64::BITS,
+            TagLocation::Inline => u128::BITS,
         }
     }
 }
 
 /// Layout of the tags of a design.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Places {
+pub struct TagLayout {
     /// Place of the tags.
-    pub place: Place,
+    pub location: TagLocation,
     /// Lines of data under each tag.
     pub lines: u64,
     /// Bytes of each tag's entry.
     pub bytes: usize,
 }
 
-impl Places {
+impl TagLayout {
     /// Most tags in a line of tags: those of the shortest length.
     pub const MOST_PER_LINE: u64 = (LINE_BYTES / LEAST_BYTES) as u64;
 
     /// Layout of tags of `bits` bits, each over `lines` lines.
-    pub fn of(bits: u32, place: Place, lines: u64) -> Places {
+    pub fn of(bits: u32, location: TagLocation, lines: u64) -> TagLayout {
         let bytes = (bits.div_ceil(8) as usize).next_power_of_two().max(LEAST_BYTES);
-        Places { place, lines, bytes }
+        TagLayout { location, lines, bytes }
     }
 
     /// Returns the number of tags in a line of tags.
@@ -98,8 +99,8 @@ mod tests {
     #[test]
     fn a_tag_has_the_next_power_of_two_of_bytes_that_holds_it() {
         let found = |bits| {
-            let places = Places::of(bits, Place::Region, 1);
-            (places.bytes, places.per_line())
+            let tag_layout = TagLayout::of(bits, TagLocation::Region, 1);
+            (tag_layout.bytes, tag_layout.per_line())
         };
         let expected = [(1, (8, 8)), (56, (8, 8)), (64, (8, 8)), (65, (16, 4)), (128, (16, 4)), (160, (32, 2))];
         let longer = [(256, (32, 2)), (257, (64, 1)), (512, (64, 1))];
@@ -111,17 +112,17 @@ mod tests {
     #[test]
     fn entries_lie_one_behind_the_other_and_change_no_other() {
         for bits in [64, 128, 256, 512] {
-            let places = Places::of(bits, Place::Region, 2);
+            let tag_layout = TagLayout::of(bits, TagLocation::Region, 2);
             let mut line = [0xee; LINE_BYTES];
             let tag = |position: usize| Tag::ones(bits) ^ (position as u64).into();
-            let positions = places.per_line() as usize;
-            (0..positions).for_each(|position| places.set_entry(&mut line, position, tag(position)));
+            let positions = tag_layout.per_line() as usize;
+            (0..positions).for_each(|position| tag_layout.set_entry(&mut line, position, tag(position)));
             for position in 0..positions {
-                assert_eq!(places.entry(&line, position), tag(position));
+                assert_eq!(tag_layout.entry(&line, position), tag(position));
                 assert_eq!(line[position * LINE_BYTES / positions], !(position as u8));
                 // Each tag covers two lines.
                 let data = LineAddr(2 * (3 * positions as u64 + position as u64) + 1);
-                assert_eq!(places.entry_of(data), (3, position));
+                assert_eq!(tag_layout.entry_of(data), (3, position));
             }
         }
     }

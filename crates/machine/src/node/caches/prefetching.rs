@@ -97,12 +97,12 @@ impl Caches {
         let in_l2 = if register.is_none() { self.hit_l2(word) } else { None };
         if let Some(state) = in_l2 {
             self.l1d_mshrs.take(vacancy, looked_up);
-            self.fill_l1d(word, looked_up, Purpose::Ahead, state, looked_up, out);
+            self.fill_l1d(word, looked_up, Purpose::Prefetch, state, looked_up, out);
         } else {
-            let Some(register) = register.or_else(|| self.ask_ahead(word, looked_up, out)) else { return false };
+            let Some(register) = register.or_else(|| self.request_prefetch(word, looked_up, out)) else { return false };
             self.l1d_mshrs.take_for(vacancy, self.l1d_lines.key(word));
             let outstanding = &mut self.outstanding[register];
-            outstanding.want_data(data, Purpose::Ahead, &mut self.l1d_counters.prefetches);
+            outstanding.want_data(data, Purpose::Prefetch, &mut self.l1d_counters.prefetches);
             outstanding.want_second(second, false, &mut self.l2_counters.prefetches);
         }
         self.l1d_counters.prefetches.issued += 1;
@@ -118,13 +118,15 @@ impl Caches {
         if under_way || self.in_l1d(word) || self.l2.probe(self.l2_lines.key(word)).is_some() {
             return;
         }
-        let Some(register) = register.or_else(|| self.ask_ahead(word, cycle + self.l2_latency, out)) else { return };
+        let Some(register) = register.or_else(|| self.request_prefetch(word, cycle + self.l2_latency, out)) else {
+            return;
+        };
         self.outstanding[register].want_second(second, true, &mut self.l2_counters.prefetches);
         self.l2_counters.prefetches.issued += 1;
     }
 
     /// Requests the line of `word` from beyond L2, if a register can be spared; returns the index of the register.
-    fn ask_ahead(&mut self, word: WordAddr, cycle: u64, out: &mut Vec<Request>) -> Option<usize> {
+    fn request_prefetch(&mut self, word: WordAddr, cycle: u64, out: &mut Vec<Request>) -> Option<usize> {
         let vacancy = self.l2_mshrs.spare(cycle)?;
         let register = self.l2_mshrs.take_for(vacancy, word.line().0);
         self.outstanding[register] = Outstanding::NOT_WANTED;

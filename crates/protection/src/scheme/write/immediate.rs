@@ -14,7 +14,7 @@ pub(super) type Advanced<G> = (Option<G>, Others);
 
 impl<'a, V: Verbs> Write<'a, V> {
     /// Writes the line. The caller must hold its lock.
-    pub(super) async fn in_place(&self) -> Result<(), Fault> {
+    pub(super) async fn write_immediately(&self) -> Result<(), Fault> {
         let (_group, others) = if self.access.scheme.layout.lines_per_tag() == 1 {
             self.advance().await?
         } else {
@@ -43,7 +43,7 @@ impl<'a, V: Verbs> Write<'a, V> {
         self.counter.set(match self.access.advance(slot).await? {
             Ok(counter) => counter,
             Err(overflow) => {
-                Box::pin(Renewer { scheme, verbs }.renew_in_place(slot, self.access.line(), &overflow)).await?
+                Box::pin(Renewer { scheme, verbs }.renew_group(slot, self.access.line(), &overflow)).await?
             }
         });
         Ok((group, Others::new()))

@@ -6,9 +6,9 @@ use units::LineAddr;
 
 impl Chip {
     /// Prefetches the tables that a miss of the line uses on the chip.
-    pub fn look_ahead(&self, line: LineAddr) {
-        self.cores.look_ahead(line);
-        self.llc.borrow().look_ahead(line);
-        self.shadow.borrow().look_ahead(line);
+    pub fn prefetch_host(&self, line: LineAddr) {
+        self.cores.prefetch_host(line);
+        self.llc.borrow().prefetch_host(line);
+        self.shadow.borrow().prefetch_host(line);
     }
 }

@@ -2,13 +2,13 @@
 //!
 //! A simulated miss is a chain of look-ups in tables that are far larger than the host's caches, each at an address that
 //! was not touched for long. The host waits for its memory at nearly every look-up. But the line of a miss is known long
-//! before its last look-up. So each table has a `look_ahead`: a hint that does not change the simulation, and that costs
+//! before its last look-up. So each table has a `prefetch_host`: a hint that does not change the simulation, and that costs
 //! some instructions if the host caches hold the data already.
 
 use prefetch_index::prefetch_index;
 
 /// Prefetches the element with this index into the host caches, if it exists.
 #[inline]
-pub fn look_ahead<T>(data: &[T], index: usize) {
+pub fn prefetch_host<T>(data: &[T], index: usize) {
     prefetch_index(data, index);
 }
